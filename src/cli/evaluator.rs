@@ -1,0 +1,191 @@
+//! Anything that can say what a position is worth, by its name or its file.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rayon::prelude::*;
+
+use super::eval::Shape;
+use super::recipe::Recipe;
+use crate::export::{self, LoadError};
+use crate::hce::{self, HceWeights};
+use crate::loader::{DataFile, Encoder};
+use crate::model::{Device, Evaluation as _, Kind, Model, to_host};
+use crate::net::Net;
+use crate::report::{Evaluation, Values};
+use crate::sample::Sample;
+use crate::weights::{Packed, Weights};
+
+/// An evaluation and where it comes from.
+pub struct Evaluator {
+    pub name: String,
+    /// None where nothing is known of it: then nobody can say which games it has seen.
+    pub recipe: Option<Recipe>,
+    what: What,
+}
+
+enum What {
+    Constant,
+    Score,
+    Hce(hce::Evaluator),
+    Floats { model: Box<Model>, encoder: Encoder, scale: f64 },
+    Net(Box<Net>),
+}
+
+/// The names that are no files.
+pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
+                            score (the data's own)";
+
+impl Evaluator {
+    /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
+    pub fn open(name: &str, shape: &Shape, device: &Device) -> Result<Self> {
+        let built_in = |what| Ok(Self { name: name.to_string(), recipe: None, what });
+        match name {
+            "constant" => return built_in(What::Constant),
+            "material" => {
+                return built_in(What::Hce(hce::Evaluator::new(&HceWeights::material())));
+            }
+            "score" => return built_in(What::Score),
+            _ => {}
+        }
+        let path = Path::new(name);
+        if path.is_dir() {
+            let best = path.join("best.safetensors");
+            return Self::open(&best.to_string_lossy(), shape, device);
+        }
+        let bytes = std::fs::read(path).with_context(|| {
+            format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
+        })?;
+        let (recipe, what) = match kind_of(&bytes) {
+            FileKind::Weights => of_weights(&bytes, device),
+            FileKind::Json => of_json(&bytes),
+            FileKind::Other => of_net(path, shape),
+        }
+        .with_context(|| name.to_string())?;
+        Ok(Self { name: short_name(path), recipe, what })
+    }
+
+    /// Whether boards that were turned to the side to move will not do.
+    pub fn needs_colours(&self) -> bool {
+        match &self.what {
+            What::Floats { encoder, .. } => encoder.needs_colours(),
+            What::Net(net) => Encoder::Features(net.architecture().features).needs_colours(),
+            _ => false,
+        }
+    }
+
+    pub fn needs_scores(&self) -> bool {
+        matches!(self.what, What::Score)
+    }
+
+    /// Centipawns for the side to move.
+    pub fn evaluate(&self, samples: &[Sample]) -> Result<Evaluation> {
+        let each = |of: &(dyn Fn(&Sample) -> f64 + Sync)| samples.par_iter().map(of).collect();
+        let values = match &self.what {
+            What::Constant => Values::Constant,
+            What::Score => {
+                let score = |sample: &Sample| sample.score.map(f64::from);
+                let scores: Option<Vec<f64>> = samples.iter().map(score).collect();
+                Values::Cp(scores.ok_or_else(|| anyhow!("a position has no score"))?)
+            }
+            What::Hce(terms) => Values::Cp(each(&|sample| terms.evaluate(&sample.position))),
+            What::Net(net) => Values::Cp(each(&|sample| net.evaluate(&sample.position).into())),
+            What::Floats { model, encoder, scale } => {
+                let mut values = Vec::with_capacity(samples.len());
+                for samples in samples.chunks(4096) {
+                    let logits = to_host(model.logits(&encoder.encode(samples).inputs));
+                    values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
+                        f64::from(logit) * scale * f64::from(encoder.sign(&sample.position))
+                    }));
+                }
+                Values::Cp(values)
+            }
+        };
+        Ok(Evaluation { name: self.name.clone(), values })
+    }
+}
+
+enum FileKind {
+    Weights,
+    Json,
+    Other,
+}
+
+fn kind_of(bytes: &[u8]) -> FileKind {
+    let length = bytes.first_chunk().map_or(u64::MAX, |length| u64::from_le_bytes(*length));
+    if bytes.get(8) == Some(&b'{') && length < bytes.len() as u64 {
+        FileKind::Weights
+    } else if bytes.trim_ascii_start().first() == Some(&b'{') {
+        FileKind::Json
+    } else {
+        FileKind::Other
+    }
+}
+
+fn of_weights(bytes: &[u8], device: &Device) -> Result<(Option<Recipe>, What)> {
+    let Packed { weights, facts, .. } = Weights::from_bytes(bytes)?;
+    let recipe = Recipe::read(&facts)?;
+    if facts.get("kind").is_some_and(|kind| kind == "hce") {
+        let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
+        let scale = scale.context("its header has no `scale`")?;
+        let terms = HceWeights::from_weights(&weights, scale)?;
+        return Ok((recipe, What::Hce(hce::Evaluator::new(&terms))));
+    }
+    let source = export::import(bytes, &Default::default())?;
+    let net = source.architecture;
+    let kind = Kind::Net {
+        inputs: net.features.inputs,
+        views: net.features.views,
+        hidden: net.hidden,
+        activation: net.activation,
+    };
+    let model = Box::new(Model::new(kind, &source.weights, device)?);
+    let encoder = Encoder::Features(net.features);
+    Ok((recipe, What::Floats { model, encoder, scale: source.scales.scale.into() }))
+}
+
+fn of_json(bytes: &[u8]) -> Result<(Option<Recipe>, What)> {
+    let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
+    Ok((None, What::Hce(hce::Evaluator::new(&HceWeights::from_json(text)?))))
+}
+
+fn of_net(path: &Path, shape: &Shape) -> Result<(Option<Recipe>, What)> {
+    let loaded = match export::load(path, &shape.given()) {
+        Err(LoadError::Net { error, .. }) => bail!("{error}"),
+        other => other?,
+    };
+    for warning in &loaded.warnings {
+        eprintln!("{}: {warning}", path.display());
+    }
+    if loaded.manifest.is_none() {
+        let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
+        eprintln!("{}: {architecture}, {scales} (no manifest)", path.display());
+    }
+    let recipe = loaded.manifest.and_then(|manifest| {
+        let data = manifest.provenance.data.iter().map(|file| DataFile {
+            path: PathBuf::from(&file.file),
+            format: String::new(),
+            bytes: file.bytes,
+            sha256: file.sha256.clone(),
+            positions: 0,
+            bad_records: 0,
+        });
+        let config = manifest.provenance.recipe.as_deref()?;
+        let config = crate::config::Config::parse(config, "the manifest's recipe", &[]).ok()?;
+        Some(Recipe { config, data: data.collect() })
+    });
+    Ok((recipe, What::Net(Box::new(loaded.net))))
+}
+
+/// `runs/net/best.safetensors` as `net/best`, `nets/first.bin` as `first.bin`.
+fn short_name(path: &Path) -> String {
+    let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let stem = text(path.file_stem());
+    match path.parent().and_then(Path::file_name) {
+        Some(folder) if matches!(&stem[..], "best" | "last") => {
+            format!("{}/{stem}", folder.to_string_lossy())
+        }
+        _ => text(path.file_name()),
+    }
+}

@@ -1,0 +1,54 @@
+//! The commands: one file each. Only here does anything print, exit, read the clock or listen to
+//! signals.
+
+mod compare;
+mod eval;
+mod evaluator;
+mod export;
+mod progress;
+mod quickstart;
+mod recipe;
+mod train;
+mod verify;
+
+use clap::{Parser, Subcommand};
+
+/// Train the evaluation of a chess engine: NNUE nets and handcrafted terms, on the same data,
+/// with the same loss.
+#[derive(Parser)]
+#[command(version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Threads to compute with [default: all]. The result does not depend on it.
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Quickstart(quickstart::Args),
+    Train(train::Args),
+    Export(export::Args),
+    Verify(verify::Args),
+    Eval(eval::Args),
+    Compare(compare::Args),
+}
+
+impl Cli {
+    /// Runs the command; the exit code of a run that went well but was interrupted is 130.
+    pub fn run(self) -> anyhow::Result<std::process::ExitCode> {
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+        }
+        match self.command {
+            Command::Quickstart(args) => return quickstart::run(args),
+            Command::Train(args) => return train::run(args),
+            Command::Export(args) => export::run(args)?,
+            Command::Verify(args) => verify::run(args)?,
+            Command::Eval(args) => eval::run(args)?,
+            Command::Compare(args) => compare::run(args)?,
+        }
+        Ok(std::process::ExitCode::SUCCESS)
+    }
+}

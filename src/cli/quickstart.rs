@@ -1,0 +1,74 @@
+//! `nnuance quickstart`: the whole story on the games in `data/`, by the commands of every day.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+
+use super::Cli;
+
+/// Train handcrafted terms and a net on the games in data/, export the net, compare the two
+///
+/// Run it in the repository's folder. Each step shows the command that does it.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  cargo run --release -- quickstart")]
+pub struct Args {}
+
+const STEPS: [(&str, &str); 5] = [
+    (
+        "Handcrafted terms: material and tapered piece-square tables, tuned on the games' results.",
+        "train configs/quickstart-hce.toml --overwrite",
+    ),
+    (
+        "A net on the same games, which ends in a quantised file that engines load.",
+        "train configs/quickstart-net.toml --overwrite",
+    ),
+    (
+        "Does the file hold what its manifest says, down to the last digit?",
+        "verify runs/quickstart-net/quickstart-net.bin",
+    ),
+    (
+        "What the engine will say of the start position, and of it without White's queen.",
+        "eval runs/quickstart-net/quickstart-net.bin \
+         'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
+         'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
+    ),
+    (
+        "Which one predicts better how games end that neither has seen?",
+        "compare material runs/quickstart-hce runs/quickstart-net \
+         runs/quickstart-net/quickstart-net.bin score",
+    ),
+];
+
+pub fn run(_args: Args) -> Result<ExitCode> {
+    for needed in ["configs/quickstart-hce.toml", "data/selfplay-sf15.vf"] {
+        ensure!(
+            Path::new(needed).exists(),
+            "{needed} is not here; run quickstart in the folder of nnuance's repository"
+        );
+    }
+    let start = Instant::now();
+    for (number, (why, command)) in STEPS.iter().enumerate() {
+        eprintln!("\n{}. {why}\n   $ nnuance {command}\n", number + 1);
+        let code = Cli::parse_from(words(command)).run()?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    eprintln!("\n{:.0} seconds in all.", start.elapsed().as_secs_f64());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A command line cut at blanks, but for what stands in single quotes.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec!["nnuance".to_string()];
+    for (number, part) in command.split('\'').enumerate() {
+        match number % 2 {
+            0 => words.extend(part.split_whitespace().map(String::from)),
+            _ => words.push(part.to_string()),
+        }
+    }
+    words
+}

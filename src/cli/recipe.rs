@@ -1,0 +1,135 @@
+//! What weights and nets say about their origin: the config and the data behind them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use super::progress::bar;
+use crate::architecture::Architecture;
+use crate::config::Config;
+use crate::export;
+use crate::hce::terms::TERMS;
+use crate::loader::{self, DataFile, Encoder, LoadError, Part, Plan, Split};
+use crate::model::Kind;
+use crate::sample::Sample;
+use crate::scales::Scales;
+use crate::train::checkpoint::Checkpoint;
+
+/// A run that made an evaluation.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub config: Config,
+    pub data: Vec<DataFile>,
+}
+
+impl Recipe {
+    /// None for handcrafted terms.
+    pub fn architecture(&self) -> Result<Option<Architecture>> {
+        Ok(self.config.architecture()?)
+    }
+
+    pub fn kind(&self) -> Result<Kind> {
+        Ok(match self.architecture()? {
+            Some(Architecture { features, hidden, activation }) => {
+                Kind::Net { inputs: features.inputs, views: features.views, hidden, activation }
+            }
+            None => Kind::Hce { terms: TERMS, scale: self.config.scale() as f32 },
+        })
+    }
+
+    /// The header entries of a file of weights.
+    pub fn facts(&self) -> Result<BTreeMap<String, String>> {
+        let mut facts = match self.architecture()? {
+            Some(net) => export::facts(&net, self.scales()),
+            None => BTreeMap::from([
+                ("kind".to_string(), "hce".to_string()),
+                ("scale".to_string(), self.config.scale().to_string()),
+            ]),
+        };
+        let data = serde_json::to_string(&self.data).context("a path is no text")?;
+        facts.extend([("config".into(), self.config.to_toml()), ("data".into(), data)]);
+        Ok(facts)
+    }
+
+    /// Reads the header of a file of weights; none where the weights come from elsewhere.
+    pub fn read(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
+        let (Some(config), Some(data)) = (facts.get("config"), facts.get("data")) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            config: Config::parse(config, "the config in its header", &[])?,
+            data: serde_json::from_str(data).context("the list of data in its header")?,
+        }))
+    }
+
+    /// The default scales of a net, with this run's centipawns.
+    pub fn scales(&self) -> Scales {
+        Scales { scale: self.config.scale() as i32, ..Scales::default() }
+    }
+
+    pub fn split(&self) -> Split {
+        Split { share: self.config.data.held_out, seed: self.config.data.held_out_seed }
+    }
+
+    /// How the run reads its data.
+    pub fn plan(&self) -> Result<Plan> {
+        plan(&self.config)
+    }
+
+    /// The run's data with the paths where they lie now; an error if one has changed or is gone.
+    pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
+        for DataFile { path, bytes, sha256, .. } in &self.data {
+            let found = loader::fingerprint(path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            ensure!(
+                found == (*bytes, sha256.clone()),
+                "{} has changed since the run began; restore it, or begin anew",
+                path.display()
+            );
+        }
+        Ok(self.data.iter().map(|file| file.path.clone()).collect())
+    }
+}
+
+/// The loader's part of a config.
+pub fn plan(config: &Config) -> Result<Plan> {
+    Ok(Plan {
+        files: config.data.files.clone(),
+        format: config.format()?,
+        bad_records: config.data.bad_records,
+        filter: config.data.filter.clone(),
+        split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
+        scores: config.needs_scores(),
+        encoder: config.encoder()?,
+        window: config.data.window,
+        shuffle: config.data.shuffle,
+        seed: config.seed,
+        batch: config.schedule.batch,
+    })
+}
+
+/// A checkpoint of this program with its recipe.
+pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
+    let checkpoint = Checkpoint::read(path)?;
+    let recipe = Recipe::read(&checkpoint.facts)
+        .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
+        .with_context(|| path.display().to_string())?;
+    Ok((checkpoint, recipe))
+}
+
+/// Reads positions with progress on stderr.
+pub fn collect(plan: &Plan, part: Part) -> Result<Vec<Sample>, LoadError> {
+    let bar = bar(None, "reading");
+    let samples = loader::collect(plan, part, &|positions| bar.inc(positions));
+    bar.finish_and_clear();
+    samples
+}
+
+/// Whether a model can be given boards without colours.
+pub fn encoder_for(needs_colours: bool) -> Encoder {
+    match needs_colours {
+        true => Encoder::Features(&crate::features::chess768::PLAIN),
+        false => Encoder::Hce,
+    }
+}

@@ -1,0 +1,429 @@
+//! A run's config: TOML, read as [`Config`], checked into numbers that fit together.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::architecture::{Activation, Architecture};
+use crate::features::{self, Features};
+use crate::format::Format;
+use crate::loader::{Encoder, Filter};
+use crate::scales::Scales;
+use crate::train::optimizer::{self, Name};
+use crate::train::schedule::Schedule;
+
+/// The version of the config language that this program speaks.
+pub const VERSION: u32 = 1;
+
+/// A config file, with the defaults filled in. What is written is what was read: the resolved
+/// config of a run starts the same run again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub version: u32,
+    /// Starting weights and the order of positions come from it.
+    #[serde(default = "defaults::seed")]
+    pub seed: u64,
+    pub data: Data,
+    pub model: Model,
+    #[serde(default)]
+    pub target: Target,
+    #[serde(default)]
+    pub optimizer: Optimizer,
+    pub schedule: Plan,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// Relative to the folder in which the program runs.
+    pub files: Vec<PathBuf>,
+    /// A format's name; without it the content of each file tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The share of games that training never sees.
+    #[serde(default = "defaults::held_out")]
+    pub held_out: f64,
+    /// Another seed holds out other games.
+    #[serde(default)]
+    pub held_out_seed: u64,
+    /// Bad records to bear with, a file.
+    #[serde(default)]
+    pub bad_records: u64,
+    /// Positions that are shuffled together, in memory (56 bytes each, up to three times).
+    #[serde(default = "defaults::window")]
+    pub window: usize,
+    #[serde(default = "defaults::yes")]
+    pub shuffle: bool,
+    #[serde(default)]
+    pub filter: Filter,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// A feature set, or "hce" for the handcrafted terms.
+    pub inputs: String,
+    /// Neurons of the hidden layer; not for "hce".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Target {
+    /// Centipawns that make one unit of the model's output. Without it a net takes 400, and
+    /// handcrafted terms the scale that fits their start values best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// The same for the data's scores; without it they are taken to have the model's scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_scale: Option<f64>,
+    /// Weight of the result against the score, 0 to 1; a number or stages.
+    pub wdl: Schedule,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Optimizer {
+    pub name: Option<Name>,
+    pub beta1: Option<f64>,
+    pub beta2: Option<f64>,
+    pub epsilon: Option<f64>,
+    pub weight_decay: Option<f64>,
+    pub bias_correction: Option<bool>,
+    pub clip: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The length, as one of these three.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superbatches: Option<f64>,
+    /// Positions a step.
+    #[serde(default = "defaults::batch")]
+    pub batch: usize,
+    #[serde(default = "defaults::batches_per_superbatch")]
+    pub batches_per_superbatch: u64,
+    /// A number or stages.
+    pub learning_rate: Schedule,
+    /// How often to look at the held-out positions, over the run.
+    #[serde(default = "defaults::looks")]
+    pub looks: u64,
+    /// How often to write a checkpoint, over the run.
+    #[serde(default = "defaults::looks")]
+    pub checkpoints: u64,
+    /// Stop after so many looks without a better held-out loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<u64>,
+}
+
+mod defaults {
+    pub fn seed() -> u64 {
+        1
+    }
+    pub fn held_out() -> f64 {
+        0.1
+    }
+    pub fn window() -> usize {
+        1 << 20
+    }
+    pub fn yes() -> bool {
+        true
+    }
+    pub fn batch() -> usize {
+        16_384
+    }
+    /// About 100 million positions with the usual batch, as in the trainer that coined the word.
+    pub fn batches_per_superbatch() -> u64 {
+        6_104
+    }
+    pub fn looks() -> u64 {
+        20
+    }
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self { scale: None, score_scale: None, wdl: Schedule::constant(0.0) }
+    }
+}
+
+/// Why a config cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{place}: {reason}")]
+    Text { place: String, reason: String },
+    #[error("--set {0}: write it as key=value, for example --set schedule.epochs=4")]
+    Override(String),
+    #[error("`{key}`: {reason}")]
+    Value { key: &'static str, reason: String },
+}
+
+impl Config {
+    /// Reads a file and applies `key=value` overrides with dotted keys.
+    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.to_path_buf(), source })?;
+        Self::parse(&text, &path.display().to_string(), overrides)
+    }
+
+    /// Reads a text; `name` stands for it in errors.
+    pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        let located = |error: toml::de::Error| {
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+            let place = line.map_or(name.to_string(), |line| format!("{name}:{line}"));
+            ConfigError::Text { place, reason: with_nearest(error.message()) }
+        };
+        // First as it stands, so that errors carry their line.
+        let config: Config = match toml::from_str(text) {
+            Ok(config) => config,
+            Err(error) if overrides.is_empty() || toml::from_str::<toml::Table>(text).is_err() => {
+                return Err(located(error));
+            }
+            // Perhaps an override gives what the file lacks.
+            Err(_) => Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?,
+        };
+        let config = if overrides.is_empty() {
+            config
+        } else {
+            Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    fn overridden(
+        mut table: toml::Table,
+        name: &str,
+        overrides: &[String],
+    ) -> Result<Self, ConfigError> {
+        for text in overrides {
+            set(&mut table, text)?;
+        }
+        let place = format!("{name} with {}", overrides.join(" "));
+        table.try_into().map_err(|error: toml::de::Error| ConfigError::Text {
+            place,
+            reason: with_nearest(error.message()),
+        })
+    }
+
+    /// The text of the config with all defaults written out.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a config has a TOML form")
+    }
+
+    /// What the model is given to see.
+    pub fn encoder(&self) -> Result<Encoder, ConfigError> {
+        match &self.model.inputs[..] {
+            "hce" => Ok(Encoder::Hce),
+            name => Ok(Encoder::Features(Features::named(name).ok_or_else(|| {
+                let mut names: Vec<&str> = features::ALL.iter().map(|it| it.name).collect();
+                names.push("hce");
+                let reason = format!("no inputs are named {name:?}");
+                ConfigError::Value { key: "model.inputs", reason: nearest(reason, name, &names) }
+            })?)),
+        }
+    }
+
+    /// The net's architecture; none for handcrafted terms.
+    pub fn architecture(&self) -> Result<Option<Architecture>, ConfigError> {
+        let Encoder::Features(features) = self.encoder()? else { return Ok(None) };
+        let reason = "a net needs the size of its hidden layer, for example 64".to_string();
+        let hidden = self.model.hidden.ok_or(ConfigError::Value { key: "model.hidden", reason })?;
+        let activation = self.model.activation.unwrap_or(Activation::SCReLU);
+        Ok(Some(Architecture { features, hidden, activation }))
+    }
+
+    pub fn format(&self) -> Result<Option<&'static Format>, ConfigError> {
+        let Some(name) = &self.data.format else { return Ok(None) };
+        let names: Vec<&str> = crate::format::ALL.iter().map(|format| format.name).collect();
+        let reason = || nearest(format!("no format is named {name:?}"), name, &names);
+        let unknown = || ConfigError::Value { key: "data.format", reason: reason() };
+        Format::named(name).ok_or_else(unknown).map(Some)
+    }
+
+    /// The optimiser, with defaults that fit the model: nets are clipped so that they quantise,
+    /// handcrafted weights are centipawns and run free.
+    pub fn optimizer(&self) -> optimizer::Settings {
+        let hce = self.model.inputs == "hce";
+        let given = &self.optimizer;
+        let name = given.name.unwrap_or(if hce { Name::Adam } else { Name::AdamW });
+        let decay = if name == Name::AdamW { 0.01 } else { 0.0 };
+        optimizer::Settings {
+            name,
+            beta1: given.beta1.unwrap_or(0.9),
+            beta2: given.beta2.unwrap_or(0.999),
+            epsilon: given.epsilon.unwrap_or(1e-8),
+            weight_decay: given.weight_decay.unwrap_or(decay),
+            bias_correction: given.bias_correction.unwrap_or(true),
+            clip: given.clip.unwrap_or(if hce { 0.0 } else { 1.98 }),
+        }
+    }
+
+    /// Centipawns that make one logit of the model.
+    pub fn scale(&self) -> f64 {
+        self.target.scale.unwrap_or(Scales::default().scale.into())
+    }
+
+    /// Centipawns of the data's scores that make one logit.
+    pub fn score_scale(&self) -> f64 {
+        self.target.score_scale.unwrap_or(self.scale())
+    }
+
+    /// Whether the targets need scores.
+    pub fn needs_scores(&self) -> bool {
+        self.target.wdl.range().0 < 1.0
+    }
+
+    /// The run's length in steps, for this many positions of data.
+    pub fn steps(&self, positions: u64) -> u64 {
+        let batch = self.schedule.batch as f64;
+        let wanted = match &self.schedule {
+            Plan { positions: Some(wanted), .. } => *wanted as f64,
+            Plan { superbatches: Some(count), batches_per_superbatch, .. } => {
+                count * *batches_per_superbatch as f64 * batch
+            }
+            Plan { epochs, .. } => epochs.unwrap_or(1.0) * positions as f64,
+        };
+        (wanted / batch).ceil().max(1.0) as u64
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
+        if self.version != VERSION {
+            let reason = format!("this program reads version {VERSION}, found {}", self.version);
+            return wrong("version", reason);
+        }
+        if self.data.files.is_empty() {
+            return wrong("data.files", "name at least one file".into());
+        }
+        if !(0.0..1.0).contains(&self.data.held_out) {
+            let found = self.data.held_out;
+            return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
+        }
+        if self.data.window == 0 {
+            return wrong("data.window", "must hold at least one position".into());
+        }
+        self.format()?;
+        match self.architecture()? {
+            Some(Architecture { hidden, .. }) if !(1..=65_536).contains(&hidden) => {
+                let reason = format!("the hidden layer has 1 to 65536 neurons, found {hidden}");
+                return wrong("model.hidden", reason);
+            }
+            None if self.model.hidden.is_some() => {
+                return wrong("model.hidden", "handcrafted terms have no hidden layer".into());
+            }
+            None if self.model.activation.is_some() => {
+                return wrong("model.activation", "handcrafted terms have no activation".into());
+            }
+            _ => {}
+        }
+        for (key, scale) in
+            [("target.scale", self.scale()), ("target.score_scale", self.score_scale())]
+        {
+            if !(scale.is_finite() && scale > 0.0) {
+                return wrong(key, format!("a number of centipawns above 0, found {scale}"));
+            }
+        }
+        let (low, high) = self.target.wdl.range();
+        if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
+            return wrong("target.wdl", format!("lies between 0 and 1, found {low} to {high}"));
+        }
+        let (low, _) = self.schedule.learning_rate.range();
+        if low < 0.0 {
+            return wrong("schedule.learning_rate", format!("must not be negative, found {low}"));
+        }
+        let optimizer::Settings { name, beta1, beta2, epsilon, weight_decay, clip, .. } =
+            self.optimizer();
+        for (key, value) in [("optimizer.beta1", beta1), ("optimizer.beta2", beta2)] {
+            if !(0.0..1.0).contains(&value) {
+                return wrong(key, format!("lies from 0 to below 1, found {value}"));
+            }
+        }
+        for (key, value) in [
+            ("optimizer.epsilon", epsilon),
+            ("optimizer.weight_decay", weight_decay),
+            ("optimizer.clip", clip),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return wrong(key, format!("must not be negative, found {value}"));
+            }
+        }
+        if name != Name::AdamW && self.optimizer.bias_correction == Some(false) {
+            let reason = "only adamw can go without it".into();
+            return wrong("optimizer.bias_correction", reason);
+        }
+        let plan = &self.schedule;
+        let lengths = [plan.epochs, plan.positions.map(|n| n as f64), plan.superbatches];
+        let given: Vec<f64> = lengths.into_iter().flatten().collect();
+        if given.len() != 1 {
+            let reason = "give one of `epochs`, `positions` and `superbatches`".to_string();
+            return wrong("schedule", format!("{reason}, found {}", given.len()));
+        }
+        if !(given[0].is_finite() && given[0] > 0.0) {
+            return wrong("schedule", format!("the length must be above 0, found {}", given[0]));
+        }
+        for (key, value) in [
+            ("schedule.batch", plan.batch as u64),
+            ("schedule.batches_per_superbatch", plan.batches_per_superbatch),
+            ("schedule.looks", plan.looks),
+            ("schedule.checkpoints", plan.checkpoints),
+            ("schedule.patience", plan.patience.unwrap_or(1)),
+        ] {
+            if value == 0 {
+                return wrong(key, "must be at least 1".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn set(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
+    let bad = || ConfigError::Override(text.to_string());
+    let (key, value) = text.split_once('=').ok_or_else(bad)?;
+    let (key, value) = (key.trim(), value.trim());
+    // A bare word is a string: --set model.inputs=hce
+    let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.to_string()));
+    let mut path: Vec<&str> = key.split('.').collect();
+    let last = path.pop().filter(|last| !last.is_empty()).ok_or_else(bad)?;
+    let mut inner = table;
+    for part in path {
+        let entry = inner.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        inner = entry.as_table_mut().ok_or_else(bad)?;
+    }
+    inner.insert(last.to_string(), value);
+    Ok(())
+}
+
+/// Adds the nearest known key to serde's "unknown field `x`, expected one of `a`, `b`".
+fn with_nearest(message: &str) -> String {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.split_first() {
+        Some((unknown, known)) if message.starts_with("unknown") && !known.is_empty() => {
+            nearest(format!("unknown key or word `{unknown}`"), unknown, known)
+        }
+        _ => message.to_string(),
+    }
+}
+
+fn nearest(message: String, word: &str, known: &[&str]) -> String {
+    let likeness = |name: &str| strsim::jaro_winkler(word, name);
+    let best = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match best {
+        Some(best) if likeness(best) > 0.7 => format!("{message}; did you mean `{best}`?"),
+        _ => format!("{message}; known are {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,325 @@
+//! The proof that engines' integers cannot overflow, for one net and every legal position.
+//!
+//! **Accumulator (i16).** A side has one king and at most 15 other men, one to a square. So in
+//! a legal position the rows of one side sum to at most its largest king row plus the sum of the
+//! 15 largest of `max(0, largest row of any other man on the square)` over the 64 squares, pawns
+//! on their 48. Both sides and the bias together bound the accumulator from above; from below in
+//! the same way. The bound lets the two sides share squares and lets all men be queens, so it is
+//! above what any game can reach, never below.
+//!
+//! **On the way.** An engine adds rows one at a time, from the bias or from the position before:
+//! a move adds at most two rows (castling) and removes at most two. Every intermediate set of
+//! men is a part of a legal one plus two rows more, so its sum is at most the bias, the same
+//! bound with only positive parts, and twice the largest row.
+//!
+//! **Output (i32).** A clamped and activated accumulator is at most its value at the bound
+//! above, so all positive terms sum to at most P, all negative ones to at least M; each partial
+//! sum, in any order, lies in `[M, P]`.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Color, Role};
+
+use super::quantise::{describe, men};
+use crate::architecture::{Activation, Architecture};
+use crate::features::chess768;
+use crate::net::Net;
+use crate::scales::Scales;
+
+/// Men of a side besides the king.
+const OTHERS: usize = 15;
+/// Rows that a move adds before it takes others away: king and rook, castling.
+const ADDED: i64 = 2;
+
+/// What has been shown of a net.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// Accumulators in legal positions, all neurons.
+    pub accumulator: Bounds,
+    /// Accumulators on the way there, whatever the order of additions.
+    pub intermediate: Bounds,
+    /// The neuron whose intermediate sums come nearest to the ends of i16.
+    pub worst_neuron: usize,
+    /// Partial sums of the output layer, before the bias.
+    pub output: Bounds,
+    /// `(sum + bias) * SCALE`, before the last division.
+    pub product: Bounds,
+    /// Whether that product fits an i32; otherwise an engine must form it in i64.
+    pub product_fits_i32: bool,
+    /// Whether `clamped accumulator * output weight` always fits an i16, as the SIMD trick for
+    /// SCReLU needs.
+    pub i16_trick: bool,
+    /// What an engine's author should know.
+    pub notes: Vec<String>,
+}
+
+/// Both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    pub least: i64,
+    pub most: i64,
+}
+
+impl Bounds {
+    const NONE: Bounds = Bounds { least: 0, most: 0 };
+
+    fn within(self, least: i64, most: i64) -> bool {
+        self.least >= least && self.most <= most
+    }
+
+    fn hull(self, other: Bounds) -> Bounds {
+        Bounds { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+
+    fn plus(self, other: Bounds) -> Bounds {
+        Bounds { least: self.least + other.least, most: self.most + other.most }
+    }
+}
+
+impl std::fmt::Display for Bounds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} to {}", self.least, self.most)
+    }
+}
+
+/// Why a net is refused: the first place where its integers may overflow.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Overflow {
+    #[error(
+        "the accumulator of neuron {neuron} may reach {bounds}, outside of i16; its largest \
+         weight, {value}, is that of {weight}; {cure}"
+    )]
+    Accumulator { neuron: usize, bounds: Bounds, weight: String, value: i16, cure: String },
+    #[error(
+        "the sum of the output layer may reach {bounds}, outside of i32; the largest share is \
+         that of {weight}, {value}; {cure}"
+    )]
+    Output { bounds: Bounds, weight: String, value: i16, cure: String },
+    #[error("no bound is known for {0} inputs, which is not a multiple of 768")]
+    Features(usize),
+}
+
+/// Proves that no legal position overflows i16 accumulators or an i32 output sum.
+///
+/// # Errors
+/// If one may, with the neuron or weight and the largest QA or QB that is sure to pass.
+pub fn prove(net: &Net) -> Result<Proof, Overflow> {
+    let Architecture { features, hidden, activation } = *net.architecture();
+    if features.inputs % chess768::INPUTS != 0 {
+        return Err(Overflow::Features(features.inputs));
+    }
+    let table = Table::new();
+    let neurons: Vec<Neuron> = (0..hidden).map(|neuron| table.bound(net, neuron)).collect();
+    let (worst_neuron, worst) = neurons
+        .iter()
+        .enumerate()
+        .min_by_key(|(_, neuron)| neuron.room())
+        .expect("a net has neurons");
+    if worst.room() < 0 {
+        return Err(accumulator_overflow(net, worst_neuron, worst));
+    }
+
+    let top = top(net);
+    let share = |i: usize| share(net, neurons[i % hidden].legal, i, top);
+    let output = (0..net.output_weights().len()).map(share).fold(Bounds::NONE, Bounds::plus);
+    let Scales { qa, scale, .. } = net.scales();
+    // CReLU and ReLU add the bias to the sum itself; it must not push it out either.
+    let bias = i64::from(net.output_bias());
+    let bias = Bounds { least: bias.min(0), most: bias.max(0) };
+    let divided = match activation {
+        Activation::SCReLU => {
+            Bounds { least: output.least / i64::from(qa), most: output.most / i64::from(qa) }
+        }
+        _ => output,
+    };
+    let sum = divided.plus(bias);
+    if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
+        return Err(output_overflow(net, output.hull(sum), share));
+    }
+    let product = Bounds { least: sum.least * i64::from(scale), most: sum.most * i64::from(scale) };
+    let product_fits_i32 = product.within(i32::MIN.into(), i32::MAX.into());
+    let trick = |&o: &i16| {
+        (i64::from(o) * top) >= i16::MIN.into() && (i64::from(o) * top) <= i16::MAX.into()
+    };
+
+    let hull = |bounds: fn(&Neuron) -> Bounds| {
+        neurons.iter().map(bounds).reduce(Bounds::hull).expect("a net has neurons")
+    };
+    let mut notes = Vec::new();
+    if hidden % 32 != 0 {
+        notes.push(format!(
+            "N = {hidden} is not a multiple of 32: engines that map the file onto 64-byte \
+             aligned columns cannot load it"
+        ));
+    }
+    if !product_fits_i32 {
+        notes.push(format!(
+            "the sum times SCALE may reach {product}: multiply in 64 bits, or divide first"
+        ));
+    }
+    Ok(Proof {
+        accumulator: hull(|neuron| neuron.legal),
+        intermediate: hull(|neuron| neuron.intermediate),
+        worst_neuron,
+        output,
+        product,
+        product_fits_i32,
+        i16_trick: net.output_weights().iter().all(trick),
+        notes,
+    })
+}
+
+/// The largest clamped accumulator.
+fn top(net: &Net) -> i64 {
+    match net.architecture().activation {
+        Activation::ReLU => i16::MAX.into(),
+        Activation::CReLU | Activation::SCReLU => net.scales().qa.into(),
+    }
+}
+
+/// The terms that one output weight can add to the sum.
+fn share(net: &Net, accumulator: Bounds, i: usize, top: i64) -> Bounds {
+    let activate = |a: i64| match net.architecture().activation {
+        Activation::SCReLU => a.clamp(0, top).pow(2),
+        Activation::ReLU | Activation::CReLU => a.clamp(0, top),
+    };
+    let term = i64::from(net.output_weights()[i]) * activate(accumulator.most);
+    Bounds { least: term.min(0), most: term.max(0) }
+}
+
+/// The bounds of one accumulator.
+struct Neuron {
+    legal: Bounds,
+    intermediate: Bounds,
+}
+
+impl Neuron {
+    /// What is left to the ends of i16, negative if there may be an overflow.
+    fn room(&self) -> i64 {
+        (i64::from(i16::MAX) - self.intermediate.most)
+            .min(self.intermediate.least - i64::from(i16::MIN))
+    }
+}
+
+/// Which rows of 768 belong to whom.
+struct Table {
+    /// Rows of the king, by colour.
+    kings: [Vec<usize>; 2],
+    /// Rows of the other men, by colour and square.
+    others: [Vec<Vec<usize>>; 2],
+}
+
+impl Table {
+    fn new() -> Self {
+        let mut table = Table {
+            kings: [const { Vec::new() }; 2],
+            others: std::array::from_fn(|_| vec![Vec::new(); 64]),
+        };
+        for man in men() {
+            let row = chess768::index(Color::White, man);
+            let side = usize::from(man.color.is_black());
+            let square = man.square as usize;
+            match man.role {
+                Role::King => table.kings[side].push(row),
+                Role::Pawn if matches!(square / 8, 0 | 7) => {}
+                _ => table.others[side][square].push(row),
+            }
+        }
+        table
+    }
+
+    /// The bounds of one neuron. Every block of 768 rows (a king bucket) is a net of its own.
+    fn bound(&self, net: &Net, neuron: usize) -> Neuron {
+        let blocks = net.architecture().features.inputs / chess768::INPUTS;
+        let bias = i64::from(net.accumulator_bias()[neuron]);
+        let block = |block: usize| {
+            let weight = |row: usize| i64::from(net.row(block * chess768::INPUTS + row)[neuron]);
+            let (most, most_on_the_way) = self.upper(&weight);
+            let (least, least_on_the_way) = self.upper(&|row| -weight(row));
+            Neuron {
+                legal: Bounds { least: bias - least, most: bias + most },
+                intermediate: Bounds {
+                    least: bias - least_on_the_way,
+                    most: bias + most_on_the_way,
+                },
+            }
+        };
+        (0..blocks)
+            .map(block)
+            .reduce(|a, b| Neuron {
+                legal: a.legal.hull(b.legal),
+                intermediate: a.intermediate.hull(b.intermediate),
+            })
+            .expect("a feature set has inputs")
+    }
+
+    /// The upper bound of the sum of rows in legal positions, and on the way there.
+    fn upper(&self, weight: &dyn Fn(usize) -> i64) -> (i64, i64) {
+        let (mut legal, mut partial, mut largest) = (0, 0, 0);
+        for side in 0..2 {
+            let king =
+                self.kings[side].iter().map(|&row| weight(row)).max().expect("64 king squares");
+            let mut squares: Vec<i64> = self.others[side]
+                .iter()
+                .map(|rows| rows.iter().map(|&row| weight(row)).max().unwrap_or(0).max(0))
+                .collect();
+            squares.sort_unstable_by(|a, b| b.cmp(a));
+            let others: i64 = squares.iter().take(OTHERS).sum();
+            legal += king + others;
+            partial += king.max(0) + others;
+            largest = largest.max(king).max(squares[0]);
+        }
+        (legal, partial + ADDED * largest)
+    }
+}
+
+fn accumulator_overflow(net: &Net, neuron: usize, bound: &Neuron) -> Overflow {
+    let Bounds { least, most } = bound.intermediate;
+    let too_high = most - i64::from(i16::MAX) >= i64::from(i16::MIN) - least;
+    let weight = |input: &usize| i64::from(net.row(*input)[neuron]);
+    let inputs = 0..net.architecture().features.inputs;
+    let largest = if too_high { inputs.max_by_key(weight) } else { inputs.min_by_key(weight) };
+    let input = largest.expect("a net has inputs");
+    // Each of the rows and the bias is off by up to half a unit.
+    let rounding = (2 * (OTHERS + 1) + ADDED as usize + 1) as f64 / 2.0;
+    let reach = most.max(-least) as f64 + rounding;
+    let qa = net.scales().qa;
+    let passes = (f64::from(qa) * (f64::from(i16::MAX) - rounding) / reach) as i32;
+    Overflow::Accumulator {
+        neuron,
+        bounds: bound.intermediate,
+        weight: describe(net.architecture().features, input),
+        value: net.row(input)[neuron],
+        cure: cure("QA", passes.min(qa - 1)),
+    }
+}
+
+fn output_overflow(net: &Net, bounds: Bounds, share: impl Fn(usize) -> Bounds) -> Overflow {
+    let too_high = bounds.most - i64::from(i32::MAX) >= i64::from(i32::MIN) - bounds.least;
+    let size = |i: &usize| if too_high { share(*i).most } else { -share(*i).least };
+    let weights = net.output_weights();
+    let i = (0..weights.len()).max_by_key(size).expect("a net has output weights");
+    // Each output weight is off by up to half a unit, times the largest activation.
+    let top = top(net) as f64;
+    let activation = match net.architecture().activation {
+        Activation::SCReLU => top * top,
+        Activation::ReLU | Activation::CReLU => top,
+    };
+    let rounding = weights.len() as f64 * activation / 2.0;
+    let reach = bounds.most.max(-bounds.least) as f64 + rounding;
+    let qb = net.scales().qb;
+    let passes = (f64::from(qb) * (f64::from(i32::MAX) - rounding) / reach) as i32;
+    Overflow::Output {
+        bounds,
+        weight: super::quantise::output_weight(net.architecture(), i),
+        value: weights[i],
+        cure: cure("QB", passes.min(qb - 1)),
+    }
+}
+
+fn cure(scale: &str, passes: i32) -> String {
+    if passes < 1 {
+        format!("no {scale} is sure to pass: train again with weights clipped")
+    } else {
+        format!("{scale} = {passes} passes")
+    }
+}

@@ -1,0 +1,139 @@
+//! A net against its manifest and its floats: everything that can be computed again is.
+
+use std::path::{Path, PathBuf};
+
+use super::manifest::{read, read_manifest};
+use super::{Facts, Golden, LoadError, digest, manifest_path, measure, prove, quantise};
+use crate::architecture::Architecture;
+use crate::net::{Hints, Net};
+use crate::sample::Position;
+use crate::weights::{Packed, Weights};
+
+/// Why nothing could be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error("{path} is missing: without a manifest there is nothing to verify; see `nnuance eval`")]
+    Manifest { path: PathBuf },
+}
+
+/// One check and how it went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub name: &'static str,
+    pub passed: bool,
+    /// What was found, in words.
+    pub found: String,
+}
+
+/// Computes again what a manifest says: hash, size, architecture, layout, golden evaluations,
+/// proof; and, where the floats stand beside the net, the net itself and its error over
+/// `positions`.
+///
+/// # Errors
+/// If the net or its manifest cannot be read. A check that fails is no error but a [`Check`].
+pub fn verify(
+    path: &Path,
+    positions: impl IntoIterator<Item = Position>,
+) -> Result<Vec<Check>, VerifyError> {
+    let bytes = read(path)?;
+    let manifest =
+        read_manifest(path)?.ok_or_else(|| VerifyError::Manifest { path: manifest_path(path) })?;
+    let mut checks = Vec::new();
+    let mut check = |name, passed, found| checks.push(Check { name, passed, found });
+
+    check(
+        "size",
+        bytes.len() as u64 == manifest.bytes,
+        format!("{} bytes, the manifest says {}", bytes.len(), manifest.bytes),
+    );
+    let sha256 = digest(&bytes);
+    let same = sha256 == manifest.sha256;
+    let says = if same { String::new() } else { format!(", not {}", manifest.sha256) };
+    check("sha256", same, sha256 + &says);
+
+    let read = manifest
+        .hints()
+        .and_then(|hints: Hints| Net::read(&bytes, &hints).map_err(|error| error.to_string()));
+    let (net, warnings) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            check("architecture", false, error);
+            return Ok(checks);
+        }
+    };
+    let facts = Facts::of(net.architecture());
+    let same = facts == manifest.architecture;
+    let says = if same { "" } else { ", unlike the manifest" };
+    check("architecture", same, format!("{}{says}", net.architecture()));
+    let found = match &warnings[..] {
+        [] => "as documented".to_string(),
+        [first, ..] => first.to_string(),
+    };
+    check("layout", net.to_bytes() == bytes, found);
+
+    let wrong = manifest.golden.iter().filter_map(|golden| wrong(&net, golden)).next();
+    let found = wrong.clone().unwrap_or_else(|| format!("{} agree", manifest.golden.len()));
+    check("golden evaluations", wrong.is_none() && !manifest.golden.is_empty(), found);
+
+    match prove(&net) {
+        Ok(proof) => {
+            let same = proof == manifest.proof;
+            let says = if same { "" } else { ", unlike the manifest" };
+            let (accumulator, output) = (proof.accumulator, proof.output);
+            let found = format!("accumulators {accumulator}, output sum {output}{says}");
+            check("no overflow", same, found);
+        }
+        Err(overflow) => check("no overflow", false, overflow.to_string()),
+    }
+
+    let floats = path.with_extension("safetensors");
+    if floats.exists() {
+        let bytes = self::read(&floats)?;
+        match again(&bytes, net.architecture(), &net, positions) {
+            Ok(found) => check("floats", true, found),
+            Err(found) => check("floats", false, found),
+        }
+    }
+    Ok(checks)
+}
+
+/// What is wrong with a golden evaluation, by the fast evaluation and by the slow one.
+fn wrong(net: &Net, golden: &Golden) -> Option<String> {
+    let Golden { fen, cp } = golden;
+    let position = match Position::from_fen(fen) {
+        Ok(position) => position,
+        Err(error) => return Some(format!("{fen}: {error}")),
+    };
+    [net.evaluate(&position), net.evaluate_slowly(&position)]
+        .into_iter()
+        .find(|found| found != cp)
+        .map(|found| format!("{fen} is {found} cp, the manifest says {cp}"))
+}
+
+/// Quantises the floats again and measures the error; what is wrong, or how large it is.
+fn again(
+    bytes: &[u8],
+    architecture: &Architecture,
+    net: &Net,
+    positions: impl IntoIterator<Item = Position>,
+) -> Result<String, String> {
+    let Packed { weights, .. } = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
+    let again =
+        quantise(&weights, architecture, net.scales()).map_err(|error| error.to_string())?;
+    if again.to_bytes() != net.to_bytes() {
+        return Err("they quantise to another net".to_string());
+    }
+    let error = measure(&weights, net, positions).map_err(|error| error.to_string())?;
+    Ok(error.map_or_else(
+        || "they quantise to this net".to_string(),
+        |error| {
+            format!(
+                "they quantise to this net; over {} positions the integers are off by {:.2} cp \
+                 on average and {:.2} cp at most, at {}",
+                error.positions, error.mean_cp, error.max_cp, error.worst_fen
+            )
+        },
+    ))
+}

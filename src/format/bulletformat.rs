@@ -1,0 +1,162 @@
+//! bulletformat: 32 bytes a position, the board turned to the side to move.
+//!
+//! | bytes | field, little-endian |
+//! |---|---|
+//! | 0-7 | occupied squares |
+//! | 8-23 | a nibble per man in order of squares, low half first: pawn 0 ... king 5, + 8 theirs |
+//! | 24-25 | score, centipawns |
+//! | 26 | result 0, 1, 2 = loss, draw, win |
+//! | 27 | own king's square |
+//! | 28 | their king's square, mirrored top to bottom |
+//! | 29-31 | zero |
+//!
+//! Score and result are those of the side to move, which is White in every sample read: who it
+//! was is not told, nor are castling rights, en passant and counters, and writing drops them.
+//!
+//! Refused: nibbles that are no man, more or fewer than one king a side, king squares that
+//! disagree with the board, pawns on the first or last rank, their king in check, a result byte
+//! over 2, score -32768. Bytes 29-31 are not looked at: some tools keep data of their own there.
+//! A bad record is skipped by its length.
+
+use shakmaty::{Bitboard, Color, Role};
+
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Writer, fields, fill};
+use crate::sample::{Position, Sample};
+
+const LENGTH: usize = 32;
+
+pub static FORMAT: Format = Format {
+    name: "bulletformat",
+    about: "records of 32 bytes, the board turned to the side to move; score in centipawns, \
+            score and result seen by the side to move; no colours, castling rights, en passant \
+            or counters",
+    extensions: &["bf", "bullet", "data"],
+    facts: Facts {
+        scores: Holds::Always,
+        plies: Holds::Never,
+        moves: Holds::Never,
+        games: Holds::Never,
+        colours: Holds::Never,
+    },
+    recognises,
+    reader: |input| Box::new(BulletReader { input, records: 0 }),
+    writer: || Box::new(BulletWriter),
+};
+
+/// Whether most of the first records are sound.
+fn recognises(head: &[u8]) -> bool {
+    let (records, _) = head.as_chunks::<LENGTH>();
+    let first = &records[..records.len().min(64)];
+    let sound = first.iter().filter(|record| decode(record).is_ok()).count();
+    2 * sound > first.len()
+}
+
+struct BulletReader {
+    input: Input,
+    records: u64,
+}
+
+impl Reader for BulletReader {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        for _ in 0..BLOCK {
+            let mut record = [0; LENGTH];
+            let length = fill(&mut *self.input, &mut record)?;
+            if length == 0 {
+                return Ok(false);
+            }
+            self.records += 1;
+            let place = || format!("record {}", self.records);
+            if length < LENGTH {
+                let reason = format!("the file ends after {length} of its {LENGTH} bytes");
+                return Err(Fault::CutOff(BadRecord { place: place(), reason }));
+            }
+            match decode(&record) {
+                Ok(sample) => out.push(sample),
+                Err(reason) => return Err(Fault::Skipped(BadRecord { place: place(), reason })),
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
+    let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
+    let men = *record[8..].first_chunk().expect("24 bytes follow");
+    let [score @ .., result, own, theirs] = record[24..].first_chunk::<5>().expect("8 follow");
+    let position = Position::from_parts(occupied, men, Color::White, None, 0, 1)
+        .map_err(|error| error.to_string())?;
+    check(&position, *own, *theirs)?;
+    Ok(Sample {
+        position,
+        result: fields::byte_result(*result)?,
+        score: Some(fields::turned_score(i16::from_le_bytes(*score), Color::White)?),
+        ply: None,
+        played: None,
+        game: None,
+    })
+}
+
+/// The rules, as far as they can be asked in little time, and the bytes of the kings.
+fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
+    // A rook that may castle has a nibble in other formats, never in this one.
+    if let Some(man) = position.men().find(|man| man.castles) {
+        return Err(format!("the nibble of {} stands for no man", man.square));
+    }
+    let board = position.board();
+    let king = |color| {
+        let kings = board.kings() & board.by_color(color);
+        let whose = if color == Color::White { "side to move" } else { "other side" };
+        kings
+            .single_square()
+            .ok_or_else(|| format!("the {whose} has {} kings, expected 1", kings.count()))
+    };
+    let (our_king, their_king) = (king(Color::White)?, king(Color::Black)?);
+    if (own, theirs) != (our_king as u8, their_king.flip_vertical() as u8) {
+        return Err(format!(
+            "king bytes {own} and {theirs}, but on the board they are {} and {}",
+            our_king as u8,
+            their_king.flip_vertical() as u8
+        ));
+    }
+    if (board.by_role(Role::Pawn) & Bitboard::BACKRANKS).any() {
+        return Err("a pawn stands on the first or last rank".to_string());
+    }
+    if board.attacks_to(their_king, Color::White, board.occupied()).any() {
+        return Err("the side that just moved is in check".to_string());
+    }
+    Ok(())
+}
+
+struct BulletWriter;
+
+impl Writer for BulletWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let position = match sample.position.turn() {
+            Color::White => sample.position,
+            Color::Black => sample.position.flipped(),
+        };
+        let Some(score) = sample.score else {
+            return Err("it has no score; write epd, which needs none".to_string());
+        };
+        let score = fields::turned_score(score, Color::White)?;
+        let result = fields::result_byte(sample.result)?;
+        let (mut men, mut own, mut theirs) = (0u128, None, None);
+        for (i, man) in position.men().enumerate() {
+            let nibble = (man.role as u128 - 1) | u128::from(man.color.is_black()) << 3;
+            men |= nibble << (4 * i);
+            match (man.role, man.color) {
+                (Role::King, Color::White) => own = Some(man.square as u8),
+                (Role::King, Color::Black) => theirs = Some(man.square.flip_vertical() as u8),
+                _ => {}
+            }
+        }
+        let (Some(own), Some(theirs)) = (own, theirs) else {
+            return Err("a king is missing".to_string());
+        };
+        out.extend_from_slice(&position.occupied().to_le_bytes());
+        out.extend_from_slice(&men.to_le_bytes());
+        out.extend_from_slice(&score.to_le_bytes());
+        out.extend_from_slice(&[result, own, theirs, 0, 0, 0]);
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, and
+//! `pieces w - - c9 "1/2-1/2";` as Zurichess wrote them.
+//!
+//! Score and result are White's; the score is in whole centipawns. The FEN has 4 to 6 fields;
+//! other operations beside `c9` are passed over if they end with a semicolon. Results may be
+//! written 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1. Blank lines, Windows line ends and a last line
+//! without an end are fine. Castling rights and en passant squares that the board contradicts are
+//! dropped. Lines of `FEN score result` are refused: the tool that writes them takes the view of
+//! the side to move.
+
+use super::{Facts, Format, Holds, Writer, fields, lines};
+use crate::sample::Sample;
+
+pub static FORMAT: Format = Format {
+    name: "epd",
+    about: "lines of `FEN [result]`, `FEN [result] score` or `FEN c9 \"result\";`; score in \
+            centipawns, score and result seen by White; FEN of 4 to 6 fields",
+    extensions: &["epd", "book"],
+    facts: Facts {
+        scores: Holds::Sometimes,
+        plies: Holds::Never,
+        moves: Holds::Never,
+        games: Holds::Never,
+        colours: Holds::Always,
+    },
+    recognises: |head| lines::recognises(head, parse),
+    reader: |input| Box::new(lines::Lines::new(input, parse)),
+    writer: || Box::new(EpdWriter),
+};
+
+fn parse(line: &str) -> Result<Sample, String> {
+    if let Some((fen, rest)) = line.split_once(" c9 \"") {
+        let Some((result, rest)) = rest.split_once('"') else {
+            return Err("the result after `c9` has no closing quote".to_string());
+        };
+        let rest = rest.trim_start();
+        if !rest.is_empty() && !rest.starts_with(';') {
+            return Err(format!("expected `;` after the result, found `{rest}`"));
+        }
+        let position = fields::text_fen(before_operations(fen)?)?;
+        return fields::seen_by_white(position, None, fields::text_result(result)?);
+    }
+    let unexpected = || format!("expected `FEN [result]` or `FEN c9 \"result\";`, found `{line}`");
+    let (fen, rest) = line.split_once('[').ok_or_else(unexpected)?;
+    let (result, score) = rest.split_once(']').ok_or_else(unexpected)?;
+    let fen = fen.trim_end();
+    let position = fields::text_fen(fen.strip_suffix(';').unwrap_or(fen))?;
+    let score = match score.trim() {
+        "" => None,
+        score => Some(fields::text_score(score)?),
+    };
+    fields::seen_by_white(position, score, fields::text_result(result.trim())?)
+}
+
+/// The FEN before the operations of an EPD line, each of which ends with a semicolon.
+fn before_operations(text: &str) -> Result<&str, String> {
+    let text = text.trim_end();
+    if !text.contains(';') {
+        return Ok(text);
+    }
+    if !text.ends_with(';') {
+        return Err(format!("an operation has no `;` at its end: `{text}`"));
+    }
+    let mut ends = text.match_indices(char::is_whitespace).map(|(at, _)| at);
+    let four = ends.nth(3).unwrap_or(text.len());
+    // The counters are numbers; the name of an operation is not.
+    let counters = |from: usize| {
+        let rest = text[from..].trim_start();
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let number = end > 0 && rest[..end].bytes().all(|byte| byte.is_ascii_digit());
+        if number { text.len() - rest.len() + end } else { from }
+    };
+    Ok(text[..counters(counters(four))].trim_end_matches(';'))
+}
+
+struct EpdWriter;
+
+impl Writer for EpdWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let turn = sample.position.turn();
+        let result = fields::result_text(fields::turned_result(sample.result, turn))?;
+        let fen = sample.position.fen();
+        let score = match sample.score {
+            Some(score) => format!(" {}", fields::turned_score(score, turn)?),
+            None => String::new(),
+        };
+        out.extend_from_slice(format!("{fen} [{result}]{score}\n").as_bytes());
+        Ok(())
+    }
+}

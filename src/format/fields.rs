@@ -1,0 +1,98 @@
+//! Fields that several formats share: results and scores, and whose eyes see them.
+
+use shakmaty::Color;
+
+use crate::sample::{Position, Sample};
+
+/// A score seen by White, turned to the side to move; or the other way, it is the same turn.
+///
+/// -32768 is refused for either side, since it has no negative in 16 bits.
+pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
+    match score.checked_neg() {
+        None => Err(format!("score {score} is out of range, expected -32767 to 32767")),
+        Some(negative) => Ok(if turn == Color::Black { negative } else { score }),
+    }
+}
+
+/// A result seen by White, turned to the side to move; or the other way.
+pub fn turned_result(result: f32, turn: Color) -> f32 {
+    if turn == Color::Black { 1.0 - result } else { result }
+}
+
+/// 0, 1, 2 for a result of 0, 0.5, 1.
+pub fn result_byte(result: f32) -> Result<u8, String> {
+    match result {
+        0.0 => Ok(0),
+        0.5 => Ok(1),
+        1.0 => Ok(2),
+        _ => Err(format!("result {result} cannot be held, only 0, 0.5 and 1 can")),
+    }
+}
+
+/// 0, 0.5, 1 for a byte of 0, 1, 2.
+pub fn byte_result(byte: u8) -> Result<f32, String> {
+    match byte {
+        0..=2 => Ok(f32::from(byte) / 2.0),
+        _ => Err(format!("result byte {byte}, expected 0, 1 or 2")),
+    }
+}
+
+/// A result as people write it.
+pub fn text_result(text: &str) -> Result<f32, String> {
+    match text {
+        "1-0" => return Ok(1.0),
+        "0-1" => return Ok(0.0),
+        "1/2-1/2" => return Ok(0.5),
+        _ => {}
+    }
+    match text.parse::<f32>() {
+        Ok(result @ (0.0 | 0.5 | 1.0)) => Ok(result.abs()),
+        _ => Err(format!("result `{text}`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1")),
+    }
+}
+
+/// `1.0`, `0.5` or `0.0`.
+pub fn result_text(result: f32) -> Result<&'static str, String> {
+    result_byte(result).map(|byte| ["0.0", "0.5", "1.0"][usize::from(byte)])
+}
+
+/// A score in whole centipawns.
+pub fn text_score(text: &str) -> Result<i16, String> {
+    let score: i64 = text
+        .parse()
+        .map_err(|_| format!("score `{text}`, expected a whole number of centipawns"))?;
+    i16::try_from(score)
+        .map_err(|_| format!("score {score} is out of range, expected -32767 to 32767"))
+}
+
+/// A FEN of four to six fields, with none of the extras that variants of chess add.
+pub fn text_fen(text: &str) -> Result<Position, String> {
+    let count = text.split_ascii_whitespace().count();
+    if !(4..=6).contains(&count) {
+        return Err(format!("FEN of {count} fields, expected 4 to 6: `{text}`"));
+    }
+    // Pockets, promoted men and counts of checks would pass as chess, but are not.
+    let slashes = text.bytes().filter(|&byte| byte == b'/').count();
+    let variant = |byte| matches!(byte, b'[' | b'~' | b'+' | b'_');
+    if slashes != 7 || text.bytes().fold(false, |found, byte| found | variant(byte)) {
+        return Err(format!("not a FEN of chess: `{text}`"));
+    }
+    Position::from_fen(text).map_err(|error| format!("{error}: `{text}`"))
+}
+
+/// A sample of a text line, from values that White sees.
+pub fn seen_by_white(
+    position: Position,
+    score: Option<i16>,
+    result: f32,
+) -> Result<Sample, String> {
+    let turn = position.turn();
+    Ok(Sample {
+        position,
+        result: turned_result(result, turn),
+        score: score.map(|score| turned_score(score, turn)).transpose()?,
+        ply: None,
+        played: None,
+        game: None,
+    })
+}

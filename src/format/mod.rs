@@ -1,0 +1,148 @@
+//! Bytes to [`Sample`]s and back.
+//!
+//! A [`Format`] is one row of [`ALL`]: how to recognise it, a [`Reader`], a [`Writer`], and what
+//! it can carry. [`Source`] opens a file of any of them, packed or not; [`Sink`] writes one. A new
+//! format is one new file here and one row; the tests loop over the rows.
+//!
+//! Readers keep the view of [`Sample`]: score and result are turned to the side to move. What a
+//! format lacks is `None` in its samples.
+
+pub mod bulletformat;
+pub mod epd;
+mod fields;
+mod lines;
+mod sink;
+mod sniff;
+mod source;
+pub mod text;
+pub mod viriformat;
+
+pub use sink::{Sink, WriteError, write_all};
+pub use source::{BadRecords, ReadError, Source};
+
+use std::fmt;
+use std::io::{self, BufRead};
+
+use crate::sample::Sample;
+
+/// The bytes of a file, unpacked.
+pub type Input = Box<dyn BufRead + Send>;
+
+/// How many samples a reader yields at a time, about: a game is never torn.
+pub const BLOCK: usize = 4096;
+
+/// How often the samples of a format hold a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    Never,
+    /// Each sample says for itself.
+    Sometimes,
+    Always,
+}
+
+/// What the samples of a format carry.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    pub scores: Holds,
+    pub plies: Holds,
+    pub moves: Holds,
+    pub games: Holds,
+    /// Who is White. Where this is `Never`, boards were turned to the side to move, so that White
+    /// is to move in every sample, and castling rights, en passant and counters are gone.
+    pub colours: Holds,
+}
+
+/// One file format.
+pub struct Format {
+    /// The name in configs.
+    pub name: &'static str,
+    /// The record, its point of view, and how tolerant the reader is.
+    pub about: &'static str,
+    /// Usual endings of file names, without the dot.
+    pub extensions: &'static [&'static str],
+    pub facts: Facts,
+    /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
+    pub recognises: fn(&[u8]) -> bool,
+    pub reader: fn(Input) -> Box<dyn Reader>,
+    pub writer: fn() -> Box<dyn Writer>,
+}
+
+/// Every format there is.
+pub static ALL: [&Format; 4] =
+    [&viriformat::FORMAT, &bulletformat::FORMAT, &text::FORMAT, &epd::FORMAT];
+
+impl Format {
+    pub fn named(name: &str) -> Option<&'static Format> {
+        ALL.iter().copied().find(|format| format.name == name)
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Format").field(&self.name).finish()
+    }
+}
+
+/// Bytes to samples.
+pub trait Reader: Send {
+    /// Appends the next samples, about [`BLOCK`] of them; false once the file has ended.
+    ///
+    /// Samples before a bad record are appended before the fault is returned. Whether reading can
+    /// go on is told by [`Fault`].
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
+}
+
+/// Samples to bytes.
+pub trait Writer: Send {
+    /// Appends the bytes of a sample, now or with a later call; the error is the reason why the
+    /// format cannot hold it, after which the writer is of no more use.
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
+
+    /// Appends what is still due once the last sample is written.
+    fn finish(&mut self, _out: &mut Vec<u8>) {}
+}
+
+/// A record that is not one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRecord {
+    /// `line 7`, `record 12`, `game 3 at byte 5120, move 17`; all count from 1, bytes from 0.
+    pub place: String,
+    pub reason: String,
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+/// Why a reader stopped.
+#[derive(Debug)]
+pub enum Fault {
+    /// The record was skipped; the next call reads on behind it.
+    Skipped(BadRecord),
+    /// The file breaks off in this record; the next call finds the end.
+    CutOff(BadRecord),
+    /// The bytes themselves cannot be had.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Fault::Io(error)
+    }
+}
+
+/// Fills `buffer` as far as the input reaches and says how far that is.
+fn fill(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

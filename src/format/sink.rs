@@ -1,0 +1,138 @@
+//! Samples to a file that appears whole or not at all.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::{Compression, write::GzEncoder};
+
+use super::{Format, Writer};
+use crate::output::{Output, OutputError};
+use crate::sample::Sample;
+
+/// Bytes are handed on in pieces of about this many.
+const PIECE: usize = 1 << 16;
+
+/// Why samples could not be written. No file is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("cannot write position {number} to {path} as {format}: {reason}")]
+    Sample { path: PathBuf, format: &'static str, number: u64, reason: String },
+    #[error("no positions to write to {0}")]
+    Empty(PathBuf),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// A file of samples under way, packed as its name says: `.gz`, `.zst` or not.
+pub struct Sink {
+    path: PathBuf,
+    format: &'static Format,
+    writer: Box<dyn Writer>,
+    bytes: Vec<u8>,
+    packed: Packed,
+    samples: u64,
+}
+
+impl Sink {
+    pub fn create(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
+        Ok(Self {
+            path: path.to_path_buf(),
+            format,
+            writer: (format.writer)(),
+            bytes: Vec::new(),
+            packed: Packed::create(path)?,
+            samples: 0,
+        })
+    }
+
+    /// Adds a sample; after an error the file can only be given up.
+    pub fn write(&mut self, sample: &Sample) -> Result<(), WriteError> {
+        self.samples += 1;
+        self.writer.write(sample, &mut self.bytes).map_err(|reason| WriteError::Sample {
+            path: self.path.clone(),
+            format: self.format.name,
+            number: self.samples,
+            reason,
+        })?;
+        if self.bytes.len() >= PIECE {
+            self.hand_on()?;
+        }
+        Ok(())
+    }
+
+    /// Gives the file its name and tells how many positions it holds; none is an error.
+    pub fn finish(mut self) -> Result<u64, WriteError> {
+        if self.samples == 0 {
+            return Err(WriteError::Empty(self.path));
+        }
+        self.writer.finish(&mut self.bytes);
+        self.hand_on()?;
+        self.packed.finish()?;
+        Ok(self.samples)
+    }
+
+    fn hand_on(&mut self) -> Result<(), WriteError> {
+        self.packed.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// Writes samples to a file of a format and tells how many they were.
+pub fn write_all<'a>(
+    path: &Path,
+    format: &'static Format,
+    samples: impl IntoIterator<Item = &'a Sample>,
+) -> Result<u64, WriteError> {
+    let mut sink = Sink::create(path, format)?;
+    for sample in samples {
+        sink.write(sample)?;
+    }
+    sink.finish()
+}
+
+enum Packed {
+    Plain(Output),
+    Gz(GzEncoder<Output>),
+    Zst(zstd::Encoder<'static, Output>),
+}
+
+impl Packed {
+    fn create(path: &Path) -> Result<Self, OutputError> {
+        let output = Output::create(path)?;
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Ok(Packed::Gz(GzEncoder::new(output, Compression::default()))),
+            Some("zst") => zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)
+                .map(Packed::Zst)
+                .map_err(|error| OutputError::new(path, error)),
+            _ => Ok(Packed::Plain(output)),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
+        let written = match self {
+            Packed::Plain(output) => output.write_all(bytes),
+            Packed::Gz(encoder) => encoder.write_all(bytes),
+            Packed::Zst(encoder) => encoder.write_all(bytes),
+        };
+        written.map_err(|error| self.output().failed(error))
+    }
+
+    fn output(&self) -> &Output {
+        match self {
+            Packed::Plain(output) => output,
+            Packed::Gz(encoder) => encoder.get_ref(),
+            Packed::Zst(encoder) => encoder.get_ref(),
+        }
+    }
+
+    fn finish(self) -> Result<(), OutputError> {
+        let path = self.output().path().to_path_buf();
+        let unpacked: io::Result<Output> = match self {
+            Packed::Plain(output) => Ok(output),
+            Packed::Gz(encoder) => encoder.finish(),
+            Packed::Zst(encoder) => encoder.finish(),
+        };
+        unpacked.map_err(|error| OutputError::new(&path, error))?.finish()
+    }
+}

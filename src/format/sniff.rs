@@ -1,0 +1,135 @@
+//! What a file is, told by its content; the name only settles what the content leaves open.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::{ALL, Format, fields};
+
+/// Finds the format of a file by the first bytes of its content, which are not empty, and checks
+/// what the user said about it; the error tells what the file looks like.
+pub fn sniff(
+    path: &Path,
+    head: &[u8],
+    said: Option<&'static Format>,
+) -> Result<&'static Format, String> {
+    if let Some(said) = said.filter(|format| (format.recognises)(head)) {
+        return Ok(said);
+    }
+    let named = ALL.into_iter().find(|format| has_extension(path, format));
+    let mut found = ALL.into_iter().filter(|format| (format.recognises)(head));
+    let found = match (found.next(), found.next()) {
+        (Some(one), None) => Some(one),
+        (Some(one), Some(_)) => {
+            Some(named.filter(|&named| (named.recognises)(head)).unwrap_or(one))
+        }
+        _ => None,
+    };
+    match (said, found) {
+        (None, Some(found)) => Ok(found),
+        (Some(said), Some(found)) => {
+            Err(format!("it looks like {}, not like {}", found.name, said.name))
+        }
+        // Its first record may be bad; the reader then tells where and why.
+        (said, None) => match (foreign(path, head), said.or(named)) {
+            (Some(looks), _) => Err(format!("{looks}; the formats read are {}", names())),
+            (None, Some(format)) => Ok(format),
+            (None, None) => Err(describe(head)),
+        },
+    }
+}
+
+/// Whether the name ends as files of this format do, `.gz` and `.zst` aside.
+fn has_extension(path: &Path, format: &Format) -> bool {
+    let mut name = path.to_path_buf();
+    if name.extension().is_some_and(|packed| packed == "gz" || packed == "zst") {
+        name.set_extension("");
+    }
+    name.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| format.extensions.contains(&extension))
+}
+
+/// What else a chess programmer might have taken for training data.
+fn foreign(path: &Path, head: &[u8]) -> Option<String> {
+    let starts: [(&[u8], &str); 8] = [
+        (b"BINP", "it is a Stockfish binpack"),
+        (b"\xfd7zXZ\0", "it is packed with xz; unpack it first"),
+        (b"BZh", "it is packed with bzip2; unpack it first"),
+        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
+        (b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; unpack it first"),
+        (b"\xff\xfe", "it is UTF-16 text; convert it to UTF-8"),
+        (b"Hash,Ply,", "it is a CSV table of Pedantic"),
+        (b"fen ", "it is Stockfish's plain text"),
+    ];
+    if let Some((_, looks)) = starts.iter().find(|(start, _)| head.starts_with(start)) {
+        return Some(looks.to_string());
+    }
+    let looks = if head.len() > 9 && head[8] == b'{' && head[3..8] == [0; 5] {
+        "it is a safetensors file, weights and not positions"
+    } else if ends_with_padding(path) {
+        "it is a net, padded as bullet does it, and not positions"
+    } else {
+        let text = head.trim_ascii_start();
+        match text {
+            [b'[', b'A'..=b'Z', ..] => "it is a PGN file",
+            [b'{', ..] | [b'[', b'{' | b'"' | b'[', ..] => "it is JSON",
+            _ if first_line(text).is_some_and(mover_line) => {
+                "it has lines of `FEN score result`, whose score and result are seen by the side \
+                 to move; write them as `FEN | score | result`, seen by White"
+            }
+            _ => return None,
+        }
+    };
+    Some(looks.to_string())
+}
+
+/// Nets of bullet end with its name, over and over, up to a multiple of 64 bytes.
+fn ends_with_padding(path: &Path) -> bool {
+    // A pipe would wait for another writer.
+    if !path.is_file() {
+        return false;
+    }
+    let mut tail = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-62))?;
+        file.take(62).read_to_end(&mut tail)
+    });
+    read.is_ok() && tail.windows(12).any(|window| window == b"bulletbullet")
+}
+
+/// `FEN score result`, as one tuner has it.
+fn mover_line(line: &str) -> bool {
+    let mut parts = line.rsplitn(3, ' ');
+    let (Some(result), Some(score), Some(fen)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    fields::text_result(result).is_ok()
+        && score.parse::<f32>().is_ok()
+        && fields::text_fen(fen).is_ok()
+}
+
+fn first_line(head: &[u8]) -> Option<&str> {
+    let line = head.split(|&byte| byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?.trim();
+    (!line.is_empty() && !line.contains(|letter: char| letter.is_control())).then_some(line)
+}
+
+fn describe(head: &[u8]) -> String {
+    let start = match first_line(head.trim_ascii_start()) {
+        Some(line) => {
+            let cut: String = line.chars().take(80).collect();
+            let dots = if cut.len() < line.len() { "..." } else { "" };
+            format!("its first line is `{cut}{dots}`")
+        }
+        None => {
+            let bytes: Vec<_> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            format!("it begins with the bytes {}", bytes.join(" "))
+        }
+    };
+    format!("{start}, which is none of {}", names())
+}
+
+fn names() -> String {
+    ALL.map(|format| format.name).join(", ")
+}

@@ -1,0 +1,54 @@
+//! Lines of `FEN | score | result`, as bullet's tools read and write them.
+//!
+//! Score and result are White's; the score is in whole centipawns. The FEN has 4 to 6 fields.
+//! Results may be written 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1. Blank lines, Windows line ends and
+//! a last line without an end are fine; anything else that is not such a line is a bad record.
+//! Castling rights and en passant squares that the board contradicts are dropped.
+
+use super::{Facts, Format, Holds, Writer, fields, lines};
+use crate::sample::Sample;
+
+pub static FORMAT: Format = Format {
+    name: "text",
+    about: "lines of `FEN | score | result`; score in centipawns, score and result seen by White; \
+            FEN of 4 to 6 fields",
+    extensions: &["txt"],
+    facts: Facts {
+        scores: Holds::Always,
+        plies: Holds::Never,
+        moves: Holds::Never,
+        games: Holds::Never,
+        colours: Holds::Always,
+    },
+    recognises: |head| lines::recognises(head, parse),
+    reader: |input| Box::new(lines::Lines::new(input, parse)),
+    writer: || Box::new(TextWriter),
+};
+
+fn parse(line: &str) -> Result<Sample, String> {
+    let mut parts = line.split('|').map(str::trim);
+    let (Some(fen), Some(score), Some(result), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(format!("expected `FEN | score | result`, found `{line}`"));
+    };
+    let position = fields::text_fen(fen)?;
+    let score = fields::text_score(score)?;
+    fields::seen_by_white(position, Some(score), fields::text_result(result)?)
+}
+
+struct TextWriter;
+
+impl Writer for TextWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let Some(score) = sample.score else {
+            return Err("it has no score; write epd, which needs none".to_string());
+        };
+        let turn = sample.position.turn();
+        let score = fields::turned_score(score, turn)?;
+        let result = fields::result_text(fields::turned_result(sample.result, turn))?;
+        let fen = sample.position.fen();
+        out.extend_from_slice(format!("{fen} | {score} | {result}\n").as_bytes());
+        Ok(())
+    }
+}

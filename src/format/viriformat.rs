@@ -1,0 +1,284 @@
+//! viriformat: whole games, a start position and then its moves.
+//!
+//! A game is 32 bytes of start position (marlinformat: occupied squares u64; 16 bytes of nibbles,
+//! pawn 0 ... king 5, 6 = a rook that may castle, + 8 Black's; side to move and en passant square
+//! u8; half-move clock u8; move number u16; score i16; result u8 as 0, 1, 2; a byte of no
+//! meaning), then four bytes a move (the move as [`Played`] has it, and the score of the position
+//! before it as i16), then four zero bytes. All little-endian; result and scores are White's.
+//!
+//! Each move gives one sample, its position the one before the move. `ply` counts half-moves from
+//! move number 1, so that an opening played before the start position counts:
+//! `2 * (move number - 1)`, one more where Black is to move. `game` hashes start position and
+//! moves, not scores and result.
+//!
+//! Refused, with the whole game: impossible start positions, illegal moves, a result byte over 2,
+//! score -32768. The reader goes on behind the next four zero bytes where a move could stand. A
+//! file that ends within a game is cut off there, and that game is lost. Castling rights and en
+//! passant squares that the board contradicts are dropped; the score and the last byte of a start
+//! position are not looked at, and written as zero.
+//!
+//! The writer chains samples that follow from each other; where samples were left out, a game
+//! breaks in two.
+
+use std::num::NonZeroU64;
+
+use shakmaty::{Chess, Color, Position as _, Square};
+
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Writer, fields, fill};
+use crate::sample::{Played, Position, Sample, mix};
+
+const START: usize = 32;
+const MOVE: usize = 4;
+const END: [u8; MOVE] = [0; MOVE];
+const NO_EP: u8 = 64;
+
+pub static FORMAT: Format = Format {
+    name: "viriformat",
+    about: "whole games of start position, moves and scores; score in centipawns, score and \
+            result seen by White; every move must be legal",
+    extensions: &["vf", "viri", "viriformat"],
+    facts: Facts {
+        scores: Holds::Always,
+        plies: Holds::Always,
+        moves: Holds::Always,
+        games: Holds::Always,
+        colours: Holds::Always,
+    },
+    recognises,
+    reader: |input| Box::new(ViriReader { input, games: 0, at: 0 }),
+    writer: || Box::new(ViriWriter { game: None }),
+};
+
+/// Whether any of the first games begins with legal moves: the first game may be bad.
+fn recognises(head: &[u8]) -> bool {
+    let mut rest = head;
+    for _ in 0..16 {
+        let Some((record, after)) = rest.split_first_chunk::<START>() else { return false };
+        let (moves, _) = after.as_chunks::<MOVE>();
+        let end = moves.iter().position(|entry| *entry == END);
+        let first = &moves[..end.unwrap_or(moves.len()).min(4)];
+        // A start alone might as well be a record of bulletformat.
+        if !first.is_empty() && opens(record, first) {
+            return true;
+        }
+        let Some(end) = end else { return false };
+        rest = &after[(end + 1) * MOVE..];
+    }
+    false
+}
+
+/// Whether these moves are legal after this start.
+fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
+    let Ok((mut chess, _)) = start(record) else { return false };
+    moves
+        .iter()
+        .all(|entry| legal(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok())
+}
+
+struct ViriReader {
+    input: Input,
+    games: u64,
+    /// Bytes read so far.
+    at: u64,
+}
+
+impl Reader for ViriReader {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let enough = out.len() + BLOCK;
+        while out.len() < enough {
+            let kept = out.len();
+            let more = self.game(out).inspect_err(|_| out.truncate(kept))?;
+            if !more {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl ViriReader {
+    /// Appends the samples of a game; false where the file ends instead.
+    fn game(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let (first, from) = (out.len(), self.at);
+        let mut record = [0; START];
+        let length = fill(&mut *self.input, &mut record)?;
+        self.at += length as u64;
+        if length == 0 {
+            return Ok(false);
+        }
+        self.games += 1;
+        let number = self.games;
+        let bad = |moves: usize, reason: String| {
+            let place = format!("game {number} at byte {from}");
+            let place = if moves == 0 { place } else { format!("{place}, move {moves}") };
+            BadRecord { place, reason }
+        };
+        if length < START {
+            let reason = format!("the file ends after {length} of the start's {START} bytes");
+            return Err(Fault::CutOff(bad(0, reason)));
+        }
+        let (mut chess, result) = match start(&record) {
+            Ok(start) => start,
+            Err(reason) => {
+                self.skip()?;
+                return Err(Fault::Skipped(bad(0, reason)));
+            }
+        };
+        let mut ply = ply(&chess);
+        let mut hash = Position::from_chess(&chess).key();
+        while let Some(entry) = self.entry()? {
+            if entry == END {
+                let game = NonZeroU64::new(hash).or(Some(NonZeroU64::MIN));
+                out[first..].iter_mut().for_each(|sample| sample.game = game);
+                return Ok(true);
+            }
+            let moves = out.len() - first + 1;
+            let turn = chess.turn();
+            let white_score = i16::from_le_bytes([entry[2], entry[3]]);
+            let checked = legal(&entry, &chess)
+                .and_then(|legal| Ok((legal, fields::turned_score(white_score, turn)?)));
+            let ((played, legal), score) = match checked {
+                Ok(checked) => checked,
+                Err(reason) => {
+                    self.skip()?;
+                    return Err(Fault::Skipped(bad(moves, reason)));
+                }
+            };
+            out.push(Sample {
+                position: Position::from_chess(&chess),
+                result: fields::turned_result(result, turn),
+                score: Some(score),
+                ply: Some(ply),
+                played: Some(played),
+                game: None,
+            });
+            hash = mix(hash, u64::from(played.0.get()));
+            chess.play_unchecked(legal);
+            ply = ply.saturating_add(1);
+        }
+        let reason = "the file ends before the game does".to_string();
+        Err(Fault::CutOff(bad(out.len() - first, reason)))
+    }
+
+    /// The next four bytes, or none where the file ends before them.
+    fn entry(&mut self) -> Result<Option<[u8; MOVE]>, Fault> {
+        let mut entry = [0; MOVE];
+        let length = fill(&mut *self.input, &mut entry)?;
+        self.at += length as u64;
+        Ok((length == MOVE).then_some(entry))
+    }
+
+    /// Goes behind the end of a game that is not worth replaying.
+    fn skip(&mut self) -> Result<(), Fault> {
+        while self.entry()?.is_some_and(|entry| entry != END) {}
+        Ok(())
+    }
+}
+
+/// The position of a start record, and its result as White sees it.
+fn start(record: &[u8; START]) -> Result<(Chess, f32), String> {
+    let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
+    let men = *record[8..].first_chunk().expect("24 bytes follow");
+    let [turn_ep, halfmove, fullmove @ .., _, _, result, _] =
+        record.last_chunk::<8>().expect("32 bytes");
+    let ep = match turn_ep & 127 {
+        NO_EP => None,
+        square => Some(
+            Square::try_from(u32::from(square))
+                .map_err(|_| crate::sample::Impossible::EnPassant(square).to_string())?,
+        ),
+    };
+    let turn = Color::from_black(turn_ep >> 7 == 1);
+    let fullmove = u16::from_le_bytes(*fullmove);
+    let chess = Position::from_parts(occupied, men, turn, ep, *halfmove, fullmove)
+        .and_then(|position| position.to_chess())
+        .map_err(|error| error.to_string())?;
+    Ok((chess, fields::byte_result(*result)?))
+}
+
+/// Half-moves since move number 1.
+fn ply(chess: &Chess) -> u16 {
+    let before = 2 * (u64::from(chess.fullmoves().get()) - 1) + u64::from(chess.turn().is_black());
+    before.try_into().unwrap_or(u16::MAX)
+}
+
+/// The move of an entry, if it is legal.
+fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(Played, shakmaty::Move), String> {
+    let bits = u16::from_le_bytes([entry[0], entry[1]]);
+    let illegal =
+        || format!("move {bits:#06x} is not legal in {}", Position::from_chess(chess).fen());
+    let played = std::num::NonZeroU16::new(bits).map(Played).ok_or_else(illegal)?;
+    let legal = played.legal_move(chess).ok_or_else(illegal)?;
+    // Written anew, since bits that have no meaning for the kind of move may be set.
+    Ok((Played::from_move(&legal).ok_or_else(illegal)?, legal))
+}
+
+/// Chains samples into games: a sample goes on with the game of the one before if it has the
+/// same [`Sample::game`] and result and if the move played there leads to it; else it starts a
+/// game of its own.
+struct ViriWriter {
+    game: Option<Game>,
+}
+
+/// A game under way.
+struct Game {
+    /// After the moves written so far.
+    chess: Chess,
+    hash: Option<NonZeroU64>,
+    white_result: u8,
+}
+
+impl Writer for ViriWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let position = sample.position;
+        let turn = position.turn();
+        let Some(played) = sample.played else {
+            return Err("it lacks the move played, so it is not part of a game; write \
+                        bulletformat, text or epd"
+                .to_string());
+        };
+        let Some(score) = sample.score else {
+            return Err("it has no score; write epd, which needs none".to_string());
+        };
+        let score = fields::turned_score(score, turn)?;
+        let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
+        let goes_on = self.game.as_ref().is_some_and(|game| {
+            game.hash == sample.game
+                && game.white_result == white_result
+                && Position::from_chess(&game.chess) == position
+        });
+        if !goes_on {
+            self.finish(out);
+        }
+        let game = match &mut self.game {
+            Some(game) => game,
+            none => {
+                let chess = position.to_chess().map_err(|error| error.to_string())?;
+                write_start(&Position::from_chess(&chess), white_result, out);
+                none.insert(Game { chess, hash: sample.game, white_result })
+            }
+        };
+        let legal = played
+            .legal_move(&game.chess)
+            .ok_or_else(|| format!("move {:#06x} is not legal in {}", played.0, position.fen()))?;
+        out.extend_from_slice(&played.0.get().to_le_bytes());
+        out.extend_from_slice(&score.to_le_bytes());
+        game.chess.play_unchecked(legal);
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if self.game.take().is_some() {
+            out.extend_from_slice(&END);
+        }
+    }
+}
+
+fn write_start(position: &Position, white_result: u8, out: &mut Vec<u8>) {
+    let ep = position.ep_square().map_or(NO_EP, |square| square as u8);
+    out.extend_from_slice(&position.occupied().to_le_bytes());
+    out.extend_from_slice(&position.nibbles());
+    out.extend_from_slice(&[ep | u8::from(position.turn().is_black()) << 7, position.halfmove()]);
+    out.extend_from_slice(&position.fullmove().to_le_bytes());
+    out.extend_from_slice(&[0, 0, white_result, 0]);
+}

@@ -1,0 +1,42 @@
+//! nnuance trains the evaluation of a chess engine: NNUE nets and handcrafted (HCE) terms, in one
+//! trainer, on the same data, with the same loss.
+//!
+//! ```text
+//! files ─ format ─▶ Sample ─ loader ─▶ Batch ─ train ─▶ Weights ─ export ─▶ Net ─▶ engines
+//!                             │ features, hce   │ model                │
+//!                             ▼                 ▼                      ▼
+//!                        positions to inputs  Burn              report (numbers only)
+//! ```
+//!
+//! Read it along the arrows:
+//!
+//! - [`sample`]: a position with its score and result, as every reader yields it;
+//! - [`format`]: bytes to samples and back, one file a format;
+//! - [`features`] and [`hce`]: a position to the inputs of a net, or to handcrafted terms;
+//! - [`loader`]: files to a stream of [`batch`]es, shuffled, filtered, split by game;
+//! - [`model`]: the Burn modules, and the devices they run on;
+//! - [`train`]: the loop, its schedules, optimisers, checkpoints and log;
+//! - [`weights`]: what is trained, on disk as safetensors;
+//! - [`export`] and [`net`]: integers, proved not to overflow, evaluated as an engine does;
+//! - [`report`]: which evaluation is better, and how sure that is;
+//! - [`config`]: a run in TOML; [`cli`]: the commands, the only place that prints.
+//!
+//! Score and result are seen by the side to move unless a name says `white`.
+
+pub mod architecture;
+pub mod batch;
+pub mod cli;
+pub mod config;
+pub mod export;
+pub mod features;
+pub mod format;
+pub mod hce;
+pub mod loader;
+pub mod model;
+pub mod net;
+pub mod output;
+pub mod report;
+pub mod sample;
+pub mod scales;
+pub mod train;
+pub mod weights;

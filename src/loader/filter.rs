@@ -1,0 +1,115 @@
+//! Which positions are worth learning from.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::LoadError;
+use crate::format::{Facts, Format, Holds};
+use crate::sample::Sample;
+
+/// The `[data.filter]` section of a config. By default every position passes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Filter {
+    /// Half-moves since the start of the game.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_ply: Option<u16>,
+    /// Skip positions whose side to move is in check.
+    pub skip_in_check: bool,
+    /// Skip positions in which a capture was played: their score is not quiet.
+    pub skip_captures: bool,
+    /// Skip positions in which a promotion was played.
+    pub skip_promotions: bool,
+    /// The largest |score| in centipawns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_score: Option<u16>,
+    /// Kings included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_men: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_men: Option<usize>,
+}
+
+/// The key that turned a position away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    MinPly,
+    InCheck,
+    Captures,
+    Promotions,
+    MaxScore,
+    Men,
+}
+
+/// How many positions each key turned away; the first key that applies counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rejected([u64; 6]);
+
+impl Rejected {
+    const NAMES: [&'static str; 6] =
+        ["min_ply", "skip_in_check", "skip_captures", "skip_promotions", "max_score", "men"];
+
+    pub fn count(&mut self, rejection: Rejection) {
+        self.0[rejection as usize] += 1;
+    }
+
+    pub fn add(&mut self, other: &Rejected) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
+    }
+
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The keys that turned positions away, with their counts.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Self::NAMES.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+}
+
+impl Filter {
+    /// An error where a key asks for a fact that the format never tells.
+    pub fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
+        let Facts { plies, moves, scores, .. } = format.facts;
+        for (key, set, holds, fact) in [
+            ("min_ply", self.min_ply.is_some(), plies, "the ply"),
+            ("skip_captures", self.skip_captures, moves, "the move played"),
+            ("skip_promotions", self.skip_promotions, moves, "the move played"),
+            ("max_score", self.max_score.is_some(), scores, "the score"),
+        ] {
+            if set && holds == Holds::Never {
+                let path = path.to_path_buf();
+                return Err(LoadError::Unknown { path, key, fact, format: format.name });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first key that turns a position away. A fact that this position lacks turns nothing
+    /// away: [`Filter::check`] has refused formats that never tell it.
+    pub fn rejects(&self, sample: &Sample) -> Option<Rejection> {
+        let men = sample.position.count();
+        let played = sample.played;
+        if self.min_ply.is_some_and(|min| sample.ply.is_some_and(|ply| ply < min)) {
+            Some(Rejection::MinPly)
+        } else if self.min_men.is_some_and(|min| men < min)
+            || self.max_men.is_some_and(|max| men > max)
+        {
+            Some(Rejection::Men)
+        } else if self
+            .max_score
+            .is_some_and(|max| sample.score.is_some_and(|score| score.unsigned_abs() > max))
+        {
+            Some(Rejection::MaxScore)
+        } else if self.skip_captures && played.is_some_and(|it| it.is_capture(&sample.position)) {
+            Some(Rejection::Captures)
+        } else if self.skip_promotions && played.is_some_and(|it| it.promotion().is_some()) {
+            Some(Rejection::Promotions)
+        } else if self.skip_in_check && sample.position.in_check() {
+            Some(Rejection::InCheck)
+        } else {
+            None
+        }
+    }
+}

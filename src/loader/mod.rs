@@ -1,0 +1,97 @@
+//! Files to a stream of batches.
+//!
+//! [`scan`] reads everything once: it counts, holds out games, and finds what is wrong before
+//! training begins. [`Stream`] then yields batches without end, in an order that depends on the
+//! data and the seed alone, from any [`Cursor`] on.
+
+mod collect;
+mod encode;
+mod filter;
+mod read;
+mod scan;
+mod split;
+mod stream;
+
+use std::path::PathBuf;
+
+pub use collect::{Part, collect};
+pub use encode::Encoder;
+pub use filter::{Filter, Rejected, Rejection};
+pub use scan::{DataFile, Scan, fingerprint, scan};
+pub use split::Split;
+pub use stream::{Cursor, Stream};
+
+use crate::format::{Format, ReadError};
+
+/// Which positions to read, and how.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub files: Vec<PathBuf>,
+    /// None: each file's content tells.
+    pub format: Option<&'static Format>,
+    /// Bad records to bear with, a file.
+    pub bad_records: u64,
+    pub filter: Filter,
+    pub split: Split,
+    /// Whether the data must have scores.
+    pub scores: bool,
+    pub encoder: Encoder,
+    /// Positions that are shuffled together.
+    pub window: usize,
+    pub shuffle: bool,
+    pub seed: u64,
+    /// Positions a batch.
+    pub batch: usize,
+}
+
+impl Plan {
+    /// All positions of some files, as they are.
+    pub fn reading(files: Vec<PathBuf>) -> Self {
+        Self {
+            files,
+            format: None,
+            bad_records: 0,
+            filter: Filter::default(),
+            split: Split { share: 0.0, seed: 0 },
+            scores: false,
+            encoder: Encoder::Hce,
+            window: 1 << 20,
+            shuffle: true,
+            seed: 0,
+            batch: 16_384,
+        }
+    }
+}
+
+/// Why the data cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot read {path}: {source}")]
+    Hash { path: PathBuf, source: std::io::Error },
+    #[error(
+        "{path}: `{key}` needs to know {fact}, which {format} does not tell; \
+         take `{key}` out of the filter or use a format that tells it (viriformat does)"
+    )]
+    Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
+    #[error(
+        "{path}: position {position} has no score, and wdl below 1 needs one; \
+         set `target.wdl = 1.0` to learn from results alone, or label the positions"
+    )]
+    NoScore { path: PathBuf, position: u64 },
+    #[error(
+        "{path}: bulletformat does not tell which side is White, and this model sees with White's \
+         eyes; use `perspective` or `side-to-move` inputs, or data in another format"
+    )]
+    NoColours { path: PathBuf },
+    #[error("no position is left: {0}")]
+    Empty(String),
+    #[error(
+        "no position was held out ({share} of {groups} games is less than one); raise \
+         `data.held_out`, add games, or set it to 0 to train without a held-out loss"
+    )]
+    NoHeldOut { share: f64, groups: u64 },
+    #[error("the checkpoint's place in the data, {0:?}, cannot be read")]
+    Cursor(String),
+}

@@ -1,0 +1,130 @@
+//! The positions of a file that training or validation may see.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use super::{Filter, LoadError, Plan, Rejected};
+use crate::format::{Holds, Source};
+use crate::sample::Sample;
+
+/// An open file behind its filter.
+pub struct Filtered<'a> {
+    path: PathBuf,
+    source: Source,
+    filter: &'a Filter,
+    scores: bool,
+    /// Positions read.
+    pub read: u64,
+    pub rejected: Rejected,
+    raw: Vec<Sample>,
+}
+
+impl<'a> Filtered<'a> {
+    /// Opens a file and checks that its format can tell what the plan asks for.
+    pub fn open(path: &Path, plan: &'a Plan) -> Result<Self, LoadError> {
+        let source = Source::open(path, plan.format, plan.bad_records)?;
+        let format = source.format();
+        plan.filter.check(path, format)?;
+        let path = path.to_path_buf();
+        if plan.encoder.needs_colours() && format.facts.colours == Holds::Never {
+            return Err(LoadError::NoColours { path });
+        }
+        if plan.scores && format.facts.scores == Holds::Never {
+            return Err(LoadError::NoScore { path, position: 1 });
+        }
+        let (filter, scores, rejected) = (&plan.filter, plan.scores, Rejected::default());
+        Ok(Self { path, source, filter, scores, read: 0, rejected, raw: Vec::new() })
+    }
+
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Appends the next positions that pass; false at the end of the file.
+    pub fn next(&mut self, out: &mut Vec<Sample>) -> Result<bool, LoadError> {
+        self.raw.clear();
+        let more = self.source.next_block(&mut self.raw)?;
+        for sample in &self.raw {
+            self.read += 1;
+            if let Some(rejection) = self.filter.rejects(sample) {
+                self.rejected.count(rejection);
+            } else if self.scores && sample.score.is_none() {
+                let path = self.path.clone();
+                return Err(LoadError::NoScore { path, position: self.read });
+            } else {
+                out.push(*sample);
+            }
+        }
+        Ok(more)
+    }
+}
+
+/// Files that are read side by side, one block from each in turn.
+///
+/// Each file has a thread that reads ahead by two blocks; the turns fix the order of the blocks,
+/// whichever thread is faster.
+pub struct Interleaved {
+    plan: Arc<Plan>,
+    /// Files not yet open, next one last.
+    waiting: Vec<PathBuf>,
+    open: Vec<Receiver<Result<Vec<Sample>, LoadError>>>,
+    turn: usize,
+}
+
+/// Files open at a time.
+const SIDE_BY_SIDE: usize = 8;
+
+impl Interleaved {
+    pub fn new(plan: Arc<Plan>, mut files: Vec<PathBuf>) -> Self {
+        files.reverse();
+        let mut this = Self { plan, waiting: files, open: Vec::new(), turn: 0 };
+        while this.open.len() < SIDE_BY_SIDE && this.open_next() {}
+        this
+    }
+
+    fn open_next(&mut self) -> bool {
+        let Some(path) = self.waiting.pop() else { return false };
+        let plan = self.plan.clone();
+        let (sender, receiver) = sync_channel(2);
+        std::thread::spawn(move || {
+            let read = || -> Result<(), LoadError> {
+                let mut file = Filtered::open(&path, &plan)?;
+                let mut more = true;
+                while more {
+                    let mut block = Vec::new();
+                    more = file.next(&mut block)?;
+                    block.retain(|sample| !plan.split.holds_out(sample));
+                    if sender.send(Ok(block)).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            if let Err(error) = read() {
+                // Nobody left to hear it is no error.
+                let _ = sender.send(Err(error));
+            }
+        });
+        self.open.push(receiver);
+        true
+    }
+
+    /// The next block; none at the end of the last file.
+    pub fn next(&mut self) -> Option<Result<Vec<Sample>, LoadError>> {
+        while !self.open.is_empty() {
+            self.turn %= self.open.len();
+            match self.open[self.turn].recv() {
+                Ok(block) => {
+                    self.turn += 1;
+                    return Some(block);
+                }
+                Err(_) => {
+                    self.open.remove(self.turn);
+                    self.open_next();
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,151 @@
+//! One look at all the data before training.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::read::Filtered;
+use super::{LoadError, Plan, Rejected};
+use crate::sample::Sample;
+
+/// What the data holds.
+#[derive(Debug, Default)]
+pub struct Scan {
+    pub files: Vec<DataFile>,
+    /// Positions in the files.
+    pub read: u64,
+    pub rejected: Rejected,
+    /// Positions to train on.
+    pub train: u64,
+    /// The held-out positions, at most [`HELD_OUT_MAX`] of them.
+    pub held_out: Vec<Sample>,
+    /// All held-out positions.
+    pub held_out_total: u64,
+    /// Games in the files; 0 where they are unknown.
+    pub games: u64,
+    /// Some of the positions to train on, the first of each file: about [`FIRST`] in all.
+    pub first: Vec<Sample>,
+}
+
+/// What is kept in memory of the held-out positions.
+pub const HELD_OUT_MAX: usize = 500_000;
+
+/// What is kept of the others, for a look at them and for fitting a scale.
+pub const FIRST: usize = 100_000;
+
+/// A file as it was when a run began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataFile {
+    pub path: PathBuf,
+    pub format: String,
+    pub bytes: u64,
+    pub sha256: String,
+    /// Positions in it.
+    pub positions: u64,
+    pub bad_records: u64,
+}
+
+/// Reads all files, several at a time; `seen` is told of positions as they are read.
+///
+/// # Errors
+/// The first file in the order of the plan that cannot be read, and data from which nothing is
+/// left to train on or, where some is wanted, to hold out.
+pub fn scan(plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+    let scans: Vec<Result<Scan, LoadError>> =
+        plan.files.par_iter().map(|path| scan_file(path, plan, seen)).collect();
+    let mut sum = Scan::default();
+    for scan in scans {
+        let scan = scan?;
+        sum.files.extend(scan.files);
+        sum.read += scan.read;
+        sum.rejected.add(&scan.rejected);
+        sum.train += scan.train;
+        sum.held_out.extend(scan.held_out);
+        sum.held_out_total += scan.held_out_total;
+        sum.games += scan.games;
+        sum.first.extend(scan.first);
+    }
+    sum.held_out.truncate(HELD_OUT_MAX);
+    if sum.train == 0 {
+        let mut why = format!("of {} positions the filter turned away", sum.read);
+        for (key, count) in sum.rejected.counts() {
+            why += &format!(" {count} by {key},");
+        }
+        why = format!("{} and {} were held out", why.trim_end_matches(','), sum.held_out_total);
+        return Err(LoadError::Empty(why));
+    }
+    if plan.split.share > 0.0 && sum.held_out.is_empty() {
+        let groups = if sum.games > 0 { sum.games } else { sum.train };
+        return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
+    }
+    Ok(sum)
+}
+
+fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+    let mut file = Filtered::open(path, plan)?;
+    let mut scan = Scan::default();
+    let mut block = Vec::new();
+    let mut game: Option<NonZeroU64> = None;
+    loop {
+        block.clear();
+        let before = file.read;
+        let more = file.next(&mut block)?;
+        for sample in &block {
+            if sample.game.is_some() && sample.game != game {
+                game = sample.game;
+                scan.games += 1;
+            }
+            if plan.split.holds_out(sample) {
+                scan.held_out_total += 1;
+                if scan.held_out.len() < HELD_OUT_MAX {
+                    scan.held_out.push(*sample);
+                }
+            } else {
+                scan.train += 1;
+                if scan.first.len() < FIRST.div_ceil(plan.files.len()) {
+                    scan.first.push(*sample);
+                }
+            }
+        }
+        seen(file.read - before);
+        if !more {
+            break;
+        }
+    }
+    scan.read = file.read;
+    scan.rejected = file.rejected;
+    let (bytes, sha256) =
+        fingerprint(path).map_err(|source| LoadError::Hash { path: path.to_path_buf(), source })?;
+    scan.files = vec![DataFile {
+        path: path.to_path_buf(),
+        format: file.source().format().name.to_string(),
+        bytes,
+        sha256,
+        positions: file.read,
+        bad_records: file.source().bad_records().count,
+    }];
+    Ok(scan)
+}
+
+/// The length and SHA-256 of a file.
+pub fn fingerprint(path: &Path) -> std::io::Result<(u64, String)> {
+    let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    let mut bytes = 0;
+    loop {
+        let count = input.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        hash.update(&buffer[..count]);
+        bytes += count as u64;
+    }
+    let hex = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((bytes, hex))
+}

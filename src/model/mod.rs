@@ -1,0 +1,217 @@
+//! The Burn modules. They see batches and weights, never a file or a position.
+//!
+//! [`Evaluation`] is what training needs of a model: its logits, and its loss, which a model may
+//! compute in one fused operation of its own.
+
+mod accumulator;
+mod activation;
+mod device;
+mod hce;
+mod init;
+mod output;
+mod perspective;
+mod plain;
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Gradients, Tensor, TensorData, activation::sigmoid};
+
+pub use burn::tensor::Device;
+
+pub use device::{Backend, DeviceError};
+pub use hce::HceModel;
+pub use init::initial;
+pub use perspective::PerspectiveNet;
+pub use plain::PlainNet;
+
+use crate::architecture::Activation;
+use crate::batch::{Active, Batch, Inputs};
+use crate::weights::{Weights, WeightsError};
+
+/// What a model computes from a batch.
+pub trait Evaluation {
+    /// The output before the sigmoid, one a position.
+    ///
+    /// # Shapes
+    /// Output: `[batch]`
+    fn logits(&self, inputs: &Inputs) -> Tensor<1>;
+
+    /// `mean((sigmoid(logit) - target)^2)`.
+    ///
+    /// The mean is a product of the errors with themselves, so that its order of summation is
+    /// fixed: Burn's `sum` of a large tensor adds in the order in which threads finish.
+    ///
+    /// # Shapes
+    /// - `targets`: one a position
+    /// - output: `[1]`
+    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
+        let logits = self.logits(&batch.inputs); // [batch]
+        let positions = targets.len();
+        let targets = Tensor::<1>::from_data(targets, &logits.device()); // [batch]
+        let errors = (sigmoid(logits) - targets).reshape([1, positions]); // [1, batch]
+        let squares = errors.clone().matmul(errors.transpose()); // [1, 1]
+        squares.reshape([1]) / positions as f32
+    }
+}
+
+/// Every model that can be trained.
+#[derive(Module, Debug)]
+pub enum Model {
+    Plain(PlainNet),
+    Perspective(PerspectiveNet),
+    Hce(HceModel),
+}
+
+/// Which model a set of weights belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// `inputs -> hidden -> 1` for one view, `(inputs -> hidden)x2 -> 1` for two.
+    Net { inputs: usize, views: usize, hidden: usize, activation: Activation },
+    /// Handcrafted terms; one logit is `scale` centipawns.
+    Hce { terms: usize, scale: f32 },
+}
+
+impl Model {
+    /// A model with these weights.
+    ///
+    /// # Errors
+    /// If an array is missing or has another shape.
+    pub fn new(kind: Kind, weights: &Weights, device: &Device) -> Result<Self, WeightsError> {
+        Ok(match kind {
+            Kind::Net { inputs, views: 1, hidden, activation } => {
+                Model::Plain(PlainNet::new(inputs, hidden, activation, weights, device)?)
+            }
+            Kind::Net { inputs, hidden, activation, .. } => Model::Perspective(
+                PerspectiveNet::new(inputs, hidden, activation, weights, device)?,
+            ),
+            Kind::Hce { terms, scale } => Model::Hce(HceModel::new(terms, scale, weights, device)?),
+        })
+    }
+
+    /// The parameters on the host, as they were given to [`Model::new`].
+    pub fn weights(&self) -> Weights {
+        self.collect(Value)
+    }
+
+    /// The loss on a batch, and its derivative by every parameter, in the shape of
+    /// [`Model::weights`].
+    ///
+    /// # Panics
+    /// If the model was not made on a device for training (`Device::autodiff`).
+    pub fn gradients(&self, batch: &Batch, targets: &[f32]) -> (f32, Weights) {
+        let loss = self.loss(batch, targets);
+        let gradients = loss.backward();
+        let weights = self.collect(Derivative(&gradients));
+        (to_host(loss)[0], weights)
+    }
+
+    fn collect(&self, of: impl Of) -> Weights {
+        let mut collect = Collect { of, weights: Weights::default(), path: Vec::new() };
+        self.visit(&mut collect);
+        collect.weights
+    }
+}
+
+impl Evaluation for Model {
+    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+        match self {
+            Model::Plain(model) => model.logits(inputs),
+            Model::Perspective(model) => model.logits(inputs),
+            Model::Hce(model) => model.logits(inputs),
+        }
+    }
+
+    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
+        match self {
+            Model::Plain(model) => model.loss(batch, targets),
+            Model::Perspective(model) => model.loss(batch, targets),
+            Model::Hce(model) => model.loss(batch, targets),
+        }
+    }
+}
+
+/// What to collect of each parameter.
+trait Of {
+    fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D>;
+}
+
+struct Value;
+
+impl Of for Value {
+    fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D> {
+        param.val()
+    }
+}
+
+struct Derivative<'a>(&'a Gradients);
+
+impl Of for Derivative<'_> {
+    fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D> {
+        let value = param.val();
+        value.grad(self.0).unwrap_or_else(|| value.zeros_like().inner())
+    }
+}
+
+struct Collect<O> {
+    of: O,
+    weights: Weights,
+    path: Vec<String>,
+}
+
+impl<O: Of> ModuleVisitor for Collect<O> {
+    fn enter_module(&mut self, name: &str, container: &str) {
+        // The variant of an enum is not part of a tensor's name.
+        self.path.push(if container.starts_with("Enum") { String::new() } else { name.into() });
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let tensor = self.of.of(param);
+        let shape = tensor.dims();
+        let name: Vec<&str> =
+            self.path.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        self.weights.insert(&name.join("."), &shape, to_host(tensor));
+    }
+}
+
+/// The values of a tensor, row-major.
+pub fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_into_vec().expect("all tensors of these models are f32")
+}
+
+/// A parameter with a fixed number, so that a checkpoint's optimiser state finds it again.
+fn param<const D: usize>(
+    id: u64,
+    name: &str,
+    shape: [usize; D],
+    weights: &Weights,
+    device: &Device,
+) -> Result<Param<Tensor<D>>, WeightsError> {
+    let values = weights.get(name, &shape)?.to_vec();
+    let tensor = Tensor::from_data(TensorData::new(values, shape), device);
+    let tensor = if device.is_autodiff() { tensor.require_grad() } else { tensor };
+    Ok(Param::initialized(id.into(), tensor))
+}
+
+/// One view of one-hot inputs as a dense matrix, for the plain tensor operations.
+///
+/// # Shapes
+/// Output: `[batch, inputs]`
+fn one_hot(inputs: &Inputs, view: usize, device: &Device) -> Tensor<2> {
+    let Inputs::Active(Active { inputs, views, places, indices }) = inputs else {
+        panic!("a net takes one-hot inputs, not handcrafted terms");
+    };
+    let lists = views * places;
+    let positions = indices.len() / lists;
+    let mut dense = vec![0.0_f32; positions * inputs];
+    for (row, lists) in dense.chunks_exact_mut(*inputs).zip(indices.chunks_exact(lists)) {
+        for &input in &lists[view * places..][..*places] {
+            if let Some(place) = row.get_mut(usize::from(input)) {
+                *place = 1.0;
+            }
+        }
+    }
+    Tensor::from_data(TensorData::new(dense, [positions, *inputs]), device)
+}

@@ -1,0 +1,358 @@
+//! Several evaluations of the same positions, measured against the results of the games.
+
+use serde::Serialize;
+
+use super::bootstrap::{Bootstrap, Estimate, Groups, Resampled};
+use super::fit::{Conventions, fit, sigmoid};
+
+/// What an evaluation says of each position.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Centipawns for the side to move.
+    Cp(Vec<f64>),
+    /// Expected results of the side to move, 0 to 1; no scale is fitted.
+    Probability(Vec<f64>),
+    /// The mean result for every position: what knowing nothing costs.
+    Constant,
+}
+
+/// An evaluation to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    pub name: String,
+    pub values: Values,
+}
+
+impl Evaluation {
+    /// Centipawns for the side to move.
+    pub fn new(name: impl Into<String>, cp: Vec<f64>) -> Self {
+        Self { name: name.into(), values: Values::Cp(cp) }
+    }
+
+    pub fn constant() -> Self {
+        Self { name: "constant".to_string(), values: Values::Constant }
+    }
+}
+
+/// What is known of the positions, one entry a position.
+#[derive(Clone, Copy, Debug)]
+pub struct Truth<'a> {
+    /// 0 to 1, seen by the side to move.
+    pub results: &'a [f64],
+    /// Probabilities, 0 to 1, to measure a second loss against.
+    pub targets: Option<&'a [f64]>,
+    /// Equal for positions of one game.
+    pub groups: &'a [u64],
+    /// What the groups are, for sentences: "games", "held-out games".
+    pub noun: &'a str,
+}
+
+/// How to compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Fit the scales on the positions that the loss is measured on, all of them; else each half
+    /// of the groups is measured with the scale that fits the other half.
+    pub fit_on_same: bool,
+    /// A scale in centipawns to measure every evaluation with, beside its own.
+    pub fixed_scale: Option<f64>,
+    pub bootstrap: Bootstrap,
+}
+
+/// Why numbers cannot be compared. Positions count from 0.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CompareError {
+    #[error("nothing to compare: name at least one evaluation")]
+    NoEvaluation,
+    #[error("no positions to compare on")]
+    NoPositions,
+    #[error("{what} has {found} entries for {expected} positions")]
+    Length { what: String, found: usize, expected: usize },
+    #[error("{what} holds {found} at position {position}, expected {expected}")]
+    Value { what: String, found: f64, position: usize, expected: &'static str },
+    #[error("the fixed scale is {0}, expected centipawns above 0")]
+    FixedScale(f64),
+    #[error(
+        "{groups} {noun} cannot be cut into two halves; \
+         give more, or fit the scales on the positions measured"
+    )]
+    Halves { groups: usize, noun: String },
+}
+
+/// The outcome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    pub measured_on: Records,
+    /// The scales were fitted on the same positions; else on the other half of the groups.
+    pub fit_on_same: bool,
+    /// What the groups are.
+    pub noun: String,
+    pub fixed_scale: Option<f64>,
+    pub resamples: usize,
+    pub seed: u64,
+    /// The smallest loss first.
+    pub evaluations: Vec<Measured>,
+    /// All pairs, the one with the smaller loss first.
+    pub pairs: Vec<Pair>,
+    /// What follows, in words.
+    pub sentences: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Records {
+    pub positions: usize,
+    pub groups: usize,
+}
+
+/// One evaluation, measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// 1 for the smallest loss.
+    pub rank: usize,
+    pub name: String,
+    /// The best scale, in several conventions; none for probabilities. The geometric mean of
+    /// two, where each half of the groups has its own.
+    pub scale: Option<Conventions>,
+    /// The best scale lies at a border of the search and means nothing.
+    pub at_border: bool,
+    /// What a constant evaluation predicts, on average.
+    pub probability: Option<f64>,
+    /// Mean squared error against the results.
+    pub loss: Estimate,
+    /// The same at the fixed scale.
+    pub loss_fixed: Option<Estimate>,
+    /// Mean squared error against the targets, with the scale fitted to the results.
+    pub loss_target: Option<Estimate>,
+}
+
+/// Two evaluations on the same positions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    pub better: String,
+    pub worse: String,
+    /// The loss of the worse minus that of the better.
+    pub difference: Estimate,
+    pub z: Option<f64>,
+    /// Whether the interval leaves zero out.
+    pub decided: bool,
+    /// The same difference at the fixed scale; negative where the order turns.
+    pub difference_fixed: Option<Estimate>,
+}
+
+/// Measures evaluations on the same positions.
+///
+/// Each gets its own best scale. The intervals hold for the scales as they are fitted; fitting on
+/// other groups, the default, keeps one number a scale from flattering anyone.
+pub fn compare(
+    evaluations: &[Evaluation],
+    truth: &Truth,
+    options: &Options,
+) -> Result<Comparison, CompareError> {
+    check(evaluations, truth, options)?;
+    let halves = halves(truth, options)?;
+    let groups = Groups::new(truth.groups.iter().copied());
+    let fitted: Vec<Fitted> = evaluations
+        .iter()
+        .map(|evaluation| Fitted::new(evaluation, truth, halves.as_ref()))
+        .collect();
+
+    // Columns: losses at the fitted scale, then at the fixed one, then against the targets.
+    let count = evaluations.len();
+    let mut columns: Vec<Vec<f64>> = Vec::with_capacity(3 * count);
+    let mut push = |against: &[f64], scale: Option<f64>| {
+        for (evaluation, fitted) in evaluations.iter().zip(&fitted) {
+            let square = |i: usize| {
+                let fold = fitted.fold(truth.groups[i]);
+                (fold.predict(evaluation, i, scale) - against[i]).powi(2)
+            };
+            columns.push(groups.sums((0..against.len()).map(square)));
+        }
+    };
+    push(truth.results, None);
+    if options.fixed_scale.is_some() {
+        push(truth.results, options.fixed_scale);
+    }
+    if let Some(targets) = truth.targets {
+        push(targets, None);
+    }
+    let resampled = options.bootstrap.resample(&groups, &columns);
+    let fixed = options.fixed_scale.map(|_| count);
+    let target = truth.targets.map(|_| if fixed.is_some() { 2 * count } else { count });
+
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by(|a, b| resampled.mean(*a).mean.total_cmp(&resampled.mean(*b).mean));
+    let measured = |(rank, i): (usize, &usize)| Measured {
+        rank: rank + 1,
+        name: evaluations[*i].name.clone(),
+        scale: fitted[*i].scale().map(Conventions::of),
+        at_border: fitted[*i].0.iter().any(|fold| fold.at_border),
+        probability: fitted[*i].probability(),
+        loss: resampled.mean(*i),
+        loss_fixed: fixed.map(|first| resampled.mean(first + i)),
+        loss_target: target.map(|first| resampled.mean(first + i)),
+    };
+    let mut comparison = Comparison {
+        measured_on: Records { positions: groups.records(), groups: groups.len() },
+        fit_on_same: options.fit_on_same,
+        noun: truth.noun.to_string(),
+        fixed_scale: options.fixed_scale,
+        resamples: options.bootstrap.resamples,
+        seed: options.bootstrap.seed,
+        evaluations: order.iter().enumerate().map(measured).collect(),
+        pairs: pairs(evaluations, &order, &resampled, fixed),
+        sentences: Vec::new(),
+    };
+    comparison.sentences = comparison.conclude();
+    Ok(comparison)
+}
+
+/// What was fitted to an evaluation: for the groups of the first half, and for the others.
+struct Fitted([Fold; 2]);
+
+#[derive(Clone, Copy)]
+struct Fold {
+    scale: Option<f64>,
+    at_border: bool,
+    probability: Option<f64>,
+}
+
+impl Fitted {
+    /// Fits to each half what serves the other, or to everything what serves all.
+    fn new(evaluation: &Evaluation, truth: &Truth, halves: Option<&[Vec<usize>; 2]>) -> Self {
+        match halves {
+            Some([first, second]) => {
+                Self([second, first].map(|on| Fold::new(evaluation, truth, on)))
+            }
+            None => {
+                let all: Vec<usize> = (0..truth.results.len()).collect();
+                Self([Fold::new(evaluation, truth, &all); 2])
+            }
+        }
+    }
+
+    fn fold(&self, group: u64) -> &Fold {
+        &self.0[usize::from(!first_half(group))]
+    }
+
+    fn scale(&self) -> Option<f64> {
+        let [first, second] = self.0;
+        Some((first.scale? * second.scale?).sqrt())
+    }
+
+    fn probability(&self) -> Option<f64> {
+        let [first, second] = self.0;
+        Some((first.probability? + second.probability?) / 2.0)
+    }
+}
+
+impl Fold {
+    fn new(evaluation: &Evaluation, truth: &Truth, on: &[usize]) -> Self {
+        let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
+        let none = Self { scale: None, at_border: false, probability: None };
+        match &evaluation.values {
+            Values::Cp(cp) => {
+                let fit = fit(&take(cp), &take(truth.results));
+                Self { scale: fit.scale, at_border: fit.at_border, ..none }
+            }
+            Values::Probability(_) => none,
+            Values::Constant => {
+                let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
+                Self { probability: Some(sum / on.len() as f64), ..none }
+            }
+        }
+    }
+
+    /// The expected result of a position, with the fitted or another scale.
+    fn predict(&self, evaluation: &Evaluation, i: usize, scale: Option<f64>) -> f64 {
+        match &evaluation.values {
+            // Values that are all zero where the scale is fitted have none, and say nothing.
+            Values::Cp(cp) => sigmoid(cp[i] / scale.or(self.scale).unwrap_or(f64::INFINITY)),
+            Values::Probability(values) => values[i],
+            Values::Constant => self.probability.unwrap_or(0.5),
+        }
+    }
+}
+
+fn pairs(
+    evaluations: &[Evaluation],
+    order: &[usize],
+    resampled: &Resampled,
+    fixed: Option<usize>,
+) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (rank, better) in order.iter().enumerate() {
+        for worse in &order[rank + 1..] {
+            let difference = resampled.difference(*worse, *better);
+            pairs.push(Pair {
+                better: evaluations[*better].name.clone(),
+                worse: evaluations[*worse].name.clone(),
+                difference,
+                z: difference.z(),
+                decided: !difference.contains_zero(),
+                difference_fixed: fixed
+                    .map(|first| resampled.difference(first + worse, first + better)),
+            });
+        }
+    }
+    pairs
+}
+
+/// The positions of both halves of the groups; none where the scales serve all positions.
+fn halves(truth: &Truth, options: &Options) -> Result<Option<[Vec<usize>; 2]>, CompareError> {
+    if options.fit_on_same {
+        return Ok(None);
+    }
+    let (first, second): (Vec<usize>, Vec<usize>) =
+        (0..truth.results.len()).partition(|i| first_half(truth.groups[*i]));
+    if first.is_empty() || second.is_empty() {
+        let groups = Groups::new(truth.groups.iter().copied()).len();
+        return Err(CompareError::Halves { groups, noun: truth.noun.to_string() });
+    }
+    Ok(Some([first, second]))
+}
+
+/// A coin that falls the same way for a group on every machine (the finaliser of MurmurHash3).
+/// It must not be one that training data were chosen with, lest one half be empty.
+fn first_half(group: u64) -> bool {
+    let mut z = group ^ 0x7265_706f_7274_2121;
+    z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (z ^ z >> 33) & 1 == 0
+}
+
+fn check(evaluations: &[Evaluation], truth: &Truth, options: &Options) -> Result<(), CompareError> {
+    let positions = truth.results.len();
+    if evaluations.is_empty() {
+        return Err(CompareError::NoEvaluation);
+    }
+    if positions == 0 {
+        return Err(CompareError::NoPositions);
+    }
+    if let Some(scale) = options.fixed_scale.filter(|scale| !(*scale > 0.0 && scale.is_finite())) {
+        return Err(CompareError::FixedScale(scale));
+    }
+    let length = |what: &str, found: usize| match found {
+        found if found == positions => Ok(()),
+        _ => Err(CompareError::Length { what: what.to_string(), found, expected: positions }),
+    };
+    let values = |what: &str, values: &[f64], valid: fn(f64) -> bool, expected: &'static str| {
+        length(what, values.len())?;
+        match values.iter().position(|value| !valid(*value)) {
+            None => Ok(()),
+            Some(position) => {
+                let (what, found) = (what.to_string(), values[position]);
+                Err(CompareError::Value { what, found, position, expected })
+            }
+        }
+    };
+    let share: fn(f64) -> bool = |value| (0.0..=1.0).contains(&value);
+    length("the list of groups", truth.groups.len())?;
+    values("the list of results", truth.results, share, "0 to 1")?;
+    if let Some(targets) = truth.targets {
+        values("the list of targets", targets, share, "0 to 1")?;
+    }
+    evaluations.iter().try_for_each(|Evaluation { name, values: given }| match given {
+        Values::Cp(cp) => values(name, cp, f64::is_finite, "finite centipawns"),
+        Values::Probability(given) => values(name, given, share, "0 to 1"),
+        Values::Constant => Ok(()),
+    })
+}

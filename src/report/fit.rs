@@ -1,0 +1,105 @@
+//! The scale that turns an evaluation's centipawns into probabilities.
+//!
+//! Evaluations differ in what a centipawn means. Two of them can only be compared once each has
+//! the scale that suits it best: a comparison at one fixed scale names false winners.
+
+use serde::Serialize;
+
+use super::shards;
+
+/// The best single scale for some records.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fit {
+    /// Centipawns a unit of logit; None where the loss does not depend on the scale, as with
+    /// values that are all zero.
+    pub scale: Option<f64>,
+    /// Mean of `(sigmoid(cp / scale) - target)^2`.
+    pub loss: f64,
+    /// The best scale lies at a border of the search: the values say nothing about the targets,
+    /// say the opposite, or have a strange unit.
+    pub at_border: bool,
+}
+
+/// The smallest and the largest scale that is searched.
+pub const SCALES: [f64; 2] = [1.0, 1e5];
+
+/// Steps of the coarse search: neighbours differ by a factor of 1.43, far less than the width of
+/// a minimum.
+const STEPS: usize = 32;
+
+/// Width at which the search for `ln(scale)` ends; the loss is flat far before that.
+const WIDTH: f64 = 1e-7;
+
+/// The probability of a win.
+pub fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
+/// Mean of `(sigmoid(cp / scale) - target)^2`, NaN without records.
+pub fn loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
+    let records = cp.len().min(targets.len());
+    let rate = 1.0 / scale;
+    let sum = shards::sum(records, |i| (sigmoid(cp[i] * rate) - targets[i]).powi(2));
+    sum / records as f64
+}
+
+/// The scale with the smallest [`loss`], by a coarse grid and then golden sections on its
+/// logarithm; deterministic.
+pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
+    if cp.iter().all(|value| *value == 0.0) {
+        return Fit { scale: None, loss: loss(cp, targets, SCALES[1]), at_border: false };
+    }
+    let [low, high] = SCALES.map(f64::ln);
+    let at = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
+    let value = |x: f64| loss(cp, targets, x.exp());
+
+    let coarse: Vec<f64> = (0..=STEPS).map(|step| value(at(step))).collect();
+    let best = (0..=STEPS).min_by(|a, b| coarse[*a].total_cmp(&coarse[*b])).unwrap_or(0);
+    let x = golden(value, at(best.saturating_sub(1)), at((best + 1).min(STEPS)));
+    // The grid's ends are no result of golden sections, which never reach them.
+    let x = if coarse[best] < value(x) { at(best) } else { x };
+    let at_border = x - low < 1e-3 || high - x < 1e-3;
+    Fit { scale: Some(x.exp()), loss: value(x), at_border }
+}
+
+/// The place of a minimum between two places.
+fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_left, mut at_right) = (value(left), value(right));
+    while high - low > WIDTH {
+        if at_left <= at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = value(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = value(right);
+        }
+    }
+    (low + high) / 2.0
+}
+
+/// One scale in the ways that others write it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Conventions {
+    /// `1 / (1 + e^(-E / S))`: nets.
+    #[serde(rename = "S")]
+    pub s: f64,
+    /// `1 / (1 + 10^(-K E / 400))`: Österlund's Texel method.
+    #[serde(rename = "K10")]
+    pub k10: f64,
+    /// `1 / (1 + e^(-K E / 400))`: Ethereal, texel-tuner.
+    #[serde(rename = "Ke")]
+    pub ke: f64,
+    /// `1 / (1 + e^(-k E))`: hce-tuner.
+    pub k: f64,
+}
+
+impl Conventions {
+    pub fn of(scale: f64) -> Self {
+        let k10 = 400.0 / (std::f64::consts::LN_10 * scale);
+        Self { s: scale, k10, ke: 400.0 / scale, k: 1.0 / scale }
+    }
+}

@@ -1,0 +1,384 @@
+//! One training position: the board, what a search thought of it, and how the game ended.
+//!
+//! A [`Sample`] is what every reader in `format/` yields and what the loader shuffles. Facts that
+//! a format lacks are `None`, never a default that looks like a fact.
+
+use std::num::{NonZeroU16, NonZeroU64};
+
+use shakmaty::{
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
+    Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, fen::Fen,
+};
+
+/// A board and its state, packed into 28 bytes the way marlinformat packs it.
+///
+/// White's view, always; what the side to move sees is a matter for `features/`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a man.
+    occupied: u64,
+    /// One nibble for the man on the i-th occupied square, low half first: its role
+    /// (pawn 0 ... king 5, and 6 = a rook that may still castle), plus 8 if it is Black's.
+    men: [u8; 16],
+    /// Bit 7: Black is to move. Low bits: en passant square, 64 = none.
+    turn_ep: u8,
+    halfmove: u8,
+    fullmove: u16,
+}
+
+const CASTLING_ROOK: u8 = 6;
+const NO_EP: u8 = 64;
+
+/// A man on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Man {
+    pub square: Square,
+    pub color: Color,
+    pub role: Role,
+    /// A rook that may still castle.
+    pub castles: bool,
+}
+
+/// Why a position cannot be one of chess.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Impossible {
+    #[error("not a FEN ({0})")]
+    Fen(String),
+    #[error("{0} men on the board, at most 32 fit")]
+    TooManyMen(usize),
+    #[error("impossible position: {0}")]
+    Rules(String),
+    #[error("nibble {0} stands for no man")]
+    Nibble(u8),
+    #[error("{0} squares are occupied, but more men are listed")]
+    MoreMen(usize),
+    #[error("en passant square number {0}, expected 0 to 63, or 64 for none")]
+    EnPassant(u8),
+}
+
+impl Position {
+    /// Reads a FEN; the counters, en passant and castling fields may be missing.
+    ///
+    /// Both kings must stand, the side that just moved must not be in check, and no pawn may
+    /// stand on a back rank. Castling rights and en passant squares that the board contradicts
+    /// are dropped, since many tools write them carelessly.
+    pub fn from_fen(fen: &str) -> Result<Self, Impossible> {
+        let setup =
+            fen.parse::<Fen>().map_err(|error| Impossible::Fen(error.to_string()))?.into_setup();
+        Self::from_setup(setup)
+    }
+
+    /// Checks a raw board against the rules, as [`Position::from_fen`] does.
+    pub fn from_setup(setup: Setup) -> Result<Self, Impossible> {
+        let men = setup.board.occupied().count();
+        if men > 32 {
+            return Err(Impossible::TooManyMen(men));
+        }
+        Ok(Self::from_chess(&legal(setup)?))
+    }
+
+    pub fn from_chess(chess: &Chess) -> Self {
+        // The nibbles are read off four bitboards, one for each of their bits: replaying games
+        // spends most of its time here.
+        let board = chess.board();
+        let castling = chess.castles().castling_rights() & board.rooks();
+        let (knights, bishops, queens, kings) =
+            (board.knights(), board.bishops(), board.queens(), board.kings());
+        let bits = [
+            knights | kings | (board.rooks() & !castling),
+            bishops | board.rooks(),
+            queens | kings | castling,
+            board.black(),
+        ]
+        .map(u64::from);
+        let mut men = 0u128;
+        for (i, square) in board.occupied().into_iter().enumerate().take(32) {
+            let bit = |k: usize| bits[k] >> square as u32 & 1;
+            let nibble = bit(0) | bit(1) << 1 | bit(2) << 2 | bit(3) << 3;
+            men |= u128::from(nibble) << (4 * i);
+        }
+        let ep = chess.pseudo_legal_ep_square().map_or(NO_EP, |square| square as u8);
+        Self {
+            occupied: board.occupied().into(),
+            men: men.to_le_bytes(),
+            turn_ep: ep | (chess.turn().is_black() as u8) << 7,
+            halfmove: chess.halfmoves().min(255) as u8,
+            fullmove: chess.fullmoves().get().min(65_535) as u16,
+        }
+    }
+
+    /// The raw parts, checked only for nibbles that stand for no man or for no square.
+    /// [`Position::to_chess`] asks the rules.
+    pub fn from_parts(
+        occupied: u64,
+        men: [u8; 16],
+        turn: Color,
+        ep: Option<Square>,
+        halfmove: u8,
+        fullmove: u16,
+    ) -> Result<Self, Impossible> {
+        let count = occupied.count_ones() as usize;
+        if count > 32 {
+            return Err(Impossible::TooManyMen(count));
+        }
+        for i in 0..count {
+            let nibble = men[i / 2] >> (4 * (i % 2)) & 15;
+            if nibble & 7 > CASTLING_ROOK {
+                return Err(Impossible::Nibble(nibble));
+            }
+        }
+        if count < 32 && u128::from_le_bytes(men) >> (4 * count) != 0 {
+            return Err(Impossible::MoreMen(count));
+        }
+        let ep = ep.map_or(NO_EP, |square| square as u8);
+        let turn_ep = ep | (turn.is_black() as u8) << 7;
+        Ok(Self { occupied, men, turn_ep, halfmove, fullmove })
+    }
+
+    /// The position with all its rights, for move generation; an error if the rules forbid it.
+    pub fn to_chess(&self) -> Result<Chess, Impossible> {
+        legal(self.setup())
+    }
+
+    fn setup(&self) -> Setup {
+        let mut setup = Setup::empty();
+        setup.board = self.board();
+        setup.castling_rights =
+            self.men().filter(|man| man.castles).map(|man| man.square).collect();
+        setup.turn = self.turn();
+        setup.ep_square = self.ep_square();
+        setup.halfmoves = self.halfmove.into();
+        setup.fullmoves =
+            std::num::NonZeroU32::new(self.fullmove.into()).unwrap_or(std::num::NonZeroU32::MIN);
+        setup
+    }
+
+    /// The men as bitboards, for attacks.
+    pub fn board(&self) -> Board {
+        let mut roles = ByRole::<Bitboard>::default();
+        let mut colors = ByColor::<Bitboard>::default();
+        for man in self.men() {
+            roles[man.role].add(man.square);
+            colors[man.color].add(man.square);
+        }
+        Board::try_from_bitboards(roles, colors).expect("every man has one role and one colour")
+    }
+
+    /// The FEN, with the letters of rook files where castling starts from unusual squares.
+    pub fn fen(&self) -> String {
+        match self.to_chess() {
+            Ok(chess) => Fen::from_position(&chess, EnPassantMode::PseudoLegal).to_string(),
+            Err(_) => Fen::try_from(self.setup())
+                .map_or_else(|_| "(no FEN)".to_string(), |fen| fen.to_string()),
+        }
+    }
+
+    /// The men in order of their squares, a1 first.
+    pub fn men(&self) -> impl Iterator<Item = Man> + '_ {
+        let nibbles = u128::from_le_bytes(self.men);
+        Bitboard(self.occupied).into_iter().enumerate().map(move |(i, square)| {
+            let nibble = (nibbles >> (4 * i)) as u8 & 15;
+            let castles = nibble & 7 == CASTLING_ROOK;
+            let role = if castles { Role::Rook } else { ROLES[(nibble & 7) as usize] };
+            Man { square, color: Color::from_white(nibble & 8 == 0), role, castles }
+        })
+    }
+
+    /// The number of men, kings included.
+    pub fn count(&self) -> usize {
+        self.occupied.count_ones() as usize
+    }
+
+    pub fn occupied(&self) -> u64 {
+        self.occupied
+    }
+
+    /// The packed men, as the field of the same name.
+    pub fn nibbles(&self) -> [u8; 16] {
+        self.men
+    }
+
+    pub fn turn(&self) -> Color {
+        Color::from_black(self.turn_ep >> 7 == 1)
+    }
+
+    pub fn ep_square(&self) -> Option<Square> {
+        Square::try_from(u32::from(self.turn_ep & 127)).ok()
+    }
+
+    pub fn halfmove(&self) -> u8 {
+        self.halfmove
+    }
+
+    pub fn fullmove(&self) -> u16 {
+        self.fullmove
+    }
+
+    /// The same position with the colours swapped and the board mirrored top to bottom: every
+    /// evaluation seen by the side to move stays what it was.
+    pub fn flipped(&self) -> Self {
+        let nibbles = u128::from_le_bytes(self.men);
+        let mut men = 0u128;
+        for (i, square) in Bitboard(self.occupied.swap_bytes()).into_iter().enumerate().take(32) {
+            let below = (1u64 << square.flip_vertical() as u32) - 1;
+            let place = (self.occupied & below).count_ones();
+            men |= (nibbles >> (4 * place) & 15 ^ 8) << (4 * i);
+        }
+        let ep = self.ep_square().map_or(NO_EP, |square| square.flip_vertical() as u8);
+        Self {
+            occupied: self.occupied.swap_bytes(),
+            men: men.to_le_bytes(),
+            turn_ep: ep | (self.turn().is_white() as u8) << 7,
+            ..*self
+        }
+    }
+
+    /// Whether the side to move is in check.
+    pub fn in_check(&self) -> bool {
+        let board = self.board();
+        let turn = self.turn();
+        board
+            .king_of(turn)
+            .is_some_and(|king| board.attacks_to(king, turn.other(), board.occupied()).any())
+    }
+
+    /// A hash of men, side to move, castling rights and en passant square, equal on every
+    /// machine and for the flipped position; counters do not enter.
+    pub fn key(&self) -> u64 {
+        let seen = if self.turn().is_black() { self.flipped() } else { *self };
+        let men = u128::from_le_bytes(seen.men);
+        [seen.occupied, men as u64, (men >> 64) as u64, seen.turn_ep.into()]
+            .into_iter()
+            .fold(0, mix)
+    }
+}
+
+impl std::fmt::Debug for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Position({})", self.fen())
+    }
+}
+
+const ROLES: [Role; 6] =
+    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
+
+/// One round of a 64-bit hash, the same on every machine (finaliser of SplitMix64).
+pub fn mix(hash: u64, word: u64) -> u64 {
+    let mut z = hash.rotate_left(23) ^ word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+fn legal(setup: Setup) -> Result<Chess, Impossible> {
+    let named = |error: PositionError<Chess>| {
+        let kinds = error.kinds();
+        let mut reasons = Vec::new();
+        for (kind, reason) in [
+            (PositionErrorKinds::EMPTY_BOARD, "the board is empty"),
+            (PositionErrorKinds::MISSING_KING, "a king is missing"),
+            (PositionErrorKinds::TOO_MANY_KINGS, "a side has more than one king"),
+            (PositionErrorKinds::PAWNS_ON_BACKRANK, "a pawn stands on the first or last rank"),
+            (PositionErrorKinds::OPPOSITE_CHECK, "the side that just moved is in check"),
+        ] {
+            if kinds.contains(kind) {
+                reasons.push(reason);
+            }
+        }
+        if reasons.is_empty() {
+            reasons.push("the rules forbid it");
+        }
+        Impossible::Rules(reasons.join(", "))
+    };
+    Chess::from_setup(setup, CastlingMode::Chess960)
+        .or_else(PositionError::ignore_invalid_castling_rights)
+        .or_else(PositionError::ignore_invalid_ep_square)
+        .or_else(PositionError::ignore_impossible_check)
+        .or_else(PositionError::ignore_too_much_material)
+        .map_err(named)
+}
+
+/// The move played in a position, in viriformat's 16 bits: from (bits 0-5), to (6-11),
+/// promotion to N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes own
+/// rook, promotion).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played(pub NonZeroU16);
+
+impl Played {
+    pub fn from(self) -> Square {
+        Square::new(u32::from(self.0.get() & 63))
+    }
+
+    pub fn to(self) -> Square {
+        Square::new(u32::from(self.0.get() >> 6 & 63))
+    }
+
+    pub fn is_en_passant(self) -> bool {
+        self.0.get() >> 14 == 1
+    }
+
+    pub fn is_castling(self) -> bool {
+        self.0.get() >> 14 == 2
+    }
+
+    pub fn promotion(self) -> Option<Role> {
+        let role = ROLES[1 + usize::from(self.0.get() >> 12 & 3)];
+        (self.0.get() >> 14 == 3).then_some(role)
+    }
+
+    /// Whether the move takes a man of the other side.
+    pub fn is_capture(self, position: &Position) -> bool {
+        let target = position.occupied >> self.to() as u32 & 1 == 1;
+        self.is_en_passant() || target && !self.is_castling()
+    }
+
+    /// None for a drop, which chess does not have.
+    pub fn from_move(played: &Move) -> Option<Self> {
+        let promotion = played.promotion().map_or(0, |role| (role as u16 - 2) << 12 | 3 << 14);
+        let (from, to, kind) = match *played {
+            Move::Normal { from, to, .. } => (from, to, promotion),
+            Move::EnPassant { from, to } => (from, to, 1 << 14),
+            Move::Castle { king, rook } => (king, rook, 2 << 14),
+            Move::Put { .. } => return None,
+        };
+        NonZeroU16::new(from as u16 | (to as u16) << 6 | kind).map(Played)
+    }
+
+    /// The move in `chess`, if it is legal there.
+    pub fn legal_move(self, chess: &Chess) -> Option<Move> {
+        let role = chess.board().role_at(self.from())?;
+        let played = if self.is_castling() {
+            Move::Castle { king: self.from(), rook: self.to() }
+        } else if self.is_en_passant() {
+            Move::EnPassant { from: self.from(), to: self.to() }
+        } else {
+            let capture = chess.board().role_at(self.to());
+            let (from, to, promotion) = (self.from(), self.to(), self.promotion());
+            Move::Normal { role, from, capture, to, promotion }
+        };
+        chess.is_legal(played).then_some(played)
+    }
+}
+
+/// One position to learn from. Score and result are seen by the side to move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    pub position: Position,
+    /// 0, 0.5 or 1 (some text files hold values between).
+    pub result: f32,
+    /// Centipawns.
+    pub score: Option<i16>,
+    /// Half-moves since the start of the game.
+    pub ply: Option<u16>,
+    /// The move played here.
+    pub played: Option<Played>,
+    /// A hash of the game's start position and moves: equal for all positions of a game.
+    pub game: Option<NonZeroU64>,
+}
+
+impl Sample {
+    /// What no split may tear apart: the game where it is known, else the position itself.
+    pub fn group(&self) -> u64 {
+        self.game.map_or_else(|| self.position.key(), NonZeroU64::get)
+    }
+}

@@ -1,0 +1,87 @@
+//! `log.csv`: one row each time the held-out loss is measured.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::TrainError;
+
+const HEADER: &str = "step,positions,train_loss,held_out_loss,held_out_result_loss,\
+                      learning_rate,wdl,positions_per_second\n";
+
+/// What is known at one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub step: u64,
+    pub positions: u64,
+    /// Mean over the steps since the row before.
+    pub train_loss: Option<f64>,
+    /// Against the training target.
+    pub held_out_loss: Option<f64>,
+    /// Against the result.
+    pub held_out_result_loss: Option<f64>,
+    pub learning_rate: f64,
+    pub wdl: f64,
+    pub positions_per_second: Option<f64>,
+}
+
+/// The file, open for appending.
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    rows: u64,
+}
+
+impl Log {
+    /// Opens a log and drops what lies behind the first `rows`: those of steps that a run which
+    /// was killed had done after its last checkpoint, and will do again.
+    pub fn open(path: &Path, rows: u64) -> Result<Self, TrainError> {
+        let failed = |source| TrainError::Log { path: path.to_path_buf(), source };
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .create(true)
+            .read(true)
+            .write(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let kept: Vec<&str> = text.split_inclusive('\n').take(1 + rows as usize).collect();
+        let whole = kept.iter().filter(|line| line.ends_with('\n'));
+        let bytes: usize = if rows == 0 { 0 } else { whole.clone().map(|line| line.len()).sum() };
+        file.set_len(bytes as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let rows = if rows == 0 { 0 } else { (whole.count() as u64).saturating_sub(1) };
+        let mut log = Self { path: path.to_path_buf(), file, rows };
+        if bytes == 0 {
+            log.write(HEADER)?;
+        }
+        Ok(log)
+    }
+
+    /// Adds a row; the number of rows with it.
+    pub fn add(&mut self, row: &Row) -> Result<u64, TrainError> {
+        let cell = |value: Option<f64>, digits: usize| {
+            value.map_or(String::new(), |value| format!("{value:.digits$}"))
+        };
+        self.write(&format!(
+            "{},{},{},{},{},{:e},{},{}\n",
+            row.step,
+            row.positions,
+            cell(row.train_loss, 8),
+            cell(row.held_out_loss, 8),
+            cell(row.held_out_result_loss, 8),
+            row.learning_rate,
+            row.wdl,
+            cell(row.positions_per_second, 0),
+        ))?;
+        self.rows += 1;
+        Ok(self.rows)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), TrainError> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|source| TrainError::Log { path: self.path.clone(), source })
+    }
+}

@@ -1,0 +1,336 @@
+//! The training loop: batches in, checkpoints and a log out.
+//!
+//! It takes any iterator of [`Batch`]es and never asks where they come from; time and the wish to
+//! stop reach it through [`Watch`].
+
+pub mod checkpoint;
+pub mod log;
+pub mod optimizer;
+mod record;
+pub mod schedule;
+pub mod target;
+
+use std::path::{Path, PathBuf};
+
+use burn::module::Module;
+use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::tensor::Device;
+
+use crate::batch::Batch;
+use crate::model::{Evaluation, Kind, Model, to_host};
+use crate::output::OutputError;
+use crate::weights::WeightsError;
+use checkpoint::{Best, Checkpoint, State};
+use log::{Log, Row};
+use schedule::Schedule;
+use target::{sigmoid, targets};
+
+/// What a run does, apart from its data.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub steps: u64,
+    pub learning_rate: Schedule,
+    /// Weight of the result in the target.
+    pub wdl: Schedule,
+    /// Centipawns of the data's scores that make one logit.
+    pub score_scale: f64,
+    pub optimizer: optimizer::Settings,
+    /// Steps between looks at the held-out positions.
+    pub validate_every: u64,
+    /// Steps between checkpoints.
+    pub checkpoint_every: u64,
+    /// Stop after so many looks without a better held-out loss.
+    pub patience: Option<u64>,
+}
+
+/// A run: what to train, where, and the folder that keeps it.
+pub struct Job<'a> {
+    pub kind: Kind,
+    pub device: &'a Device,
+    pub settings: &'a Settings,
+    /// Gets `log.csv`, `last.safetensors` and `best.safetensors`.
+    pub folder: &'a Path,
+    /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
+    pub held_out: &'a [Batch],
+}
+
+/// The loop's window to the world outside.
+pub trait Watch {
+    /// Seconds since some fixed moment.
+    fn seconds(&self) -> f64;
+    /// Whether to write a checkpoint and return.
+    fn stop(&self) -> bool;
+    /// After each step.
+    fn step(&mut self, progress: &Progress);
+    /// After each look at the held-out positions.
+    fn row(&mut self, row: &Row);
+}
+
+/// Where the loop stands after a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub step: u64,
+    pub positions: u64,
+    /// Loss of this step's batch, before the step.
+    pub loss: f64,
+    pub learning_rate: f64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Finished,
+    /// The held-out loss no longer fell.
+    Early,
+    /// [`Watch::stop`] said so; the run can be resumed.
+    Interrupted,
+}
+
+/// Why a run broke off. The checkpoints written before stand.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    #[error(
+        "the loss is {loss} at step {step} (learning rate {learning_rate:e}): training diverged; \
+         the last good checkpoint is step {good} in {path}; lower the learning rate"
+    )]
+    Diverged { loss: f64, step: u64, learning_rate: f64, good: u64, path: PathBuf },
+    #[error(
+        "{name}[{place}] became {value} before step {step}: training diverged; the last good \
+         checkpoint is step {good} in {path}; lower the learning rate"
+    )]
+    NotFinite { name: String, place: usize, value: f32, step: u64, good: u64, path: PathBuf },
+    #[error("the data ended at step {0}, before the run did")]
+    OutOfData(u64),
+    #[error(transparent)]
+    Data(Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
+    Optimizer(String),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("cannot write {path}: {source}")]
+    Log { path: PathBuf, source: std::io::Error },
+}
+
+/// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
+///
+/// # Errors
+/// See [`TrainError`]; whatever happens, `last.safetensors` holds the last good state.
+pub fn run<E>(
+    job: &Job,
+    start: Checkpoint,
+    batches: impl IntoIterator<Item = Result<Batch, E>>,
+    watch: &mut dyn Watch,
+) -> Result<(End, Checkpoint), TrainError>
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut trainer = Trainer::new(job, start)?;
+    if trainer.saved.is_none() {
+        trainer.look(watch)?;
+        trainer.save()?;
+    }
+    let mut batches = batches.into_iter();
+    let mut end = End::Finished;
+    while trainer.state.step < job.settings.steps {
+        if watch.stop() {
+            end = End::Interrupted;
+            break;
+        }
+        if job.settings.patience.is_some_and(|patience| trainer.state.unimproved >= patience) {
+            end = End::Early;
+            break;
+        }
+        let batch = batches.next().ok_or(TrainError::OutOfData(trainer.state.step))?;
+        let progress = trainer.step(&batch.map_err(|error| TrainError::Data(error.into()))?)?;
+        watch.step(&progress);
+        let due = |every: u64| progress.step.is_multiple_of(every);
+        let last = progress.step == job.settings.steps;
+        if last || due(job.settings.validate_every) {
+            trainer.look(watch)?;
+        }
+        if last || due(job.settings.checkpoint_every) {
+            trainer.save()?;
+        }
+    }
+    trainer.save()?;
+    Ok((end, trainer.checkpoint()?))
+}
+
+struct Trainer<'a> {
+    job: &'a Job<'a>,
+    model: Model,
+    optimizer: ModuleOptimizer,
+    state: State,
+    log: Log,
+    facts: std::collections::BTreeMap<String, String>,
+    /// The step that `last.safetensors` holds.
+    saved: Option<u64>,
+    clock: Clock,
+}
+
+/// For positions per second between two rows of the log.
+struct Clock {
+    seconds: f64,
+    positions: u64,
+}
+
+impl<'a> Trainer<'a> {
+    fn new(job: &'a Job, start: Checkpoint) -> Result<Self, TrainError> {
+        let device = job.device.clone().autodiff();
+        let model = Model::new(job.kind, &start.weights, &device)?;
+        let mut optimizer = job.settings.optimizer.build();
+        if !start.optimizer.is_empty() {
+            optimizer = record::load(optimizer, start.optimizer).map_err(TrainError::Optimizer)?;
+        }
+        let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
+        // A run's first look makes its first row, before its first checkpoint.
+        let saved = (start.state.log_rows > 0).then_some(start.state.step);
+        let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
+        Ok(Self {
+            job,
+            model,
+            optimizer,
+            state: start.state,
+            log,
+            facts: start.facts,
+            saved,
+            clock,
+        })
+    }
+
+    /// The share of the run that lies behind.
+    fn done(&self) -> f64 {
+        self.state.step as f64 / self.job.settings.steps as f64
+    }
+
+    fn step(&mut self, batch: &Batch) -> Result<Progress, TrainError> {
+        let settings = self.job.settings;
+        let learning_rate = settings.learning_rate.at(self.done());
+        let targets = targets(batch, settings.wdl.at(self.done()), settings.score_scale);
+        let loss = self.model.loss(batch, &targets);
+        let value = f64::from(loss.to_data().try_into_vec::<f32>().map_or(f32::NAN, |v| v[0]));
+        if !value.is_finite() {
+            return Err(TrainError::Diverged {
+                loss: value,
+                step: self.state.step + 1,
+                learning_rate,
+                good: self.saved.unwrap_or(0),
+                path: self.path("last"),
+            });
+        }
+        let gradients = GradientsParams::from_grads(loss.backward(), &self.model);
+        self.model = self.optimizer.step(learning_rate, self.model.clone(), gradients);
+        self.state.step += 1;
+        self.state.positions += batch.len() as u64;
+        self.state.loss_sum += value;
+        self.state.loss_steps += 1;
+        if let Some(cursor) = &batch.cursor {
+            self.state.cursor = cursor.to_string();
+        }
+        let State { step, positions, .. } = self.state;
+        Ok(Progress { step, positions, loss: value, learning_rate })
+    }
+
+    /// Measures the held-out loss, keeps the best weights, and adds a row to the log.
+    fn look(&mut self, watch: &mut dyn Watch) -> Result<(), TrainError> {
+        let settings = self.job.settings;
+        let wdl = settings.wdl.at(self.done());
+        let held_out = losses(&self.model, self.job.held_out, wdl, settings.score_scale);
+        let seconds = watch.seconds();
+        let elapsed = seconds - self.clock.seconds;
+        let moved = self.state.positions - self.clock.positions;
+        let row = Row {
+            step: self.state.step,
+            positions: self.state.positions,
+            train_loss: (self.state.loss_steps > 0)
+                .then(|| self.state.loss_sum / self.state.loss_steps as f64),
+            held_out_loss: held_out.map(|losses| losses.target),
+            held_out_result_loss: held_out.map(|losses| losses.result),
+            learning_rate: settings.learning_rate.at(self.done()),
+            wdl,
+            positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
+        };
+        self.state.train_loss = row.train_loss;
+        self.state.loss_sum = 0.0;
+        self.state.loss_steps = 0;
+        self.state.log_rows = self.log.add(&row)?;
+        if let Some(losses) = held_out {
+            if self.state.best.is_none_or(|best| losses.target < best.loss) {
+                self.state.best = Some(Best { step: self.state.step, loss: losses.target });
+                self.state.unimproved = 0;
+                self.best()?;
+            } else {
+                self.state.unimproved += 1;
+            }
+        }
+        watch.row(&row);
+        // The look itself does not count as training time.
+        self.clock = Clock { seconds: watch.seconds(), positions: self.state.positions };
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
+        let weights = self.model.weights();
+        if let Some((name, place, value)) = weights.non_finite() {
+            return Err(TrainError::NotFinite {
+                name: name.to_string(),
+                place,
+                value,
+                step: self.state.step + 1,
+                good: self.saved.unwrap_or(0),
+                path: self.path("last"),
+            });
+        }
+        let optimizer = record::to_bytes(&self.optimizer).map_err(TrainError::Optimizer)?;
+        let facts = self.facts.clone();
+        Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts })
+    }
+
+    fn save(&mut self) -> Result<(), TrainError> {
+        if self.saved != Some(self.state.step) {
+            self.checkpoint()?.write(&self.path("last"))?;
+            self.saved = Some(self.state.step);
+            if self.job.held_out.is_empty() {
+                self.best()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn best(&self) -> Result<(), TrainError> {
+        Ok(self.checkpoint()?.without_optimizer().write(&self.path("best"))?)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.job.folder.join(format!("{name}.safetensors"))
+    }
+}
+
+/// Mean squared errors, in f64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Losses {
+    /// Against the training target.
+    pub target: f64,
+    /// Against the result.
+    pub result: f64,
+}
+
+/// The losses of a model on batches; none where there are no positions.
+pub fn losses(model: &Model, batches: &[Batch], wdl: f64, scale: f64) -> Option<Losses> {
+    let model = model.valid();
+    let (mut target, mut result, mut positions) = (0.0, 0.0, 0);
+    for batch in batches {
+        let wanted = targets(batch, wdl, scale);
+        let logits = to_host(model.logits(&batch.inputs));
+        for ((logit, wanted), &won) in logits.into_iter().zip(wanted).zip(&batch.results) {
+            let expected = sigmoid(f64::from(logit));
+            target += (expected - f64::from(wanted)).powi(2);
+            result += (expected - f64::from(won)).powi(2);
+        }
+        positions += batch.len();
+    }
+    let mean = |sum: f64| sum / positions as f64;
+    (positions > 0).then(|| Losses { target: mean(target), result: mean(result) })
+}

@@ -1,0 +1,146 @@
+//! The rules that turn gradients into steps.
+
+use burn::optim::{
+    AdamConfig, AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate,
+    ModuleOptimizer, Optimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig,
+};
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+/// The `[optimizer]` section of a config, complete.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    pub name: Name,
+    /// Decay of the mean of gradients (Adam), or the momentum (SGD).
+    pub beta1: f64,
+    /// Decay of the mean of squared gradients (Adam).
+    pub beta2: f64,
+    /// Keeps Adam's division away from zero.
+    pub epsilon: f64,
+    /// Times the learning rate (AdamW), or added to the gradient (Adam, SGD).
+    pub weight_decay: f64,
+    /// Whether Adam corrects its means for having started at zero.
+    pub bias_correction: bool,
+    /// Parameters are held within `-clip ..= clip`; 0 = free.
+    pub clip: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Name {
+    AdamW,
+    Adam,
+    Sgd,
+}
+
+impl Settings {
+    /// The optimiser over Burn's, with empty state.
+    pub fn build(&self) -> ModuleOptimizer {
+        let (beta_1, beta_2) = (self.beta1 as f32, self.beta2 as f32);
+        let (epsilon, decay) = (self.epsilon as f32, self.weight_decay as f32);
+        let coupled = (decay != 0.0).then(|| WeightDecayConfig::new(decay));
+        match self.name {
+            Name::AdamW if self.bias_correction => {
+                let adamw: AdamW = AdamWConfig::new()
+                    .with_beta_1(beta_1)
+                    .with_beta_2(beta_2)
+                    .with_epsilon(epsilon)
+                    .with_weight_decay(decay)
+                    .build();
+                self.clipped(adamw)
+            }
+            Name::AdamW => self.clipped(UncorrectedAdamW { beta_1, beta_2, epsilon, decay }),
+            Name::Adam => self.clipped(
+                AdamConfig::new()
+                    .with_beta_1(beta_1)
+                    .with_beta_2(beta_2)
+                    .with_epsilon(epsilon)
+                    .with_weight_decay(coupled)
+                    .build(),
+            ),
+            Name::Sgd => {
+                let momentum = MomentumConfig::new().with_momentum(self.beta1).with_dampening(0.0);
+                let momentum = (self.beta1 != 0.0).then_some(momentum);
+                self.clipped(
+                    SgdConfig::new().with_momentum(momentum).with_weight_decay(coupled).build(),
+                )
+            }
+        }
+    }
+
+    fn clipped<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
+        Clipped { inner, clip: self.clip }.into()
+    }
+}
+
+/// Holds the parameters within bounds after each step of another optimiser.
+#[derive(Clone)]
+struct Clipped<O> {
+    inner: O,
+    clip: f64,
+}
+
+impl<O: Optimizer> Optimizer for Clipped<O> {
+    type State<const D: usize> = O::State<D>;
+
+    fn step<const D: usize>(
+        &self,
+        lr: LearningRate,
+        tensor: Tensor<D>,
+        grad: Tensor<D>,
+        state: Option<Self::State<D>>,
+    ) -> (Tensor<D>, Option<Self::State<D>>) {
+        let (stepped, state) = self.inner.step(lr, tensor, grad, state);
+        let bounded = match self.clip {
+            0.0 => stepped,
+            clip => stepped.clamp(-clip, clip),
+        };
+        (bounded, state)
+    }
+
+    fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
+        O::to_device(state, device)
+    }
+}
+
+/// AdamW whose means start at zero and are taken as they are, as in the trainers of many engines.
+/// The state is Burn's, so that checkpoints of both kinds look alike.
+#[derive(Clone)]
+struct UncorrectedAdamW {
+    beta_1: f32,
+    beta_2: f32,
+    epsilon: f32,
+    decay: f32,
+}
+
+impl Optimizer for UncorrectedAdamW {
+    type State<const D: usize> = AdamWState<D>;
+
+    fn step<const D: usize>(
+        &self,
+        lr: LearningRate,
+        tensor: Tensor<D>,
+        grad: Tensor<D>,
+        state: Option<Self::State<D>>,
+    ) -> (Tensor<D>, Option<Self::State<D>>) {
+        let fresh = grad.clone().mul_scalar(1.0 - self.beta_1);
+        let fresh_square = grad.square().mul_scalar(1.0 - self.beta_2);
+        let (moment_1, moment_2, time) = match state {
+            Some(AdamWState { momentum }) => (
+                momentum.moment_1.mul_scalar(self.beta_1) + fresh,
+                momentum.moment_2.mul_scalar(self.beta_2) + fresh_square,
+                momentum.time + 1,
+            ),
+            None => (fresh, fresh_square, 1),
+        };
+        let delta = moment_1.clone() / moment_2.clone().sqrt().add_scalar(self.epsilon);
+        let decayed = tensor.mul_scalar(1.0 - lr * f64::from(self.decay));
+        let momentum = AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2: None };
+        (decayed - delta.mul_scalar(lr), Some(AdamWState { momentum }))
+    }
+
+    fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
+        AdamWState { momentum: state.momentum.to_device(device) }
+    }
+}

@@ -1,0 +1,131 @@
+//! Named f32 arrays with shapes, and their form on disk (safetensors).
+
+use std::collections::{BTreeMap, HashMap};
+
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+
+/// The name of the bytes that a file may carry beside its arrays.
+const BLOB: &str = "resume.optimizer";
+
+/// The one entry of the header: all facts as a JSON object, so that their order is fixed and
+/// equal weights make equal files.
+const FACTS: &str = "nnuance";
+
+/// One array, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    pub shape: Vec<usize>,
+    pub values: Vec<f32>,
+}
+
+/// The float parameters of a model, by name.
+///
+/// Nets: `accumulator.weight` `[inputs, hidden]`, `accumulator.bias` `[hidden]`, `output.weight`
+/// `[views * hidden]` (side to move first), `output.bias` `[1]`. Handcrafted terms, in
+/// centipawns: `terms.weight` `[terms, 2]` (middlegame, endgame), `terms.tempo` `[1]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weights(pub BTreeMap<String, Array>);
+
+/// What a file of weights holds.
+#[derive(Clone, Debug, Default)]
+pub struct Packed {
+    pub weights: Weights,
+    /// Text from the header; empty in files of other tools.
+    pub facts: BTreeMap<String, String>,
+    /// Bytes that are no weights.
+    pub blob: Vec<u8>,
+}
+
+/// Why a file gives no weights.
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsError {
+    #[error("not a safetensors file: {0}")]
+    Format(#[from] safetensors::SafeTensorError),
+    #[error("tensor {name} holds {dtype:?}, expected F32")]
+    Dtype { name: String, dtype: Dtype },
+    #[error("tensor {name} is missing; the file holds {held}")]
+    Missing { name: String, held: String },
+    #[error("tensor {name} has shape {found:?}, expected {expected:?}")]
+    Shape { name: String, found: Vec<usize>, expected: Vec<usize> },
+}
+
+impl Weights {
+    /// Adds an array.
+    ///
+    /// # Panics
+    /// If the number of values does not fit the shape.
+    pub fn insert(&mut self, name: &str, shape: &[usize], values: Vec<f32>) {
+        assert_eq!(shape.iter().product::<usize>(), values.len(), "{name} has shape {shape:?}");
+        self.0.insert(name.to_string(), Array { shape: shape.to_vec(), values });
+    }
+
+    /// The values of an array that must have this shape.
+    pub fn get(&self, name: &str, shape: &[usize]) -> Result<&[f32], WeightsError> {
+        let array = self.0.get(name).ok_or_else(|| WeightsError::Missing {
+            name: name.to_string(),
+            held: self.0.keys().cloned().collect::<Vec<_>>().join(", "),
+        })?;
+        if array.shape != shape {
+            return Err(WeightsError::Shape {
+                name: name.to_string(),
+                found: array.shape.clone(),
+                expected: shape.to_vec(),
+            });
+        }
+        Ok(&array.values)
+    }
+
+    /// The first value that is not finite, with its name and place.
+    pub fn non_finite(&self) -> Option<(&str, usize, f32)> {
+        self.0.iter().find_map(|(name, array)| {
+            let place = array.values.iter().position(|value| !value.is_finite())?;
+            Some((name.as_str(), place, array.values[place]))
+        })
+    }
+
+    /// The bytes of a safetensors file, with text facts in its header and, if need be, bytes
+    /// that are no weights.
+    pub fn to_bytes(
+        &self,
+        facts: &BTreeMap<String, String>,
+        blob: &[u8],
+    ) -> Result<Vec<u8>, WeightsError> {
+        let little_endian = |array: &Array| -> Vec<u8> {
+            array.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+        };
+        let bytes: Vec<Vec<u8>> = self.0.values().map(little_endian).collect();
+        let mut views = Vec::new();
+        for ((name, array), bytes) in self.0.iter().zip(&bytes) {
+            views.push((name.as_str(), TensorView::new(Dtype::F32, array.shape.clone(), bytes)?));
+        }
+        if !blob.is_empty() {
+            views.push((BLOB, TensorView::new(Dtype::U8, vec![blob.len()], blob)?));
+        }
+        let facts = serde_json::to_string(facts).expect("text has a JSON form");
+        let header = HashMap::from([(FACTS.to_string(), facts)]);
+        Ok(safetensors::serialize(views, Some(header))?)
+    }
+
+    /// Reads a file as [`Weights::to_bytes`] writes it, or one of another tool.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Packed, WeightsError> {
+        let (_, header) = SafeTensors::read_metadata(bytes)?;
+        let facts = header.metadata().as_ref().and_then(|facts| facts.get(FACTS));
+        let facts = facts.and_then(|facts| serde_json::from_str(facts).ok()).unwrap_or_default();
+        let mut weights = Weights::default();
+        let mut blob = Vec::new();
+        for (name, view) in SafeTensors::deserialize(bytes)?.iter() {
+            match view.dtype() {
+                Dtype::U8 if name == BLOB => blob = view.data().to_vec(),
+                Dtype::F32 => {
+                    let values = view
+                        .data()
+                        .chunks_exact(4)
+                        .map(|bytes| f32::from_le_bytes(bytes.try_into().expect("chunks of four")));
+                    weights.insert(name, view.shape(), values.collect());
+                }
+                dtype => return Err(WeightsError::Dtype { name: name.to_string(), dtype }),
+            }
+        }
+        Ok(Packed { weights, facts, blob })
+    }
+}

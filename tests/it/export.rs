@@ -1,0 +1,399 @@
+//! Quantising, proving, manifests, imports.
+
+use std::path::Path;
+
+use nnuance::architecture::{Activation, Architecture};
+use nnuance::export::{
+    self, Float, Given, Manifest, Provenance, dequantise, facts, import, prove, quantise, verify,
+};
+use nnuance::features::{self, Features, chess768};
+use nnuance::net::{Hints, Net};
+use nnuance::sample::Position;
+use nnuance::scales::Scales;
+use nnuance::weights::Weights;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::games;
+use crate::net::{engine_net, random as random_net, read};
+
+const PERSPECTIVE: Architecture =
+    Architecture { features: &chess768::PERSPECTIVE, hidden: 4, activation: Activation::SCReLU };
+
+/// Random weights up to `most`, as a training would leave them.
+fn random_weights(architecture: &Architecture, most: f32) -> Weights {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+    let Architecture { features, hidden, .. } = *architecture;
+    let mut weights = Weights::default();
+    for (name, shape) in [
+        ("accumulator.weight", vec![features.inputs, hidden]),
+        ("accumulator.bias", vec![hidden]),
+        ("output.weight", vec![features.views * hidden]),
+        ("output.bias", vec![1]),
+    ] {
+        let count = shape.iter().product();
+        let values = (0..count).map(|_| rng.random_range(-most..=most)).collect();
+        weights.insert(name, &shape, values);
+    }
+    weights
+}
+
+/// Sets one weight, and gives what becomes of the net.
+fn refusal(name: &str, place: usize, value: f32) -> String {
+    let mut weights = random_weights(&PERSPECTIVE, 1.0);
+    weights.0.get_mut(name).unwrap().values[place] = value;
+    quantise(&weights, &PERSPECTIVE, Scales::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn rounding_is_half_away_from_zero() {
+    let architecture = Architecture { hidden: 1, ..PERSPECTIVE };
+    let mut weights = random_weights(&architecture, 0.0);
+    // Halves are exact in f32 when the scale is a power of two.
+    weights.0.get_mut("accumulator.weight").unwrap().values[..4].copy_from_slice(&[
+        0.5 / 64.0,
+        -0.5 / 64.0,
+        1.5 / 64.0,
+        0.49 / 64.0,
+    ]);
+    let scales = Scales { qa: 64, ..Scales::default() };
+    let net = quantise(&weights, &architecture, scales).unwrap();
+    assert_eq!(net.accumulator_weights()[..4], [1, -1, 2, 0]);
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let queen = 64 * 4 + 27;
+    let error = refusal("accumulator.weight", 4 * queen + 3, 200.0);
+    assert!(error.contains("own queen on d4) to neuron 3 is 200"), "{error}");
+    assert!(error.contains("times QA that is 51000"), "{error}");
+    assert!(error.contains("QA at most 163"), "{error}");
+    let error = refusal("output.weight", 5, -600.0);
+    assert!(error.contains("neuron 1 (other side) is -600"), "{error}");
+    assert!(error.contains("QB at most 54"), "{error}");
+    let error = refusal("output.bias", 0, 3.0);
+    assert!(error.contains("output.bias is 3") && error.contains("QB at most 42"), "{error}");
+    for value in [f32::NAN, f32::INFINITY] {
+        let error = refusal("accumulator.bias", 2, value);
+        assert!(error.contains("accumulator.bias of neuron 2"), "{error}");
+        assert!(error.contains("diverged"), "{error}");
+    }
+    let error = refusal("accumulator.weight", 0, 1e9);
+    assert!(error.contains("no scale fits"), "{error}");
+}
+
+#[test]
+fn the_scales_of_a_cure_work() {
+    for (name, value) in
+        [("accumulator.weight", 200.0), ("output.weight", 600.0), ("output.bias", 3.0)]
+    {
+        let mut weights = random_weights(&PERSPECTIVE, 1.0);
+        weights.0.get_mut(name).unwrap().values[0] = value;
+        let error = quantise(&weights, &PERSPECTIVE, Scales::default()).unwrap_err().to_string();
+        let (scale, most) = error.rsplit_once(" at most ").unwrap();
+        let most = most.parse().unwrap();
+        let scales = |most| match scale.ends_with("QA") {
+            true => Scales { qa: most, ..Scales::default() },
+            false => Scales { qb: most, ..Scales::default() },
+        };
+        assert!(quantise(&weights, &PERSPECTIVE, scales(most)).is_ok(), "{error}");
+        assert!(quantise(&weights, &PERSPECTIVE, scales(most + 1)).is_err(), "{error}");
+    }
+}
+
+#[test]
+fn shapes_that_differ_are_refused() {
+    let weights = random_weights(&PERSPECTIVE, 1.0);
+    let architecture = Architecture { hidden: 5, ..PERSPECTIVE };
+    let error = quantise(&weights, &architecture, Scales::default()).unwrap_err().to_string();
+    assert!(error.contains("accumulator.weight"), "{error}");
+}
+
+#[test]
+fn no_legal_position_leaves_the_bounds() {
+    let mut positions = games::positions(3_000, 11);
+    positions.extend(export::golden::FENS.map(|fen| Position::from_fen(fen).unwrap()));
+    for features in features::ALL {
+        let net = random_net(features, 16, Activation::SCReLU);
+        let proof = prove(&net).unwrap();
+        for position in &positions {
+            for view in 0..features.views {
+                for a in net.accumulators(position, view) {
+                    assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
+                }
+            }
+        }
+        assert!(proof.intermediate.least <= proof.accumulator.least);
+        assert!(proof.intermediate.most >= proof.accumulator.most);
+        // Tighter than 32 times the largest weight, or it would be no use.
+        assert!(proof.intermediate.most < 34 * 504);
+    }
+}
+
+#[test]
+fn the_bound_is_reached_where_it_is_exact() {
+    // Only queens and kings count, so the bound is a real position: 15 queens and a king a side.
+    let features = &chess768::PLAIN;
+    let mut weights = vec![0; 768];
+    for row in [64 * 4..64 * 5, 64 * 5..64 * 6, 64 * 10..64 * 11, 64 * 11..64 * 12] {
+        weights[row].fill(10);
+    }
+    let architecture = Architecture { features, hidden: 1, activation: Activation::CReLU };
+    let net = Net::new(architecture, Scales::default(), weights, vec![5], vec![1], 0).unwrap();
+    let proof = prove(&net).unwrap();
+    assert_eq!((proof.accumulator.least, proof.accumulator.most), (25, 325));
+    assert_eq!((proof.intermediate.least, proof.intermediate.most), (5, 345));
+    assert_eq!((proof.output.least, proof.output.most), (0, 255));
+}
+
+/// A perspective net whose neuron 2 has a large weight wherever a man can stand.
+fn overflowing(weight: i16, output: i16) -> Net {
+    let hidden = 4;
+    let mut accumulator = vec![1; 768 * hidden];
+    accumulator.iter_mut().skip(2).step_by(hidden).for_each(|w| *w = weight);
+    accumulator[27 * hidden + 2] = weight + weight.signum();
+    let architecture = Architecture { hidden, ..PERSPECTIVE };
+    let outputs = vec![output; 2 * hidden];
+    let scales = Scales::default();
+    Net::new(architecture, scales, accumulator, vec![0; hidden], outputs, 0).unwrap()
+}
+
+#[test]
+fn an_accumulator_that_may_overflow_is_refused() {
+    assert!(prove(&overflowing(963, 10)).is_ok());
+    for weight in [964, -966, 2_000] {
+        let net = overflowing(weight, 10);
+        let error = prove(&net).unwrap_err().to_string();
+        assert!(error.contains("the accumulator of neuron 2"), "{error}");
+        assert!(error.contains("own pawn on d4"), "{error}");
+        let qa: i32 = between(&error, "QA = ", " passes").parse().unwrap();
+        let scales = Scales { qa, ..Scales::default() };
+        let smaller = quantise(&dequantise(&net), net.architecture(), scales).unwrap();
+        assert!(prove(&smaller).is_ok(), "{error}");
+    }
+}
+
+#[test]
+fn an_output_sum_that_may_overflow_is_refused() {
+    let net = overflowing(500, i16::MAX);
+    let error = prove(&net).unwrap_err().to_string();
+    assert!(error.contains("the sum of the output layer"), "{error}");
+    assert!(error.contains("output.weight of neuron 2 (other side)"), "{error}");
+    let qb: i32 = between(&error, "QB = ", " passes").parse().unwrap();
+    let scales = Scales { qb, ..Scales::default() };
+    let smaller = quantise(&dequantise(&net), net.architecture(), scales).unwrap();
+    assert!(prove(&smaller).is_ok(), "{error}");
+}
+
+fn between<'a>(text: &'a str, before: &str, behind: &str) -> &'a str {
+    text.split_once(before).unwrap().1.split_once(behind).unwrap().0
+}
+
+#[test]
+fn the_nets_of_engines_are_proven() {
+    for name in ["leorik-1HL", "leorik-16HL", "leorik-32HL", "leorik-128HL", "tcheran-256"] {
+        let Some(bytes) = engine_net(&format!("{name}.bin")) else { return };
+        let net = read(&bytes);
+        let proof = prove(&net).unwrap();
+        assert!(proof.intermediate.most < 16_632 + 504, "{name}: {}", proof.intermediate);
+        let small = name.contains("-1HL") || name.contains("-16HL");
+        assert_eq!(proof.notes.iter().any(|note| note.contains("multiple of 32")), small);
+        // The positions that engines were checked on stay inside.
+        for position in games::positions(300, 2) {
+            for view in 0..2 {
+                for a in net.accumulators(&position, view) {
+                    assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nets_of_engines_export_to_the_same_bytes() {
+    for name in
+        ["leorik-1HL", "leorik-16HL", "leorik-32HL", "leorik-128HL", "leorik-256HL", "tcheran-256"]
+    {
+        let Some(bytes) = engine_net(&format!("{name}.bin")) else { return };
+        let source = import(&bytes, &Hints::default()).unwrap();
+        let net = quantise(&source.weights, &source.architecture, source.scales).unwrap();
+        assert!(net.to_bytes() == bytes, "{name}");
+    }
+}
+
+#[test]
+fn every_integer_survives_the_way_through_floats() {
+    for (qa, qb) in [(255, 64), (181, 181), (403, 64), (1, 1), (32_767, 1)] {
+        let hidden = 86;
+        let all: Vec<i16> = (i16::MIN..=i16::MAX).collect();
+        let accumulator = all.iter().copied().cycle().take(768 * hidden).collect();
+        let bias = all.iter().rev().copied().take(hidden).collect();
+        let outputs = all.iter().copied().step_by(381).take(2 * hidden).collect();
+        let architecture = Architecture { hidden, ..PERSPECTIVE };
+        let scales = Scales { qa, qb, scale: 400 };
+        let net = Net::new(architecture, scales, accumulator, bias, outputs, i16::MIN).unwrap();
+        let again = quantise(&dequantise(&net), &architecture, scales).unwrap();
+        assert!(again.to_bytes() == net.to_bytes(), "QA {qa}");
+    }
+}
+
+#[test]
+fn checkpoints_of_bullet_are_imported() {
+    for features in features::ALL {
+        // With 5 neurons a raw.bin has a size that a quantised net may have, too.
+        for hidden in [4, 5, 16] {
+            let architecture = Architecture { features, hidden, ..PERSPECTIVE };
+            let weights = random_weights(&architecture, 1.5);
+            let names = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
+            let bytes = |name: &str| -> Vec<u8> {
+                weights.0[name].values.iter().flat_map(|value| value.to_le_bytes()).collect()
+            };
+            let raw: Vec<u8> = names.iter().flat_map(|name| bytes(name)).collect();
+            let mut map = Vec::new();
+            for (id, name) in [("l0b", 1), ("l0w", 0), ("l1b", 3), ("l1w", 2)] {
+                let bytes = bytes(names[name]);
+                map.extend(
+                    [id.as_bytes(), b"\n", &(bytes.len() as u64 / 4).to_le_bytes()].concat(),
+                );
+                map.extend(bytes);
+            }
+            let hints = Hints { features, ..Hints::default() };
+            for bytes in [&raw, &map] {
+                let source = import(bytes, &hints).unwrap();
+                assert_eq!(source.weights, weights);
+                assert_eq!(source.architecture.hidden, hidden);
+            }
+            let error = import(&map[..map.len() - 3], &hints).unwrap_err().to_string();
+            assert!(error.contains("l1w; is the file whole?"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn checkpoints_say_what_they_are() {
+    let weights = random_weights(&PERSPECTIVE, 1.0);
+    let mut said = facts(&PERSPECTIVE, Scales { scale: 360, ..Scales::default() });
+    let source = import(&weights.to_bytes(&said, &[]).unwrap(), &Hints::default()).unwrap();
+    assert_eq!(source.scales.scale, 360);
+    assert_eq!(source.architecture.activation, Activation::SCReLU);
+    for (key, value, expected) in [
+        ("kind", "hce", "\"hce\""),
+        ("features", "halfkp", "perspective"),
+        ("activation", "gelu", "screlu"),
+        ("hidden", "5", "4"),
+        ("scale", "many", "whole number"),
+    ] {
+        let right = said.insert(key.to_string(), value.to_string()).unwrap();
+        let bytes = weights.to_bytes(&said, &[]).unwrap();
+        let error = import(&bytes, &Hints::default()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        said.insert(key.to_string(), right);
+    }
+}
+
+#[test]
+fn floats_and_integers_agree_within_the_rounding() {
+    for features in features::ALL {
+        for activation in Activation::ALL {
+            let architecture = Architecture { features, hidden: 32, activation };
+            let weights = random_weights(&architecture, 0.25);
+            let positions = games::positions(500, 5);
+            let exported =
+                export_with(&weights, &architecture, Provenance::default(), positions.clone());
+            let error = exported.manifest.float_error.unwrap();
+            assert_eq!(error.positions, positions.len() as u64);
+            assert!(error.mean_cp < 6.0 && error.max_cp < 25.0, "{architecture} {error:?}");
+        }
+    }
+}
+
+fn export_with(
+    weights: &Weights,
+    architecture: &Architecture,
+    provenance: Provenance,
+    positions: Vec<Position>,
+) -> export::Exported {
+    export::export(weights, architecture, Scales::default(), provenance, positions).unwrap()
+}
+
+#[test]
+fn a_logit_by_hand() {
+    let features: &'static Features = &chess768::PLAIN;
+    let architecture = Architecture { features, hidden: 1, activation: Activation::SCReLU };
+    let mut weights = random_weights(&architecture, 0.0);
+    weights.0.get_mut("accumulator.weight").unwrap().values[64 * 5] = 0.5;
+    weights.0.get_mut("output.weight").unwrap().values[0] = 2.0;
+    weights.0.get_mut("output.bias").unwrap().values[0] = 0.125;
+    let float = Float::new(&weights, &architecture).unwrap();
+    for (fen, logit) in [
+        ("4k3/8/8/8/8/8/8/K7 w - - 0 1", 0.625),
+        ("4k3/8/8/8/8/8/8/K7 b - - 0 1", -0.625),
+        ("4k3/8/8/8/8/8/8/1K6 w - - 0 1", 0.125),
+    ] {
+        assert_eq!(float.logit(&Position::from_fen(fen).unwrap()), logit);
+    }
+}
+
+#[test]
+fn an_export_verifies_until_it_is_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("first.bin");
+    let weights = random_weights(&PERSPECTIVE, 0.5);
+    let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
+    let mut exported = export_with(&weights, &PERSPECTIVE, provenance, games::positions(50, 1));
+    let [floats, net, manifest] = exported.write(&path, &weights).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    let failures = || -> Vec<_> {
+        let checks = verify(&path, games::positions(50, 2)).unwrap();
+        checks.into_iter().filter(|check| !check.passed).map(|check| check.name).collect()
+    };
+    assert_eq!(failures(), [""; 0]);
+    assert_eq!(verify(&path, []).unwrap().len(), 7);
+    assert!(export::load(&path, &Given::default()).unwrap().manifest.is_some());
+
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    for fact in ["\"licence\": \"CC0-1.0\"", "\"recipe\": null", "\"file\": \"first.bin\""] {
+        assert!(text.contains(fact), "{text}");
+    }
+    assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), exported.manifest);
+
+    // One weight changed: the hash, an evaluation or the floats must notice.
+    let whole = std::fs::read(&net).unwrap();
+    let mut bytes = whole.clone();
+    bytes[0] ^= 1;
+    std::fs::write(&net, &bytes).unwrap();
+    assert!(failures().contains(&"sha256") && failures().contains(&"floats"));
+    let error = export::load(&path, &Given::default()).unwrap_err().to_string();
+    assert!(error.contains("describes another file"), "{error}");
+    std::fs::write(&net, &whole[..whole.len() - 64]).unwrap();
+    assert!(failures().contains(&"size") && failures().contains(&"architecture"));
+    std::fs::write(&net, &whole).unwrap();
+
+    let cp = exported.manifest.golden[0].cp;
+    std::fs::write(&manifest, text.replacen(&format!("\"cp\": {cp}"), "\"cp\": 9999", 1)).unwrap();
+    assert_eq!(failures(), ["golden evaluations"]);
+    std::fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    assert!(verify(&path, []).unwrap_err().to_string().contains("format 2"));
+    std::fs::write(&manifest, &text).unwrap();
+
+    let other = random_weights(&PERSPECTIVE, 0.4).to_bytes(&Default::default(), &[]).unwrap();
+    std::fs::write(&floats, other).unwrap();
+    assert_eq!(failures(), ["floats"]);
+    std::fs::remove_file(&manifest).unwrap();
+    assert!(verify(&path, []).unwrap_err().to_string().contains("missing"));
+}
+
+#[test]
+fn a_refused_export_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = random_weights(&PERSPECTIVE, 0.5);
+    let mut exported = export_with(&weights, &PERSPECTIVE, Provenance::default(), Vec::new());
+    for name in ["net.json", "net.safetensors"] {
+        let error = exported.write(&folder.path().join(name), &weights).unwrap_err().to_string();
+        assert!(error.contains("use .bin"), "{error}");
+    }
+    // The manifest's place is taken by a folder: neither floats nor net may appear.
+    std::fs::create_dir(folder.path().join("net.json")).unwrap();
+    assert!(exported.write(Path::new(&folder.path().join("net.bin")), &weights).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

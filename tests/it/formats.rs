@@ -1,0 +1,773 @@
+//! Bytes to samples and back, over every format of the registry.
+
+use std::fs;
+use std::io::{Cursor, Write as _};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use nnuance::format::{
+    self, Fault, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, text,
+    viriformat,
+};
+use nnuance::sample::{Man, Played, Position, Sample, mix};
+use proptest::prelude::*;
+use shakmaty::{
+    Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Role, Setup, Square,
+};
+
+const GAMES: &str = "data/selfplay-sf15.vf";
+const SCORED: &str = "data/selfplay_sf151_scored.txt";
+const QUIET: &str = "data/selfplay_sf151_quiet.epd";
+const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
+
+/// Whether a file outside of the project is there; says so if not.
+fn present(path: &str) -> bool {
+    let present = Path::new(path).exists();
+    if !present {
+        println!("skipped: ../shared is absent");
+    }
+    present
+}
+
+fn open(path: &Path) -> Result<Source, ReadError> {
+    Source::open(path, None, 0)
+}
+
+fn read_source(mut source: Source) -> Result<Vec<Sample>, ReadError> {
+    let mut samples = Vec::new();
+    while source.next_block(&mut samples)? {}
+    Ok(samples)
+}
+
+fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
+    read_source(open(path.as_ref())?)
+}
+
+/// A file in a folder that goes away with it.
+struct Scratch {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn scratch(name: &str, bytes: &[u8]) -> Scratch {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    Scratch { _folder: folder, path }
+}
+
+fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
+    read(&scratch("positions", bytes).path)
+}
+
+fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
+    read_source(Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
+}
+
+fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
+    let mut writer = (format.writer)();
+    let mut bytes = Vec::new();
+    for sample in samples {
+        writer.write(sample, &mut bytes)?;
+    }
+    writer.finish(&mut bytes);
+    Ok(bytes)
+}
+
+/// Drives a reader to its end over whatever bytes; the samples and the number of faults.
+fn exhaust(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
+    let mut reader = (format.reader)(Box::new(Cursor::new(bytes.to_vec())));
+    let (mut samples, mut faults) = (Vec::new(), 0);
+    loop {
+        match reader.read(&mut samples) {
+            Ok(true) => {}
+            Ok(false) => return (samples, faults),
+            Err(Fault::Io(error)) => panic!("{error}"),
+            Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
+                assert!(!bad.place.is_empty() && !bad.reason.is_empty());
+                faults += 1;
+                assert!(faults <= bytes.len(), "the reader does not move on");
+            }
+        }
+    }
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
+}
+
+/// `FEN | score | result` of White, as samples.
+fn samples(lines: &str) -> Vec<Sample> {
+    read_as(&text::FORMAT, lines.as_bytes()).unwrap()
+}
+
+/// What a format keeps of a sample.
+fn kept(format: &Format, sample: &Sample) -> Sample {
+    let mut kept = *sample;
+    if format.facts.colours == Holds::Never {
+        let turned = match sample.position.turn() {
+            Color::White => sample.position,
+            Color::Black => sample.position.flipped(),
+        };
+        // Rooks that may castle become rooks.
+        let mut men = turned.nibbles();
+        for byte in &mut men {
+            for shift in [0, 4] {
+                if *byte >> shift & 7 == 6 {
+                    *byte ^= 5 << shift;
+                }
+            }
+        }
+        let position = Position::from_parts(turned.occupied(), men, Color::White, None, 0, 1);
+        kept.position = position.unwrap();
+    }
+    if format.facts.plies == Holds::Never {
+        kept.ply = None;
+    }
+    if format.facts.moves == Holds::Never {
+        kept.played = None;
+    }
+    if format.facts.games == Holds::Never {
+        kept.game = None;
+    }
+    kept
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+const VIRI_EXAMPLE: &str = "ffff00000000ffff 16422561 00000000 88888888 9ecaade9 40 00 0100 0000 \
+                            02 00  0c07 0a00  3409 1400  c309 e2ff  3c0d ff7f  2709 ff7f  00000000";
+
+const BULLET_EXAMPLES: [(&str, &str); 2] = [
+    (
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 0 | 1.0",
+        "ffff00000000ffff 13422531 00000000 88888888 9bcaadb9 0000 02 04 04 000000",
+    ),
+    (
+        "r3k2r/8/8/8/8/8/4P3/4K3 b kq - 0 1 | 35 | 0.0",
+        "9100000000001010 53830d00 00000000 00000000 00000000 ddff 02 04 04 000000",
+    ),
+];
+
+#[test]
+fn bulletformat_golden_bytes() {
+    for (line, bytes) in BULLET_EXAMPLES {
+        let sample = samples(line)[0];
+        let bytes = hex(bytes);
+        assert_eq!(write(&bulletformat::FORMAT, &[sample]).unwrap(), bytes, "{line}");
+        let back = read_as(&bulletformat::FORMAT, &bytes).unwrap();
+        assert_eq!(back, [kept(&bulletformat::FORMAT, &sample)]);
+        assert_eq!(back, read_bytes(&bytes).unwrap());
+    }
+}
+
+#[test]
+fn bulletformat_king_squares() {
+    // The kings stand apart from each other's files, so that a mix-up shows.
+    let sample = samples("8/1k6/8/8/8/8/8/6K1 b - - 0 1 | -7 | 0.5")[0];
+    let bytes = write(&bulletformat::FORMAT, &[sample]).unwrap();
+    assert_eq!(bytes[26..], [1, Square::B2 as u8, Square::G1 as u8, 0, 0, 0]);
+    assert_eq!(bytes[24..26], 7i16.to_le_bytes());
+}
+
+#[test]
+fn bulletformat_refuses_unsound_records() {
+    let sound = hex(BULLET_EXAMPLES[0].1);
+    for (at, byte, reason) in [
+        (8, 0x73, "nibble 7"),
+        (8, 0x63, "stands for no man"),
+        (8, 0x15, "the side to move has 2 kings"),
+        (10, 0x22, "the side to move has 0 kings"),
+        (0, 0xfe, "more men are listed"),
+        (26, 3, "result byte 3"),
+        (27, 5, "king bytes 5 and 4"),
+        (28, 60, "king bytes 4 and 60"),
+        (25, 0x80, "score -32768"),
+    ] {
+        let mut bytes = sound.repeat(3);
+        bytes[32 + at] = byte;
+        let error = read_bytes(&bytes).unwrap_err().to_string();
+        assert!(error.contains("record 2: ") && error.contains(reason), "{error}");
+        assert!(error.contains("data.bad_records"), "{error}");
+        assert_eq!(exhaust(&bulletformat::FORMAT, &bytes).0.len(), 2);
+    }
+    let error = read_bytes(&sound.repeat(2)[..63]).unwrap_err().to_string();
+    assert!(error.contains("record 2: the file ends after 31 of its 32 bytes"), "{error}");
+}
+
+#[test]
+fn bulletformat_reads_bullets_own_file() {
+    if present(BULLET) {
+        let samples = read(BULLET).unwrap();
+        assert_eq!(samples.len(), 16_273);
+        let bytes = write(&bulletformat::FORMAT, &samples).unwrap();
+        assert!(bytes == fs::read(BULLET).unwrap());
+    }
+}
+
+#[test]
+fn viriformat_golden_bytes() {
+    let bytes = hex(VIRI_EXAMPLE);
+    assert_eq!(bytes.len(), 56);
+    let samples = read_bytes(&bytes).unwrap();
+    let scores: Vec<_> = samples.iter().map(|sample| sample.score.unwrap()).collect();
+    assert_eq!(scores, [10, -20, -30, -32767, 32767]);
+    let results: Vec<_> = samples.iter().map(|sample| sample.result).collect();
+    assert_eq!(results, [1.0, 0.0, 1.0, 0.0, 1.0]);
+    let plies: Vec<_> = samples.iter().map(|sample| sample.ply.unwrap()).collect();
+    assert_eq!(plies, [0, 1, 2, 3, 4]);
+    assert!(samples.iter().all(|sample| sample.game.is_some() && sample.game == samples[0].game));
+    assert_eq!(samples[0].position.fen(), START);
+    let captures: Vec<_> =
+        samples.iter().map(|sample| sample.played.unwrap().is_capture(&sample.position)).collect();
+    assert_eq!(captures, [false, false, false, false, true]);
+    assert_eq!(write(&viriformat::FORMAT, &samples).unwrap(), bytes);
+
+    // The game is its start and moves, whatever its scores and result.
+    let mut other = bytes.clone();
+    (other[30], other[34]) = (0, 99);
+    assert_eq!(read_bytes(&other).unwrap()[0].game, samples[0].game);
+}
+
+#[test]
+fn viriformat_reads_the_quickstart_games() {
+    let samples = read(GAMES).unwrap();
+    assert_eq!(samples.len(), 1_554_109);
+    let starts = samples.windows(2).filter(|pair| pair[0].game != pair[1].game).count() + 1;
+    assert_eq!(starts, 12_453);
+
+    let quiet = samples.iter().filter(|sample| {
+        let played = sample.played.unwrap();
+        sample.ply.unwrap() >= 16
+            && sample.position.count() >= 4
+            && sample.score.unwrap().unsigned_abs() <= 10_000
+            && !played.is_capture(&sample.position)
+            && played.promotion().is_none()
+            && !sample.position.in_check()
+    });
+    assert_eq!(quiet.count(), 997_456);
+
+    let bytes = write(&viriformat::FORMAT, &samples).unwrap();
+    assert!(bytes == fs::read(GAMES).unwrap(), "the games changed when written anew");
+}
+
+#[test]
+fn viriformat_cut_anywhere_is_told() {
+    // Two games, the second one from a position without castling.
+    let one = hex(VIRI_EXAMPLE);
+    let bytes = one.repeat(2);
+    for length in 0..=bytes.len() {
+        let whole = length != 0 && length % one.len() == 0;
+        match read_bytes(&bytes[..length]) {
+            Ok(samples) => assert!(whole && samples.len() == 5 * length / one.len(), "{length}"),
+            Err(error) => assert!(!whole, "{length}: {error}"),
+        }
+        match read_as(&viriformat::FORMAT, &bytes[..length]) {
+            Ok(_) => assert!(whole),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("ends") || error.contains("empty"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn viriformat_skips_games_that_are_framed() {
+    let sound = hex(VIRI_EXAMPLE);
+    for (at, byte, place) in [
+        (8, 0x67, "game 2 at byte 56: nibble 7"),
+        (24, 0x41, "game 2 at byte 56: en passant square number 65"),
+        (30, 7, "game 2 at byte 56: result byte 7"),
+        (37, 0x0f, "game 2 at byte 56, move 2: move 0x0f34 is not legal"),
+        (44, 0x38, "game 2 at byte 56, move 4: move"),
+    ] {
+        let mut bytes = sound.repeat(3);
+        bytes[56 + at] = byte;
+        let error = read_bytes(&bytes).unwrap_err().to_string();
+        assert!(error.contains(place), "{error}");
+        let (samples, faults) = exhaust(&viriformat::FORMAT, &bytes);
+        assert_eq!((samples.len(), faults), (10, 1));
+    }
+}
+
+#[test]
+fn castling_rooks_and_chess960() {
+    // Castling with the king on b1 and rooks on a1 and d1, kingside, after which rights are gone.
+    let sample = samples("1r2k2r/8/8/8/8/8/1P6/RK1R4 w ADbh - 3 20 | 0 | 0.5")[0];
+    let rooks = |sample: &Sample| {
+        sample
+            .position
+            .men()
+            .filter(|man| man.castles)
+            .inspect(|man| assert_eq!(man.role, Role::Rook))
+            .map(|man| man.square)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rooks(&sample), [Square::A1, Square::D1, Square::B8, Square::H8]);
+    let play = |sample: &mut Sample, from: Square, to: Square, kind: u16| {
+        let bits = from as u16 | (to as u16) << 6 | kind << 14;
+        sample.played = Some(Played(bits.try_into().unwrap()));
+    };
+    let mut first = sample;
+    play(&mut first, Square::B1, Square::D1, 2);
+    let mut second = samples("1r2k2r/8/8/8/8/8/1P6/R4RK1 b bh - 4 20 | 5 | 0.5")[0];
+    play(&mut second, Square::E8, Square::B8, 2);
+    let bytes = write(&viriformat::FORMAT, &[first, second]).unwrap();
+    assert_eq!(bytes.len(), 32 + 2 * 4 + 4, "one game of two moves");
+    let back = read_bytes(&bytes).unwrap();
+    assert_eq!(back.len(), 2);
+    assert_eq!((back[0].position, back[1].position), (first.position, second.position));
+    assert_eq!(rooks(&back[1]), [Square::B8, Square::H8]);
+    assert!(back[0].played.unwrap().is_castling());
+    assert!(!back[0].played.unwrap().is_capture(&back[0].position));
+    assert_eq!((back[0].ply, back[1].ply), (Some(38), Some(39)));
+
+    // bulletformat has no rights to hold, but the rooks stay.
+    let bytes = write(&bulletformat::FORMAT, &[sample]).unwrap();
+    let back = read_as(&bulletformat::FORMAT, &bytes).unwrap();
+    assert_eq!(back[0].position.men().filter(|man| man.role == Role::Rook).count(), 4);
+    assert_eq!(rooks(&back[0]), []);
+}
+
+/// Random games from the starting positions of Chess960, castling and taking en passant whenever
+/// they can.
+fn chess960_games() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for start in (0..960).step_by(13) {
+        let mut setup = Setup::initial();
+        setup.board = Board::chess960(start);
+        setup.castling_rights = setup.board.rooks();
+        let mut chess = Chess::from_setup(setup, CastlingMode::Chess960).unwrap();
+        for ply in 0..80 {
+            let moves = chess.legal_moves();
+            if moves.is_empty() {
+                break;
+            }
+            let random = mix(u64::from(start), ply) as usize;
+            let rare = moves.iter().find(|legal| legal.is_castle() || legal.is_en_passant());
+            let legal = *rare.unwrap_or(&moves[random % moves.len()]);
+            let white_result = (start % 3) as f32 / 2.0;
+            samples.push(Sample {
+                position: Position::from_chess(&chess),
+                result: if chess.turn().is_white() { white_result } else { 1.0 - white_result },
+                score: Some((random >> 20) as i16 / 2),
+                ply: Some(ply as u16),
+                played: Played::from_move(&legal),
+                game: NonZeroU64::new(u64::from(start) + 1),
+            });
+            chess.play_unchecked(legal);
+        }
+    }
+    samples
+}
+
+#[test]
+fn chess960_games_come_back() {
+    let games = chess960_games();
+    let played =
+        |is: fn(Played) -> bool| games.iter().filter(|sample| is(sample.played.unwrap())).count();
+    let special = (played(Played::is_castling), played(Played::is_en_passant));
+    assert!(special.0 > 50 && special.1 > 10, "{special:?}");
+    for format in format::ALL {
+        let bytes = write(format, &games).unwrap();
+        let back = read_bytes(&bytes).unwrap();
+        assert_eq!(back.len(), games.len());
+        for (back, game) in back.iter().zip(&games) {
+            let expected = Sample { game: back.game, ..kept(format, game) };
+            assert_eq!(*back, expected, "{}", format.name);
+        }
+        let starts = |samples: &[Sample]| {
+            samples.windows(2).filter(|pair| pair[0].game != pair[1].game).count()
+        };
+        if format.facts.games == Holds::Always {
+            assert_eq!(starts(&back), starts(&games));
+        }
+    }
+}
+
+#[test]
+fn positions_pack_as_their_men_stand() {
+    // The quick way from a board to nibbles and back, against the men one by one.
+    for sample in chess960_games() {
+        let position = sample.position;
+        let chess = position.to_chess().unwrap();
+        assert_eq!(position.board(), *chess.board());
+        assert_eq!(position.in_check(), chess.is_check());
+        let rights = chess.castles().castling_rights();
+        for (man, (square, piece)) in position.men().zip(chess.board().iter()) {
+            assert_eq!((man.square, man.color, man.role), (square, piece.color, piece.role));
+            assert_eq!(man.castles, rights.contains(square));
+        }
+        let flipped = position.flipped();
+        let mut men: Vec<_> = position
+            .men()
+            .map(|man| Man { square: man.square.flip_vertical(), color: !man.color, ..man })
+            .collect();
+        men.sort_by_key(|man| man.square);
+        assert!(flipped.men().eq(men));
+        assert_eq!(flipped.flipped(), position);
+        assert_eq!(flipped.key(), position.key());
+    }
+}
+
+#[test]
+fn text_lines_as_they_come() {
+    let same = samples(&format!("{START} | -12 | 0.5"));
+    assert_eq!(same[0].score, Some(-12));
+    let fen = START.strip_suffix(" 0 1").unwrap();
+    for line in [
+        format!("\u{feff}{START} | -12 | 0.5\r\n\r\n"),
+        format!("\n\n  {START}|-12|1/2-1/2"),
+        format!("{fen} | -12 | .5\n"),
+        format!("{fen} 0 | -12 | 0.50\n"),
+    ] {
+        assert_eq!(read_bytes(line.as_bytes()).unwrap(), same, "{line}");
+    }
+    for line in [
+        format!("{START} [0.5] -12"),
+        format!("{START} [1/2-1/2] -12\r\n"),
+        format!("{START}; [0.5] -12"),
+    ] {
+        assert_eq!(read_as(&epd::FORMAT, line.as_bytes()).unwrap(), same, "{line}");
+    }
+    for line in [
+        format!("{fen} c9 \"1/2-1/2\";"),
+        format!("{START} c9 \"1/2-1/2\";"),
+        format!("{fen} bm e4; c9 \"1/2-1/2\"; id \"first\";"),
+        format!("{START} bm e4; c9 \"1/2-1/2\";"),
+        format!("{START} [0.5]"),
+    ] {
+        let back = read_bytes(line.as_bytes()).unwrap();
+        assert_eq!(back, [Sample { score: None, ..same[0] }], "{line}");
+    }
+}
+
+#[test]
+fn text_lines_of_black_are_turned() {
+    let black = START.replace(" w ", " b ");
+    for (result, seen) in [("1.0", 0.0), ("0-1", 1.0), ("0", 1.0), ("1", 0.0), ("1/2-1/2", 0.5)] {
+        for (format, line) in [
+            (&text::FORMAT, format!("{black} | 40 | {result}")),
+            (&epd::FORMAT, format!("{black} [{result}] 40")),
+        ] {
+            let sample = read_as(format, line.as_bytes()).unwrap()[0];
+            assert_eq!((sample.score, sample.result), (Some(-40), seen), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_line_is_named() {
+    let sound = format!("{START} | 3 | 0.5\n");
+    let wrong: [(Vec<u8>, &str); 14] = [
+        (format!("{START} | 3").into(), "expected `FEN | score | result`"),
+        (format!("{START} | 3 | 0.5 | 1").into(), "expected `FEN | score | result`"),
+        (format!("{START} | 0.35 | 0.5").into(), "whole number of centipawns"),
+        (format!("{START} | 40000 | 0.5").into(), "out of range"),
+        (format!("{START} | -32768 | 0.5").into(), "out of range"),
+        (format!("{START} | 3 | 0.7").into(), "result `0.7`"),
+        (format!("{START} | 3 | *").into(), "result `*`"),
+        (format!("{START} 7 | 3 | 0.5").into(), "FEN of 7 fields"),
+        (b"8/8/8/8/8/8/8/8 w - - 0 1 | 3 | 0.5".to_vec(), "the board is empty"),
+        (b"4k3/8/8/8/8/8/8/4KK2 w - - 0 1 | 3 | 0.5".to_vec(), "more than one king"),
+        (b"4k3/8/8/8/8/8/8/4K2P w - - 0 1 | 3 | 0.5".to_vec(), "first or last rank"),
+        (b"4k3/8/8/8/8/8/4R3/4K3 w - - 0 1 | 3 | 0.5".to_vec(), "just moved is in check"),
+        (b"\xff\xfe | 3 | 0.5".to_vec(), "not UTF-8"),
+        (vec![b'x'; 1 << 20], "longer than"),
+    ];
+    for (line, reason) in wrong {
+        let mut bytes = sound.repeat(2).into_bytes();
+        bytes.extend_from_slice(&line);
+        bytes.push(b'\n');
+        bytes.extend_from_slice(sound.as_bytes());
+        let file = scratch("positions.txt", &bytes);
+        let error = read(&file.path).unwrap_err().to_string();
+        let name = file.path.display().to_string();
+        assert!(error.contains(&name) && error.contains("line 3: "), "{error}");
+        assert!(error.contains(reason) && error.contains("data.bad_records"), "{error}");
+
+        // Allowed, it is skipped and counted.
+        let mut source = Source::open(&file.path, None, 1).unwrap();
+        let mut samples = Vec::new();
+        while source.next_block(&mut samples).unwrap() {}
+        assert_eq!((samples.len(), source.bad_records().count), (3, 1));
+        assert_eq!(source.bad_records().first[0].place, "line 3");
+    }
+}
+
+#[test]
+fn the_limit_counts() {
+    let sound = format!("{START} | 3 | 0.5\n");
+    let file = scratch("positions", format!("{sound}bad\n{sound}bad\nbad\n{sound}").as_bytes());
+    let count = |limit| read_source(Source::open(&file.path, None, limit).unwrap());
+    assert_eq!(count(3).unwrap().len(), 3);
+    let error = count(2).unwrap_err().to_string();
+    assert!(error.contains("line 5") && error.contains("data.bad_records = 2"), "{error}");
+}
+
+#[test]
+fn other_files_are_named() {
+    let mut net = vec![1; 1600];
+    net.extend_from_slice(&b"bullet".repeat(10));
+    let safetensors = [&40u64.to_le_bytes()[..], b"{\"a\":{\"dtype\":\"F32\"}}"].concat();
+    let hce = format!("{START} 35 0.5\n");
+    let empty: &[u8] = b"";
+    for (bytes, looks) in [
+        (&b"BINP\xa1\0\x10\0"[..], "binpack"),
+        (b"[Event \"self-play\"]\n[Site \"here\"]\n\n1. e4 1-0\n", "PGN"),
+        (b"{\"a\": 1}", "JSON"),
+        (b"[{\"a\": 1}]", "JSON"),
+        (&safetensors, "safetensors"),
+        (&net, "a net"),
+        (b"\xfd7zXZ\0\0\0", "xz"),
+        (hce.as_bytes(), "seen by the side to move"),
+        (b"fen 8/8\nmove e2e4\n", "Stockfish's plain text"),
+        (b"hello, world\n", "its first line is `hello, world`"),
+        (b"\x01\x02\x03", "begins with the bytes 01 02 03"),
+        (b"\n\n\n", "none of"),
+        (empty, "is empty"),
+    ] {
+        let error = read_bytes(bytes).unwrap_err().to_string();
+        assert!(error.contains(looks), "{error}");
+    }
+    // One bad game or record at the head does not hide the format.
+    let mut bytes = hex(VIRI_EXAMPLE).repeat(2);
+    bytes[37] = 0x0f;
+    let error = read_bytes(&bytes).unwrap_err().to_string();
+    assert!(error.contains("game 1 at byte 0, move 2"), "{error}");
+    // A name that says the format lets the reader tell what is wrong.
+    let error = read(&scratch("positions.txt", b"hello\n").path).unwrap_err().to_string();
+    assert!(error.contains("line 1: expected `FEN | score | result`"), "{error}");
+    let error = read(&scratch("positions.txt", b" \n\n").path).unwrap_err().to_string();
+    assert!(error.contains("no positions"), "{error}");
+    // What the user says is checked.
+    let error = read_as(&text::FORMAT, &hex(VIRI_EXAMPLE)).unwrap_err().to_string();
+    assert!(error.contains("it looks like viriformat, not like text"), "{error}");
+    // Absent files and folders.
+    let error = read("data/none").unwrap_err().to_string();
+    assert!(error.contains("cannot open data/none"), "{error}");
+    let error = read("data").unwrap_err().to_string();
+    assert!(error.contains("cannot open data: "), "{error}");
+    if present(BULLET) {
+        for (path, looks) in [
+            ("../shared/data/formats/nnue-pytorch_small.binpack", "binpack"),
+            ("../shared/data/nets/leorik-16HL.bin", "a net"),
+            ("../shared/data/nets/tcheran-256.bin", "a net"),
+            ("../shared/data/games/gm_games_40k.pgn.zst", "PGN"),
+            ("../shared/data/books/noob_3moves.epd.zip", "zip"),
+        ] {
+            let error = read(path).unwrap_err().to_string();
+            assert!(error.contains(looks) && error.contains(path), "{error}");
+        }
+    }
+}
+
+#[test]
+fn fixtures_are_recognised_without_their_names() {
+    for (path, format, count) in [
+        (GAMES, &viriformat::FORMAT, 1_554_109),
+        (SCORED, &text::FORMAT, 30_000),
+        (QUIET, &epd::FORMAT, 15_000),
+        (BULLET, &bulletformat::FORMAT, 16_273),
+    ] {
+        if path != BULLET || present(path) {
+            let file = scratch("positions", &fs::read(path).unwrap());
+            let source = open(&file.path).unwrap();
+            assert_eq!(source.format().name, format.name);
+            assert_eq!(read_source(source).unwrap().len(), count, "{path}");
+        }
+    }
+}
+
+/// Real positions: whole games, and lines with and without scores.
+fn real() -> Vec<Sample> {
+    let mut source = open(Path::new(GAMES)).unwrap();
+    let mut real = Vec::new();
+    while real.len() < 20_000 && source.next_block(&mut real).unwrap() {}
+    real.extend(read(SCORED).unwrap());
+    real.extend(read(QUIET).unwrap());
+    real
+}
+
+/// Those that a format can hold.
+fn held(format: &Format, samples: &[Sample]) -> Vec<Sample> {
+    samples
+        .iter()
+        .filter(|sample| format.facts.moves != Holds::Always || sample.played.is_some())
+        .filter(|sample| format.facts.scores != Holds::Always || sample.score.is_some())
+        .copied()
+        .collect()
+}
+
+#[test]
+fn every_format_keeps_what_it_can_hold() {
+    let real = real();
+    for format in format::ALL {
+        let held = held(format, &real);
+        assert!(held.len() >= 20_000);
+        let bytes = write(format, &held).unwrap();
+        let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
+        let back = read_bytes(&bytes).unwrap();
+        assert!(back == expected, "{}", format.name);
+        assert!(write(format, &back).unwrap() == bytes, "{}", format.name);
+        assert_eq!(Format::named(format.name).unwrap().name, format.name);
+    }
+}
+
+#[test]
+fn every_format_packed() {
+    let real = real();
+    let folder = tempfile::tempdir().unwrap();
+    for format in format::ALL {
+        let held = &held(format, &real)[..3000];
+        let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
+        for packed in ["", ".gz", ".zst"] {
+            let path = folder.path().join(format!("positions.{}{packed}", format.extensions[0]));
+            assert_eq!(format::write_all(&path, format, held).unwrap(), 3000);
+            let back = read(&path).unwrap();
+            // The last game is cut: it becomes another one.
+            let same = back.iter().zip(&expected).all(|(back, expected)| {
+                Sample { game: None, ..*back } == Sample { game: None, ..*expected }
+            });
+            assert!(same && back.len() == 3000, "{}", path.display());
+
+            let bytes = fs::read(&path).unwrap();
+            match packed {
+                ".gz" => assert_eq!(bytes[..2], [0x1f, 0x8b]),
+                ".zst" => assert_eq!(bytes[..4], [0x28, 0xb5, 0x2f, 0xfd]),
+                _ => continue,
+            }
+            // Magic bytes count, not names, and packed files that are cut do not pass.
+            assert_eq!(read_bytes(&bytes).unwrap(), back);
+            for cut in [5, bytes.len() / 2, bytes.len() - 1] {
+                assert!(read_bytes(&bytes[..cut]).is_err(), "{} {cut}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn several_packed_parts_are_one_file() {
+    let line = format!("{START} | 3 | 0.5\n");
+    let zst = zstd::encode_all(line.as_bytes(), 1).unwrap();
+    assert_eq!(read_bytes(&zst.repeat(3)).unwrap().len(), 3);
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(line.as_bytes()).unwrap();
+    let gz = gz.finish().unwrap();
+    assert_eq!(read_bytes(&gz.repeat(3)).unwrap().len(), 3);
+}
+
+#[test]
+fn blocks_are_the_same_at_every_reading() {
+    let sizes = || {
+        let mut source = open(Path::new(GAMES)).unwrap();
+        let (mut samples, mut sizes) = (Vec::new(), Vec::new());
+        while sizes.len() < 20 && source.next_block(&mut samples).unwrap() {
+            // A block ends with a game.
+            sizes.push(samples.len());
+            assert!(samples.len() >= format::BLOCK && samples.len() < 2 * format::BLOCK);
+            samples.clear();
+        }
+        sizes
+    };
+    assert_eq!(sizes(), sizes());
+}
+
+#[test]
+fn what_cannot_be_written_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("positions");
+    let sample = samples(&format!("{START} | 3 | 0.5"))[0];
+    let scoreless = Sample { score: None, ..sample };
+    let between = Sample { result: 0.3, ..sample };
+    let lowest = Sample { score: Some(i16::MIN), ..sample };
+    let cases: [(&'static Format, Sample, &str); 7] = [
+        (&text::FORMAT, scoreless, "no score; write epd"),
+        (&bulletformat::FORMAT, scoreless, "no score; write epd"),
+        (&bulletformat::FORMAT, between, "result 0.3"),
+        (&bulletformat::FORMAT, lowest, "-32768"),
+        (&epd::FORMAT, between, "result 0.3"),
+        (&epd::FORMAT, lowest, "-32768"),
+        (&viriformat::FORMAT, sample, "lacks the move played"),
+    ];
+    for (format, bad, reason) in cases {
+        let mut sink = Sink::create(&path, format).unwrap();
+        let mut number = 1;
+        if format.facts.moves == Holds::Never {
+            sink.write(&sample).unwrap();
+            number = 2;
+        }
+        let error = sink.write(&bad).unwrap_err().to_string();
+        assert!(error.contains(&format!("position {number} to")), "{error}");
+        assert!(error.contains(reason) && error.contains(format.name), "{error}");
+    }
+    let nothing = format::write_all(&path, &epd::FORMAT, []);
+    assert!(matches!(nothing, Err(WriteError::Empty(_))));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
+}
+
+#[test]
+fn faults_spread_over_real_files_never_panic() {
+    let viri = fs::read(GAMES).unwrap();
+    let files: [(&Format, Vec<u8>); 4] = [
+        (&viriformat::FORMAT, viri[..40_000].to_vec()),
+        (&bulletformat::FORMAT, hex(BULLET_EXAMPLES[1].1).repeat(300)),
+        (&text::FORMAT, fs::read(SCORED).unwrap()[..20_000].to_vec()),
+        (&epd::FORMAT, fs::read(QUIET).unwrap()[..20_000].to_vec()),
+    ];
+    for (format, bytes) in files {
+        for seed in 0..200 {
+            let mut bytes = bytes.clone();
+            for i in 0..20 {
+                let random = mix(seed, i);
+                let at = random as usize % bytes.len();
+                bytes[at] ^= (random >> 48) as u8;
+            }
+            exhaust(format, &bytes);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        for format in format::ALL {
+            (format.recognises)(&bytes);
+            for sample in exhaust(format, &bytes).0 {
+                sample.position.fen();
+                sample.position.in_check();
+            }
+        }
+    }
+
+    #[test]
+    fn lines_with_random_letters_changed(
+        line in 0..3000usize,
+        changes in prop::collection::vec((0..70usize, "[pnbrqkPNBRQK1-8/ wb|.;\\[-]"), 0..4),
+    ) {
+        for (format, path) in [(&text::FORMAT, SCORED), (&epd::FORMAT, QUIET)] {
+            let lines = fs::read_to_string(path).unwrap();
+            let mut line = lines.lines().nth(line).unwrap().to_string();
+            for (at, letter) in &changes {
+                let at = at % line.len();
+                line.replace_range(at..=at, letter);
+            }
+            for sample in exhaust(format, line.as_bytes()).0 {
+                // What is read can be written and read again.
+                let bytes = write(format, &[sample]).unwrap();
+                assert_eq!(exhaust(format, &bytes), (vec![sample], 0));
+            }
+        }
+    }
+
+    #[test]
+    fn random_games_after_a_sound_start(moves in prop::collection::vec(any::<u8>(), 0..200)) {
+        let mut bytes = hex(VIRI_EXAMPLE)[..36].to_vec();
+        bytes.extend_from_slice(&moves);
+        exhaust(&viriformat::FORMAT, &bytes);
+    }
+}

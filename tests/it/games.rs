@@ -1,0 +1,40 @@
+//! Positions for tests: random legal games from a seed.
+
+use nnuance::sample::{Position, Sample};
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use shakmaty::{Chess, Position as _};
+
+/// The positions of random games, from the start on, until there are `count`.
+pub fn positions(count: usize, seed: u64) -> Vec<Position> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut positions = Vec::new();
+    while positions.len() < count {
+        let mut chess = Chess::new();
+        for _ in 0..200 {
+            positions.push(Position::from_chess(&chess));
+            let moves = chess.legal_moves();
+            if moves.is_empty() || chess.is_insufficient_material() {
+                break;
+            }
+            chess.play_unchecked(moves[random.random_range(0..moves.len())]);
+        }
+    }
+    positions.truncate(count);
+    positions
+}
+
+/// Random positions with random results and scores.
+pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(!seed);
+    let mut sample = |position| Sample {
+        position,
+        result: [0.0, 0.5, 1.0][random.random_range(0..3)],
+        score: Some(random.random_range(-600..600)),
+        ply: None,
+        played: None,
+        game: None,
+    };
+    // Every other position of longer games, so that few men occur too.
+    positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
+}

@@ -1,0 +1,113 @@
+//! Ten losses that training must reproduce: the regression test that the trainer bullet publishes,
+//! reproduced by an independent program to six digits.
+
+use std::path::Path;
+
+use nnuance::architecture::Activation;
+use nnuance::features::chess768;
+use nnuance::loader::{Cursor, Encoder, Plan, Stream};
+use nnuance::model::{Backend, Kind, initial};
+use nnuance::train::checkpoint::{Checkpoint, State};
+use nnuance::train::log::Row;
+use nnuance::train::optimizer::{self, Name};
+use nnuance::train::schedule::Schedule;
+use nnuance::train::{self, Job, Progress, Settings, Watch};
+
+const DATA: &str = "../shared/data/formats/bullet_batch.bf";
+
+const LOSSES_32: [f64; 10] = [
+    0.082653, 0.080619, 0.079777, 0.077698, 0.074388, 0.071109, 0.068145, 0.064095, 0.060137,
+    0.056420,
+];
+
+/// Keeps the loss of every step.
+struct Losses(Vec<f64>);
+
+impl Watch for Losses {
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+    fn step(&mut self, progress: &Progress) {
+        self.0.push(progress.loss);
+    }
+    fn row(&mut self, _row: &Row) {}
+}
+
+/// The losses of ten steps; none where the data is absent.
+fn losses(hidden: usize, backend: Backend, bias_correction: bool) -> Option<Vec<f64>> {
+    if !Path::new(DATA).exists() {
+        println!("skipped: {DATA} is absent");
+        return None;
+    }
+    let features = &chess768::PERSPECTIVE;
+    let plan = Plan {
+        scores: true,
+        encoder: Encoder::Features(features),
+        window: 10_000,
+        shuffle: false,
+        ..Plan::reading(vec![DATA.into()])
+    };
+    let settings = Settings {
+        steps: 10,
+        learning_rate: Schedule::constant(1e-3),
+        wdl: Schedule::constant(0.2),
+        score_scale: 400.0,
+        optimizer: optimizer::Settings {
+            name: Name::AdamW,
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.01,
+            bias_correction,
+            clip: 1.98,
+        },
+        validate_every: 100,
+        checkpoint_every: 100,
+        patience: None,
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let kind = Kind::Net { inputs: 768, views: 2, hidden, activation: Activation::SCReLU };
+    let device = backend.device().expect("CPU backends are always there");
+    let job =
+        Job { kind, device: &device, settings: &settings, folder: folder.path(), held_out: &[] };
+    let start = Checkpoint {
+        weights: initial(768, 2, hidden, 198_273_612),
+        optimizer: Vec::new(),
+        state: State::default(),
+        facts: Default::default(),
+    };
+    let mut watch = Losses(Vec::new());
+    train::run(&job, start, Stream::new(plan, Cursor::default()), &mut watch).expect("a run");
+    Some(watch.0)
+}
+
+#[test]
+fn ten_losses_with_32_neurons_to_six_digits() {
+    let Some(losses) = losses(32, Backend::Flex, false) else { return };
+    for (step, (loss, expected)) in losses.iter().zip(LOSSES_32).enumerate() {
+        assert_eq!(format!("{loss:.6}"), format!("{expected:.6}"), "step {}", step + 1);
+    }
+}
+
+#[test]
+fn ndarray_agrees_within_a_hundred_thousandth() {
+    let Some(losses) = losses(32, Backend::NdArray, false) else { return };
+    for (step, (loss, expected)) in losses.iter().zip(LOSSES_32).enumerate() {
+        assert!((loss - expected).abs() < 1e-5, "step {}: {loss}, expected {expected}", step + 1);
+    }
+}
+
+#[test]
+fn the_last_loss_with_128_neurons_to_six_digits() {
+    let Some(losses) = losses(128, Backend::Flex, false) else { return };
+    assert_eq!(format!("{:.6}", losses[9]), "0.044886");
+}
+
+#[test]
+fn bias_correction_shows_as_it_should() {
+    let Some(losses) = losses(32, Backend::Flex, true) else { return };
+    assert_eq!(format!("{:.6}", losses[9]), "0.078233");
+}

@@ -1,0 +1,195 @@
+//! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
+
+use nnuance::architecture::Activation;
+use nnuance::batch::{Batch, Inputs};
+use nnuance::features::{self, PointOfView};
+use nnuance::hce::{HceWeights, Phase, terms::TERMS};
+use nnuance::loader::Encoder;
+use nnuance::model::{Backend, Evaluation, Kind, Model, initial};
+use nnuance::train::target::{sigmoid, targets};
+use nnuance::weights::Weights;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::games;
+
+const HIDDEN: usize = 5;
+
+/// Every net kind there is, with random weights large enough to reach all parts of an activation.
+fn nets() -> Vec<(Encoder, Kind, Weights)> {
+    let mut nets = Vec::new();
+    for features in features::ALL {
+        for activation in Activation::ALL {
+            let (inputs, views) = (features.inputs, features.views);
+            let kind = Kind::Net { inputs, views, hidden: HIDDEN, activation };
+            let mut weights = initial(inputs, views, HIDDEN, 7);
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(nets.len() as u64);
+            for array in weights.0.values_mut() {
+                array.values.iter_mut().for_each(|value| *value += random.random_range(-0.3..0.3));
+            }
+            nets.push((Encoder::Features(features), kind, weights));
+        }
+    }
+    nets
+}
+
+fn hce() -> (Encoder, Kind, Weights) {
+    let mut weights = HceWeights::default().to_weights();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    for array in weights.0.values_mut() {
+        array.values.iter_mut().for_each(|value| *value += random.random_range(-30.0..30.0));
+    }
+    (Encoder::Hce, Kind::Hce { terms: TERMS, scale: 170.0 }, weights)
+}
+
+fn model(kind: Kind, weights: &Weights) -> Model {
+    let device = Backend::Flex.device().expect("flex is always there").autodiff();
+    Model::new(kind, weights, &device).expect("the weights fit")
+}
+
+/// The logits, straight from the definitions, in f64.
+fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
+    let values = |name: &str| -> Vec<f64> {
+        weights.0[name].values.iter().map(|value| f64::from(*value)).collect()
+    };
+    match (kind, inputs) {
+        (Kind::Net { hidden, activation, inputs, .. }, Inputs::Active(active)) => {
+            let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
+            let (out, last) = (values("output.weight"), values("output.bias")[0]);
+            let mut logits = Vec::new();
+            for views in active.indices.chunks_exact(active.views * active.places) {
+                let mut logit = last;
+                for (view, list) in views.chunks_exact(active.places).enumerate() {
+                    for neuron in 0..hidden {
+                        let mut a = bias[neuron];
+                        for &input in list.iter().filter(|input| usize::from(**input) < inputs) {
+                            a += rows[usize::from(input) * hidden + neuron];
+                        }
+                        logit += activation.apply(a) * out[view * hidden + neuron];
+                    }
+                }
+                logits.push(logit);
+            }
+            logits
+        }
+        (Kind::Hce { scale, .. }, Inputs::Terms(terms)) => {
+            let (pairs, tempo) = (values("terms.weight"), values("terms.tempo")[0]);
+            let position = |i: usize| {
+                let mut centipawns = f64::from(terms.turn[i]) * tempo;
+                for entry in terms.offsets[i] as usize..terms.offsets[i + 1] as usize {
+                    let term = usize::from(terms.term[entry]);
+                    let count = f64::from(terms.coefficient[entry]);
+                    centipawns += count * f64::from(terms.middlegame[i]) * pairs[2 * term];
+                    centipawns += count * f64::from(terms.endgame[i]) * pairs[2 * term + 1];
+                }
+                centipawns / f64::from(scale)
+            };
+            (0..terms.turn.len()).map(position).collect()
+        }
+        _ => unreachable!("a net takes lists, terms take terms"),
+    }
+}
+
+fn reference_loss(kind: Kind, weights: &Weights, batch: &Batch, targets: &[f32]) -> f64 {
+    let logits = reference(kind, weights, &batch.inputs);
+    let squares = logits.iter().zip(targets).map(|(y, t)| (sigmoid(*y) - f64::from(*t)).powi(2));
+    squares.sum::<f64>() / batch.len() as f64
+}
+
+#[test]
+fn logits_equal_the_sparse_sum_in_f64() {
+    for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
+        let batch = encoder.encode(&games::samples(300, 1));
+        let device_logits = model(kind, &weights).logits(&batch.inputs);
+        let logits: Vec<f32> = device_logits.into_data().try_into_vec().expect("f32");
+        for (logit, expected) in logits.iter().zip(reference(kind, &weights, &batch.inputs)) {
+            let error = (f64::from(*logit) - expected).abs();
+            assert!(error < 2e-5 * (1.0 + expected.abs()), "{kind:?}: {logit} {expected}");
+        }
+    }
+}
+
+#[test]
+fn gradients_of_every_parameter_equal_central_differences() {
+    for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
+        let batch = encoder.encode(&games::samples(24, 2));
+        let targets = targets(&batch, 0.3, 400.0);
+        let (loss, gradients) = model(kind, &weights).gradients(&batch, &targets);
+        let expected = reference_loss(kind, &weights, &batch, &targets);
+        assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
+
+        // The weights are f32, so the step is whatever the two neighbours differ by.
+        let step = if matches!(kind, Kind::Hce { .. }) { 1e-2 } else { 1e-4 };
+        let mut moving = 0;
+        for (name, array) in &weights.0 {
+            for place in 0..array.values.len() {
+                let value = array.values[place];
+                let at = |moved: f32| {
+                    let mut weights = weights.clone();
+                    weights.0.get_mut(name).expect("it stands there").values[place] = moved;
+                    reference_loss(kind, &weights, &batch, &targets)
+                };
+                let derivative = gradients.0[name].values[place];
+                if derivative == 0.0 && place % 7 != 0 {
+                    // Most inputs are on nowhere in a small batch; a seventh of them will do.
+                    continue;
+                }
+                let (up, down) = (value + step, value - step);
+                let expected = (at(up) - at(down)) / (f64::from(up) - f64::from(down));
+                let error = (f64::from(derivative) - expected).abs();
+                assert!(
+                    error < 1e-7 + 1e-3 * expected.abs(),
+                    "{kind:?} {name}[{place}]: {derivative}, difference {expected}"
+                );
+                moving += usize::from(derivative != 0.0);
+            }
+        }
+        assert!(moving > 100, "{kind:?}: only {moving} parameters have a gradient");
+    }
+}
+
+#[test]
+fn views_of_the_side_to_move_do_not_change_when_the_colours_are_swapped() {
+    for features in features::ALL {
+        for position in games::positions(500, 4) {
+            for view in 0..features.views {
+                let list = |position| {
+                    let mut list = Vec::new();
+                    features.active(position, view, &mut |input| list.push(input));
+                    list.sort_unstable();
+                    list
+                };
+                let (here, there) = (list(&position), list(&position.flipped()));
+                match features.point_of_view {
+                    PointOfView::SideToMove => assert_eq!(here, there, "{position:?}"),
+                    // White's view of the swapped board holds the other colours' planes.
+                    PointOfView::White => {
+                        let mut swapped: Vec<usize> =
+                            here.iter().map(|input| ((input + 384) % 768) ^ 56).collect();
+                        swapped.sort_unstable();
+                        assert_eq!(swapped, there, "{position:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_evaluation_by_terms_turns_its_sign_when_the_colours_are_swapped() {
+    let (encoder, kind, weights) = hce();
+    let samples = games::samples(300, 5);
+    let swapped: Vec<_> = samples
+        .iter()
+        .map(|sample| nnuance::sample::Sample { position: sample.position.flipped(), ..*sample })
+        .collect();
+    let logits = |samples: &[_]| reference(kind, &weights, &encoder.encode(samples).inputs);
+    for (here, there) in logits(&samples).iter().zip(logits(&swapped)) {
+        assert!((here + there).abs() < 1e-9, "{here} {there}");
+    }
+    // The phase is the same for both.
+    for sample in samples {
+        let phase = Phase::of(&sample.position).rho();
+        assert_eq!(phase, Phase::of(&sample.position.flipped()).rho());
+    }
+}

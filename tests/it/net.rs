@@ -1,0 +1,273 @@
+//! Nets on disk and in integers, against engines that load the same files.
+
+use std::path::Path;
+
+use nnuance::architecture::{Activation, Architecture};
+use nnuance::features::{self, Features};
+use nnuance::net::{Hints, Net, Warning};
+use nnuance::sample::Position;
+use nnuance::scales::Scales;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::games;
+
+pub const NETS: &str = "../shared/data/nets";
+
+/// Evaluations that the engine Leorik gives with its nets (MIT licence), N and seven positions.
+const LEORIK: [(usize, [i32; 7]); 5] = [
+    (1, [14, 14, 29, 176, -773, 267, -238]),
+    (16, [35, 35, 91, 244, -3023, 238, -217]),
+    (32, [73, 73, -34, 216, -3174, 252, -204]),
+    (128, [78, 78, -309, 282, -3374, 349, -291]),
+    (256, [59, 59, -256, 145, -2831, 443, -365]),
+];
+
+/// The file's bytes; None, with a word, where the nets of engines are not at hand.
+pub fn engine_net(name: &str) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(Path::new(NETS).join(name)).ok();
+    if bytes.is_none() {
+        println!("skipped: ../shared is absent");
+    }
+    bytes
+}
+
+pub fn read(bytes: &[u8]) -> Net {
+    let (net, warnings) = Net::read(bytes, &Hints::default()).unwrap();
+    assert_eq!(warnings, []);
+    net
+}
+
+/// A net of random integers: weights up to 1.98, as trainers clip them.
+pub fn random(features: &'static Features, hidden: usize, activation: Activation) -> Net {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(hidden as u64);
+    let mut take = |count: usize, most: i16| -> Vec<i16> {
+        (0..count).map(|_| rng.random_range(-most..=most)).collect()
+    };
+    let architecture = Architecture { features, hidden, activation };
+    let accumulator = take(features.inputs * hidden, 504);
+    let (bias, output) = (take(hidden, 504), take(features.views * hidden, 126));
+    Net::new(architecture, Scales::default(), accumulator, bias, output, 1234).unwrap()
+}
+
+#[test]
+fn leorik_agrees() {
+    for (hidden, expected) in LEORIK {
+        let Some(bytes) = engine_net(&format!("leorik-{hidden}HL.bin")) else { return };
+        let net = read(&bytes);
+        assert_eq!(net.architecture().hidden, hidden);
+        let evaluations: Vec<_> = nnuance::export::golden::FENS[..7]
+            .iter()
+            .map(|fen| net.evaluate(&Position::from_fen(fen).unwrap()))
+            .collect();
+        assert_eq!(evaluations, expected, "N = {hidden}");
+    }
+}
+
+#[test]
+fn tcheran_agrees() {
+    let Some(bytes) = engine_net("tcheran-256.bin") else { return };
+    let net = read(&bytes);
+    let golden = std::fs::read_to_string(Path::new(NETS).join("tcheran-256.golden.txt")).unwrap();
+    assert_eq!(golden.lines().count(), 300);
+    for line in golden.lines() {
+        let (fen, cp) = line.split_once(';').unwrap();
+        let position = Position::from_fen(fen).unwrap();
+        assert_eq!(net.evaluate(&position), cp.parse::<i32>().unwrap(), "{fen}");
+    }
+}
+
+#[test]
+fn files_are_written_as_they_were_read() {
+    for name in ["leorik-1HL", "leorik-16HL", "leorik-32HL", "leorik-128HL", "tcheran-256"] {
+        let Some(bytes) = engine_net(&format!("{name}.bin")) else { return };
+        assert!(read(&bytes).to_bytes() == bytes, "{name}");
+    }
+}
+
+#[test]
+fn fast_is_slow() {
+    for features in features::ALL {
+        for activation in Activation::ALL {
+            for hidden in [1, 7, 64, 100] {
+                let net = random(features, hidden, activation);
+                for position in games::positions(300, hidden as u64) {
+                    let (fast, slow) = (net.evaluate(&position), net.evaluate_slowly(&position));
+                    assert_eq!(fast, slow, "{} {position:?}", net.architecture());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fast_is_slow_at_the_ends_of_the_integers() {
+    for features in features::ALL {
+        for activation in Activation::ALL {
+            for (qa, weight, output) in
+                [(255, i16::MAX, i16::MIN), (256, i16::MAX, i16::MAX), (32_767, i16::MAX, i16::MIN)]
+            {
+                let hidden = 65;
+                let architecture = Architecture { features, hidden, activation };
+                let net = Net::new(
+                    architecture,
+                    Scales { qa, qb: 1, scale: 32_767 },
+                    vec![weight; features.inputs * hidden],
+                    vec![weight; hidden],
+                    vec![output; features.views * hidden],
+                    output,
+                )
+                .unwrap();
+                for position in games::positions(20, 1) {
+                    assert_eq!(net.evaluate(&position), net.evaluate_slowly(&position));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_evaluation_by_hand() {
+    // One neuron that counts White's queens: accumulator 100 + 100 each, two output weights.
+    let features = &features::chess768::PLAIN;
+    let mut weights = vec![0; 768];
+    weights[64 * 4..64 * 5].fill(100);
+    for (activation, sum) in [
+        (Activation::ReLU, 300 * 64),
+        (Activation::CReLU, 255 * 64),
+        (Activation::SCReLU, 255 * 64),
+    ] {
+        let architecture = Architecture { features, hidden: 1, activation };
+        let (weights, bias) = (weights.clone(), vec![200]);
+        let net = Net::new(architecture, Scales::default(), weights, bias, vec![64], -500).unwrap();
+        for (turn, sign) in [("w", 1), ("b", -1)] {
+            let position = Position::from_fen(&format!("4k3/8/8/8/3Q4/8/8/K7 {turn} - - 0 1"));
+            let expected = sign * ((sum - 500) * 400 / (255 * 64));
+            assert_eq!(net.evaluate(&position.unwrap()), expected, "{activation:?}");
+        }
+    }
+}
+
+#[test]
+fn a_perspective_net_sees_both_colours_alike() {
+    for features in [&features::chess768::PERSPECTIVE, &features::chess768::SIDE_TO_MOVE] {
+        let net = random(features, 32, Activation::SCReLU);
+        for position in games::positions(200, 3) {
+            assert_eq!(net.evaluate(&position), net.evaluate(&position.flipped()));
+        }
+    }
+}
+
+#[test]
+fn sizes_are_those_of_the_trainers_in_use() {
+    for (hidden, size) in [
+        (1, 1_600),
+        (16, 24_704),
+        (32, 49_408),
+        (128, 197_440),
+        (256, 394_816),
+        (512, 789_568),
+        (1024, 1_579_072),
+    ] {
+        let net = random(&features::chess768::PERSPECTIVE, hidden, Activation::SCReLU);
+        let bytes = net.to_bytes();
+        assert_eq!(bytes.len(), size, "N = {hidden}");
+        assert_eq!(read(&bytes).architecture().hidden, hidden);
+    }
+}
+
+#[test]
+fn every_shape_reads_back_padded_or_not() {
+    for features in features::ALL {
+        for hidden in 1..130 {
+            let net = random(features, hidden, Activation::CReLU);
+            let hints = Hints { features, activation: Activation::CReLU, ..Hints::default() };
+            let bytes = net.to_bytes();
+            let (again, warnings) = Net::read(&bytes, &hints).unwrap();
+            assert_eq!(warnings, []);
+            assert!(again.to_bytes() == bytes);
+            let payload = 2 * ((769 + features.views) * hidden + 1);
+            let (again, warnings) = Net::read(&bytes[..payload], &hints).unwrap();
+            let padding = bytes.len() - payload;
+            assert_eq!(warnings, if padding == 0 { vec![] } else { vec![Warning::Unpadded] });
+            assert!(again.to_bytes() == bytes);
+            let mut zeros = bytes.clone();
+            zeros[payload..].fill(0);
+            let (_, warnings) = Net::read(&zeros, &hints).unwrap();
+            let zeros = (padding > 0).then_some(Warning::Zeros(padding));
+            assert_eq!(warnings.first(), zeros.as_ref());
+        }
+    }
+}
+
+#[test]
+fn wrong_files_are_named() {
+    let refusal = |bytes: &[u8]| match Net::read(bytes, &Hints::default()) {
+        Err(error) => error.to_string(),
+        Ok((net, _)) => panic!("read as {}", net.architecture()),
+    };
+    let plain = random(&features::chess768::PLAIN, 64, Activation::SCReLU).to_bytes();
+    let net = random(&features::chess768::PERSPECTIVE, 16, Activation::SCReLU).to_bytes();
+    let safetensors = [&9_u64.to_le_bytes()[..], b"{\"a\":{}} ", &[0; 64]].concat();
+    let mut board = vec![0; 3200];
+    board[..8].copy_from_slice(&0x1000_0000_0000_0010_u64.to_le_bytes());
+    board[8] = 0xd5;
+    for (bytes, expected) in [
+        (&b""[..], "empty"),
+        (b"[Event \"x\"]\n", "PGN"),
+        (b"8/8/3k4/8/8/3K4/8/8 w - - 0 80\n", "text"),
+        (&safetensors, "safetensors"),
+        (&[0x1f, 0x8b, 8, 0], "gzip"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+        (b"PK\x03\x04\0", "zip"),
+        (b"BINP\0\0", "binpack"),
+        (&[255; 200], "too few"),
+        (&plain, "768 -> N -> 1 with N = 64; name its feature set: plain or side-to-move"),
+        (&net[..net.len() - 40], "24704 (N = 16)"),
+        (&board, "positions"),
+        (&[1; 2 * ((769 + 16) * 32 + 8)], "8 output buckets"),
+    ] {
+        let refusal = refusal(bytes);
+        assert!(refusal.contains(expected), "{refusal}");
+        assert!(!refusal.contains('\n'), "{refusal}");
+    }
+}
+
+#[test]
+fn a_net_of_one_shape_is_never_taken_for_another() {
+    let mut alike = 0;
+    for hidden in 1..130 {
+        let bytes = random(&features::chess768::PLAIN, hidden, Activation::SCReLU).to_bytes();
+        let error = Net::read(&bytes, &Hints::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("768 -> N -> 1 with N = {hidden}")), "{error}");
+        alike += usize::from(error.contains("padding"));
+    }
+    assert!(alike > 10, "only {alike} sizes are common to both");
+}
+
+#[test]
+fn padding_tells_shapes_of_one_size_apart() {
+    // Both layouts can have one size; the padding text begins elsewhere.
+    let size =
+        |views: usize, hidden: usize| (2 * ((769 + views) * hidden + 1)).next_multiple_of(64);
+    let (one, two) = (1..2000)
+        .flat_map(|one| [one, one - 1].map(|two| (one, two)))
+        .find(|&(one, two)| two > 0 && one != two && size(1, one) == size(2, two))
+        .unwrap();
+    let bytes = random(&features::chess768::PLAIN, one, Activation::SCReLU).to_bytes();
+    let error = Net::read(&bytes, &Hints::default()).unwrap_err().to_string();
+    assert!(error.contains(&format!("N = {two}")) && error.contains("plain"), "{error}");
+}
+
+#[test]
+fn scales_out_of_range_are_refused() {
+    let bytes = random(&features::chess768::PERSPECTIVE, 1, Activation::SCReLU).to_bytes();
+    for scales in [
+        Scales { qa: 0, ..Scales::default() },
+        Scales { qb: -1, ..Scales::default() },
+        Scales { scale: 40_000, ..Scales::default() },
+    ] {
+        let hints = Hints { scales, ..Hints::default() };
+        assert!(Net::read(&bytes, &hints).unwrap_err().to_string().contains("expected 1 to"));
+    }
+}

@@ -1,0 +1,257 @@
+//! Comparisons: published figures, scales, intervals and honest sentences.
+
+use nnuance::report::bootstrap::{Bootstrap, Groups};
+use nnuance::report::fit::{fit, loss, sigmoid};
+use nnuance::report::{Align, Comparison, Evaluation, Options, Table, Truth, Values, compare};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Uniform in 0..1.
+fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[test]
+fn the_scale_is_recovered() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    for scale in [3.0, 120.0, 400.0, 20_000.0] {
+        let cp: Vec<f64> =
+            (0..50_000).map(|_| (uniform(&mut random) - 0.5) * 6.0 * scale).collect();
+        let targets: Vec<f64> = cp.iter().map(|cp| sigmoid(cp / scale)).collect();
+        let exact = fit(&cp, &targets);
+        assert!((exact.scale.unwrap() / scale - 1.0).abs() < 1e-5, "{exact:?}");
+        let results: Vec<f64> = targets
+            .iter()
+            .map(|target| if uniform(&mut random) < *target { 1.0 } else { 0.0 })
+            .collect();
+        let noisy = fit(&cp, &results);
+        assert!((noisy.scale.unwrap() / scale - 1.0).abs() < 0.05, "{noisy:?}");
+        assert!(!noisy.at_border);
+        assert!(noisy.loss <= loss(&cp, &results, scale));
+    }
+}
+
+#[test]
+fn scales_of_values_that_say_nothing() {
+    let results = [0.0, 1.0, 1.0, 0.5];
+    let zero = fit(&[0.0; 4], &results);
+    assert_eq!((zero.scale, zero.loss), (None, 0.1875));
+    // A constant can be scaled to the mean, 0.625.
+    let equal = fit(&[50.0; 4], &results);
+    assert!((sigmoid(50.0 / equal.scale.unwrap()) - 0.625).abs() < 1e-6);
+    let opposite = fit(&[100.0, -100.0, -200.0, 0.0], &results);
+    assert!(opposite.at_border && opposite.scale.unwrap() > 9e4);
+    let huge = fit(&[1e300, -1e300, -1e300, 0.0], &results);
+    assert!(huge.loss.is_finite());
+    assert!(fit(&[], &[]).scale.is_none());
+}
+
+#[test]
+fn intervals_cover_what_they_should() {
+    // 200 worlds of 120 games with 1 to 20 positions that share most of their noise.
+    let (mut covered, mut paired, worlds) = (0, 0, 200);
+    for world in 0..worlds {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(100 + world);
+        let (mut keys, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new());
+        for game in 0..120 {
+            let shared = uniform(&mut random) - 0.5;
+            let better = 0.2 * (uniform(&mut random) - 0.5);
+            for _ in 0..1 + random.next_u64() % 20 {
+                keys.push(game);
+                let noise = 0.1 * (uniform(&mut random) - 0.5);
+                one.push(1.0 + shared + noise);
+                two.push(0.7 + shared + better);
+            }
+        }
+        let bootstrap = Bootstrap { resamples: 400, seed: world };
+        let resampled = {
+            let groups = Groups::new(keys);
+            bootstrap.resample(&groups, &[groups.sums(one), groups.sums(two)])
+        };
+        let inside = |[low, high]: [f64; 2], truth: f64| low <= truth && truth <= high;
+        covered += usize::from(inside(resampled.mean(0).interval.unwrap(), 1.0));
+        let difference = resampled.difference(0, 1);
+        paired += usize::from(inside(difference.interval.unwrap(), 0.3));
+        // What games share cancels out in a pair.
+        let error = difference.standard_error.unwrap();
+        assert!(error < 0.5 * resampled.mean(0).standard_error.unwrap());
+        assert!((difference.z().unwrap() - difference.mean / error).abs() < 1e-12);
+    }
+    assert!((180..=198).contains(&covered), "{covered} of {worlds}");
+    assert!((180..=198).contains(&paired), "{paired} of {worlds}");
+}
+
+#[test]
+fn intervals_are_reproducible() {
+    let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
+    let groups = Groups::new((0..20_000).map(|i| i / 7));
+    assert_eq!((groups.len(), groups.records()), (2858, 20_000));
+    let bootstrap = Bootstrap { resamples: 200, seed: 9 };
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let scale = fit(&values, &values.iter().map(|v| v / 97.0).collect::<Vec<_>>());
+            (bootstrap.resample(&groups, &[groups.sums(values.clone())]).mean(0), scale)
+        })
+    };
+    assert_eq!(run(1), run(4));
+    let sums = groups.sums(values.clone());
+    let other = Bootstrap { seed: 10, ..bootstrap }.resample(&groups, &[sums]).mean(0);
+    assert_ne!(run(1).0, other);
+    let flat = bootstrap.resample(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
+    assert_eq!((flat.interval, flat.standard_error), (Some([3.0, 3.0]), Some(0.0)));
+    assert_eq!(flat.z(), None);
+    let single = bootstrap.resample(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
+    assert_eq!((single.mean, single.interval, single.contains_zero()), (0.5, None, true));
+}
+
+#[test]
+fn many_groups_keep_their_standard_error() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let values: Vec<f64> = (0..100_000).map(|_| uniform(&mut random)).collect();
+    let groups = Groups::new(0..100_000);
+    let mean = Bootstrap::default().resample(&groups, &[groups.sums(values)]).mean(0);
+    let exact = (1.0 / 12.0 / 1e5_f64).sqrt();
+    assert!((mean.standard_error.unwrap() / exact - 1.0).abs() < 0.08, "{mean:?}");
+}
+
+/// Games of ten positions; each evaluation sees the truth in its own unit, with its own noise.
+struct World {
+    results: Vec<f64>,
+    groups: Vec<u64>,
+    evaluations: Vec<Evaluation>,
+}
+
+fn world(games: u64, units: &[(&str, f64, f64)]) -> World {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(4);
+    let (mut results, mut groups) = (Vec::new(), Vec::new());
+    let mut cp = vec![Vec::new(); units.len()];
+    for game in 0..games {
+        let strength = 4.0 * (uniform(&mut random) - 0.5);
+        let won = uniform(&mut random) < sigmoid(strength);
+        for _ in 0..10 {
+            results.push(if won { 1.0 } else { 0.0 });
+            groups.push(game);
+            for (cp, (_, unit, noise)) in cp.iter_mut().zip(units) {
+                cp.push(unit * (strength + noise * (uniform(&mut random) - 0.5)));
+            }
+        }
+    }
+    let evaluations =
+        units.iter().zip(cp).map(|((name, ..), cp)| Evaluation::new(*name, cp)).collect();
+    World { results, groups, evaluations }
+}
+
+impl World {
+    fn truth(&self) -> Truth<'_> {
+        let (results, groups) = (&self.results, &self.groups);
+        Truth { results, targets: None, groups, noun: "held-out games" }
+    }
+
+    fn compare(&self, options: &Options) -> Comparison {
+        compare(&self.evaluations, &self.truth(), options).unwrap()
+    }
+}
+
+#[test]
+fn the_better_wins_and_equals_do_not() {
+    let world = world(2000, &[("net", 300.0, 1.0), ("hce", 100.0, 8.0), ("twin", 250.0, 1.0)]);
+    let comparison = world.compare(&Options::default());
+    let text = comparison.text();
+    println!("{text}");
+    assert_eq!(comparison.evaluations[2].name, "hce");
+    assert!((comparison.evaluations[2].scale.unwrap().s - 100.0).abs() > 1.0);
+    let records = comparison.measured_on;
+    assert_eq!((records.positions, records.groups), (20_000, 2000));
+    assert!(comparison.sentences[0].contains("these data cannot tell"), "{text}");
+    assert!(comparison.sentences[0].contains("held-out games"), "{text}");
+    assert!(comparison.sentences[1].ends_with("wins."), "{text}");
+    assert_eq!(comparison.pairs.len(), 3);
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+    assert_eq!(comparison, world.compare(&Options::default()));
+    let json = serde_json::to_value(&comparison).unwrap();
+    let scale = &json["evaluations"][0]["scale"];
+    let number = |key: &str| scale[key].as_f64().unwrap();
+    assert!((number("S") * number("k") - 1.0).abs() < 1e-12);
+    assert!((number("S") * number("Ke") - 400.0).abs() < 1e-9);
+    assert!((number("S") * number("K10") - 173.7178).abs() < 1e-3);
+}
+
+#[test]
+fn a_fixed_scale_names_false_winners() {
+    // The better evaluation counts in a unit of its own.
+    let world = world(3000, &[("small unit", 10.0, 0.5), ("usual unit", 400.0, 2.0)]);
+    let options = Options { fixed_scale: Some(400.0), ..Options::default() };
+    let text = world.compare(&options).text();
+    println!("{text}");
+    assert!(text.contains("small unit wins."), "{text}");
+    assert!(text.contains("At 400 cp for both, usual unit would seem to win"), "{text}");
+}
+
+#[test]
+fn constants_probabilities_and_targets() {
+    let world = world(400, &[("net", 300.0, 1.0)]);
+    let Values::Cp(cp) = &world.evaluations[0].values else { panic!() };
+    let probabilities: Vec<f64> = cp.iter().map(|cp| sigmoid(cp / 300.0)).collect();
+    let evaluations = [
+        world.evaluations[0].clone(),
+        Evaluation::constant(),
+        Evaluation { name: "p".into(), values: Values::Probability(probabilities.clone()) },
+        Evaluation::new("zero", vec![0.0; cp.len()]),
+        Evaluation::new("upside down", cp.iter().map(|cp| -cp).collect()),
+    ];
+    let truth = Truth { targets: Some(&probabilities), ..world.truth() };
+    let options = Options { fit_on_same: true, fixed_scale: Some(400.0), ..Options::default() };
+    let comparison = compare(&evaluations, &truth, &options).unwrap();
+    let text = comparison.text();
+    println!("{text}");
+    let named = |name: &str| comparison.evaluations.iter().find(|one| one.name == name).unwrap();
+    assert_eq!(named("p").loss_target.unwrap().mean, 0.0);
+    assert_eq!(named("p").loss, named("p").loss_fixed.unwrap());
+    let mean = world.results.iter().sum::<f64>() / world.results.len() as f64;
+    assert!((named("constant").loss.mean - mean * (1.0 - mean)).abs() < 1e-12);
+    assert!((named("zero").loss.mean - 0.25).abs() < 1e-12);
+    assert!(named("upside down").at_border);
+    assert!(text.contains("scale of upside down lies at the border"), "{text}");
+}
+
+#[test]
+fn wrong_input_is_named() {
+    let world = world(20, &[("net", 300.0, 1.0)]);
+    let fail = |evaluations: &[Evaluation], truth: Truth, options: &Options| {
+        compare(evaluations, &truth, options).unwrap_err().to_string()
+    };
+    let options = Options::default();
+    assert!(fail(&[], world.truth(), &options).contains("at least one"));
+    let short = [Evaluation::new("net", vec![1.0])];
+    let message = fail(&short, world.truth(), &options);
+    assert_eq!(message, "net has 1 entries for 200 positions");
+    let mut nan = world.evaluations.clone();
+    nan[0].values = Values::Cp(vec![f64::NAN; 200]);
+    let message = fail(&nan, world.truth(), &options);
+    assert_eq!(message, "net holds NaN at position 0, expected finite centipawns");
+    let results = vec![2.0; 200];
+    let truth = Truth { results: &results, ..world.truth() };
+    assert!(fail(&world.evaluations, truth, &options).contains("expected 0 to 1"));
+    let groups = vec![7; 200];
+    let truth = Truth { groups: &groups, ..world.truth() };
+    assert!(fail(&world.evaluations, truth, &options).contains("cannot be cut into two halves"));
+    let fixed = Options { fixed_scale: Some(0.0), ..options };
+    assert!(fail(&world.evaluations, world.truth(), &fixed).contains("fixed scale is 0"));
+    let empty = Truth { results: &[], targets: None, groups: &[], noun: "games" };
+    assert!(fail(&[Evaluation::constant()], empty, &options).contains("no positions"));
+}
+
+#[test]
+fn tables_are_aligned_and_narrow() {
+    let mut table = Table::new(&[("name", Align::Left), ("loss", Align::Right)]).width(24);
+    table.row(["short", "0.1"]);
+    table.row(["a name that is far too long", "0.12345"]);
+    assert_eq!(
+        table.to_string(),
+        "name                loss\n\
+         ---------------  -------\n\
+         short                0.1\n\
+         a name that is…  0.12345\n"
+    );
+}

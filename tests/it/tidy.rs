@@ -1,0 +1,140 @@
+//! The arrows of ARCHITECTURE.md, held.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What each part of the library may name of the others; `cli` may name all.
+const ARROWS: [(&str, &[&str]); 17] = [
+    ("sample", &[]),
+    ("batch", &[]),
+    ("scales", &[]),
+    ("weights", &[]),
+    ("output", &[]),
+    ("report", &[]),
+    ("features", &["sample"]),
+    ("architecture", &["features"]),
+    ("hce", &["sample", "batch", "scales", "weights"]),
+    ("format", &["sample", "output"]),
+    ("loader", &["format", "features", "hce", "sample", "batch"]),
+    ("model", &["batch", "weights", "architecture"]),
+    ("train", &["model", "batch", "weights", "output"]),
+    ("net", &["features", "sample", "architecture", "scales"]),
+    ("export", &["weights", "net", "features", "sample", "architecture", "scales", "output"]),
+    ("config", &["architecture", "features", "format", "loader", "scales", "train"]),
+    ("cli", &["*"]),
+];
+
+/// Every source file with the part it belongs to and its code, comments and tests left out.
+fn sources() -> Vec<(PathBuf, String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::from("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a readable folder") {
+            let path = entry.expect("a readable entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let inside = path.strip_prefix("src").expect("it lies in src");
+                let part = inside.components().next().expect("a name").as_os_str();
+                let part = Path::new(part).with_extension("").to_string_lossy().into_owned();
+                let text = std::fs::read_to_string(&path).expect("UTF-8");
+                let code: Vec<&str> =
+                    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+                files.push((path, part, code.join("\n")));
+            }
+        }
+    }
+    files
+}
+
+/// The parts named by `crate::...` in a piece of code, groups in braces included.
+fn named(code: &str) -> BTreeSet<String> {
+    let word = |text: &str| -> String {
+        text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    code.split("crate::").skip(1).map(word).filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn parts_name_only_what_their_arrows_point_to() {
+    let arrows: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+    for (path, part, code) in sources() {
+        if matches!(&part[..], "lib" | "main") {
+            continue;
+        }
+        let Some(allowed) = arrows.get(&part[..]) else {
+            panic!("{}: part `{part}` has no arrows here; add them to ARROWS", path.display());
+        };
+        assert!(!code.contains("use crate::{"), "{}: one `use crate::` a part", path.display());
+        for name in named(&code) {
+            let fine = name == part || allowed.contains(&"*") || allowed.contains(&&name[..]);
+            assert!(fine, "{} names crate::{name}, which {part} must not know", path.display());
+        }
+    }
+}
+
+#[test]
+fn burn_stands_in_model_and_train_only() {
+    for (path, part, code) in sources() {
+        if !matches!(&part[..], "model" | "train") {
+            let burn = code.contains("burn::") || code.contains("use burn");
+            assert!(!burn, "{} names Burn", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_commands_print_exit_and_look_at_clock_or_environment() {
+    let forbidden = [
+        "println!",
+        "eprintln!",
+        "print!(",
+        "eprint!(",
+        "dbg!",
+        "process::exit",
+        "Instant::now",
+        "SystemTime",
+        "env::var",
+        "env::args",
+        "stdin()",
+    ];
+    for (path, part, code) in sources() {
+        for word in forbidden {
+            let fine = matches!(&part[..], "cli" | "main") || !code.contains(word);
+            assert!(fine, "{} has {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn models_open_no_files() {
+    for (path, part, code) in sources() {
+        let opens = code.contains("std::fs") || code.contains("File::");
+        assert!(part != "model" || !opens, "{} opens files", path.display());
+    }
+}
+
+#[test]
+fn files_have_one_noun() {
+    for (path, _, _) in sources() {
+        let lines = std::fs::read_to_string(&path).expect("UTF-8").lines().count();
+        assert!(lines <= 450, "{} has {lines} lines", path.display());
+    }
+}
+
+/// Every dependency says why it is there.
+#[test]
+fn dependencies_have_reasons() {
+    let manifest = std::fs::read_to_string("Cargo.toml").expect("the manifest");
+    let mut before = "";
+    let mut counts = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            counts = line.contains("dependencies");
+        } else if counts && line.contains('=') && !line.starts_with('#') {
+            let reasoned = before.starts_with('#') || line.contains(" # ");
+            assert!(reasoned, "Cargo.toml: no reason stands at {line}");
+        }
+        before = line;
+    }
+}

@@ -1,0 +1,289 @@
+//! `nnuance train` as a user meets it: runs that are killed, threads, and every kind of mistake.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::assert::OutputAssertExt;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use tempfile::TempDir;
+
+/// A short run over 30,000 positions: three epochs and a bit, so that it ends within an epoch.
+const CONFIG: &str = r#"
+version = 1
+seed = 5
+[data]
+files = ["data/selfplay_sf151_scored.txt"]
+window = 8192
+[model]
+inputs = "perspective"
+hidden = 8
+[target]
+wdl = { shape = "linear", from = 0.0, to = 0.5 }
+[schedule]
+positions = 60000
+batch = 1024
+learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
+looks = 12
+checkpoints = 20
+"#;
+
+fn nnuance() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_nnuance"))
+}
+
+fn config(folder: &TempDir, text: &str) -> String {
+    let path = folder.path().join("run.toml");
+    std::fs::write(&path, text).expect("a config");
+    path.to_string_lossy().into_owned()
+}
+
+/// Weights, optimiser and state: all that a checkpoint holds.
+fn checkpoint(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).expect("a checkpoint")
+}
+
+/// The log without the column of speeds.
+fn log(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("log.csv")).expect("a log");
+    let row = |line: &str| line.rsplit_once(',').expect("columns").0.to_string();
+    text.lines().map(row).collect()
+}
+
+fn train(config: &str, out: &Path, threads: &str) {
+    let mut command = nnuance();
+    command.args(["train", config, "--threads", threads, "--out"]).arg(out);
+    command.assert().success();
+}
+
+#[test]
+fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, CONFIG);
+    let untouched = folder.path().join("untouched");
+    let start = Instant::now();
+    train(&config, &untouched, "2");
+    let length = start.elapsed();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+    let mut killed = 0;
+    for kill in 0..50 {
+        let out = folder.path().join(format!("killed-{kill}"));
+        let mut run = nnuance();
+        run.args(["train", &config, "--out"]).arg(&out);
+        let mut moment = length.mul_f64(random.random_range(0.0..1.0));
+        // Killed, and often killed again while it goes on.
+        loop {
+            let mut child =
+                run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+            std::thread::sleep(moment);
+            child.kill().expect("SIGKILL, or it has ended");
+            killed += usize::from(!child.wait().expect("its end").success());
+            let begun = out.join("last.safetensors").exists();
+            run = nnuance();
+            if begun {
+                run.args(["train", "--resume"]).arg(&out);
+            } else {
+                run.args(["train", &config, "--out"]).arg(&out);
+            }
+            if begun && random.random_range(0..2) == 0 {
+                break;
+            }
+            moment = length.mul_f64(random.random_range(0.0..0.5));
+        }
+        run.args(["--threads", ["1", "2", "3"][kill % 3]]).assert().success();
+        for name in ["last.safetensors", "best.safetensors"] {
+            let same = checkpoint(&out, name) == checkpoint(&untouched, name);
+            assert!(same, "kill {kill} at {moment:?}: {name} differs");
+        }
+        assert_eq!(log(&out), log(&untouched), "kill {kill}");
+        std::fs::remove_dir_all(&out).expect("it can be removed");
+    }
+    println!("{killed} kills, run of {length:?}");
+    assert!(killed >= 50, "only {killed} runs were really killed");
+}
+
+#[test]
+fn the_number_of_threads_does_not_show_in_the_bits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for model in ["[model]\ninputs = \"hce\"\n", "[model]\ninputs = \"plain\"\nhidden = 16\n"] {
+        let start = CONFIG.find("[model]").expect("a section");
+        let end = CONFIG.find("[target]").expect("a section");
+        let text = format!("{}{model}{}", &CONFIG[..start], &CONFIG[end..]);
+        let config = config(&folder, &text);
+        let (one, three) = (folder.path().join("one"), folder.path().join("three"));
+        train(&config, &one, "1");
+        train(&config, &three, "3");
+        let name = "last.safetensors";
+        assert!(checkpoint(&one, name) == checkpoint(&three, name), "{model}");
+        std::fs::remove_dir_all(one).expect("it can be removed");
+        std::fs::remove_dir_all(three).expect("it can be removed");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_the_work_and_says_how_to_go_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, CONFIG);
+    let out = folder.path().join("run");
+    let child = nnuance()
+        .args(["train", &config, "--set", "schedule.positions=3000000", "--out"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !out.join("last.safetensors").exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).assert().success();
+    let output = child.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("nnuance train --resume"), "{said}");
+}
+
+/// Runs a config that must be refused; what was said.
+fn refused(text: &str, extra: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, text);
+    let out = folder.path().join("out");
+    let mut command = nnuance();
+    command.args(["train", &config, "--out"]).arg(&out).args(extra);
+    let assert = command.assert().failure();
+    let output = assert.get_output();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.stdout.is_empty(), "nothing belongs on stdout");
+    assert!(!said.contains("panicked"), "{said}");
+    let left = std::fs::read_dir(&out).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "files are left behind: {said}");
+    said
+}
+
+fn with(from: &str, to: &str) -> String {
+    assert!(CONFIG.contains(from), "{from} is not in the config");
+    CONFIG.replace(from, to)
+}
+
+#[test]
+fn mistakes_in_a_config_are_named_with_their_cure() {
+    let said = refused(&with("hidden", "hiden"), &[]);
+    assert!(said.contains("run.toml:9") && said.contains("did you mean `hidden`?"), "{said}");
+    let said = refused(CONFIG, &["--set", "schedule.bach=4"]);
+    assert!(said.contains("did you mean `batch`?"), "{said}");
+    let said = refused(&with("hidden = 8", "hidden = 0"), &[]);
+    assert!(said.contains("model.hidden") && said.contains("found 0"), "{said}");
+    let said = refused(&with("\"perspective\"", "\"perspektive\""), &[]);
+    assert!(said.contains("did you mean `perspective`?"), "{said}");
+    let said = refused(&with("shape = \"cosine\"", "shape = \"cosin\""), &[]);
+    assert!(said.contains("cosine"), "{said}");
+    let said = refused(&with("positions = 60000", "positions = 60000\nepochs = 2"), &[]);
+    assert!(said.contains("one of `epochs`, `positions` and `superbatches`"), "{said}");
+    let said = refused(&with("version = 1", "version = 7"), &[]);
+    assert!(said.contains("version 1, found 7"), "{said}");
+    let said = refused(CONFIG, &["--device", "wgpu"]);
+    let graphics = cfg!(any(feature = "wgpu", feature = "vulkan"));
+    assert!(graphics || said.contains("--features wgpu"), "{said}");
+    let said = refused(CONFIG, &["--device", "gpu"]);
+    assert!(said.contains("flex, ndarray, wgpu and vulkan"), "{said}");
+}
+
+#[test]
+fn mistakes_in_the_data_are_named_with_their_cure() {
+    let data = "data/selfplay_sf151_scored.txt";
+    let said = refused(&with(data, "data/no-such-file.vf"), &[]);
+    assert!(said.contains("data/no-such-file.vf"), "{said}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path.to_string_lossy().into_owned()
+    };
+    let games = std::fs::read("data/selfplay-sf15.vf").expect("the games");
+    let cut = file("cut.vf", &games[..10_001]);
+    let said = refused(&with(data, &cut), &[]);
+    assert!(said.contains("cut.vf") && said.contains("game"), "{said}");
+
+    let text = std::fs::read_to_string(data).expect("the positions");
+    let mut lines: Vec<&str> = text.lines().take(100).collect();
+    lines[41] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 12 | 3.0";
+    let wrong = file("wrong.txt", lines.join("\n").as_bytes());
+    let said = refused(&with(data, &wrong), &[]);
+    assert!(said.contains("wrong.txt") && said.contains("line 42"), "{said}");
+    assert!(said.contains("data.bad_records"), "{said}");
+
+    let unscored = "data/selfplay_sf151_quiet.epd";
+    let said = refused(&with(data, unscored), &[]);
+    assert!(said.contains("target.wdl = 1.0"), "{said}");
+
+    let few = file("few.txt", text.lines().take(3).collect::<Vec<_>>().join("\n").as_bytes());
+    let said = refused(&with(data, &few), &["--set", "data.held_out=0.001"]);
+    assert!(said.contains("data.held_out"), "{said}");
+
+    let said = refused(CONFIG, &["--set", "data.filter.min_men=33"]);
+    assert!(said.contains("no position is left") && said.contains("by men"), "{said}");
+    let said = refused(CONFIG, &["--set", "data.filter.min_ply=16"]);
+    assert!(said.contains("min_ply") && said.contains("the ply"), "{said}");
+
+    let empty = file("empty.vf", &[]);
+    let said = refused(&with(data, &empty), &[]);
+    assert!(said.contains("empty.vf"), "{said}");
+}
+
+#[test]
+fn a_run_that_is_there_is_not_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, CONFIG);
+    let out = folder.path().join("run");
+    train(&config, &out, "2");
+    let before = checkpoint(&out, "last.safetensors");
+    let mut again = nnuance();
+    again.args(["train", &config, "--out"]).arg(&out);
+    let said = again.assert().failure();
+    let said = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
+    assert!(said.contains("--resume") && said.contains("--overwrite"), "{said}");
+    assert!(before == checkpoint(&out, "last.safetensors"));
+}
+
+#[test]
+fn a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_good_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, CONFIG);
+    let out = folder.path().join("run");
+    let mut command = nnuance();
+    command.args(["train", &config, "--out"]).arg(&out);
+    command.args(["--set", "optimizer.name=sgd", "--set", "optimizer.clip=0"]);
+    command.args(["--set", "schedule.learning_rate=1e38", "--set", "model.activation=relu"]);
+    let assert = command.assert().failure();
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(said.contains("diverged") && said.contains("step"), "{said}");
+    assert!(said.contains("last.safetensors"), "{said}");
+    let (kept, _) = (checkpoint(&out, "last.safetensors"), ());
+    let kept = nnuance::weights::Weights::from_bytes(&kept).expect("a checkpoint").weights;
+    assert_eq!(kept.non_finite(), None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_to_is_found_before_the_work() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, CONFIG);
+    let closed = folder.path().join("closed");
+    std::fs::create_dir(&closed).expect("a folder");
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o555)).expect("modes");
+    // Root may write anywhere; then a folder that no one can make stands in.
+    let out = match std::fs::write(closed.join("probe"), "") {
+        Ok(()) => Path::new("/proc/no-such-place/run").to_path_buf(),
+        Err(_) => closed.join("run"),
+    };
+    let mut command = nnuance();
+    command.args(["train", &config, "--out"]).arg(&out);
+    let assert = command.assert().failure();
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(said.contains("cannot write") && said.contains("config.toml"), "{said}");
+    assert!(!said.contains("to train on"), "the data was read first: {said}");
+}
