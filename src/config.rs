@@ -159,8 +159,8 @@ impl Default for Target {
 /// Why a config cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("cannot read {path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error("cannot read {path}: {error}")]
+    Read { path: PathBuf, error: std::io::Error },
     #[error("{place}: {reason}")]
     Text { place: String, reason: String },
     #[error("--set {0}: write it as key=value, for example --set schedule.epochs=4")]
@@ -173,7 +173,7 @@ impl Config {
     /// Reads a file and applies `key=value` overrides with dotted keys.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.to_path_buf(), source })?;
+            .map_err(|error| ConfigError::Read { path: path.to_path_buf(), error })?;
         Self::parse(&text, &path.display().to_string(), overrides)
     }
 
@@ -199,7 +199,37 @@ impl Config {
             Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?
         };
         config.check()?;
-        Ok(config)
+        Ok(config.resolved())
+    }
+
+    /// The config with every default written out that does not hang on the data.
+    pub fn resolved(mut self) -> Self {
+        let optimizer::Settings {
+            name,
+            beta1,
+            beta2,
+            epsilon,
+            weight_decay,
+            bias_correction,
+            clip,
+        } = self.optimizer();
+        self.optimizer = Optimizer {
+            name: Some(name),
+            beta1: Some(beta1),
+            beta2: Some(beta2),
+            epsilon: Some(epsilon),
+            weight_decay: Some(weight_decay),
+            bias_correction: Some(bias_correction),
+            clip: Some(clip),
+        };
+        if self.model.inputs != "hce" {
+            self.target.scale = Some(self.scale());
+            self.model.activation = self.model.activation.or(Some(Activation::SCReLU));
+        }
+        if self.target.scale.is_some() {
+            self.target.score_scale = Some(self.score_scale());
+        }
+        self
     }
 
     fn overridden(
@@ -315,7 +345,13 @@ impl Config {
             return wrong("data.window", "must hold at least one position".into());
         }
         self.format()?;
+        let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);
         match self.architecture()? {
+            Some(_) if !whole || scale > 32_767.0 => {
+                let reason =
+                    format!("engines count in whole centipawns up to 32767, found {scale}");
+                return wrong("target.scale", reason);
+            }
             Some(Architecture { hidden, .. }) if !(1..=65_536).contains(&hidden) => {
                 let reason = format!("the hidden layer has 1 to 65536 neurons, found {hidden}");
                 return wrong("model.hidden", reason);

@@ -8,17 +8,17 @@ use tempfile::NamedTempFile;
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {path}: {source}{cure}")]
+#[error("cannot write {path}: {error}{cure}")]
 pub struct OutputError {
     path: PathBuf,
-    source: io::Error,
+    error: io::Error,
     cure: &'static str,
 }
 
 impl OutputError {
     /// An error on the way to a file of this name, with what may cure it.
-    pub fn new(path: &Path, source: io::Error) -> Self {
-        failed(path, source)
+    pub fn new(path: &Path, error: io::Error) -> Self {
+        failed(path, error)
     }
 }
 
@@ -47,7 +47,7 @@ impl Output {
                 }
                 builder.tempfile_in(&folder)
             })
-            .map_err(|source| failed(path, source))?;
+            .map_err(|error| failed(path, error))?;
         Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 20, file) })
     }
 
@@ -60,7 +60,7 @@ impl Output {
             .and_then(|file| file.as_file().sync_all().map(|()| file))
             .and_then(|file| file.persist(&path).map_err(|error| error.error))
             .and_then(|_| sync_folder(&folder(&path)));
-        named.map_err(|source| failed(&path, source))
+        named.map_err(|error| failed(&path, error))
     }
 
     /// The name it will have.
@@ -69,8 +69,8 @@ impl Output {
     }
 
     /// An error of a write to this file, with its name.
-    pub fn failed(&self, source: io::Error) -> OutputError {
-        failed(&self.path, source)
+    pub fn failed(&self, error: io::Error) -> OutputError {
+        failed(&self.path, error)
     }
 }
 
@@ -87,7 +87,7 @@ impl Write for Output {
 /// Writes a whole file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let mut output = Output::create(path)?;
-    output.write_all(bytes).map_err(|source| output.failed(source))?;
+    output.write_all(bytes).map_err(|error| output.failed(error))?;
     output.finish()
 }
 
@@ -103,8 +103,8 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-fn failed(path: &Path, source: io::Error) -> OutputError {
-    let cure = match source.kind() {
+fn failed(path: &Path, error: io::Error) -> OutputError {
+    let cure = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "; choose a folder that you may write to"
         }
@@ -112,5 +112,5 @@ fn failed(path: &Path, source: io::Error) -> OutputError {
         io::ErrorKind::IsADirectory => "; it is a folder, name a file in it",
         _ => "",
     };
-    OutputError { path: path.to_path_buf(), source, cure }
+    OutputError { path: path.to_path_buf(), error, cure }
 }

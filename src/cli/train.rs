@@ -101,6 +101,7 @@ pub fn begin(
     let plan = recipe::plan(&config)?;
     let scan = look(&plan)?;
     let start = start(&mut config, &scan)?;
+    let config = config.resolved();
     let recipe = Recipe { config, data: scan.files.clone() };
     for stale in ["last.safetensors", "best.safetensors", "log.csv"] {
         let path = folder.join(stale);

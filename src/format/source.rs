@@ -16,10 +16,10 @@ const KEPT: usize = 5;
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("cannot open {path}: {source}")]
-    Open { path: PathBuf, source: io::Error },
-    #[error("cannot read {path}: {source}; it may be damaged or cut off, fetch or make it anew")]
-    Io { path: PathBuf, source: io::Error },
+    #[error("cannot open {path}: {error}")]
+    Open { path: PathBuf, error: io::Error },
+    #[error("cannot read {path}: {error}; it may be damaged or cut off, fetch or make it anew")]
+    Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
     #[error("{path} holds no positions ({skipped} bad records were skipped)")]
@@ -71,8 +71,8 @@ impl Source {
             true => Err(io::ErrorKind::IsADirectory.into()),
             false => Ok(file),
         });
-        let file = opened.map_err(|source| ReadError::Open { path: path.to_path_buf(), source })?;
-        let failed = |source| ReadError::Io { path: path.to_path_buf(), source };
+        let file = opened.map_err(|error| ReadError::Open { path: path.to_path_buf(), error })?;
+        let failed = |error| ReadError::Io { path: path.to_path_buf(), error };
         let mut input = unpacked(file).map_err(failed)?;
         let mut head = vec![0; HEAD];
         let length = fill(&mut *input, &mut head).map_err(failed)?;
@@ -102,9 +102,9 @@ impl Source {
             match self.reader.read(out) {
                 Ok(more) => self.ended = !more,
                 Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => self.skip(bad)?,
-                Err(Fault::Io(source)) => {
+                Err(Fault::Io(error)) => {
                     (self.ended, self.some) = (true, true);
-                    return Err(ReadError::Io { path: self.path.clone(), source });
+                    return Err(ReadError::Io { path: self.path.clone(), error });
                 }
             }
         }

@@ -68,8 +68,8 @@ impl Plan {
 pub enum LoadError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("cannot read {path}: {source}")]
-    Hash { path: PathBuf, source: std::io::Error },
+    #[error("cannot read {path}: {error}")]
+    Hash { path: PathBuf, error: std::io::Error },
     #[error(
         "{path}: `{key}` needs to know {fact}, which {format} does not tell; \
          take `{key}` out of the filter or use a format that tells it (viriformat does)"

@@ -120,7 +120,7 @@ fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Sc
     scan.read = file.read;
     scan.rejected = file.rejected;
     let (bytes, sha256) =
-        fingerprint(path).map_err(|source| LoadError::Hash { path: path.to_path_buf(), source })?;
+        fingerprint(path).map_err(|error| LoadError::Hash { path: path.to_path_buf(), error })?;
     scan.files = vec![DataFile {
         path: path.to_path_buf(),
         format: file.source().format().name.to_string(),

@@ -57,13 +57,19 @@ impl Backend {
             Backend::Flex => Ok(Device::flex()),
             #[expect(deprecated, reason = "kept as a choice until Burn drops it")]
             Backend::NdArray => Ok(Device::ndarray()),
-            Backend::Wgpu => graphics(self.name()),
-            Backend::Vulkan => graphics(self.name()),
+            #[cfg(feature = "wgpu")]
+            Backend::Wgpu => first(burn::tensor::DeviceType::Wgpu, self.name()),
+            #[cfg(feature = "vulkan")]
+            Backend::Vulkan => first(burn::tensor::DeviceType::Vulkan, self.name()),
+            #[allow(unreachable_patterns, reason = "with all features every backend has its arm")]
+            _ => Err(DeviceError::NotBuilt(self.name())),
         }
     }
 }
 
-#[cfg(not(any(feature = "wgpu", feature = "vulkan")))]
-fn graphics(name: &'static str) -> Result<Device, DeviceError> {
-    Err(DeviceError::NotBuilt(name))
+/// The first adapter. Asking for a default one where there is none would panic.
+#[cfg(feature = "wgpu")]
+fn first(kind: burn::tensor::DeviceType, name: &'static str) -> Result<Device, DeviceError> {
+    let mut devices = Device::enumerate(kind).into_vec().into_iter();
+    devices.next().ok_or(DeviceError::NoAdapter(name))
 }

@@ -53,10 +53,10 @@ pub struct Checkpoint {
 /// Why a checkpoint cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    #[error("cannot read {path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
-    #[error("{path} is no checkpoint: {source}")]
-    Weights { path: PathBuf, source: WeightsError },
+    #[error("cannot read {path}: {error}")]
+    Read { path: PathBuf, error: std::io::Error },
+    #[error("{path} is no checkpoint: {error}")]
+    Weights { path: PathBuf, error: WeightsError },
     #[error("{path} holds weights but no state of a run (header entry `{STATE}`)")]
     NoState { path: PathBuf },
 }
@@ -83,10 +83,10 @@ impl Checkpoint {
     /// Reads weights with their state and facts.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         let named = || path.to_path_buf();
-        let bytes = std::fs::read(path)
-            .map_err(|source| CheckpointError::Read { path: named(), source })?;
+        let bytes =
+            std::fs::read(path).map_err(|error| CheckpointError::Read { path: named(), error })?;
         let Packed { weights, mut facts, blob } = Weights::from_bytes(&bytes)
-            .map_err(|source| CheckpointError::Weights { path: named(), source })?;
+            .map_err(|error| CheckpointError::Weights { path: named(), error })?;
         let state =
             Self::state(&facts).ok_or_else(|| CheckpointError::NoState { path: named() })?;
         facts.remove(STATE);

@@ -36,7 +36,7 @@ impl Log {
     /// Opens a log and drops what lies behind the first `rows`: those of steps that a run which
     /// was killed had done after its last checkpoint, and will do again.
     pub fn open(path: &Path, rows: u64) -> Result<Self, TrainError> {
-        let failed = |source| TrainError::Log { path: path.to_path_buf(), source };
+        let failed = |error| TrainError::Log { path: path.to_path_buf(), error };
         let mut options = OpenOptions::new();
         let mut file = options
             .create(true)
@@ -82,6 +82,6 @@ impl Log {
 
     fn write(&mut self, text: &str) -> Result<(), TrainError> {
         let written = self.file.write_all(text.as_bytes());
-        written.map_err(|source| TrainError::Log { path: self.path.clone(), source })
+        written.map_err(|error| TrainError::Log { path: self.path.clone(), error })
     }
 }

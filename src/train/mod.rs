@@ -109,8 +109,8 @@ pub enum TrainError {
     Optimizer(String),
     #[error(transparent)]
     Output(#[from] OutputError),
-    #[error("cannot write {path}: {source}")]
-    Log { path: PathBuf, source: std::io::Error },
+    #[error("cannot write {path}: {error}")]
+    Log { path: PathBuf, error: std::io::Error },
 }
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.

@@ -397,3 +397,18 @@ fn a_refused_export_leaves_nothing_behind() {
     assert!(exported.write(Path::new(&folder.path().join("net.bin")), &weights).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn nets_in_the_repository_verify() {
+    let mut nets = 0;
+    for entry in std::fs::read_dir("nets").expect("the folder of nets") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "bin") {
+            let checks = verify(&path, games::positions(200, 9)).expect("a net with its manifest");
+            let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+            assert!(failed.is_empty(), "{}: {failed:?}", path.display());
+            nets += 1;
+        }
+    }
+    assert!(nets > 0, "no net was checked");
+}
