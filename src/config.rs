@@ -1,8 +1,14 @@
-//! A run's config: TOML, read as [`Config`], checked into numbers that fit together.
+//! A run's config: TOML, read as [`Config`], checked so that its numbers fit together.
 
-use std::path::{Path, PathBuf};
+mod check;
+mod read;
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+pub use read::ConfigError;
+use read::nearest;
 
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
@@ -156,52 +162,7 @@ impl Default for Target {
     }
 }
 
-/// Why a config cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    #[error("cannot read {path}: {error}")]
-    Read { path: PathBuf, error: std::io::Error },
-    #[error("{place}: {reason}")]
-    Text { place: String, reason: String },
-    #[error("--set {0}: write it as key=value, for example --set schedule.epochs=4")]
-    Override(String),
-    #[error("`{key}`: {reason}")]
-    Value { key: &'static str, reason: String },
-}
-
 impl Config {
-    /// Reads a file and applies `key=value` overrides with dotted keys.
-    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Read { path: path.to_path_buf(), error })?;
-        Self::parse(&text, &path.display().to_string(), overrides)
-    }
-
-    /// Reads a text; `name` stands for it in errors.
-    pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
-        let located = |error: toml::de::Error| {
-            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            let place = line.map_or(name.to_string(), |line| format!("{name}:{line}"));
-            ConfigError::Text { place, reason: with_nearest(error.message()) }
-        };
-        // First as it stands, so that errors carry their line.
-        let config: Config = match toml::from_str(text) {
-            Ok(config) => config,
-            Err(error) if overrides.is_empty() || toml::from_str::<toml::Table>(text).is_err() => {
-                return Err(located(error));
-            }
-            // Perhaps an override gives what the file lacks.
-            Err(_) => Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?,
-        };
-        let config = if overrides.is_empty() {
-            config
-        } else {
-            Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?
-        };
-        config.check()?;
-        Ok(config.resolved())
-    }
-
     /// The config with every default written out that does not hang on the data.
     pub fn resolved(mut self) -> Self {
         let optimizer::Settings {
@@ -230,21 +191,6 @@ impl Config {
             self.target.score_scale = Some(self.score_scale());
         }
         self
-    }
-
-    fn overridden(
-        mut table: toml::Table,
-        name: &str,
-        overrides: &[String],
-    ) -> Result<Self, ConfigError> {
-        for text in overrides {
-            set(&mut table, text)?;
-        }
-        let place = format!("{name} with {}", overrides.join(" "));
-        table.try_into().map_err(|error: toml::de::Error| ConfigError::Text {
-            place,
-            reason: with_nearest(error.message()),
-        })
     }
 
     /// The text of the config with all defaults written out.
@@ -326,140 +272,5 @@ impl Config {
             Plan { epochs, .. } => epochs.unwrap_or(1.0) * positions as f64,
         };
         (wanted / batch).ceil().max(1.0) as u64
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
-        if self.version != VERSION {
-            let reason = format!("this program reads version {VERSION}, found {}", self.version);
-            return wrong("version", reason);
-        }
-        if self.data.files.is_empty() {
-            return wrong("data.files", "name at least one file".into());
-        }
-        if !(0.0..1.0).contains(&self.data.held_out) {
-            let found = self.data.held_out;
-            return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
-        }
-        if self.data.window == 0 {
-            return wrong("data.window", "must hold at least one position".into());
-        }
-        self.format()?;
-        let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);
-        match self.architecture()? {
-            Some(_) if !whole || scale > 32_767.0 => {
-                let reason =
-                    format!("engines count in whole centipawns up to 32767, found {scale}");
-                return wrong("target.scale", reason);
-            }
-            Some(Architecture { hidden, .. }) if !(1..=65_536).contains(&hidden) => {
-                let reason = format!("the hidden layer has 1 to 65536 neurons, found {hidden}");
-                return wrong("model.hidden", reason);
-            }
-            None if self.model.hidden.is_some() => {
-                return wrong("model.hidden", "handcrafted terms have no hidden layer".into());
-            }
-            None if self.model.activation.is_some() => {
-                return wrong("model.activation", "handcrafted terms have no activation".into());
-            }
-            _ => {}
-        }
-        for (key, scale) in
-            [("target.scale", self.scale()), ("target.score_scale", self.score_scale())]
-        {
-            if !(scale.is_finite() && scale > 0.0) {
-                return wrong(key, format!("a number of centipawns above 0, found {scale}"));
-            }
-        }
-        let (low, high) = self.target.wdl.range();
-        if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
-            return wrong("target.wdl", format!("lies between 0 and 1, found {low} to {high}"));
-        }
-        let (low, _) = self.schedule.learning_rate.range();
-        if low < 0.0 {
-            return wrong("schedule.learning_rate", format!("must not be negative, found {low}"));
-        }
-        let optimizer::Settings { name, beta1, beta2, epsilon, weight_decay, clip, .. } =
-            self.optimizer();
-        for (key, value) in [("optimizer.beta1", beta1), ("optimizer.beta2", beta2)] {
-            if !(0.0..1.0).contains(&value) {
-                return wrong(key, format!("lies from 0 to below 1, found {value}"));
-            }
-        }
-        for (key, value) in [
-            ("optimizer.epsilon", epsilon),
-            ("optimizer.weight_decay", weight_decay),
-            ("optimizer.clip", clip),
-        ] {
-            if !(value.is_finite() && value >= 0.0) {
-                return wrong(key, format!("must not be negative, found {value}"));
-            }
-        }
-        if name != Name::AdamW && self.optimizer.bias_correction == Some(false) {
-            let reason = "only adamw can go without it".into();
-            return wrong("optimizer.bias_correction", reason);
-        }
-        let plan = &self.schedule;
-        let lengths = [plan.epochs, plan.positions.map(|n| n as f64), plan.superbatches];
-        let given: Vec<f64> = lengths.into_iter().flatten().collect();
-        if given.len() != 1 {
-            let reason = "give one of `epochs`, `positions` and `superbatches`".to_string();
-            return wrong("schedule", format!("{reason}, found {}", given.len()));
-        }
-        if !(given[0].is_finite() && given[0] > 0.0) {
-            return wrong("schedule", format!("the length must be above 0, found {}", given[0]));
-        }
-        for (key, value) in [
-            ("schedule.batch", plan.batch as u64),
-            ("schedule.batches_per_superbatch", plan.batches_per_superbatch),
-            ("schedule.looks", plan.looks),
-            ("schedule.checkpoints", plan.checkpoints),
-            ("schedule.patience", plan.patience.unwrap_or(1)),
-        ] {
-            if value == 0 {
-                return wrong(key, "must be at least 1".into());
-            }
-        }
-        Ok(())
-    }
-}
-
-fn set(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
-    let bad = || ConfigError::Override(text.to_string());
-    let (key, value) = text.split_once('=').ok_or_else(bad)?;
-    let (key, value) = (key.trim(), value.trim());
-    // A bare word is a string: --set model.inputs=hce
-    let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
-        .ok()
-        .and_then(|mut table| table.remove("value"))
-        .unwrap_or_else(|| toml::Value::String(value.to_string()));
-    let mut path: Vec<&str> = key.split('.').collect();
-    let last = path.pop().filter(|last| !last.is_empty()).ok_or_else(bad)?;
-    let mut inner = table;
-    for part in path {
-        let entry = inner.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        inner = entry.as_table_mut().ok_or_else(bad)?;
-    }
-    inner.insert(last.to_string(), value);
-    Ok(())
-}
-
-/// Adds the nearest known key to serde's "unknown field `x`, expected one of `a`, `b`".
-fn with_nearest(message: &str) -> String {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown") && !known.is_empty() => {
-            nearest(format!("unknown key or word `{unknown}`"), unknown, known)
-        }
-        _ => message.to_string(),
-    }
-}
-
-fn nearest(message: String, word: &str, known: &[&str]) -> String {
-    let likeness = |name: &str| strsim::jaro_winkler(word, name);
-    let best = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    match best {
-        Some(best) if likeness(best) > 0.7 => format!("{message}; did you mean `{best}`?"),
-        _ => format!("{message}; known are {}", known.join(", ")),
     }
 }
