@@ -24,6 +24,17 @@ pub struct Active {
     pub indices: Vec<u16>,
 }
 
+impl Active {
+    /// The number of positions.
+    pub fn len(&self) -> usize {
+        self.indices.len() / (self.views * self.places)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+}
+
 /// Sparse coefficients of handcrafted terms, and what tapers them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {

@@ -14,12 +14,20 @@ use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
 use crate::format::Format;
 use crate::loader::{Encoder, Filter};
+use crate::model::Precision;
 use crate::scales::Scales;
 use crate::train::optimizer::{self, Name};
 use crate::train::schedule::Schedule;
 
 /// The version of the config language that this program speaks.
 pub const VERSION: u32 = 1;
+
+/// How the text of a complete config begins.
+pub const RUN_HEADER: &str =
+    "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
+
+/// The longest run, in positions: up to here floats count exactly.
+pub const MOST_POSITIONS: u64 = 1 << 53;
 
 /// A config file, with the defaults filled in. What is written is what was read: the resolved
 /// config of a run starts the same run again.
@@ -75,6 +83,9 @@ pub struct Model {
     pub hidden: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
+    /// Bits that the fused CPU operations of a net move.
+    #[serde(default)]
+    pub precision: Precision,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,9 +204,9 @@ impl Config {
         self
     }
 
-    /// The text of the config with all defaults written out.
+    /// The text of the config with all defaults written out, after [`RUN_HEADER`].
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a config has a TOML form")
+        RUN_HEADER.to_string() + &toml::to_string(self).expect("a config has a TOML form")
     }
 
     /// What the model is given to see.
@@ -261,7 +272,8 @@ impl Config {
         self.target.wdl.range().0 < 1.0
     }
 
-    /// The run's length in steps, for this many positions of data.
+    /// The run's length in steps, for this many positions of data. Epochs that come to more than
+    /// [`MOST_POSITIONS`] are cut there, which no run reaches; all else [`Config::parse`] refuses.
     pub fn steps(&self, positions: u64) -> u64 {
         let batch = self.schedule.batch as f64;
         let wanted = match &self.schedule {
@@ -271,6 +283,6 @@ impl Config {
             }
             Plan { epochs, .. } => epochs.unwrap_or(1.0) * positions as f64,
         };
-        (wanted / batch).ceil().max(1.0) as u64
+        (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
     }
 }

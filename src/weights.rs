@@ -40,13 +40,19 @@ pub struct Packed {
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     #[error("not a safetensors file: {0}")]
-    Format(#[from] safetensors::SafeTensorError),
+    Format(safetensors::SafeTensorError),
     #[error("tensor {name} holds {dtype:?}, expected F32")]
     Dtype { name: String, dtype: Dtype },
     #[error("tensor {name} is missing; the file holds {held}")]
     Missing { name: String, held: String },
     #[error("tensor {name} has shape {found:?}, expected {expected:?}")]
     Shape { name: String, found: Vec<usize>, expected: Vec<usize> },
+}
+
+impl From<safetensors::SafeTensorError> for WeightsError {
+    fn from(error: safetensors::SafeTensorError) -> Self {
+        Self::Format(error)
+    }
 }
 
 impl Weights {

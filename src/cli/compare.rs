@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use super::eval::Shape;
 use super::evaluator::{BUILT_IN, Evaluator};
-use super::progress::grouped;
-use super::recipe::{Recipe, collect, encoder_for};
-use crate::loader::{Part, Plan, fingerprint};
-use crate::model::Backend;
+use super::honest::{Measured, measured};
+use super::out;
+use super::place::Place;
+use super::recipe::{collect, encoder_for};
+use crate::loader::{Part, Plan};
+use crate::model::Precision;
 use crate::report::bootstrap::Bootstrap;
 use crate::report::{Options, Truth, compare};
 use crate::sample::Sample;
@@ -18,8 +20,8 @@ use crate::train::target::sigmoid;
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
 ///
 /// Each evaluation gets the scale that fits it best, fitted on one half of the games; the loss is
-/// measured on the other half. Data that an evaluation was trained on is cut down to the games
-/// that its training held out, with the filter of its training.
+/// measured on the other half, both ways. Games that an evaluation was trained on are known again
+/// by their content and left out, whatever file they lie in.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -45,31 +47,50 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Resamples of the bootstrap over games
-    #[arg(long, default_value_t = 1000, value_name = "N")]
+    #[arg(long, default_value = "1000", value_name = "N", value_parser = resamples)]
     resamples: usize,
-    /// Where to compute checkpoints: flex, ndarray, wgpu or vulkan
-    #[arg(long, default_value = "flex", value_name = "NAME")]
-    device: String,
+    #[command(flatten)]
+    place: Place,
     #[command(flatten)]
     shape: Shape,
 }
 
+fn resamples(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (100..=100_000).contains(&number) => Ok(number),
+        _ => Err("expected 100 to 100000".to_string()),
+    }
+}
+
 pub fn run(args: Args) -> Result<()> {
-    let device = Backend::named(&args.device)?.device()?;
+    let place = args.place.open(Precision::F32)?;
     let evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()
-        .map(|name| Evaluator::open(name, &args.shape, &device))
+        .map(|name| Evaluator::open(name, &args.shape, &place))
         .collect::<Result<_>>()?;
-    let (mut plan, part) = plan(&args, &evaluators)?;
-    plan.scores = evaluators.iter().any(Evaluator::needs_scores);
-    plan.encoder = encoder_for(evaluators.iter().any(Evaluator::needs_colours));
-    let samples = collect(&plan, part)?;
+    let samples = collect(&plan(&args, &evaluators)?, Part::All)?;
+    let Measured { samples, part, notes } = match args.all {
+        true => Measured { samples, part: Part::All, notes: Vec::new() },
+        false => {
+            let origins: Vec<_> =
+                evaluators.iter().filter(|it| it.is_trained()).map(Evaluator::origin).collect();
+            measured(&origins, samples)?
+        }
+    };
+    notes.iter().for_each(|note| eprintln!("{note}"));
 
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let targets = targets(&samples, &evaluators);
-    let noun = match (samples.iter().all(|sample| sample.game.is_some()), part) {
+    let games = samples.iter().all(|sample| sample.game.is_some());
+    if !games {
+        eprintln!(
+            "games are unknown: each position counts as one, so intervals are too narrow where \
+             several come from one game"
+        );
+    }
+    let noun = match (games, part) {
         (true, Part::HeldOut) => "held-out games",
         (true, Part::All) => "games",
         (false, Part::HeldOut) => "held-out positions",
@@ -81,89 +102,47 @@ pub fn run(args: Args) -> Result<()> {
         fixed_scale: args.fixed_scale,
         bootstrap: Bootstrap { resamples: args.resamples, ..Bootstrap::default() },
     };
-    let evaluations =
+    let mut evaluations =
         evaluators.iter().map(|it| it.evaluate(&samples)).collect::<Result<Vec<_>>>()?;
-    let comparison = compare(&evaluations, &truth, &options)?;
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&comparison)?);
-    } else {
-        print!("{}", comparison.text());
-    }
-    Ok(())
-}
-
-/// The positions to measure on. Whatever an evaluation has seen in training is left out, unless
-/// the user insists.
-fn plan(args: &Args, evaluators: &[Evaluator]) -> Result<(Plan, Part)> {
-    let recipes: Vec<(&str, &Recipe)> =
-        evaluators.iter().filter_map(|it| Some((&it.name[..], it.recipe.as_ref()?))).collect();
-    let files = match (&args.data[..], &recipes[..]) {
-        ([], []) => bail!("name files of positions with --data (built in are {BUILT_IN})"),
-        ([], [(_, first), ..]) => first.unchanged_data()?,
-        (files, _) => files.to_vec(),
-    };
-    if args.all {
-        return Ok((Plan::reading(files), Part::All));
-    }
-    let mut hashes = Vec::new();
-    for path in &files {
-        // Reading will say what is wrong with a file that cannot be read.
-        hashes.extend(fingerprint(path).map(|(_, sha256)| sha256));
-    }
-    let has_seen = |recipe: &Recipe| recipe.data.iter().any(|it| hashes.contains(&it.sha256));
-    let mut seen = recipes.iter().filter(|(_, recipe)| has_seen(recipe));
-    let Some((name, recipe)) = seen.next() else {
-        return Ok((Plan::reading(files), Part::All));
-    };
-    for (other, others) in seen {
-        ensure!(
-            others.split() == recipe.split(),
-            "{name} and {other} were trained on these files with different games held out \
-             (held_out {} and {}, held_out_seed {} and {}); train them with the same, name other \
-             files, or compare on everything with --all",
-            recipe.split().share,
-            others.split().share,
-            recipe.split().seed,
-            others.split().seed,
-        );
-        if others.config.data.filter != recipe.config.data.filter {
-            eprintln!("{name} and {other} had different filters; that of {name} is used");
+    for (evaluation, given) in evaluations.iter_mut().zip(&args.evaluations) {
+        // Two files of one name in different folders need their folders.
+        let twins = evaluators.iter().filter(|other| other.name == evaluation.name).count();
+        if twins > 1 {
+            evaluation.name.clone_from(given);
         }
     }
-    ensure!(
-        recipe.split().share > 0.0,
-        "{name} was trained on all games of these files: no loss on them would be honest. Name \
-         other files with --data, or measure on them all the same with --all"
-    );
-    let seed = recipe.split().seed;
-    eprintln!(
-        "{name} was trained on these files: measured are the {} of games that it held out (seed \
-         {seed}), with its filter",
-        recipe.split().share
-    );
-    Ok((Plan { files, ..recipe.plan()? }, Part::HeldOut))
+    let comparison = compare(&evaluations, &truth, &options)?;
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&comparison)?),
+        false => out::line(comparison.text().trim_end()),
+    }
 }
 
-/// What training aims at, if all positions have scores; none if they have not, or if the target
-/// is the result alone.
+/// All positions of the files that the user names, or of those that the first run was trained on.
+fn plan(args: &Args, evaluators: &[Evaluator]) -> Result<Plan> {
+    let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
+    let files = match (&args.data[..], recipe) {
+        ([], None) => bail!("name files of positions with --data (built in are {BUILT_IN})"),
+        ([], Some(recipe)) => recipe.unchanged_data()?,
+        (files, _) => files.to_vec(),
+    };
+    let needs_colours = evaluators.iter().any(Evaluator::needs_colours);
+    let (scores, encoder) =
+        (evaluators.iter().any(Evaluator::needs_scores), encoder_for(needs_colours));
+    Ok(Plan { scores, encoder, ..Plan::reading(files) })
+}
+
+/// What the first run that uses scores aims at, if all positions have one.
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<Vec<f64>> {
-    let config = evaluators
-        .iter()
-        .filter_map(|it| it.recipe.as_ref())
-        .map(|recipe| &recipe.config)
-        .find(|config| config.needs_scores());
-    let (wdl, scale) = config.map_or((0.0, 400.0), |it| (it.target.wdl.at(1.0), it.score_scale()));
+    let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
+    let config = configs.into_iter().find(|config| config.needs_scores())?;
+    let (wdl, scale) = (config.target.wdl.at(1.0), config.score_scale());
     let target = |sample: &Sample| {
         let expected = sigmoid(f64::from(sample.score?) / scale);
         Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
     };
-    let targets = samples.iter().map(target).collect();
-    if config.is_some() {
-        eprintln!(
-            "{} positions; the target is {wdl} * result + {} * sigmoid(score / {scale})",
-            grouped(samples.len() as u64),
-            1.0 - wdl
-        );
-    }
-    targets
+    let targets = samples.iter().map(target).collect::<Option<_>>()?;
+    let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
+    eprintln!("the target is {wdl} * result + {rest} * sigmoid(score / {scale})");
+    Some(targets)
 }

@@ -1,15 +1,17 @@
 //! `nnuance eval`: a net's opinion of positions.
 
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result, ensure};
+
+use super::folder::NET;
+use super::out;
 use crate::architecture::Activation;
 use crate::export::{self, Given, Loaded};
 use crate::features::{self, Features};
-use crate::net::Net;
 use crate::sample::Position;
 use crate::scales::Scales;
-use anyhow::Context as _;
 
 /// Evaluate positions with a net, in integers as an engine does; one line `FEN;cp` each
 ///
@@ -18,16 +20,18 @@ use anyhow::Context as _;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  nnuance eval nets/first.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
-  nnuance eval nets/first.bin --fens positions.txt
-  zstdcat positions.epd.zst | nnuance eval nets/first.bin --fens -")]
+  nnuance eval nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
+  nnuance eval runs/quickstart-net --fens positions.txt
+  zstdcat positions.epd.zst | nnuance eval nets/quickstart-32.bin --fens -")]
 pub struct Args {
-    /// The net
+    /// The net, or a run folder for its net.bin
     net: PathBuf,
-    /// Positions
+    /// Positions, written as in the file of --fens
     #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
     positions: Vec<String>,
-    /// File of lines `FEN` or `FEN;anything`; `-` is standard input
+    /// File of lines `FEN`, `FEN;anything`, `FEN | anything` or EPD; `-` is standard input.
+    ///
+    /// What is read are the first four fields, and the two counters if both are numbers.
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
     #[command(flatten)]
@@ -79,21 +83,31 @@ fn parse_activation(name: &str) -> Result<Activation, String> {
     found.ok_or_else(|| "expected relu, crelu or screlu".to_string())
 }
 
-pub fn run(args: Args) -> anyhow::Result<()> {
+/// A file, or the one of this name in a run folder.
+pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let file = path.join(name);
+    ensure!(file.exists(), "{} holds no {name}; name the file itself", path.display());
+    Ok(file)
+}
+
+pub fn run(mut args: Args) -> Result<()> {
+    args.net = in_folder(&args.net, NET)?;
     let loaded = export::load(&args.net, &args.shape.given())?;
     for warning in &loaded.warnings {
         eprintln!("{}: {warning}", args.net.display());
     }
     say_what_it_is(&args, &loaded);
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = match &args.fens {
-        Some(path) => file(&loaded.net, path, &mut out),
-        None => args.positions.iter().try_for_each(|fen| line(&loaded.net, fen, &mut out)),
+    let evaluate = |text: &str| -> Result<String> {
+        let fen = fen(text);
+        let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
+        Ok(format!("{fen};{}", loaded.net.evaluate(&position)))
     };
-    // A reader that has seen enough, such as `head`, is no failure.
-    match written.and_then(|()| Ok(out.flush()?)) {
-        Err(error) if is_broken_pipe(&error) => Ok(()),
-        other => other,
+    match &args.fens {
+        Some(path) => file(path, evaluate),
+        None => out::lines(args.positions.iter().map(|text| evaluate(text))),
     }
 }
 
@@ -113,7 +127,7 @@ fn say_what_it_is(args: &Args, loaded: &Loaded) {
     );
 }
 
-fn file(net: &Net, path: &PathBuf, out: &mut impl Write) -> anyhow::Result<()> {
+fn file(path: &Path, evaluate: impl Fn(&str) -> Result<String>) -> Result<()> {
     let (name, input): (String, Box<dyn BufRead>) = if path.as_os_str() == "-" {
         ("standard input".into(), Box::new(io::stdin().lock()))
     } else {
@@ -121,26 +135,28 @@ fn file(net: &Net, path: &PathBuf, out: &mut impl Write) -> anyhow::Result<()> {
         let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
         (name, Box::new(BufReader::new(file)))
     };
-    for (i, text) in input.lines().enumerate() {
-        let at = || format!("{name}, line {}", i + 1);
-        let text = text.with_context(at)?;
-        if !text.trim().is_empty() {
-            line(net, &text, out).with_context(at)?;
-        }
+    let mut empty = true;
+    out::lines(input.lines().enumerate().filter_map(|(i, text)| {
+        let evaluated = match text {
+            Ok(text) if text.trim().is_empty() => return None,
+            Ok(text) => evaluate(&text),
+            Err(error) => Err(error.into()),
+        };
+        empty = false;
+        Some(evaluated.with_context(|| format!("{name}, line {}", i + 1)))
+    }))?;
+    ensure!(!empty, "{name} holds no positions; give one a line");
+    Ok(())
+}
+
+/// The FEN at the beginning of a line: four fields, and the two counters if both are numbers.
+/// Everything else, such as the operations of EPD, is passed over.
+fn fen(text: &str) -> String {
+    let head = text.split([';', '|']).next().unwrap_or_default();
+    let mut fields: Vec<&str> = head.split_whitespace().take(6).collect();
+    let number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
+    if fields.len() < 6 || !fields[4..].iter().all(number) {
+        fields.truncate(4);
     }
-    Ok(())
-}
-
-fn line(net: &Net, text: &str, out: &mut impl Write) -> anyhow::Result<()> {
-    let fen = text.split(';').next().unwrap_or_default().trim();
-    let position = Position::from_fen(fen).with_context(|| format!("{fen:?}"))?;
-    writeln!(out, "{fen};{}", net.evaluate(&position))?;
-    Ok(())
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    fields.join(" ")
 }

@@ -1,7 +1,7 @@
 //! Anything that can say what a position is worth, by its name or its file.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rayon::prelude::*;
@@ -10,8 +10,8 @@ use super::eval::Shape;
 use super::recipe::Recipe;
 use crate::export::{self, LoadError};
 use crate::hce::{self, HceWeights};
-use crate::loader::{DataFile, Encoder};
-use crate::model::{Device, Evaluation as _, Kind, Model, to_host};
+use crate::loader::Encoder;
+use crate::model::{Compute, Device, Evaluation as _, Kind, Model, NetShape, to_host};
 use crate::net::Net;
 use crate::report::{Evaluation, Values};
 use crate::sample::Sample;
@@ -22,6 +22,7 @@ pub struct Evaluator {
     pub name: String,
     /// None where nothing is known of it: then nobody can say which games it has seen.
     pub recipe: Option<Recipe>,
+    built_in: bool,
     what: What,
 }
 
@@ -39,8 +40,9 @@ pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330,
 
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
-    pub fn open(name: &str, shape: &Shape, device: &Device) -> Result<Self> {
-        let built_in = |what| Ok(Self { name: name.to_string(), recipe: None, what });
+    pub fn open(name: &str, shape: &Shape, place: &(Device, Compute)) -> Result<Self> {
+        let built_in =
+            |what| Ok(Self { name: name.to_string(), recipe: None, built_in: true, what });
         match name {
             "constant" => return built_in(What::Constant),
             "material" => {
@@ -51,19 +53,19 @@ impl Evaluator {
         }
         let path = Path::new(name);
         if path.is_dir() {
-            let best = path.join("best.safetensors");
-            return Self::open(&best.to_string_lossy(), shape, device);
+            let best = path.join(super::folder::BEST);
+            return Self::open(&best.to_string_lossy(), shape, place);
         }
         let bytes = std::fs::read(path).with_context(|| {
             format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
         })?;
         let (recipe, what) = match kind_of(&bytes) {
-            FileKind::Weights => of_weights(&bytes, device),
+            FileKind::Weights => of_weights(&bytes, place),
             FileKind::Json => of_json(&bytes),
             FileKind::Other => of_net(path, shape),
         }
         .with_context(|| name.to_string())?;
-        Ok(Self { name: short_name(path), recipe, what })
+        Ok(Self { name: short_name(path), recipe, built_in: false, what })
     }
 
     /// Whether boards that were turned to the side to move will not do.
@@ -73,6 +75,16 @@ impl Evaluator {
             What::Net(net) => Encoder::Features(net.architecture().features).needs_colours(),
             _ => false,
         }
+    }
+
+    /// Whether it comes from training at all, here or elsewhere.
+    pub fn is_trained(&self) -> bool {
+        !self.built_in
+    }
+
+    /// The name, and what is known of the training.
+    pub fn origin(&self) -> (&str, Option<&Recipe>) {
+        (&self.name, self.recipe.as_ref())
     }
 
     pub fn needs_scores(&self) -> bool {
@@ -123,7 +135,10 @@ fn kind_of(bytes: &[u8]) -> FileKind {
     }
 }
 
-fn of_weights(bytes: &[u8], device: &Device) -> Result<(Option<Recipe>, What)> {
+fn of_weights(
+    bytes: &[u8],
+    (device, compute): &(Device, Compute),
+) -> Result<(Option<Recipe>, What)> {
     let Packed { weights, facts, .. } = Weights::from_bytes(bytes)?;
     let recipe = Recipe::read(&facts)?;
     if facts.get("kind").is_some_and(|kind| kind == "hce") {
@@ -134,13 +149,13 @@ fn of_weights(bytes: &[u8], device: &Device) -> Result<(Option<Recipe>, What)> {
     }
     let source = export::import(bytes, &Default::default())?;
     let net = source.architecture;
-    let kind = Kind::Net {
+    let kind = Kind::Net(NetShape {
         inputs: net.features.inputs,
         views: net.features.views,
         hidden: net.hidden,
         activation: net.activation,
-    };
-    let model = Box::new(Model::new(kind, &source.weights, device)?);
+    });
+    let model = Box::new(Model::new(kind, &source.weights, device, *compute)?);
     let encoder = Encoder::Features(net.features);
     Ok((recipe, What::Floats { model, encoder, scale: source.scales.scale.into() }))
 }
@@ -162,28 +177,17 @@ fn of_net(path: &Path, shape: &Shape) -> Result<(Option<Recipe>, What)> {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
         eprintln!("{}: {architecture}, {scales} (no manifest)", path.display());
     }
-    let recipe = loaded.manifest.and_then(|manifest| {
-        let data = manifest.provenance.data.iter().map(|file| DataFile {
-            path: PathBuf::from(&file.file),
-            format: String::new(),
-            bytes: file.bytes,
-            sha256: file.sha256.clone(),
-            positions: 0,
-            bad_records: 0,
-        });
-        let config = manifest.provenance.recipe.as_deref()?;
-        let config = crate::config::Config::parse(config, "the manifest's recipe", &[]).ok()?;
-        Some(Recipe { config, data: data.collect() })
-    });
+    let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));
     Ok((recipe, What::Net(Box::new(loaded.net))))
 }
 
-/// `runs/net/best.safetensors` as `net/best`, `nets/first.bin` as `first.bin`.
+/// `runs/first/best.safetensors` as `first/best`, `runs/first/net.bin` as `first/net`,
+/// `nets/first.bin` as `first.bin`.
 fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
     match path.parent().and_then(Path::file_name) {
-        Some(folder) if matches!(&stem[..], "best" | "last") => {
+        Some(folder) if matches!(&stem[..], "best" | "last" | "net" | "terms") => {
             format!("{}/{stem}", folder.to_string_lossy())
         }
         _ => text(path.file_name()),

@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail, ensure};
 
-use super::eval::Shape;
+use super::eval::{Shape, in_folder};
+use super::folder::{BEST, LAST};
+use super::out;
 use super::recipe::{self, Recipe};
-use crate::export::{self, DataFile, Exported, Losses, Provenance, Source};
+use crate::config::Config;
+use crate::export::{self, DataFile, Exported, Given, Losses, Provenance, Source};
 use crate::loader::{Part, Plan};
 use crate::net::Hints;
 use crate::sample::Position;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
-use crate::weights::Weights;
 
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
 ///
@@ -21,20 +23,21 @@ use crate::weights::Weights;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance export runs/first/last.safetensors -o nets/first.bin --licence CC0-1.0")]
+  nnuance export runs/quickstart-net -o nets/mine.bin --licence CC0-1.0")]
 pub struct Args {
-    /// The checkpoint
+    /// The checkpoint, or a run folder for its best.safetensors
     checkpoint: PathBuf,
-    /// The net to write; manifest and floats get the same name, ending in .json and .safetensors
+    /// The net to write, NAME.bin; beside it come its manifest, NAME.json, and its floats,
+    /// NAME.safetensors
     #[arg(short, long, value_name = "NET")]
     output: PathBuf,
     /// Licence of the net, for the manifest
     #[arg(long, value_name = "NAME")]
     licence: Option<String>,
-    /// Config that trained it, for the manifest
+    /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
-    /// Data: its hash goes into the manifest, its positions measure integers against floats
+    /// Data to measure integers against floats on [default: what the run held out]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
     #[command(flatten)]
@@ -42,31 +45,28 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<()> {
-    let name = args.checkpoint.display();
-    let bytes = std::fs::read(&args.checkpoint).with_context(|| format!("cannot read {name}"))?;
+    let path = in_folder(&args.checkpoint, BEST)?;
+    let name = path.display();
+    refuse_overwriting(&path, &args.output)?;
     let given = args.shape.given();
-    let mut source =
-        export::import(&bytes, &given.over(Hints::default())).with_context(|| name.to_string())?;
+    let mut source = read(&path, &given.over(Hints::default()))?;
+    refuse_contradiction(&given, &source).with_context(|| name.to_string())?;
     source.scales.scale = given.scale.unwrap_or(source.scales.scale);
     for warning in &source.warnings {
         eprintln!("{name}: {warning}");
     }
-    let mut origin = Origin::of(&bytes)?;
+    let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
     origin.provenance.licence = args.licence;
     if let Some(path) = &args.recipe {
         let text = std::fs::read_to_string(path);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        Config::parse(&text, &path.display().to_string(), &[])?;
         origin.provenance.recipe = Some(text);
-    }
-    if !args.data.is_empty() {
-        origin.provenance.data =
-            args.data.iter().map(|path| DataFile::of(path)).collect::<Result<_, _>>()?;
     }
     let positions = origin.positions(&args.data)?;
     let text = write(&source, origin.provenance, positions, &args.output)
-        .with_context(|| args.checkpoint.display().to_string())?;
-    println!("{text}");
-    Ok(())
+        .with_context(|| name.to_string())?;
+    out::line(text)
 }
 
 /// Exports a checkpoint of a run that has just ended; the lines to print.
@@ -77,11 +77,51 @@ pub fn checkpoint(
     scales: Scales,
     positions: impl Iterator<Item = Position>,
 ) -> Result<String> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut source = export::import(&bytes, &Hints::default())?;
+    refuse_overwriting(path, net)?;
+    let mut source = read(path, &Hints::default())?;
     source.scales = scales;
-    let provenance = Provenance { licence, ..Origin::of(&bytes)?.provenance };
+    let provenance = Provenance { licence, ..Origin::of(&source)?.provenance };
     write(&source, provenance, positions.take(MEASURED), net)
+}
+
+fn read(path: &Path, hints: &Hints) -> Result<Source> {
+    let name = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    export::import(&bytes, hints).with_context(|| name.to_string())
+}
+
+/// An export must not take the name of what it is made from, by whatever path or link.
+fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
+    let Ok(input) = checkpoint.canonicalize() else { return Ok(()) };
+    for path in export::paths(net)? {
+        ensure!(
+            path.canonicalize().ok().as_ref() != Some(&input),
+            "the export would overwrite {}, which it is made from; choose another name than {}",
+            path.display(),
+            net.display()
+        );
+        ensure!(
+            ![LAST, BEST].iter().any(|name| path.ends_with(name)),
+            "{} is the name of a run's checkpoint; choose another name than {}",
+            path.display(),
+            net.display()
+        );
+    }
+    Ok(())
+}
+
+/// Options may say what a file does not say, but not the opposite of what it says.
+fn refuse_contradiction(given: &Given, source: &Source) -> Result<()> {
+    let found = &source.architecture;
+    let features = (given.features.map(|features| features.name), found.features.name);
+    let activation =
+        (given.activation.map(|activation| activation.name()), found.activation.name());
+    for (option, (given, found)) in [("features", features), ("activation", activation)] {
+        if let Some(given) = given.filter(|given| *given != found) {
+            bail!("it says that its {option} is {found}, not {given}; leave --{option} out");
+        }
+    }
+    Ok(())
 }
 
 /// Positions to measure integers against floats on: enough for the mean and for rare extremes.
@@ -95,10 +135,9 @@ struct Origin {
 
 impl Origin {
     /// Everything is empty for files that are no checkpoints of this program.
-    fn of(bytes: &[u8]) -> Result<Self> {
-        let facts = Weights::from_bytes(bytes).map(|packed| packed.facts).unwrap_or_default();
-        let recipe = Recipe::read(&facts)?;
-        let state = Checkpoint::state(&facts).unwrap_or_default();
+    fn of(source: &Source) -> Result<Self> {
+        let recipe = Recipe::read(&source.facts)?;
+        let state = Checkpoint::state(&source.facts).unwrap_or_default();
         let data = recipe.iter().flat_map(|recipe| &recipe.data).map(|file| DataFile {
             file: file.path.display().to_string(),
             sha256: file.sha256.clone(),
@@ -108,6 +147,7 @@ impl Origin {
             licence: None,
             recipe: recipe.as_ref().map(|recipe| recipe.config.to_toml()),
             data: data.collect(),
+            sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
             positions: (state.positions > 0).then_some(state.positions),
             losses: Losses { train: state.train_loss, held_out: state.best.map(|best| best.loss) },
         };
@@ -137,15 +177,14 @@ fn write(
     positions: impl IntoIterator<Item = Position>,
     path: &Path,
 ) -> Result<String> {
-    let Source { weights, architecture, scales, kind, .. } = source;
+    let Source { weights, architecture, scales, facts, kind, .. } = source;
     let mut exported: Exported =
         export::export(weights, architecture, *scales, provenance, positions)?;
-    let [floats, net, manifest] = exported.write(path, weights)?;
+    let [floats, net, manifest] = exported.write(path, weights, facts)?;
     let found = &exported.manifest;
     let mut lines = vec![
         format!("{architecture} from a {kind}, {scales}"),
-        format!("accumulators {} of i16", found.proof.intermediate),
-        format!("output sum   {} of i32", found.proof.output),
+        format!("no overflow: {}", found.proof),
     ];
     lines.extend(found.proof.notes.iter().map(|note| format!("note: {note}")));
     if let Some(error) = &found.float_error {

@@ -5,6 +5,10 @@ mod compare;
 mod eval;
 mod evaluator;
 mod export;
+mod folder;
+mod honest;
+mod out;
+mod place;
 mod progress;
 mod quickstart;
 mod recipe;
@@ -22,7 +26,8 @@ pub struct Cli {
     command: Command,
     /// Threads to compute with [default: all]. The result does not depend on it.
     #[arg(long, global = true, value_name = "N")]
-    threads: Option<std::num::NonZeroUsize>,
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 #[derive(Subcommand)]
@@ -39,7 +44,7 @@ impl Cli {
     /// Runs the command; the exit code of a run that went well but was interrupted is 130.
     pub fn run(self) -> anyhow::Result<std::process::ExitCode> {
         if let Some(threads) = self.threads {
-            rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+            rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
         }
         match self.command {
             Command::Quickstart(args) => return quickstart::run(args),

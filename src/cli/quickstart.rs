@@ -27,18 +27,18 @@ const STEPS: [(&str, &str); 5] = [
     ),
     (
         "Does the file hold what its manifest says, down to the last digit?",
-        "verify runs/quickstart-net/quickstart-net.bin",
+        "verify runs/quickstart-net/net.bin",
     ),
     (
         "What the engine will say of the start position, and of it without White's queen.",
-        "eval runs/quickstart-net/quickstart-net.bin \
+        "eval runs/quickstart-net/net.bin \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
     ),
     (
         "Which one predicts better how games end that neither has seen?",
         "compare material runs/quickstart-hce runs/quickstart-net \
-         runs/quickstart-net/quickstart-net.bin score",
+         runs/quickstart-net/net.bin score",
     ),
 ];
 

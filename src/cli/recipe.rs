@@ -9,9 +9,10 @@ use super::progress::bar;
 use crate::architecture::Architecture;
 use crate::config::Config;
 use crate::export;
+use crate::features::Features;
 use crate::hce::terms::TERMS;
-use crate::loader::{self, DataFile, Encoder, LoadError, Part, Plan, Split};
-use crate::model::Kind;
+use crate::loader::{self, DataFile, Encoder, LoadError, Part, Plan, Sketch, Split};
+use crate::model::{Kind, NetShape};
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
@@ -21,6 +22,8 @@ use crate::train::checkpoint::Checkpoint;
 pub struct Recipe {
     pub config: Config,
     pub data: Vec<DataFile>,
+    /// The games that training or its held-out loss has seen.
+    pub sketch: Sketch,
 }
 
 impl Recipe {
@@ -32,7 +35,8 @@ impl Recipe {
     pub fn kind(&self) -> Result<Kind> {
         Ok(match self.architecture()? {
             Some(Architecture { features, hidden, activation }) => {
-                Kind::Net { inputs: features.inputs, views: features.views, hidden, activation }
+                let Features { inputs, views, .. } = *features;
+                Kind::Net(NetShape { inputs, views, hidden, activation })
             }
             None => Kind::Hce { terms: TERMS, scale: self.config.scale() as f32 },
         })
@@ -48,19 +52,46 @@ impl Recipe {
             ]),
         };
         let data = serde_json::to_string(&self.data).context("a path is no text")?;
-        facts.extend([("config".into(), self.config.to_toml()), ("data".into(), data)]);
+        let sketch = serde_json::to_string(&self.sketch)?;
+        let config = self.config.to_toml();
+        facts.extend(
+            [("config", config), ("data", data), ("sketch", sketch)]
+                .map(|(key, value)| (key.to_string(), value)),
+        );
         Ok(facts)
     }
 
     /// Reads the header of a file of weights; none where the weights come from elsewhere.
     pub fn read(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
-        let (Some(config), Some(data)) = (facts.get("config"), facts.get("data")) else {
+        let [Some(config), Some(data), Some(sketch)] =
+            ["config", "data", "sketch"].map(|key| facts.get(key))
+        else {
             return Ok(None);
         };
         Ok(Some(Self {
             config: Config::parse(config, "the config in its header", &[])?,
             data: serde_json::from_str(data).context("the list of data in its header")?,
+            sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
         }))
+    }
+
+    /// What a net's manifest says; none where it does not come from a run of this program.
+    pub fn of_manifest(provenance: &export::Provenance) -> Option<Self> {
+        let config = provenance.recipe.as_deref()?;
+        let data = provenance.data.iter().map(|file| DataFile {
+            path: PathBuf::from(&file.file),
+            format: String::new(),
+            bytes: file.bytes,
+            sha256: file.sha256.clone(),
+            positions: 0,
+            games: 0,
+            bad_records: 0,
+        });
+        Some(Self {
+            config: Config::parse(config, "the manifest's recipe", &[]).ok()?,
+            data: data.collect(),
+            sketch: provenance.sketch.clone()?.try_into().ok()?,
+        })
     }
 
     /// The default scales of a net, with this run's centipawns.
@@ -80,8 +111,9 @@ impl Recipe {
     /// The run's data with the paths where they lie now; an error if one has changed or is gone.
     pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
         for DataFile { path, bytes, sha256, .. } in &self.data {
-            let found = loader::fingerprint(path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
+            let found = loader::fingerprint(path).with_context(|| {
+                format!("cannot read {}; run from the folder where training began", path.display())
+            })?;
             ensure!(
                 found == (*bytes, sha256.clone()),
                 "{} has changed since the run began; restore it, or begin anew",
@@ -106,6 +138,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         shuffle: config.data.shuffle,
         seed: config.seed,
         batch: config.schedule.batch,
+        expected: None,
     })
 }
 

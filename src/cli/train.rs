@@ -1,19 +1,22 @@
 //! `nnuance train`: a config in, a run folder out.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use super::export;
+use super::folder::{self, RunFolder};
+use super::place::Place;
 use super::progress::{Screen, bar, grouped, interrupts, short};
 use super::recipe::{self, Recipe};
+use super::{export, out};
 use crate::config::Config;
 use crate::hce::HceWeights;
 use crate::loader::{Cursor, LoadError, Plan, Scan, Stream, scan};
-use crate::model::{Backend, initial};
-use crate::output::{self, Output};
+use crate::model::{Compute, Device, initial};
+use crate::output;
 use crate::report::fit::fit;
 use crate::sample::Sample;
 use crate::train::checkpoint::{Best, Checkpoint, State};
@@ -28,8 +31,8 @@ Example:
   nnuance train --resume runs/net-64
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
-best.safetensors (lowest held-out loss), and the finished evaluation: NAME.bin with NAME.json \
-for a net, NAME.json for handcrafted terms.")]
+best.safetensors (lowest held-out loss), and the finished evaluation: net.bin with its manifest \
+net.json, or terms.json for handcrafted terms.")]
 pub struct Args {
     /// The run's config (TOML)
     #[arg(required_unless_present = "resume")]
@@ -44,88 +47,63 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER", conflicts_with = "config")]
     resume: Option<PathBuf>,
     /// Begin anew in a folder that holds a run already
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
-    /// Where to compute: flex, ndarray, wgpu or vulkan
-    #[arg(long, default_value = "flex", value_name = "NAME")]
-    device: String,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let device = Backend::named(&args.device)?;
+    let stop = interrupts();
     let finished = match (&args.resume, &args.config) {
-        (Some(folder), _) => resume(folder, device)?,
+        (Some(folder), _) => resume(folder, &args.place, stop)?,
         (None, Some(path)) => {
             let config = Config::read(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
-            begin(config, &folder, device, args.overwrite)?
+            folder::check(&folder, args.overwrite)?;
+            begin(config, &folder, &args.place, stop)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
-    match finished {
-        Some(finished) => {
-            println!("{}", finished.summary);
-            Ok(ExitCode::SUCCESS)
-        }
-        None => Ok(ExitCode::from(130)),
-    }
-}
-
-/// What a run leaves, in words.
-pub struct Finished {
-    pub summary: String,
+    let Some(summary) = finished else { return Ok(ExitCode::from(130)) };
+    out::line(summary)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }
 
-/// Starts a run; none if it was interrupted.
-pub fn begin(
+/// Starts a run; what it leaves, in words, or none if it was interrupted.
+fn begin(
     mut config: Config,
     folder: &Path,
-    backend: Backend,
-    overwrite: bool,
-) -> Result<Option<Finished>> {
-    let last = folder.join("last.safetensors");
-    if last.exists() && !overwrite {
-        let folder = folder.display();
-        bail!(
-            "{folder} holds a run already; go on with `nnuance train --resume {folder}`, \
-             begin anew with --overwrite, or choose another folder with --out"
-        );
-    }
-    // Opened before the long work, so that a folder that cannot be written to is found now.
-    let mut saved = Output::create(&folder.join("config.toml"))?;
-    let device = backend.device()?;
+    place: &Place,
+    stop: Arc<AtomicBool>,
+) -> Result<Option<String>> {
+    let place = place.open(config.model.precision)?;
     let plan = recipe::plan(&config)?;
     let scan = look(&plan)?;
     let start = start(&mut config, &scan)?;
-    let config = config.resolved();
-    let recipe = Recipe { config, data: scan.files.clone() };
-    for stale in ["last.safetensors", "best.safetensors", "log.csv"] {
-        let path = folder.join(stale);
-        if path.exists() {
-            std::fs::remove_file(&path)
-                .with_context(|| format!("cannot remove {}", path.display()))?;
-        }
-    }
-    saved.write_all(recipe.config.to_toml().as_bytes()).map_err(|error| saved.failed(error))?;
-    saved.finish()?;
+    let (data, sketch) = (scan.files.clone(), scan.sketch.clone());
+    let recipe = Recipe { config: config.resolved(), data, sketch };
+    let folder = RunFolder::open(folder)?;
+    folder.clear()?;
+    output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
     let (optimizer, state) = (Vec::new(), State::default());
     let checkpoint = Checkpoint { weights: start, optimizer, state, facts: recipe.facts()? };
-    train(&recipe, plan, &scan, checkpoint, folder, &device)
+    train(&recipe, plan, &scan, checkpoint, &folder, &place, stop)
 }
 
-/// Goes on with a run; none if it was interrupted again.
-fn resume(folder: &Path, backend: Backend) -> Result<Option<Finished>> {
-    ensure!(folder.is_dir(), "there is no run folder {}", folder.display());
-    let (checkpoint, recipe) = recipe::open(&folder.join("last.safetensors"))?;
+/// Goes on with a run; what it leaves, or none if it was interrupted again.
+fn resume(folder: &Path, place: &Place, stop: Arc<AtomicBool>) -> Result<Option<String>> {
+    let folder = RunFolder::open(folder)?;
+    let (checkpoint, recipe) = recipe::open(&folder.file(folder::LAST))?;
     recipe.unchanged_data()?;
-    let device = backend.device()?;
+    let place = place.open(recipe.config.model.precision)?;
     let plan = recipe.plan()?;
     let scan = look(&plan)?;
-    train(&recipe, plan, &scan, checkpoint, folder, &device)
+    train(&recipe, plan, &scan, checkpoint, &folder, &place, stop)
 }
 
 /// Reads all data once and says what is there.
@@ -140,20 +118,25 @@ fn look(plan: &Plan) -> Result<Scan, LoadError> {
         if file.bad_records > 0 {
             eprintln!("{path}: {} bad records left out", file.bad_records);
         }
+        if file.games == 0 && plan.split.share > 0.0 {
+            eprintln!(
+                "{path}: its games are unknown, so positions are held out; where they come from \
+                 the same games as those trained on, losses look better than they are"
+            );
+        }
     }
     for (key, count) in scan.rejected.counts() {
         eprintln!("{:>13} turned away by {key}", grouped(count));
     }
     eprintln!("{:>13} to train on", grouped(scan.train));
-    eprintln!(
-        "{:>13} held out{}",
-        grouped(scan.held_out_total),
-        if scan.games > 0 {
-            format!(", by game, of {} games", grouped(scan.games))
-        } else {
-            "".into()
-        }
-    );
+    let games = match scan.games {
+        0 => String::new(),
+        games => format!(", by game, of {} games", grouped(games)),
+    };
+    eprintln!("{:>13} held out{games}", grouped(scan.held_out_total));
+    if (scan.held_out.len() as u64) < scan.held_out_total {
+        eprintln!("{:>13} of these are looked at", grouped(scan.held_out.len() as u64));
+    }
     for Sample { position, score, result, .. } in scan.first.iter().take(3) {
         let score = score.map_or("no score".into(), |score| format!("{score:+} cp"));
         eprintln!("  {}  {score}, result {result} for the side to move", position.fen());
@@ -181,12 +164,13 @@ fn start(config: &mut Config, scan: &Scan) -> Result<Weights> {
 
 fn train(
     recipe: &Recipe,
-    plan: Plan,
+    mut plan: Plan,
     scan: &Scan,
     start: Checkpoint,
-    folder: &Path,
-    device: &crate::model::Device,
-) -> Result<Option<Finished>> {
+    folder: &RunFolder,
+    (device, compute): &(Device, Compute),
+    stop: Arc<AtomicBool>,
+) -> Result<Option<String>> {
     let config = &recipe.config;
     let batch = config.schedule.batch as u64;
     let steps = config.steps(scan.train);
@@ -213,63 +197,69 @@ fn train(
         superbatch as f64 / scan.train as f64,
     );
     let model = recipe.architecture()?.map_or("handcrafted terms".into(), |net| net.to_string());
-    eprintln!("{model}, {} threads", rayon::current_num_threads());
+    let how = match compute {
+        Compute::Plain => "plain tensor operations".to_string(),
+        Compute::Fused { level, precision } => {
+            format!("fused operations ({}, {})", level.name(), precision.name())
+        }
+    };
+    eprintln!("{model}: {how}, {} threads", rayon::current_num_threads());
 
     let held_out: Vec<_> =
         scan.held_out.chunks(4096).map(|samples| plan.encoder.encode(samples)).collect();
-    let job =
-        Job { kind: recipe.kind()?, device, settings: &settings, folder, held_out: &held_out };
+    let job = Job {
+        kind: recipe.kind()?,
+        compute: *compute,
+        device,
+        settings: &settings,
+        folder: &folder.path,
+        held_out: &held_out,
+    };
     let cursor = Cursor::parse(&start.state.cursor)?;
-    let mut screen = Screen::new(steps * batch, start.state.positions, interrupts());
+    plan.expected = Some(scan.train);
+    let mut screen = Screen::new(steps * batch, start.state.positions, stop);
     let ended = train::run(&job, start, Stream::new(plan, cursor), &mut screen);
     screen.finish();
     let (end, checkpoint) = ended?;
-    let State { step, .. } = checkpoint.state;
-    let path = folder.join("last.safetensors");
-    if end == End::Interrupted {
-        eprintln!(
-            "stopped at step {step} of {steps}; {} holds everything. Go on with\n  \
-             nnuance train --resume {}",
-            path.display(),
-            folder.display()
-        );
-        return Ok(None);
-    }
-    if end == End::Early {
-        eprintln!("stopped at step {step} of {steps}: the held-out loss no longer fell");
+    let step = checkpoint.state.step;
+    match end {
+        End::Interrupted => {
+            eprintln!(
+                "stopped at step {step} of {steps}; {} holds everything. Go on with\n  \
+                 nnuance train --resume {}",
+                folder.file(folder::LAST).display(),
+                folder.path.display()
+            );
+            return Ok(None);
+        }
+        End::Early => {
+            eprintln!("stopped at step {step} of {steps}: the held-out loss no longer fell");
+        }
+        End::Finished => {}
     }
     finish(recipe, scan, folder).map(Some)
 }
 
 /// Writes what an engine loads: the net with its manifest, or the tables of the terms.
-fn finish(recipe: &Recipe, scan: &Scan, folder: &Path) -> Result<Finished> {
-    let path = folder.join("best.safetensors");
+fn finish(recipe: &Recipe, scan: &Scan, folder: &RunFolder) -> Result<String> {
+    let path = folder.file(folder::BEST);
     let best = Checkpoint::read(&path)?;
-    let name = folder.file_name().unwrap_or("evaluation".as_ref());
-    let mut lines = Vec::new();
-    if let Some(Best { step, loss }) = best.state.best {
-        lines.push(format!("best held-out loss {loss:.6}, at step {step}: {}", path.display()));
-    } else {
-        lines.push(format!("last weights: {}", path.display()));
-    }
+    let State { step, best: lowest, .. } = best.state;
+    let what = match lowest {
+        Some(Best { step, loss }) => format!("best held-out loss {loss:.6}, at step {step}"),
+        None => format!("weights of step {step}"),
+    };
+    let line = format!("{what}: {}", path.display());
     if recipe.architecture()?.is_some() {
-        let net = folder.join(name).with_extension("bin");
         let positions = scan.held_out.iter().map(|sample| sample.position);
-        match export::checkpoint(&path, &net, None, recipe.scales(), positions) {
-            Ok(text) => lines.push(text),
-            // The floats stand; only the engine's file is missing.
-            Err(error) => eprintln!("no net was exported: {error:#}"),
-        }
-    } else {
-        let mut terms = HceWeights::from_weights(&best.weights, recipe.config.scale())?.rounded(2);
-        let losses = best
-            .state
-            .best
-            .map_or(String::new(), |best| format!(", held-out loss {:.6}", best.loss));
-        terms.source = Some(format!("trained by nnuance, step {}{losses}", best.state.step));
-        let tables = folder.join(name).with_extension("json");
-        output::write(&tables, terms.to_json().as_bytes())?;
-        lines.push(format!("tables   {}", tables.display()));
+        let net = folder.file(folder::NET);
+        let text = export::checkpoint(&path, &net, None, recipe.scales(), positions)
+            .with_context(|| format!("{} stands, but gives no net", path.display()))?;
+        return Ok(format!("{line}\n{text}"));
     }
-    Ok(Finished { summary: lines.join("\n") })
+    let mut terms = HceWeights::from_weights(&best.weights, recipe.config.scale())?.rounded(2);
+    terms.source = Some(format!("trained by nnuance: {what}"));
+    let tables = folder.file(folder::TERMS);
+    output::write(&tables, terms.to_json().as_bytes())?;
+    Ok(format!("{line}\ntables   {}", tables.display()))
 }

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
 use super::Config;
 
 /// Why a config cannot be used.
@@ -27,63 +31,121 @@ impl Config {
 
     /// Reads a text; `name` stands for it in errors.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        let overrides = Override::all(text.len(), overrides)?;
         let located = |error: toml::de::Error| {
-            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            let place = line.map_or(name.to_string(), |line| format!("{name}:{line}"));
-            ConfigError::Text { place, reason: with_nearest(error.message()) }
+            let start = error.span().map(|span| span.start);
+            let place = match (start, overrides.iter().find(|it| it.holds(start))) {
+                (_, Some(culprit)) => format!("--set {}", culprit.text),
+                (Some(start), None) => {
+                    format!("{name}:{}", text[..start].matches('\n').count() + 1)
+                }
+                (None, None) => name.to_string(),
+            };
+            ConfigError::Text { place, reason: reason(&error) }
         };
-        // First as it stands, so that errors carry their line.
-        let config: Config = match toml::from_str(text) {
-            Ok(config) => config,
-            Err(error) if overrides.is_empty() || toml::from_str::<toml::Table>(text).is_err() => {
-                return Err(located(error));
+        let mut root = DeTable::parse(text).map_err(located)?;
+        let mut read = Self::deserialize(toml::Deserializer::from(root.clone()));
+        // The file's own mistakes come first. Only what it lacks may come from an override.
+        if !overrides.is_empty() && read.as_ref().map_or_else(is_missing_key, |_| true) {
+            for it in &overrides {
+                it.apply(root.get_mut())?;
             }
-            // Perhaps an override gives what the file lacks.
-            Err(_) => Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?,
-        };
-        let config = if overrides.is_empty() {
-            config
-        } else {
-            Self::overridden(toml::from_str(text).map_err(located)?, name, overrides)?
-        };
-        config.check()?;
-        Ok(config.resolved())
-    }
-
-    fn overridden(
-        mut table: toml::Table,
-        name: &str,
-        overrides: &[String],
-    ) -> Result<Self, ConfigError> {
-        for text in overrides {
-            set(&mut table, text)?;
+            read = Self::deserialize(toml::Deserializer::from(root));
         }
-        let place = format!("{name} with {}", overrides.join(" "));
-        table.try_into().map_err(|error: toml::de::Error| ConfigError::Text {
-            place,
-            reason: with_nearest(error.message()),
-        })
+        let config = read.map_err(located)?;
+        config.check().map_err(|error| {
+            let sets = overrides.iter().map(|it| format!(" --set {}", it.text));
+            let with = if overrides.is_empty() { "" } else { " with" };
+            let place = format!("{name}{with}{}", sets.collect::<String>());
+            ConfigError::Text { place, reason: error.to_string() }
+        })?;
+        Ok(config.resolved())
     }
 }
 
-fn set(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
-    let bad = || ConfigError::Override(text.to_string());
-    let (key, value) = text.split_once('=').ok_or_else(bad)?;
-    let (key, value) = (key.trim(), value.trim());
-    // A bare word is a string: --set model.inputs=hce
-    let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
-        .ok()
-        .and_then(|mut table| table.remove("value"))
-        .unwrap_or_else(|| toml::Value::String(value.to_string()));
-    let mut path: Vec<&str> = key.split('.').collect();
-    let last = path.pop().filter(|last| !last.is_empty()).ok_or_else(bad)?;
-    let mut inner = table;
-    for part in path {
-        let entry = inner.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        inner = entry.as_table_mut().ok_or_else(bad)?;
+fn is_missing_key(error: &toml::de::Error) -> bool {
+    error.message().starts_with("missing field")
+}
+
+/// A `key=value` from the command line, parsed as if it stood behind the file: the offset of an
+/// error tells whose mistake it is.
+struct Override<'a> {
+    text: &'a str,
+    key: &'a str,
+    value: &'a str,
+    /// `value = VALUE`, after as many spaces as there is text before.
+    line: String,
+    start: usize,
+}
+
+impl<'a> Override<'a> {
+    fn all(length: usize, texts: &'a [String]) -> Result<Vec<Self>, ConfigError> {
+        let mut start = length + 1;
+        let parse = |text: &'a String| {
+            let (key, value) = text.split_once('=').ok_or_else(|| bad(text))?;
+            let (key, value) = (key.trim(), value.trim());
+            let line = format!("{:start$}value = {value}", "");
+            let parsed = Self { text, key, value, start, line };
+            start = parsed.line.len() + 1;
+            Ok(parsed)
+        };
+        texts.iter().map(parse).collect()
     }
-    inner.insert(last.to_string(), value);
-    Ok(())
+
+    fn holds(&self, offset: Option<usize>) -> bool {
+        offset.is_some_and(|offset| (self.start..=self.line.len()).contains(&offset))
+    }
+
+    fn apply(&'a self, root: &mut DeTable<'a>) -> Result<(), ConfigError> {
+        let span = self.start..self.line.len();
+        let spanned = |value: DeValue<'a>| Spanned::new(span.clone(), value);
+        let name = |part: &'a str| Spanned::new(span.clone(), part.into());
+        let mut path: Vec<&str> = self.key.split('.').collect();
+        let last = path.pop().filter(|last| !last.is_empty()).ok_or_else(|| bad(self.text))?;
+        let mut inner = root;
+        for part in &path {
+            if !inner.contains_key(*part) {
+                inner.insert(name(part), spanned(DeValue::Table(DeTable::new())));
+            }
+            let Some(DeValue::Table(table)) = inner.get_mut(*part).map(Spanned::get_mut) else {
+                return Err(bad(self.text));
+            };
+            inner = table;
+        }
+        // The length that is asked for stands instead of the file's.
+        let replaced: &[&str] = match (&path[..], LENGTHS.contains(&last)) {
+            (["schedule"], true) => &LENGTHS,
+            _ => &[last],
+        };
+        for key in replaced {
+            inner.remove(*key);
+        }
+        // A bare word is a string: --set model.inputs=hce
+        let value = DeTable::parse(&self.line)
+            .ok()
+            .and_then(|table| table.into_inner().remove("value"))
+            .unwrap_or_else(|| spanned(DeValue::String(self.value.into())));
+        inner.insert(name(last), value);
+        Ok(())
+    }
+}
+
+/// The keys of `[schedule]` of which a config has one.
+const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
+
+fn bad(text: &str) -> ConfigError {
+    ConfigError::Override(text.to_string())
+}
+
+/// The message with the nearest known key, after the key that it is about.
+fn reason(error: &toml::de::Error) -> String {
+    let message = with_nearest(error.message());
+    // Only the error's own form tells the key, in a last line: in `schedule.batch`
+    let form = error.to_string();
+    match form.trim_end().rsplit_once("\nin ") {
+        Some((_, key)) => format!("{key}: {message}"),
+        None => message,
+    }
 }
 
 /// Adds the nearest known key to serde's "unknown field `x`, expected one of `a`, `b`".

@@ -18,6 +18,8 @@ pub struct Source {
     pub weights: Weights,
     pub architecture: Architecture,
     pub scales: Scales,
+    /// What a checkpoint's header says, all of it; empty for other files.
+    pub facts: BTreeMap<String, String>,
     /// The kind of file they come from, in words.
     pub kind: &'static str,
     pub warnings: Vec<Warning>,
@@ -65,6 +67,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
         weights,
         architecture,
         scales: hints.scales,
+        facts: BTreeMap::new(),
         kind,
         warnings: Vec::new(),
     };
@@ -75,7 +78,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
         let (architecture, scale) = of_facts(&weights, &facts, hints)?;
         let mut source = source(weights, architecture, "checkpoint");
         source.scales.scale = scale;
-        return Ok(source);
+        return Ok(Source { facts, ..source });
     }
     if starts_with_id(bytes) {
         let (weights, architecture) = bullet_weights(bytes, hints)?;

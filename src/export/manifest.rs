@@ -1,7 +1,6 @@
 //! The manifest beside a net: what it is, where it comes from, what it must answer. JSON.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -59,6 +58,9 @@ pub struct Provenance {
     /// The text of the config that trained it.
     pub recipe: Option<String>,
     pub data: Vec<DataFile>,
+    /// Hashes by which the games of that data are known again.
+    #[serde(default)]
+    pub sketch: Option<String>,
     /// Positions trained on, repeats counted.
     pub positions: Option<u64>,
     pub losses: Losses,
@@ -152,40 +154,31 @@ fn layout(architecture: &Architecture) -> String {
 
 /// SHA-256 in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-impl DataFile {
-    /// Hashes a file of any size.
-    pub fn of(path: &Path) -> Result<Self, LoadError> {
-        let failed = |error| LoadError::Read { path: path.into(), error };
-        let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-        let (mut hash, mut bytes) = (Sha256::new(), 0);
-        loop {
-            let read = file.fill_buf().map_err(failed)?;
-            if read.is_empty() {
-                break;
-            }
-            hash.update(read);
-            let count = read.len();
-            bytes += count as u64;
-            file.consume(count);
-        }
-        Ok(Self {
-            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            sha256: hexadecimal(&hash.finalize()),
-            bytes,
-        })
-    }
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `NAME.json` for `NAME.bin`.
 pub fn manifest_path(net: &Path) -> PathBuf {
-    net.with_extension("json")
+    beside(net, "json")
+}
+
+/// `NAME.safetensors` for `NAME.bin`.
+pub fn floats_path(net: &Path) -> PathBuf {
+    beside(net, "safetensors")
+}
+
+/// Only `.bin` is an ending to be replaced: what follows the dot of `net-0.5` is a part of its
+/// name, and `net-0.6` beside it must not get the same manifest.
+fn beside(net: &Path, ending: &str) -> PathBuf {
+    match net.extension() {
+        Some(bin) if bin == "bin" => net.with_extension(ending),
+        _ => {
+            let mut name = net.as_os_str().to_os_string();
+            name.push(".");
+            name.push(ending);
+            name.into()
+        }
+    }
 }
 
 /// Why a net, or its manifest, cannot be used.
@@ -275,8 +268,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
 /// The manifest beside a net; None if there is no such file.
 pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     let path = manifest_path(net);
-    // A manifest beside which `NAME.json` itself is given as the net is no manifest of it.
-    if path == net || !path.exists() {
+    if !path.exists() {
         return Ok(None);
     }
     let bytes = read(&path)?;

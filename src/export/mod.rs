@@ -1,7 +1,7 @@
 //! Weights to a net that engines load: quantise, prove, measure, write, verify.
 //!
 //! An export is three files that differ in their ending: the floats (`.safetensors`), the net
-//! (any, `.bin` by habit) and the manifest (`.json`), which says what the net is, where it comes
+//! (`.bin`, or nothing) and the manifest (`.json`), which says what the net is, where it comes
 //! from and what it must answer. All three are complete before the first gets its name.
 
 mod float;
@@ -12,14 +12,15 @@ mod prove;
 mod quantise;
 mod verify;
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use float::{Float, FloatError, measure};
 pub use import::{ImportError, Source, dequantise, facts, import};
 pub use manifest::{
-    DataFile, Facts, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, digest, load,
-    manifest_path,
+    DataFile, Facts, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, digest,
+    floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, quantise};
@@ -38,7 +39,7 @@ pub enum ExportError {
     #[error(transparent)]
     Quantise(#[from] QuantiseError),
     #[error("this net could overflow in an engine: {0}")]
-    Overflow(#[from] Overflow),
+    Overflow(Overflow),
     #[error(transparent)]
     Weights(#[from] WeightsError),
     #[error(transparent)]
@@ -49,7 +50,7 @@ pub enum ExportError {
     )]
     Name { path: PathBuf },
     #[error("the manifest cannot be written: {0}")]
-    Manifest(#[from] serde_json::Error),
+    Manifest(serde_json::Error),
 }
 
 /// A net that has been proven and measured, with its manifest.
@@ -73,26 +74,48 @@ pub fn export(
     positions: impl IntoIterator<Item = Position>,
 ) -> Result<Exported, ExportError> {
     let net = quantise(weights, architecture, scales)?;
-    let proof = prove(&net)?;
+    let proof = prove(&net).map_err(ExportError::Overflow)?;
     let error = measure(weights, &net, positions)?;
     let manifest = Manifest::new(&net, proof, error, provenance);
     Ok(Exported { net, manifest })
 }
 
+/// The files of an export: floats, net and manifest.
+///
+/// # Errors
+/// If the net's name ends as that of the manifest or the floats does.
+pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
+    let taken = net.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
+    if taken || net.file_name().is_none() {
+        return Err(ExportError::Name { path: net.into() });
+    }
+    Ok([floats_path(net), net.into(), manifest_path(net)])
+}
+
 impl Exported {
     /// Writes floats, net and manifest side by side; returns their paths in this order.
     ///
+    /// `origin` is what the source of the weights says of itself. The floats keep all of it, but
+    /// for what this export has decided anew, such as another scale.
+    ///
     /// # Errors
-    /// If a file cannot be written, or `path` ends as the manifest or the floats do.
-    pub fn write(&mut self, path: &Path, weights: &Weights) -> Result<[PathBuf; 3], ExportError> {
-        let paths = [path.with_extension("safetensors"), path.into(), manifest_path(path)];
-        let Some(name) = path.file_name().filter(|_| paths[0] != path && paths[2] != path) else {
-            return Err(ExportError::Name { path: path.into() });
-        };
+    /// If a file cannot be written, or `path` is no name for a net, see [`paths`].
+    pub fn write(
+        &mut self,
+        path: &Path,
+        weights: &Weights,
+        origin: &BTreeMap<String, String>,
+    ) -> Result<[PathBuf; 3], ExportError> {
+        let paths = paths(path)?;
+        let name = path.file_name().unwrap_or_default();
         self.manifest.file = name.to_string_lossy().into_owned();
-        let mut manifest = serde_json::to_vec_pretty(&self.manifest)?;
+        let mut manifest =
+            serde_json::to_vec_pretty(&self.manifest).map_err(ExportError::Manifest)?;
         manifest.push(b'\n');
-        let facts = facts(self.net.architecture(), self.net.scales());
+        let mut facts = facts(self.net.architecture(), self.net.scales());
+        for (key, value) in origin {
+            facts.entry(key.clone()).or_insert_with(|| value.clone());
+        }
         let contents = [weights.to_bytes(&facts, &[])?, self.net.to_bytes(), manifest];
         // All contents reach their temporary files before any file gets its name.
         let mut outputs = Vec::new();

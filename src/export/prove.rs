@@ -10,7 +10,11 @@
 //! **On the way.** An engine adds rows one at a time, from the bias or from the position before:
 //! a move adds at most two rows (castling) and removes at most two. Every intermediate set of
 //! men is a part of a legal one plus two rows more, so its sum is at most the bias, the same
-//! bound with only positive parts, and twice the largest row.
+//! bound with only positive parts, and twice the largest row. This covers engines that go one
+//! move at a time, in any order of additions and removals, and those that begin anew from the
+//! bias. It does not cover caches that go from one position to another several moves away and
+//! add more rows at once before they remove others: these rely on adds that wrap, as SIMD adds
+//! do. Their result is right all the same, since the last sum is that of a legal position.
 //!
 //! **Output (i32).** A clamped and activated accumulator is at most its value at the bound
 //! above, so all positive terms sum to at most P, all negative ones to at least M; each partial
@@ -50,6 +54,14 @@ pub struct Proof {
     pub i16_trick: bool,
     /// What an engine's author should know.
     pub notes: Vec<String>,
+}
+
+/// The bounds, in the same words for whoever exports and whoever verifies.
+impl std::fmt::Display for Proof {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Proof { accumulator, intermediate, output, .. } = self;
+        write!(f, "accumulators {accumulator}, on the way {intermediate}; output sum {output}")
+    }
 }
 
 /// Both ends included.

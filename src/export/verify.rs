@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::manifest::{read, read_manifest};
-use super::{Facts, Golden, LoadError, digest, manifest_path, measure, prove, quantise};
+use super::{
+    Facts, Golden, LoadError, digest, floats_path, manifest_path, measure, prove, quantise,
+};
 use crate::architecture::Architecture;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
@@ -81,14 +83,12 @@ pub fn verify(
         Ok(proof) => {
             let same = proof == manifest.proof;
             let says = if same { "" } else { ", unlike the manifest" };
-            let (accumulator, output) = (proof.accumulator, proof.output);
-            let found = format!("accumulators {accumulator}, output sum {output}{says}");
-            check("no overflow", same, found);
+            check("no overflow", same, format!("{proof}{says}"));
         }
         Err(overflow) => check("no overflow", false, overflow.to_string()),
     }
 
-    let floats = path.with_extension("safetensors");
+    let floats = floats_path(path);
     if floats.exists() {
         let bytes = self::read(&floats)?;
         match again(&bytes, net.architecture(), &net, positions) {

@@ -17,7 +17,9 @@ const HEADER: [&str; 6] = ["format", "version", "source", "order", "scale", "tem
 #[derive(Debug, thiserror::Error)]
 pub enum HceFileError {
     #[error("not JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(serde_json::Error),
+    #[error("this is the manifest of a net; name the .bin")]
+    Manifest,
     #[error("`{at}` is missing")]
     Missing { at: String },
     #[error("unknown key `{at}`; known here: {known}")]
@@ -47,7 +49,11 @@ impl HceWeights {
     /// # Errors
     /// Name the key that is wrong and what is expected there.
     pub fn from_json(text: &str) -> Result<Self, HceFileError> {
-        let value: Value = serde_json::from_str(text)?;
+        let value: Value = serde_json::from_str(text).map_err(HceFileError::Json)?;
+        // It lies beside the net and is easily taken for it.
+        if ["sha256", "architecture"].iter().all(|key| value.get(key).is_some()) {
+            return Err(HceFileError::Manifest);
+        }
         let known: Vec<&str> =
             HEADER.into_iter().chain(GROUPS.iter().map(|group| group.name)).collect();
         let file = object(&value, "", &known)?;

@@ -9,6 +9,7 @@ mod encode;
 mod filter;
 mod read;
 mod scan;
+mod sketch;
 mod split;
 mod stream;
 
@@ -18,6 +19,7 @@ pub use collect::{Part, collect};
 pub use encode::Encoder;
 pub use filter::{Filter, Rejected, Rejection};
 pub use scan::{DataFile, Scan, fingerprint, scan};
+pub use sketch::Sketch;
 pub use split::Split;
 pub use stream::{Cursor, Stream};
 
@@ -42,6 +44,8 @@ pub struct Plan {
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
+    /// Positions an epoch must have, if they were counted.
+    pub expected: Option<u64>,
 }
 
 impl Plan {
@@ -59,6 +63,7 @@ impl Plan {
             shuffle: true,
             seed: 0,
             batch: 16_384,
+            expected: None,
         }
     }
 }
@@ -76,8 +81,9 @@ pub enum LoadError {
     )]
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(
-        "{path}: position {position} has no score, and wdl below 1 needs one; \
-         set `target.wdl = 1.0` to learn from results alone, or label the positions"
+        "{path}: position {position} has no score, and targets with wdl below 1 need one, as does \
+         the evaluation `score`; learn from results alone with `target.wdl = 1.0`, or label the \
+         positions"
     )]
     NoScore { path: PathBuf, position: u64 },
     #[error(
@@ -88,10 +94,17 @@ pub enum LoadError {
     #[error("no position is left: {0}")]
     Empty(String),
     #[error(
-        "no position was held out ({share} of {groups} games is less than one); raise \
+        "no position was held out ({share} of {groups} games or positions is less than one); raise \
          `data.held_out`, add games, or set it to 0 to train without a held-out loss"
     )]
     NoHeldOut { share: f64, groups: u64 },
+    #[error("{path}: its reader died; this is a bug of nnuance, please report it")]
+    Died { path: PathBuf },
+    #[error(
+        "the data has changed since training began: {found} positions to train on, {expected} \
+         before; restore it and resume"
+    )]
+    Changed { found: u64, expected: u64 },
     #[error("the checkpoint's place in the data, {0:?}, cannot be read")]
     Cursor(String),
 }

@@ -68,8 +68,14 @@ pub struct Interleaved {
     plan: Arc<Plan>,
     /// Files not yet open, next one last.
     waiting: Vec<PathBuf>,
-    open: Vec<Receiver<Result<Vec<Sample>, LoadError>>>,
+    open: Vec<Opened>,
     turn: usize,
+}
+
+struct Opened {
+    path: PathBuf,
+    /// None is the end of the file; a sender that is dropped without one has panicked.
+    blocks: Receiver<Result<Option<Vec<Sample>>, LoadError>>,
 }
 
 /// Files open at a time.
@@ -86,7 +92,8 @@ impl Interleaved {
     fn open_next(&mut self) -> bool {
         let Some(path) = self.waiting.pop() else { return false };
         let plan = self.plan.clone();
-        let (sender, receiver) = sync_channel(2);
+        let (sender, blocks) = sync_channel(2);
+        let opened = Opened { path: path.clone(), blocks };
         std::thread::spawn(move || {
             let read = || -> Result<(), LoadError> {
                 let mut file = Filtered::open(&path, &plan)?;
@@ -95,10 +102,12 @@ impl Interleaved {
                     let mut block = Vec::new();
                     more = file.next(&mut block)?;
                     block.retain(|sample| !plan.split.holds_out(sample));
-                    if sender.send(Ok(block)).is_err() {
-                        break;
+                    if sender.send(Ok(Some(block))).is_err() {
+                        return Ok(());
                     }
                 }
+                // Nobody left to hear it is no error.
+                let _ = sender.send(Ok(None));
                 Ok(())
             };
             if let Err(error) = read() {
@@ -106,7 +115,7 @@ impl Interleaved {
                 let _ = sender.send(Err(error));
             }
         });
-        self.open.push(receiver);
+        self.open.push(opened);
         true
     }
 
@@ -114,15 +123,18 @@ impl Interleaved {
     pub fn next(&mut self) -> Option<Result<Vec<Sample>, LoadError>> {
         while !self.open.is_empty() {
             self.turn %= self.open.len();
-            match self.open[self.turn].recv() {
-                Ok(block) => {
+            let Opened { path, blocks } = &self.open[self.turn];
+            match blocks.recv() {
+                Ok(Ok(Some(block))) => {
                     self.turn += 1;
-                    return Some(block);
+                    return Some(Ok(block));
                 }
-                Err(_) => {
+                Ok(Ok(None)) => {
                     self.open.remove(self.turn);
                     self.open_next();
                 }
+                Ok(Err(error)) => return Some(Err(error)),
+                Err(_) => return Some(Err(LoadError::Died { path: path.clone() })),
             }
         }
         None

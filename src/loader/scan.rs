@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::read::Filtered;
-use super::{LoadError, Plan, Rejected};
-use crate::sample::Sample;
+use super::{LoadError, Plan, Rejected, Sketch};
+use crate::sample::{Sample, mix};
 
 /// What the data holds.
 #[derive(Debug, Default)]
@@ -22,10 +22,12 @@ pub struct Scan {
     pub rejected: Rejected,
     /// Positions to train on.
     pub train: u64,
-    /// The held-out positions, at most [`HELD_OUT_MAX`] of them.
+    /// The held-out positions, at most [`HELD_OUT_MAX`] of them: games drawn from all files.
     pub held_out: Vec<Sample>,
     /// All held-out positions.
     pub held_out_total: u64,
+    /// By which the games are known again.
+    pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
     pub games: u64,
     /// Some of the positions to train on, the first of each file: about [`FIRST`] in all.
@@ -47,6 +49,8 @@ pub struct DataFile {
     pub sha256: String,
     /// Positions in it.
     pub positions: u64,
+    /// Games in it; 0 where they are unknown.
+    pub games: u64,
     pub bad_records: u64,
 }
 
@@ -66,11 +70,12 @@ pub fn scan(plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError>
         sum.rejected.add(&scan.rejected);
         sum.train += scan.train;
         sum.held_out.extend(scan.held_out);
+        thin(&mut sum.held_out);
+        sum.sketch.join(&scan.sketch);
         sum.held_out_total += scan.held_out_total;
         sum.games += scan.games;
         sum.first.extend(scan.first);
     }
-    sum.held_out.truncate(HELD_OUT_MAX);
     if sum.train == 0 {
         let mut why = format!("of {} positions the filter turned away", sum.read);
         for (key, count) in sum.rejected.counts() {
@@ -96,14 +101,16 @@ fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Sc
         let before = file.read;
         let more = file.next(&mut block)?;
         for sample in &block {
+            scan.sketch.add(sample);
             if sample.game.is_some() && sample.game != game {
                 game = sample.game;
                 scan.games += 1;
             }
             if plan.split.holds_out(sample) {
                 scan.held_out_total += 1;
-                if scan.held_out.len() < HELD_OUT_MAX {
-                    scan.held_out.push(*sample);
+                scan.held_out.push(*sample);
+                if scan.held_out.len() == 2 * HELD_OUT_MAX {
+                    thin(&mut scan.held_out);
                 }
             } else {
                 scan.train += 1;
@@ -117,6 +124,7 @@ fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Sc
             break;
         }
     }
+    thin(&mut scan.held_out);
     scan.read = file.read;
     scan.rejected = file.rejected;
     let (bytes, sha256) =
@@ -127,9 +135,19 @@ fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Sc
         bytes,
         sha256,
         positions: file.read,
+        games: scan.games,
         bad_records: file.source().bad_records().count,
     }];
     Ok(scan)
+}
+
+/// Keeps the positions of some games where there are too many: those whose hashes come first, so
+/// that it does not matter which file they lie in.
+fn thin(samples: &mut Vec<Sample>) {
+    if samples.len() > HELD_OUT_MAX {
+        samples.sort_by_key(|sample| mix(1, sample.group()));
+        samples.truncate(HELD_OUT_MAX);
+    }
 }
 
 /// The length and SHA-256 of a file.

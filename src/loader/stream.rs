@@ -96,12 +96,14 @@ fn read_epoch(
     }
     let mut source = Interleaved::new(plan.clone(), files);
     let mut samples: Vec<Sample> = Vec::new();
-    let mut number = 0;
+    let (mut number, mut found) = (0, 0);
     let mut more = true;
     while more {
         more = match source.next() {
             Some(block) => {
-                samples.extend(block?);
+                let block = block?;
+                found += block.len() as u64;
+                samples.extend(block);
                 true
             }
             None => false,
@@ -122,8 +124,10 @@ fn read_epoch(
             number += 1;
         }
     }
-    match number {
-        0 => Err(LoadError::Empty("the files have changed since training began".into())),
+    match plan.expected {
+        Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
+        // Without this an empty file would be read for ever.
+        _ if found == 0 => Err(LoadError::Empty("the files hold none".into())),
         _ => Ok(true),
     }
 }

@@ -6,11 +6,12 @@
 mod accumulator;
 mod activation;
 mod device;
+mod fused;
 mod hce;
 mod init;
+mod net;
+pub mod ops;
 mod output;
-mod perspective;
-mod plain;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor, TensorData, activation::sigmoid};
@@ -18,12 +19,12 @@ use burn::tensor::{Gradients, Tensor, TensorData, activation::sigmoid};
 pub use burn::tensor::Device;
 
 pub use device::{Backend, DeviceError};
+pub use fused::Compute;
 pub use hce::HceModel;
 pub use init::initial;
-pub use perspective::PerspectiveNet;
-pub use plain::PlainNet;
+pub use net::{NetModel, NetShape};
+pub use ops::cpu::{Level, Precision};
 
-use crate::architecture::Activation;
 use crate::batch::{Active, Batch, Inputs};
 use crate::weights::{Weights, WeightsError};
 
@@ -35,39 +36,43 @@ pub trait Evaluation {
     /// Output: `[batch]`
     fn logits(&self, inputs: &Inputs) -> Tensor<1>;
 
-    /// `mean((sigmoid(logit) - target)^2)`.
-    ///
-    /// The mean is a product of the errors with themselves, so that its order of summation is
-    /// fixed: Burn's `sum` of a large tensor adds in the order in which threads finish.
+    /// `mean((sigmoid(logit) - target)^2)`, differentiable.
     ///
     /// # Shapes
     /// - `targets`: one a position
     /// - output: `[1]`
     fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
-        let logits = self.logits(&batch.inputs); // [batch]
-        let positions = targets.len();
-        let targets = Tensor::<1>::from_data(targets, &logits.device()); // [batch]
-        let errors = (sigmoid(logits) - targets).reshape([1, positions]); // [1, batch]
-        let squares = errors.clone().matmul(errors.transpose()); // [1, 1]
-        squares.reshape([1]) / positions as f32
+        squared_error(self.logits(&batch.inputs), targets)
     }
+}
+
+/// The mean squared error as a product of the errors with themselves, so that its order of
+/// summation is fixed: Burn's `sum` of a large tensor adds in the order in which threads finish.
+fn squared_error(logits: Tensor<1>, targets: &[f32]) -> Tensor<1> {
+    let positions = targets.len();
+    let targets = Tensor::<1>::from_data(targets, &logits.device()); // [batch]
+    let errors = (sigmoid(logits) - targets).reshape([1, positions]); // [1, batch]
+    let squares = errors.clone().matmul(errors.transpose()); // [1, 1]
+    squares.reshape([1]) / positions as f32
 }
 
 /// Every model that can be trained.
 #[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a run has one model")]
 pub enum Model {
-    Plain(PlainNet),
-    Perspective(PerspectiveNet),
+    Net(NetModel),
     Hce(HceModel),
 }
 
 /// Which model a set of weights belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// `inputs -> hidden -> 1` for one view, `(inputs -> hidden)x2 -> 1` for two.
-    Net { inputs: usize, views: usize, hidden: usize, activation: Activation },
+    Net(NetShape),
     /// Handcrafted terms; one logit is `scale` centipawns.
-    Hce { terms: usize, scale: f32 },
+    Hce {
+        terms: usize,
+        scale: f32,
+    },
 }
 
 impl Model {
@@ -75,14 +80,14 @@ impl Model {
     ///
     /// # Errors
     /// If an array is missing or has another shape.
-    pub fn new(kind: Kind, weights: &Weights, device: &Device) -> Result<Self, WeightsError> {
+    pub fn new(
+        kind: Kind,
+        weights: &Weights,
+        device: &Device,
+        compute: Compute,
+    ) -> Result<Self, WeightsError> {
         Ok(match kind {
-            Kind::Net { inputs, views: 1, hidden, activation } => {
-                Model::Plain(PlainNet::new(inputs, hidden, activation, weights, device)?)
-            }
-            Kind::Net { inputs, hidden, activation, .. } => Model::Perspective(
-                PerspectiveNet::new(inputs, hidden, activation, weights, device)?,
-            ),
+            Kind::Net(shape) => Model::Net(NetModel::new(shape, weights, device, compute)?),
             Kind::Hce { terms, scale } => Model::Hce(HceModel::new(terms, scale, weights, device)?),
         })
     }
@@ -114,16 +119,14 @@ impl Model {
 impl Evaluation for Model {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         match self {
-            Model::Plain(model) => model.logits(inputs),
-            Model::Perspective(model) => model.logits(inputs),
+            Model::Net(model) => model.logits(inputs),
             Model::Hce(model) => model.logits(inputs),
         }
     }
 
     fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
         match self {
-            Model::Plain(model) => model.loss(batch, targets),
-            Model::Perspective(model) => model.loss(batch, targets),
+            Model::Net(model) => model.loss(batch, targets),
             Model::Hce(model) => model.loss(batch, targets),
         }
     }
@@ -199,10 +202,8 @@ fn param<const D: usize>(
 ///
 /// # Shapes
 /// Output: `[batch, inputs]`
-fn one_hot(inputs: &Inputs, view: usize, device: &Device) -> Tensor<2> {
-    let Inputs::Active(Active { inputs, views, places, indices }) = inputs else {
-        panic!("a net takes one-hot inputs, not handcrafted terms");
-    };
+fn one_hot(active: &Active, view: usize, device: &Device) -> Tensor<2> {
+    let Active { inputs, views, places, indices } = active;
     let lists = views * places;
     let positions = indices.len() / lists;
     let mut dense = vec![0.0_f32; positions * inputs];

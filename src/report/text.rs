@@ -105,7 +105,10 @@ impl Comparison {
 
     fn records(&self, records: &Records) -> String {
         let [positions, groups] = [records.positions, records.groups].map(thousands);
-        format!("{positions} positions of {groups} {}", self.noun)
+        match self.noun.ends_with("positions") {
+            true => format!("{positions} {}", self.noun),
+            false => format!("{positions} positions of {groups} {}", self.noun),
+        }
     }
 }
 
@@ -138,8 +141,12 @@ fn interval(estimate: &Estimate) -> String {
         .map_or("-".to_string(), |[low, high]| format!("{} to {}", loss(low), loss(high)))
 }
 
-/// Five decimals: a difference of one in the last is within reach of a million positions.
+/// Five decimals: a difference of one in the last is within reach of a million positions. What
+/// would look like zero is written out.
 fn loss(value: f64) -> String {
+    if value != 0.0 && value.abs() < 5e-6 {
+        return format!("{value:.0e}");
+    }
     // Adding zero turns a negative zero into zero.
     format!("{:.5}", (value * 1e5).round() / 1e5 + 0.0)
 }

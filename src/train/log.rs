@@ -16,7 +16,7 @@ pub struct Row {
     pub positions: u64,
     /// Mean over the steps since the row before.
     pub train_loss: Option<f64>,
-    /// Against the training target.
+    /// Against the training target as it is at the end of the run.
     pub held_out_loss: Option<f64>,
     /// Against the result.
     pub held_out_result_loss: Option<f64>,

@@ -17,7 +17,7 @@ use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::Device;
 
 use crate::batch::Batch;
-use crate::model::{Evaluation, Kind, Model, to_host};
+use crate::model::{Compute, Evaluation, Kind, Model, to_host};
 use crate::output::OutputError;
 use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, State};
@@ -46,6 +46,7 @@ pub struct Settings {
 /// A run: what to train, where, and the folder that keeps it.
 pub struct Job<'a> {
     pub kind: Kind,
+    pub compute: Compute,
     pub device: &'a Device,
     pub settings: &'a Settings,
     /// Gets `log.csv`, `last.safetensors` and `best.safetensors`.
@@ -107,6 +108,11 @@ pub enum TrainError {
     Weights(#[from] WeightsError),
     #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
     Optimizer(String),
+    #[error(
+        "the checkpoint of step {0} has no state of the optimiser: it is made for use, not to go \
+         on from; resume from last.safetensors"
+    )]
+    NoOptimizer(u64),
     #[error(transparent)]
     Output(#[from] OutputError),
     #[error("cannot write {path}: {error}")]
@@ -179,8 +185,11 @@ struct Clock {
 impl<'a> Trainer<'a> {
     fn new(job: &'a Job, start: Checkpoint) -> Result<Self, TrainError> {
         let device = job.device.clone().autodiff();
-        let model = Model::new(job.kind, &start.weights, &device)?;
-        let mut optimizer = job.settings.optimizer.build();
+        let model = Model::new(job.kind, &start.weights, &device, job.compute)?;
+        let mut optimizer = job.settings.optimizer.build(job.compute);
+        if start.optimizer.is_empty() && start.state.step > 0 {
+            return Err(TrainError::NoOptimizer(start.state.step));
+        }
         if !start.optimizer.is_empty() {
             optimizer = record::load(optimizer, start.optimizer).map_err(TrainError::Optimizer)?;
         }
@@ -237,7 +246,9 @@ impl<'a> Trainer<'a> {
     fn look(&mut self, watch: &mut dyn Watch) -> Result<(), TrainError> {
         let settings = self.job.settings;
         let wdl = settings.wdl.at(self.done());
-        let held_out = losses(&self.model, self.job.held_out, wdl, settings.score_scale);
+        // Against the target of the run's end: one yardstick, whatever the target is by now.
+        let yardstick = settings.wdl.at(1.0);
+        let held_out = losses(&self.model, self.job.held_out, yardstick, settings.score_scale);
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;

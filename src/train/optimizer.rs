@@ -7,6 +7,9 @@ use burn::optim::{
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
+use crate::model::ops::{adam_step, cpu::Adam};
+use crate::model::{Compute, Level};
+
 /// The `[optimizer]` section of a config, complete.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +38,11 @@ pub enum Name {
 }
 
 impl Settings {
-    /// The optimiser over Burn's, with empty state.
-    pub fn build(&self) -> ModuleOptimizer {
+    /// The optimiser with empty state: Burn's, or the fused one where the model is fused too.
+    pub fn build(&self, compute: Compute) -> ModuleOptimizer {
+        if let (Compute::Fused { level, .. }, Name::AdamW | Name::Adam) = (compute, self.name) {
+            return FusedAdam(self.rule(level)).into();
+        }
         let (beta_1, beta_2) = (self.beta1 as f32, self.beta2 as f32);
         let (epsilon, decay) = (self.epsilon as f32, self.weight_decay as f32);
         let coupled = (decay != 0.0).then(|| WeightDecayConfig::new(decay));
@@ -67,6 +73,15 @@ impl Settings {
                 )
             }
         }
+    }
+
+    fn rule(&self, level: Level) -> Adam {
+        let Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip } = *self;
+        let (decay, coupled_decay) = match name {
+            Name::AdamW => (weight_decay, 0.0),
+            _ => (0.0, weight_decay),
+        };
+        Adam { beta1, beta2, epsilon, decay, coupled_decay, bias_correction, clip, level }
     }
 
     fn clipped<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
@@ -101,6 +116,37 @@ impl<O: Optimizer> Optimizer for Clipped<O> {
 
     fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
         O::to_device(state, device)
+    }
+}
+
+/// Adam and AdamW as one pass over each tensor, clipping included.
+#[derive(Clone)]
+struct FusedAdam(Adam);
+
+impl Optimizer for FusedAdam {
+    type State<const D: usize> = AdamWState<D>;
+
+    fn step<const D: usize>(
+        &self,
+        lr: LearningRate,
+        tensor: Tensor<D>,
+        grad: Tensor<D>,
+        state: Option<Self::State<D>>,
+    ) -> (Tensor<D>, Option<Self::State<D>>) {
+        let (first, second, time) = match state {
+            Some(AdamWState { momentum }) => {
+                (momentum.moment_1, momentum.moment_2, momentum.time + 1)
+            }
+            None => (grad.zeros_like(), grad.zeros_like(), 1),
+        };
+        let [tensor, moment_1, moment_2] =
+            adam_step([tensor, grad, first, second], self.0, lr, time as u64);
+        let momentum = AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2: None };
+        (tensor, Some(AdamWState { momentum }))
+    }
+
+    fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
+        AdamWState { momentum: state.momentum.to_device(device) }
     }
 }
 

@@ -38,20 +38,23 @@ pub enum Shape {
     Linear,
     /// Half a cosine wave to `to`.
     Cosine,
-    /// `from`, times `factor` after each `every` of the stage.
+    /// `from`, times `factor` after each `every` of the stage but at its end.
     Step,
 }
 
+/// What rounding may take from a quotient that is whole: 0.3 / 0.1 comes out below 3.
+const TOLERANCE: f64 = 1e-9;
+
 impl Schedule {
     pub fn constant(value: f64) -> Self {
-        let (to, factor, every, share) = (None, None, None, None);
-        Self(vec![Stage { shape: Shape::Constant, from: value, to, factor, every, share }])
+        Self(vec![Stage::constant(value)])
     }
 
     /// Stages that fit each other.
     ///
     /// # Errors
-    /// A sentence for the user where a stage lacks a number or the shares do not add up.
+    /// A sentence for the user where a stage lacks a number, a number is out of bounds or the
+    /// shares do not add up.
     pub fn new(mut stages: Vec<Stage>) -> Result<Self, String> {
         if stages.is_empty() {
             return Err("a schedule needs at least one stage".into());
@@ -96,6 +99,11 @@ impl Schedule {
 }
 
 impl Stage {
+    fn constant(from: f64) -> Self {
+        let (to, factor, every, share) = (None, None, None, None);
+        Self { shape: Shape::Constant, from, to, factor, every, share }
+    }
+
     fn at(&self, within: f64) -> f64 {
         let to = self.to.unwrap_or(self.from);
         match self.shape {
@@ -105,8 +113,11 @@ impl Stage {
                 to + (self.from - to) * 0.5 * (1.0 + (std::f64::consts::PI * within).cos())
             }
             Shape::Step => {
-                let steps = (within / self.every.unwrap_or(1.0)).floor();
-                self.from * self.factor.unwrap_or(1.0).powf(steps)
+                let every = self.every.unwrap_or(1.0);
+                let steps = (within / every + TOLERANCE).floor();
+                // A step at the very end would be one that no position is trained with.
+                let last = (1.0 / every - TOLERANCE).ceil() - 1.0;
+                self.from * self.factor.unwrap_or(1.0).powf(steps.min(last).max(0.0))
             }
         }
     }
@@ -116,23 +127,36 @@ impl Stage {
         let wants = |name: &str, value: Option<f64>, wanted: bool| match (value, wanted) {
             (None, true) => Err(format!("a {shape} stage needs `{name}`")),
             (Some(_), false) => Err(format!("a {shape} stage takes no `{name}`")),
-            (Some(value), true) if !value.is_finite() => Err(format!("`{name}` is {value}")),
+            (Some(value), true) => finite(&format!("`{name}` "), value),
             _ => Ok(()),
         };
+        // A constant is mostly written as a bare number, without the word `from`.
+        let from = if self.shape == Shape::Constant { "" } else { "`from` " };
+        finite(from, self.from)?;
         let to = matches!(self.shape, Shape::Linear | Shape::Cosine);
         wants("to", self.to, to)?;
         wants("factor", self.factor, self.shape == Shape::Step)?;
         wants("every", self.every, self.shape == Shape::Step)?;
-        if self.every.is_some_and(|every| every <= 0.0) {
-            return Err("`every` must be greater than 0".into());
+        for (name, value) in [("factor", self.factor), ("every", self.every)] {
+            if let Some(value) = value.filter(|value| *value <= 0.0) {
+                return Err(format!("`{name}` must be greater than 0, found {value}"));
+            }
         }
         if self.share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return Err("`share` must lie between 0 and 1".into());
         }
-        if !self.from.is_finite() {
-            return Err(format!("`from` is {}", self.from));
+        // Every shape lies between its ends, so that finite ends are enough.
+        if !(self.at(0.0).is_finite() && self.at(1.0).is_finite()) {
+            return Err(format!("the numbers of the {shape} stage grow without bounds"));
         }
         Ok(())
+    }
+}
+
+fn finite(name: &str, value: f64) -> Result<(), String> {
+    match value.is_finite() {
+        true => Ok(()),
+        false => Err(format!("{name}must be a finite number, found {value}")),
     }
 }
 
@@ -144,8 +168,8 @@ impl TryFrom<toml::Value> for Schedule {
             Stage::deserialize(value).map_err(|error| error.message().to_string())
         };
         match value {
-            toml::Value::Float(value) => Ok(Self::constant(value)),
-            toml::Value::Integer(value) => Ok(Self::constant(value as f64)),
+            toml::Value::Float(value) => Self::new(vec![Stage::constant(value)]),
+            toml::Value::Integer(value) => Self::new(vec![Stage::constant(value as f64)]),
             toml::Value::Table(_) => Self::new(vec![stage(value)?]),
             toml::Value::Array(stages) => {
                 Self::new(stages.into_iter().map(stage).collect::<Result<_, _>>()?)

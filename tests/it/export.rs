@@ -1,7 +1,10 @@
 //! Quantising, proving, manifests, imports.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
 use nnuance::architecture::{Activation, Architecture};
 use nnuance::export::{
     self, Float, Given, Manifest, Provenance, dequantise, facts, import, prove, quantise, verify,
@@ -10,7 +13,7 @@ use nnuance::features::{self, Features, chess768};
 use nnuance::net::{Hints, Net};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
-use nnuance::weights::Weights;
+use nnuance::weights::{Packed, Weights};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -341,7 +344,7 @@ fn an_export_verifies_until_it_is_touched() {
     let weights = random_weights(&PERSPECTIVE, 0.5);
     let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
     let mut exported = export_with(&weights, &PERSPECTIVE, provenance, games::positions(50, 1));
-    let [floats, net, manifest] = exported.write(&path, &weights).unwrap();
+    let [floats, net, manifest] = exported.write(&path, &weights, &BTreeMap::new()).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     let failures = || -> Vec<_> {
         let checks = verify(&path, games::positions(50, 2)).unwrap();
@@ -389,12 +392,13 @@ fn a_refused_export_leaves_nothing_behind() {
     let weights = random_weights(&PERSPECTIVE, 0.5);
     let mut exported = export_with(&weights, &PERSPECTIVE, Provenance::default(), Vec::new());
     for name in ["net.json", "net.safetensors"] {
-        let error = exported.write(&folder.path().join(name), &weights).unwrap_err().to_string();
+        let error = exported.write(&folder.path().join(name), &weights, &BTreeMap::new());
+        let error = error.unwrap_err().to_string();
         assert!(error.contains("use .bin"), "{error}");
     }
     // The manifest's place is taken by a folder: neither floats nor net may appear.
     std::fs::create_dir(folder.path().join("net.json")).unwrap();
-    assert!(exported.write(Path::new(&folder.path().join("net.bin")), &weights).is_err());
+    assert!(exported.write(&folder.path().join("net.bin"), &weights, &BTreeMap::new()).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -411,4 +415,132 @@ fn nets_in_the_repository_verify() {
         }
     }
     assert!(nets > 0, "no net was checked");
+}
+
+#[test]
+fn only_bin_is_an_ending() {
+    for (net, manifest, floats) in [
+        ("a/net.bin", "a/net.json", "a/net.safetensors"),
+        ("a/net-0.5", "a/net-0.5.json", "a/net-0.5.safetensors"),
+        ("net-0.5.bin", "net-0.5.json", "net-0.5.safetensors"),
+        ("net", "net.json", "net.safetensors"),
+    ] {
+        let paths = export::paths(Path::new(net)).unwrap();
+        assert_eq!(paths, [floats, net, manifest].map(PathBuf::from));
+    }
+}
+
+#[test]
+fn an_overflow_is_told_once() {
+    let weights = dequantise(&overflowing(2_000, 10));
+    let provenance = Provenance::default();
+    let error = export::export(&weights, &PERSPECTIVE, Scales::default(), provenance, []);
+    let said = format!("{:#}", anyhow::Error::from(error.unwrap_err()));
+    assert_eq!(said.matches("the accumulator of neuron").count(), 1, "{said}");
+}
+
+const CONFIG: &str = "\
+version = 1
+[data]
+files = [\"gone.vf\"]
+[model]
+inputs = \"perspective\"
+hidden = 4
+[schedule]
+epochs = 1
+learning_rate = 0.001
+";
+
+/// A run folder with `best.safetensors`, as training leaves it.
+fn run_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut said = facts(&PERSPECTIVE, Scales::default());
+    let data = "[{\"path\":\"gone.vf\",\"format\":\"viriformat\",\"bytes\":3,\"sha256\":\"abc\",\
+                 \"positions\":1,\"games\":1,\"bad_records\":0}]";
+    for (key, value) in [("config", CONFIG), ("data", data), ("sketch", "\"\""), ("odd", "kept")] {
+        said.insert(key.to_string(), value.to_string());
+    }
+    let bytes = random_weights(&PERSPECTIVE, 0.5).to_bytes(&said, &[]).unwrap();
+    std::fs::write(folder.path().join("best.safetensors"), bytes).unwrap();
+    folder
+}
+
+fn run_in(folder: &Path, args: &[&str]) -> Assert {
+    Command::new(env!("CARGO_BIN_EXE_nnuance")).current_dir(folder).args(args).assert()
+}
+
+fn refused(folder: &Path, args: &[&str]) -> String {
+    String::from_utf8(run_in(folder, args).failure().get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn an_export_keeps_what_is_known_of_the_origin() {
+    let folder = run_folder();
+    let fens = export::golden::FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
+    std::fs::write(folder.path().join("other.epd"), fens).unwrap();
+    run_in(
+        folder.path(),
+        &["export", ".", "-o", "out/net-0.5", "--data", "other.epd", "--scale", "300"],
+    )
+    .success();
+    let text = std::fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
+    let manifest: Manifest = serde_json::from_str(&text).unwrap();
+    assert_eq!(manifest.float_error.unwrap().positions, 16);
+    assert_eq!(manifest.provenance.data[0].file, "gone.vf");
+    assert!(manifest.provenance.recipe.is_some());
+    let floats = std::fs::read(folder.path().join("out/net-0.5.safetensors")).unwrap();
+    let Packed { facts, .. } = Weights::from_bytes(&floats).unwrap();
+    // The scale is the one that was asked for, all else as it was.
+    for (key, value) in [("scale", "300"), ("config", CONFIG), ("odd", "kept")] {
+        assert_eq!(facts[key], value);
+    }
+    assert!(facts["data"].contains("gone.vf"));
+}
+
+#[test]
+fn an_export_refuses_what_cannot_be_meant() {
+    let folder = run_folder();
+    let path = folder.path();
+    let before = std::fs::read(path.join("best.safetensors")).unwrap();
+    for (args, expected) in [
+        (&["best.bin"][..], "overwrite best.safetensors"),
+        (&["./best"], "overwrite ./best.safetensors"),
+        (&["x.bin", "--activation", "relu"], "activation is screlu, not relu; leave --activation"),
+        (&["x.bin", "--features", "plain"], "features is perspective, not plain; leave --features"),
+        (&["x.bin", "--recipe", "best.safetensors"], "cannot read best.safetensors"),
+        (&["x.bin", "--recipe", "no.toml"], "no.toml"),
+    ] {
+        std::fs::write(path.join("no.toml"), CONFIG.replace("epochs", "epoch")).unwrap();
+        let said = refused(path, &[&["export", "best.safetensors", "-o"], args].concat());
+        assert!(said.contains(expected), "{said}");
+    }
+    assert_eq!(std::fs::read(path.join("best.safetensors")).unwrap(), before);
+    assert_eq!(std::fs::read_dir(path).unwrap().count(), 2);
+    // What it says itself may be said again.
+    let same = ["export", ".", "-o", "x.bin", "--activation", "screlu", "--features"];
+    run_in(path, &[&same[..], &["perspective"]].concat()).success();
+    let said = refused(path, &["export", "x.bin", "-o", "x.bin"]);
+    assert!(said.contains("overwrite x.bin"), "{said}");
+}
+
+#[test]
+fn verify_goes_on_behind_a_net_that_it_cannot_read() {
+    let folder = run_folder();
+    let exported = run_in(folder.path(), &["export", ".", "-o", "net.bin"]).success();
+    let text = |assert: &Assert| String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    let bounds = text(&exported)
+        .lines()
+        .find_map(|line| line.strip_prefix("no overflow: "))
+        .map(String::from);
+    let verified = run_in(folder.path(), &["verify", "absent.bin", "."]).failure();
+    let lines = text(&verified);
+    assert!(lines.starts_with("absent.bin\n  FAIL cannot read"), "{lines}");
+    assert!(lines.contains(&format!("ok   no overflow: {}\n", bounds.unwrap())), "{lines}");
+    let said = String::from_utf8_lossy(&verified.get_output().stderr).into_owned();
+    assert!(said.contains("1 check failed: absent.bin;"), "{said}");
+    let said = refused(folder.path(), &["verify", "absent.bin", "gone.bin"]);
+    assert!(said.contains("2 checks failed: absent.bin, gone.bin;"), "{said}");
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let said = refused(folder.path(), &["eval", "empty", export::golden::FENS[0]]);
+    assert!(said.contains("empty holds no net.bin; name the file"), "{said}");
 }

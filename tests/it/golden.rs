@@ -6,7 +6,7 @@ use std::path::Path;
 use nnuance::architecture::Activation;
 use nnuance::features::chess768;
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
-use nnuance::model::{Backend, Kind, initial};
+use nnuance::model::{Backend, Compute, Kind, Level, NetShape, Precision, initial};
 use nnuance::train::checkpoint::{Checkpoint, State};
 use nnuance::train::log::Row;
 use nnuance::train::optimizer::{self, Name};
@@ -37,7 +37,12 @@ impl Watch for Losses {
 }
 
 /// The losses of ten steps; none where the data is absent.
-fn losses(hidden: usize, backend: Backend, bias_correction: bool) -> Option<Vec<f64>> {
+fn losses(
+    hidden: usize,
+    backend: Backend,
+    compute: Compute,
+    bias_correction: bool,
+) -> Option<Vec<f64>> {
     if !Path::new(DATA).exists() {
         println!("skipped: {DATA} is absent");
         return None;
@@ -69,10 +74,17 @@ fn losses(hidden: usize, backend: Backend, bias_correction: bool) -> Option<Vec<
         patience: None,
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let kind = Kind::Net { inputs: 768, views: 2, hidden, activation: Activation::SCReLU };
+    let activation = Activation::SCReLU;
+    let kind = Kind::Net(NetShape { inputs: 768, views: 2, hidden, activation });
     let device = backend.device().expect("CPU backends are always there");
-    let job =
-        Job { kind, device: &device, settings: &settings, folder: folder.path(), held_out: &[] };
+    let job = Job {
+        kind,
+        compute,
+        device: &device,
+        settings: &settings,
+        folder: folder.path(),
+        held_out: &[],
+    };
     let start = Checkpoint {
         weights: initial(768, 2, hidden, 198_273_612),
         optimizer: Vec::new(),
@@ -84,17 +96,32 @@ fn losses(hidden: usize, backend: Backend, bias_correction: bool) -> Option<Vec<
     Some(watch.0)
 }
 
+fn six_digits(losses: &[f64]) -> Vec<String> {
+    losses.iter().map(|loss| format!("{loss:.6}")).collect()
+}
+
+/// The plain tensor operations, and the fused ones with every set of instructions that is here.
+fn computes() -> Vec<Compute> {
+    let fused = |level| Compute::Fused { level, precision: Precision::F32 };
+    [Compute::Plain].into_iter().chain(Level::available().into_iter().map(fused)).collect()
+}
+
 #[test]
 fn ten_losses_with_32_neurons_to_six_digits() {
-    let Some(losses) = losses(32, Backend::Flex, false) else { return };
-    for (step, (loss, expected)) in losses.iter().zip(LOSSES_32).enumerate() {
-        assert_eq!(format!("{loss:.6}"), format!("{expected:.6}"), "step {}", step + 1);
+    let Some(plain) = losses(32, Backend::Flex, Compute::Plain, false) else { return };
+    assert_eq!(six_digits(&plain), six_digits(&LOSSES_32));
+    for compute in computes() {
+        let Some(losses) = losses(32, Backend::Flex, compute, false) else { return };
+        // The eighth lies so near to a border that rounding decides on its sixth digit.
+        for (loss, expected) in losses.iter().zip(LOSSES_32) {
+            assert!((loss - expected).abs() < 1e-6, "{compute:?}: {losses:?}");
+        }
     }
 }
 
 #[test]
 fn ndarray_agrees_within_a_hundred_thousandth() {
-    let Some(losses) = losses(32, Backend::NdArray, false) else { return };
+    let Some(losses) = losses(32, Backend::NdArray, Compute::Plain, false) else { return };
     for (step, (loss, expected)) in losses.iter().zip(LOSSES_32).enumerate() {
         assert!((loss - expected).abs() < 1e-5, "step {}: {loss}, expected {expected}", step + 1);
     }
@@ -102,12 +129,18 @@ fn ndarray_agrees_within_a_hundred_thousandth() {
 
 #[test]
 fn the_last_loss_with_128_neurons_to_six_digits() {
-    let Some(losses) = losses(128, Backend::Flex, false) else { return };
-    assert_eq!(format!("{:.6}", losses[9]), "0.044886");
+    for compute in computes() {
+        let Some(losses) = losses(128, Backend::Flex, compute, false) else { return };
+        assert_eq!(format!("{:.6}", losses[9]), "0.044886", "{compute:?}");
+    }
 }
 
 #[test]
 fn bias_correction_shows_as_it_should() {
-    let Some(losses) = losses(32, Backend::Flex, true) else { return };
-    assert_eq!(format!("{:.6}", losses[9]), "0.078233");
+    for compute in computes() {
+        for (hidden, last) in [(32, "0.078233"), (128, "0.076287")] {
+            let Some(losses) = losses(hidden, Backend::Flex, compute, true) else { return };
+            assert_eq!(format!("{:.6}", losses[9]), last, "{hidden} neurons, {compute:?}");
+        }
+    }
 }

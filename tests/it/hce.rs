@@ -202,3 +202,14 @@ fn wrong_files_say_what_is_wrong() {
     let text = "{ \"format\": \"nnuance-hce\", \"version\": 1, \"scale\": 100 }";
     assert_eq!(HceWeights::from_json(text).unwrap(), HceWeights::zero(100.0));
 }
+
+#[test]
+fn a_file_that_is_none_says_so_once() {
+    let text = HceWeights::default().to_json().replacen("\"scale\":", "\"scale\"", 1);
+    let error = anyhow::Error::from(HceWeights::from_json(&text).unwrap_err());
+    let said = format!("{error:#}");
+    assert_eq!(said.matches(" at line ").count(), 1, "{said}");
+    let manifest = std::fs::read_to_string("nets/quickstart-32.json").unwrap();
+    let error = HceWeights::from_json(&manifest).unwrap_err().to_string();
+    assert_eq!(error, "this is the manifest of a net; name the .bin");
+}

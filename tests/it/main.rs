@@ -1,9 +1,11 @@
 //! All integration tests, in one binary.
 
 mod compare;
+mod config;
 mod eval;
 mod export;
 mod formats;
+mod fused;
 mod games;
 mod golden;
 mod hce;

@@ -5,7 +5,7 @@ use nnuance::batch::{Batch, Inputs};
 use nnuance::features::{self, PointOfView};
 use nnuance::hce::{HceWeights, Phase, terms::TERMS};
 use nnuance::loader::Encoder;
-use nnuance::model::{Backend, Evaluation, Kind, Model, initial};
+use nnuance::model::{Backend, Compute, Evaluation, Kind, Model, NetShape, initial};
 use nnuance::train::target::{sigmoid, targets};
 use nnuance::weights::Weights;
 use rand::RngExt;
@@ -21,7 +21,7 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
     for features in features::ALL {
         for activation in Activation::ALL {
             let (inputs, views) = (features.inputs, features.views);
-            let kind = Kind::Net { inputs, views, hidden: HIDDEN, activation };
+            let kind = Kind::Net(NetShape { inputs, views, hidden: HIDDEN, activation });
             let mut weights = initial(inputs, views, HIDDEN, 7);
             let mut random = Xoshiro256PlusPlus::seed_from_u64(nets.len() as u64);
             for array in weights.0.values_mut() {
@@ -43,8 +43,12 @@ fn hce() -> (Encoder, Kind, Weights) {
 }
 
 fn model(kind: Kind, weights: &Weights) -> Model {
+    model_with(kind, weights, Compute::Plain)
+}
+
+fn model_with(kind: Kind, weights: &Weights, compute: Compute) -> Model {
     let device = Backend::Flex.device().expect("flex is always there").autodiff();
-    Model::new(kind, weights, &device).expect("the weights fit")
+    Model::new(kind, weights, &device, compute).expect("the weights fit")
 }
 
 /// The logits, straight from the definitions, in f64.
@@ -53,7 +57,7 @@ fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
         weights.0[name].values.iter().map(|value| f64::from(*value)).collect()
     };
     match (kind, inputs) {
-        (Kind::Net { hidden, activation, inputs, .. }, Inputs::Active(active)) => {
+        (Kind::Net(NetShape { hidden, activation, inputs, .. }), Inputs::Active(active)) => {
             let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
             let (out, last) = (values("output.weight"), values("output.bias")[0]);
             let mut logits = Vec::new();

@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("train", &["model", "batch", "weights", "output"]),
     ("net", &["features", "sample", "architecture", "scales"]),
     ("export", &["weights", "net", "features", "sample", "architecture", "scales", "output"]),
-    ("config", &["architecture", "features", "format", "loader", "scales", "train"]),
+    ("config", &["architecture", "features", "format", "loader", "model", "scales", "train"]),
     ("cli", &["*"]),
 ];
 

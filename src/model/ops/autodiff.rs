@@ -1,0 +1,99 @@
+//! How gradients pass through the fused operations.
+
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, TensorMetadata};
+
+use super::cpu::Adam;
+use super::{FusedOps, Job};
+
+/// The loss keeps the gradients that were computed with it, and multiplies them by what comes
+/// from above.
+#[derive(Debug)]
+struct NetLoss;
+
+impl<B: Backend> Backward<B, 4> for NetLoss {
+    type State = [FloatTensor<B>; 4];
+
+    fn backward(
+        self,
+        ops: Ops<Self::State, 4>,
+        gradients: &mut Gradients,
+        _checkpointer: &mut Checkpointer,
+    ) {
+        let above = gradients.consume::<B>(&ops.node); // [1]
+        for (parent, own) in ops.parents.into_iter().zip(ops.state) {
+            if let Some(node) = parent {
+                let ones = vec![1; own.shape().num_dims()];
+                let above = B::float_reshape(above.clone(), ones.into());
+                gradients.register::<B>(node.id, B::float_mul(own, above));
+            }
+        }
+    }
+}
+
+impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
+    fn net_loss(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> FloatTensor<Self> {
+        let (accumulator, accumulator_node) = accumulator.into_parts();
+        let (bias, bias_node) = bias.into_parts();
+        let (output, output_node) = output.into_parts();
+        let (output_bias, output_bias_node) = output_bias.into_parts();
+        let nodes = [accumulator_node, bias_node, output_node, output_bias_node];
+        match NetLoss.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => {
+                let (loss, accumulator, bias, output, output_bias) =
+                    B::net_gradients(accumulator, bias, output, output_bias, job);
+                prep.finish([accumulator, bias, output, output_bias], loss)
+            }
+            OpsKind::UnTracked(prep) => {
+                prep.finish(B::net_loss(accumulator, bias, output, output_bias, job))
+            }
+        }
+    }
+
+    fn net_gradients(
+        _accumulator: FloatTensor<Self>,
+        _bias: FloatTensor<Self>,
+        _output: FloatTensor<Self>,
+        _output_bias: FloatTensor<Self>,
+        _job: Job<'_>,
+    ) -> (
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+    ) {
+        panic!("gradients of a net have no gradients")
+    }
+
+    fn net_logits(
+        _accumulator: FloatTensor<Self>,
+        _bias: FloatTensor<Self>,
+        _output: FloatTensor<Self>,
+        _output_bias: FloatTensor<Self>,
+        _job: Job<'_>,
+    ) -> FloatTensor<Self> {
+        panic!("fused logits have no gradients; the loss has")
+    }
+
+    fn adam_step(
+        _parameter: FloatTensor<Self>,
+        _gradient: FloatTensor<Self>,
+        _first: FloatTensor<Self>,
+        _second: FloatTensor<Self>,
+        _rule: Adam,
+        _learning_rate: f64,
+        _step: u64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        panic!("a step of the optimiser has no gradients")
+    }
+}

@@ -1,0 +1,162 @@
+//! Adam's step with decoupled weight decay, as one pass over the parameters.
+
+use rayon::prelude::*;
+
+use super::lanes::Lanes;
+use super::level::{Level, Task};
+
+/// The rule. For each parameter `p` with gradient `g` and means `m` and `v`, at step `t` from 1:
+///
+/// ```text
+/// g += coupled_decay * p
+/// p *= 1 - lr * decay
+/// m  = beta1 * m + (1 - beta1) * g
+/// v  = beta2 * v + (1 - beta2) * g^2
+/// p -= lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)
+/// p  = clamp(p, -clip, clip)
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct AdamW {
+    pub beta1: f64,
+    pub beta2: f64,
+    pub epsilon: f64,
+    /// AdamW's decay, which shrinks the parameters.
+    pub decay: f64,
+    /// Adam's decay, which adds to the gradients.
+    pub coupled_decay: f64,
+    /// Whether `m` and `v` are divided as above.
+    pub bias_correction: bool,
+    /// Bound of the parameters' size; 0 = none.
+    pub clip: f64,
+    pub level: Level,
+}
+
+impl AdamW {
+    /// One step with learning rate `lr` in place; `step` counts from 1. The result has the same
+    /// bits for any number of rayon's threads.
+    ///
+    /// # Panics
+    /// When the slices differ in length.
+    pub fn step(
+        &self,
+        lr: f64,
+        step: u64,
+        parameters: &mut [f32],
+        gradients: &[f32],
+        first: &mut [f32],
+        second: &mut [f32],
+    ) {
+        let len = parameters.len();
+        assert_eq!((gradients.len(), first.len(), second.len()), (len, len, len), "lengths");
+        let factors = Factors::new(self, lr, step);
+        // A piece and its means fit the second cache; a small tensor is not worth a second thread.
+        const PIECE: usize = 1 << 14;
+        parameters
+            .par_chunks_mut(PIECE)
+            .zip(gradients.par_chunks(PIECE))
+            .zip(first.par_chunks_mut(PIECE))
+            .zip(second.par_chunks_mut(PIECE))
+            .for_each(|(((parameters, gradients), first), second)| {
+                self.level.run(Piece { factors: &factors, parameters, gradients, first, second });
+            });
+    }
+}
+
+/// All that is the same for each parameter, computed in 64 bits.
+struct Factors {
+    shrink: f32,
+    coupled: f32,
+    beta1: f32,
+    rest1: f32,
+    beta2: f32,
+    rest2: f32,
+    /// Turns `m` into the step before the division.
+    rate: f32,
+    /// Turns `v` into its unbiased form.
+    unbias: f32,
+    epsilon: f32,
+    clip: f32,
+}
+
+impl Factors {
+    fn new(rule: &AdamW, lr: f64, step: u64) -> Factors {
+        let unbias = |beta: f64| match rule.bias_correction {
+            true => 1.0 / (1.0 - beta.powf(step as f64)),
+            false => 1.0,
+        };
+        Factors {
+            shrink: (1.0 - lr * rule.decay) as f32,
+            coupled: rule.coupled_decay as f32,
+            beta1: rule.beta1 as f32,
+            rest1: (1.0 - rule.beta1) as f32,
+            beta2: rule.beta2 as f32,
+            rest2: (1.0 - rule.beta2) as f32,
+            rate: (lr * unbias(rule.beta1)) as f32,
+            unbias: unbias(rule.beta2) as f32,
+            epsilon: rule.epsilon as f32,
+            clip: if rule.clip == 0.0 { f32::INFINITY } else { rule.clip as f32 },
+        }
+    }
+}
+
+struct Piece<'a> {
+    factors: &'a Factors,
+    parameters: &'a mut [f32],
+    gradients: &'a [f32],
+    first: &'a mut [f32],
+    second: &'a mut [f32],
+}
+
+impl Task for Piece<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let Piece { factors, parameters, gradients, first, second } = self;
+        let (parameters, last_parameters) = S::as_mut_simd_f32s(parameters);
+        let (gradients, last_gradients) = S::as_simd_f32s(gradients);
+        let (first, last_first) = S::as_mut_simd_f32s(first);
+        let (second, last_second) = S::as_mut_simd_f32s(second);
+        for (((p, &g), m), v) in parameters.iter_mut().zip(gradients).zip(first).zip(second) {
+            (*p, *m, *v) = factors.apply(simd, *p, g, *m, *v);
+        }
+        if !last_parameters.is_empty() {
+            let (p, m, v) = factors.apply(
+                simd,
+                simd.partial_load_f32s(last_parameters),
+                simd.partial_load_f32s(last_gradients),
+                simd.partial_load_f32s(last_first),
+                simd.partial_load_f32s(last_second),
+            );
+            simd.partial_store_f32s(last_parameters, p);
+            simd.partial_store_f32s(last_first, m);
+            simd.partial_store_f32s(last_second, v);
+        }
+    }
+}
+
+impl Factors {
+    /// The new parameters and means.
+    #[inline(always)]
+    fn apply<S: Lanes>(
+        &self,
+        simd: S,
+        p: S::f32s,
+        g: S::f32s,
+        m: S::f32s,
+        v: S::f32s,
+    ) -> (S::f32s, S::f32s, S::f32s) {
+        let splat = |factor| simd.splat_f32s(factor);
+        let g = simd.multiply_add(splat(self.coupled), p, g);
+        let m = simd.multiply_add(splat(self.rest1), g, simd.mul_f32s(splat(self.beta1), m));
+        let squared = simd.mul_f32s(simd.mul_f32s(splat(self.rest2), g), g);
+        let v = simd.multiply_add(splat(self.beta2), v, squared);
+        let root = simd.sqrt_f32s(simd.mul_f32s(v, splat(self.unbias)));
+        let step = simd
+            .div_f32s(simd.mul_f32s(m, splat(self.rate)), simd.add_f32s(root, splat(self.epsilon)));
+        let p = simd.sub_f32s(simd.mul_f32s(p, splat(self.shrink)), step);
+        // In this order x86 keeps what is not a number.
+        let p = simd.min_f32s(splat(self.clip), simd.max_f32s(splat(-self.clip), p));
+        (p, m, v)
+    }
+}

@@ -1,0 +1,131 @@
+//! From accumulators and the gradients of the logits to the gradients of a block of columns.
+
+use super::activation::Rho;
+use super::format::Format;
+use super::lanes::Lanes;
+use super::layout::{LINE, STEP};
+use super::plan::{FOUR, Plan, Run, unpack};
+
+/// Gradients of a block, in the shapes of its weights; added to.
+pub(super) struct BlockGradients<'a> {
+    /// `[inputs, columns]`
+    pub rows: &'a mut [f32],
+    /// `[columns]`
+    pub bias: &'a mut [f32],
+    /// `[views, columns]`
+    pub output: &'a mut [f32],
+}
+
+/// The output weights of a block, as the way back needs them.
+pub(super) struct Steepness<'a> {
+    /// The weights over the factors, `[views, columns]`
+    pub ratios: &'a [f32],
+    /// What the gradients of the accumulators are in units of, `[columns]`
+    pub factors: &'a [f32],
+}
+
+/// From the accumulators of a chunk, `[lists, columns]`, finds their gradients in the units of
+/// `steepness` times `unit`, given the gradient of each slot's logit in that unit; adds up the
+/// gradients of biases and output.
+#[inline(always)]
+pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize>(
+    simd: S,
+    steepness: &Steepness,
+    logit_gradients: &[f32],
+    unit: f32,
+    accumulators: &[F],
+    slopes: &mut [F],
+    gradients: &mut BlockGradients,
+) where
+    S: Lanes,
+    F: Format<H>,
+    P: Rho,
+{
+    let ratios = S::as_simd_f32s(steepness.ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
+    let ratios: [[[S::f32s; H]; R]; VIEWS] = ratios[..VIEWS].try_into().expect("a row a view");
+    let mut bias = [[simd.splat_f32s(0.0); H]; R];
+    let mut outputs = [bias; VIEWS];
+    let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<VIEWS>().0;
+    let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<VIEWS>().0;
+    let one = simd.splat_f32s(1.0 / F::ONE);
+
+    let lists = accumulators.iter().zip(slopes).zip(logit_gradients);
+    for ((accumulators, slopes), &gradient) in lists {
+        let gradient = simd.splat_f32s(gradient);
+        for view in 0..VIEWS {
+            for r in 0..R {
+                let mut wide = F::widen(simd, accumulators[view][r]);
+                for h in 0..H {
+                    let (value, slope) = P::both(simd, simd.mul_f32s(wide[h], one));
+                    outputs[view][r][h] = simd.multiply_add(gradient, value, outputs[view][r][h]);
+                    let slope = simd.mul_f32s(simd.mul_f32s(gradient, ratios[view][r][h]), slope);
+                    bias[r][h] = simd.add_f32s(bias[r][h], slope);
+                    wide[h] = slope;
+                }
+                slopes[view][r] = F::narrow(simd, wide);
+            }
+        }
+    }
+
+    let unit = simd.splat_f32s(unit);
+    let factors = S::as_simd_f32s(steepness.factors).0;
+    let sums = S::as_mut_simd_f32s(gradients.bias).0.iter_mut();
+    for ((sum, &bias), &factor) in sums.zip(bias.as_flattened()).zip(factors) {
+        *sum = simd.multiply_add(bias, simd.mul_f32s(factor, unit), *sum);
+    }
+    let sums = S::as_mut_simd_f32s(gradients.output).0.iter_mut();
+    for (sum, &output) in sums.zip(outputs.as_flattened().as_flattened()) {
+        *sum = simd.multiply_add(output, unit, *sum);
+    }
+}
+
+/// Adds, to the row of each input, the gradients of the accumulators that hold it, in the units
+/// of [`slopes`]: `[lists + 1, columns]`, the last row zero.
+#[inline(always)]
+pub(super) fn gather<S, const R: usize, const H: usize, F>(
+    simd: S,
+    plan: &Plan,
+    slopes: &[F],
+    steepness: &Steepness,
+    unit: f32,
+    gradients: &mut [f32],
+) where
+    S: Lanes,
+    F: Format<H>,
+{
+    let slopes: &[[F::Vector<S>; R]] = F::vectors(slopes).as_chunks().0;
+    let factors = S::as_simd_f32s(steepness.factors).0.as_chunks::<H>().0;
+    let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
+    let unit = simd.splat_f32s(unit);
+    let factors = factors.map(|factors| factors.map(|factor| simd.mul_f32s(factor, unit)));
+    let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
+    let zero = [F::zero(simd); R];
+    const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
+    assert!(slopes.len() > plan.lists());
+    for &Run { input, start, fours } in &plan.runs {
+        let fours = &plan.holders[start as usize..(start + fours) as usize];
+        let gradient = &mut gradients[input as usize];
+        for fours in fours.chunks(F::ADDENDS / FOUR) {
+            // Several sums, so that an addition need not wait for the one before.
+            let mut sums = [zero; FOUR];
+            for four in fours {
+                for (sum, holder) in sums.iter_mut().zip(unpack(four)) {
+                    // SAFETY: `Plan::invert` wrote no offset but those of the lists' rows and of
+                    // the row behind, which is there, see above.
+                    let row = unsafe { &*slopes.as_ptr().byte_add(holder * STEP) };
+                    for r in 0..R {
+                        sum[r] = F::add(simd, sum[r], row[r]);
+                    }
+                }
+            }
+            for r in 0..R {
+                let left = F::add(simd, sums[0][r], sums[1][r]);
+                let right = F::add(simd, sums[2][r], sums[3][r]);
+                let sum = F::widen(simd, F::add(simd, left, right));
+                for h in 0..H {
+                    gradient[r][h] = simd.multiply_add(sum[h], factors[r][h], gradient[r][h]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The two ways to keep the numbers that the inner loops add up.
+
+use super::lanes::Lanes;
+
+/// A number format: vectors that hold `H` times as many numbers as vectors of floats do.
+pub(super) trait Format<const H: usize>: Number {
+    type Vector<S: Lanes>: Copy;
+
+    fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
+    fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
+    fn zero<S: Lanes>(simd: S) -> Self::Vector<S>;
+
+    /// Of weights: held within the range.
+    fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
+    -> Self::Vector<S>;
+
+    /// Of gradients, no more than [`Number::ADDENDS`].
+    fn add<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// The numbers as they are, apart from the scale.
+    fn widen<S: Lanes>(simd: S, a: Self::Vector<S>) -> [S::f32s; H];
+
+    /// The reverse, rounded. Gradients only, as they are known to fit.
+    fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
+}
+
+/// What a format is apart from the instructions.
+pub(super) trait Number: Copy + Default + Send + Sync + 'static {
+    /// What stands for 1 in weights and accumulators.
+    const ONE: f32;
+
+    /// Largest gradient of an accumulator, after scaling; 0 = gradients are not scaled.
+    const LARGEST_SLOPE: f32;
+
+    /// Gradients that can be added without leaving the range.
+    const ADDENDS: usize;
+
+    /// A weight, held within the range.
+    fn weight(weight: f32) -> Self;
+}
+
+impl Number for f32 {
+    const ONE: f32 = 1.0;
+    const LARGEST_SLOPE: f32 = 0.0;
+    const ADDENDS: usize = 1 << 30;
+
+    #[inline(always)]
+    fn weight(weight: f32) -> f32 {
+        weight
+    }
+}
+
+/// Fixed point. Weights and sums within ±8 keep their value up to a rounding of 2^-13 a weight,
+/// what is beyond counts as 8.
+impl Number for i16 {
+    const ONE: f32 = 4096.0;
+    const LARGEST_SLOPE: f32 = 4095.0;
+    const ADDENDS: usize = 8;
+
+    #[inline(always)]
+    fn weight(weight: f32) -> i16 {
+        // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits; a
+        // conversion would be a call for each number where there is no instruction for rounding.
+        ((weight * Self::ONE).clamp(-32_767.0, 32_767.0) + 12_582_912.0).to_bits() as i16
+    }
+}
+
+impl Format<1> for f32 {
+    type Vector<S: Lanes> = S::f32s;
+
+    #[inline(always)]
+    fn vectors<S: Lanes>(numbers: &[f32]) -> &[S::f32s] {
+        S::as_simd_f32s(numbers).0
+    }
+
+    #[inline(always)]
+    fn vectors_mut<S: Lanes>(numbers: &mut [f32]) -> &mut [S::f32s] {
+        S::as_mut_simd_f32s(numbers).0
+    }
+
+    #[inline(always)]
+    fn zero<S: Lanes>(simd: S) -> S::f32s {
+        simd.splat_f32s(0.0)
+    }
+
+    #[inline(always)]
+    fn add_saturating<S: Lanes>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.add_f32s(a, b)
+    }
+
+    #[inline(always)]
+    fn add<S: Lanes>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.add_f32s(a, b)
+    }
+
+    #[inline(always)]
+    fn widen<S: Lanes>(_: S, a: S::f32s) -> [S::f32s; 1] {
+        [a]
+    }
+
+    #[inline(always)]
+    fn narrow<S: Lanes>(_: S, [a]: [S::f32s; 1]) -> S::f32s {
+        a
+    }
+}
+
+impl Format<2> for i16 {
+    type Vector<S: Lanes> = S::i16s;
+
+    #[inline(always)]
+    fn vectors<S: Lanes>(numbers: &[i16]) -> &[S::i16s] {
+        S::as_simd_i16s(numbers).0
+    }
+
+    #[inline(always)]
+    fn vectors_mut<S: Lanes>(numbers: &mut [i16]) -> &mut [S::i16s] {
+        S::as_mut_simd_i16s(numbers).0
+    }
+
+    #[inline(always)]
+    fn zero<S: Lanes>(simd: S) -> S::i16s {
+        simd.splat_i16s(0)
+    }
+
+    #[inline(always)]
+    fn add_saturating<S: Lanes>(simd: S, a: S::i16s, b: S::i16s) -> S::i16s {
+        simd.add_saturating(a, b)
+    }
+
+    #[inline(always)]
+    fn add<S: Lanes>(simd: S, a: S::i16s, b: S::i16s) -> S::i16s {
+        simd.add_i16s(a, b)
+    }
+
+    #[inline(always)]
+    fn widen<S: Lanes>(simd: S, a: S::i16s) -> [S::f32s; 2] {
+        simd.widen(a)
+    }
+
+    #[inline(always)]
+    fn narrow<S: Lanes>(simd: S, a: [S::f32s; 2]) -> S::i16s {
+        simd.narrow(a)
+    }
+}

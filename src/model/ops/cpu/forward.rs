@@ -1,0 +1,111 @@
+//! From active inputs to accumulators and partial logits, one block of columns.
+
+use super::activation::Rho;
+use super::format::Format;
+use super::lanes::Lanes;
+use super::layout::{LINE, STEP};
+use super::plan::{ABREAST, FOUR, Plan, unpack};
+
+/// The weights of a block.
+pub(super) struct Block<'a, F> {
+    /// `[inputs + 1, columns]`, the last row zero
+    pub rows: &'a [F],
+    /// `[columns]`
+    pub bias: &'a [F],
+    /// `[views, columns]`
+    pub output: &'a [f32],
+}
+
+/// Writes the accumulators `[lists, columns]`, and adds each slot's share of the logit to
+/// `logits`, `[slots, lanes]`.
+#[inline(always)]
+pub(super) fn forward<S, const R: usize, const H: usize, F, P, const VIEWS: usize>(
+    simd: S,
+    plan: &Plan,
+    block: &Block<F>,
+    accumulators: &mut [F],
+    logits: &mut [f32],
+) where
+    S: Lanes,
+    F: Format<H>,
+    P: Rho,
+{
+    let output = S::as_simd_f32s(block.output).0.as_chunks::<H>().0.as_chunks::<R>().0;
+    let output: [[[S::f32s; H]; R]; VIEWS] = output[..VIEWS].try_into().expect("a row a view");
+    let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
+    let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
+    let logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / VIEWS);
+    let lists = plan.entries.chunks_exact(ABREAST * plan.stride);
+    let unit = simd.splat_f32s(1.0 / F::ONE);
+    assert!(size_of_val(block.rows) > plan.inputs * LINE);
+
+    for (((lists, &walk), accumulators), logits) in
+        lists.zip(&plan.walks).zip(accumulators).zip(logits)
+    {
+        // SAFETY: `Plan::order` found no input beyond the last row, and made room for `ABREAST`
+        // lists of `stride` fours, none with a longer walk.
+        let sums = unsafe {
+            match plan.step {
+                STEP => sum::<S, R, H, F, STEP>(simd, lists, plan.stride, walk.into(), block),
+                _ => sum::<S, R, H, F, LINE>(simd, lists, plan.stride, walk.into(), block),
+            }
+        };
+        for (abreast, sum) in sums.iter().enumerate() {
+            let logit = &mut logits[abreast / VIEWS];
+            for r in 0..R {
+                for (h, sum) in F::widen(simd, sum[r]).into_iter().enumerate() {
+                    let value = P::value(simd, simd.mul_f32s(sum, unit));
+                    *logit = simd.multiply_add(value, output[abreast % VIEWS][r][h], *logit);
+                }
+            }
+        }
+        *accumulators = sums;
+    }
+}
+
+/// The bias and the rows of each of some lists, added up.
+///
+/// # Safety
+/// The lists must have room for a walk each, and the first `walk` entries of each be offsets of
+/// the block's rows, in units of `UNIT` bytes.
+#[inline(always)]
+unsafe fn sum<S, const R: usize, const H: usize, F, const UNIT: usize>(
+    simd: S,
+    lists: &[[u16; FOUR]],
+    stride: usize,
+    walk: usize,
+    block: &Block<F>,
+) -> [[F::Vector<S>; R]; ABREAST]
+where
+    S: Lanes,
+    F: Format<H>,
+{
+    const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
+    let bias: [F::Vector<S>; R] = F::vectors(block.bias).as_chunks().0[0];
+    let weights: &[[F::Vector<S>; R]] = F::vectors(block.rows).as_chunks().0;
+    let mut sums = [bias; ABREAST];
+    let add = |sum: &mut [F::Vector<S>; R], entry: usize| {
+        // SAFETY: see above.
+        let row = unsafe { &*weights.as_ptr().byte_add(entry * UNIT) };
+        for r in 0..R {
+            sum[r] = F::add_saturating(simd, sum[r], row[r]);
+        }
+    };
+    // SAFETY: see above.
+    let four =
+        |abreast: usize, four: usize| unsafe { lists.get_unchecked(abreast * stride + four) };
+    let fours = walk / FOUR;
+    for place in 0..fours {
+        for (abreast, sum) in sums.iter_mut().enumerate() {
+            for entry in unpack(four(abreast, place)) {
+                add(sum, entry);
+            }
+        }
+    }
+    for rest in 0..walk % FOUR {
+        for (abreast, sum) in sums.iter_mut().enumerate() {
+            add(sum, four(abreast, fours)[rest].into());
+        }
+    }
+    sums
+}

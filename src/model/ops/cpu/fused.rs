@@ -1,0 +1,255 @@
+//! The loss of a net over a batch, with or without gradients, as one operation.
+//!
+//! The batch is cut into chunks. Forward, each chunk is a task that walks over all blocks of
+//! columns; backward, each block is a task that walks over the chunks, so that a block's gradients
+//! are written by one thread only and need not be added up over threads. Where there are few
+//! blocks, each is several tasks, its shards: shard `i` of `n` takes the chunks `i`, `i + n`, ...
+//! What is added to what, and in which order, thus follows from the shapes alone, and the result
+//! has the same bits for any number of threads.
+
+use std::marker::PhantomData;
+use std::mem::take;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use super::activation::{CReLU, ReLU, Rho, SCReLU};
+use super::chunk::{Chunk, Forward, Purpose};
+use super::format::Format;
+use super::lanes::Lanes;
+use super::layout::Aligned;
+use super::level::Task;
+use super::net::{Gradients, Net, Positions, Precision, Weights};
+use super::packed::Packed;
+use super::tally::{Backward, Tally, reduce};
+use crate::architecture::Activation;
+
+/// Memory that is kept from call to call, for nets and batches of any size.
+#[derive(Default)]
+pub struct Scratch {
+    single: Room<f32>,
+    half: Room<i16>,
+    tallies: Vec<Tally>,
+}
+
+#[derive(Default)]
+struct Room<F> {
+    packed: Packed<F>,
+    chunks: Vec<Chunk<F>>,
+    /// One for each thread that goes backward.
+    idle: Mutex<Vec<Aligned<F>>>,
+}
+
+/// The mean over the batch of `(sigmoid(y) - target)^2`, and its gradients if wanted.
+///
+/// `targets` is `[batch]`, 0 to 1. The loss of an empty batch is not a number. The result has the
+/// same bits for any number of rayon's threads.
+///
+/// # Panics
+/// When a slice does not fit the net, or an index is beyond the inputs.
+pub fn loss(
+    net: &Net,
+    weights: Weights,
+    positions: Positions,
+    targets: &[f32],
+    gradients: Option<Gradients>,
+    scratch: &mut Scratch,
+) -> f64 {
+    let batch = net.check(weights, positions);
+    assert_eq!(targets.len(), batch, "targets");
+    match gradients {
+        Some(gradients) => {
+            net.check_gradients(&gradients);
+            dispatch(net, weights, positions, Job::Gradients(targets, gradients), scratch)
+        }
+        None => dispatch(net, weights, positions, Job::Loss(targets), scratch),
+    }
+}
+
+/// The logits `y` of a batch, `[batch]`.
+///
+/// # Panics
+/// When a slice does not fit the net, or an index is beyond the inputs.
+pub fn logits(
+    net: &Net,
+    weights: Weights,
+    positions: Positions,
+    logits: &mut [f32],
+    scratch: &mut Scratch,
+) {
+    let batch = net.check(weights, positions);
+    assert_eq!(logits.len(), batch, "logits");
+    dispatch(net, weights, positions, Job::Logits(logits), scratch);
+}
+
+enum Job<'a> {
+    Logits(&'a mut [f32]),
+    Loss(&'a [f32]),
+    Gradients(&'a [f32], Gradients<'a>),
+}
+
+/// Does the job with the code compiled for the kind of net. Gives the mean loss, if there is one.
+fn dispatch(
+    net: &Net,
+    weights: Weights,
+    positions: Positions,
+    job: Job,
+    scratch: &mut Scratch,
+) -> f64 {
+    let Scratch { single, half, tallies } = scratch;
+    macro_rules! run {
+        ($format:ty, $h:literal, $room:expr) => {
+            match (net.activation, net.views) {
+                (Activation::ReLU, 1) => run!($format, $h, $room, ReLU, 1),
+                (Activation::ReLU, _) => run!($format, $h, $room, ReLU, 2),
+                (Activation::CReLU, 1) => run!($format, $h, $room, CReLU, 1),
+                (Activation::CReLU, _) => run!($format, $h, $room, CReLU, 2),
+                (Activation::SCReLU, 1) => run!($format, $h, $room, SCReLU, 1),
+                (Activation::SCReLU, _) => run!($format, $h, $room, SCReLU, 2),
+            }
+        };
+        ($format:ty, $h:literal, $room:expr, $rho:ty, $views:literal) => {
+            Run::<$format> { net, weights, positions, room: $room, tallies }
+                .run::<$rho, $h, $views>(job)
+        };
+    }
+    match net.precision {
+        Precision::F32 => run!(f32, 1, single),
+        Precision::Mixed => run!(i16, 2, half),
+    }
+}
+
+/// A job's surroundings.
+struct Run<'a, F> {
+    net: &'a Net,
+    weights: Weights<'a>,
+    positions: Positions<'a>,
+    room: &'a mut Room<F>,
+    tallies: &'a mut Vec<Tally>,
+}
+
+impl<F> Run<'_, F> {
+    fn run<P: Rho, const H: usize, const VIEWS: usize>(self, mut job: Job) -> f64
+    where
+        F: Format<H>,
+    {
+        let Run { net, weights, positions, room, tallies } = self;
+        let Room { packed, chunks, idle } = room;
+        let idle = &*idle;
+        let columns = net.level.run(Columns) * H;
+        packed.pack(net, weights, columns);
+        let packed = &*packed;
+
+        let places = VIEWS * positions.places;
+        let batch = positions.indices.len() / places;
+        let size = chunk_size(packed.width() * VIEWS * size_of::<F>());
+        let count = batch.div_ceil(size);
+        let group = group(packed.width() * VIEWS * size_of::<F>(), size).min(count);
+        if chunks.len() < group {
+            chunks.resize_with(group, Chunk::default);
+        }
+        let shards = TASKS.div_ceil(packed.blocks()).min(count).max(1);
+        let tasks = packed.blocks() * shards;
+        if let Job::Gradients(..) = job {
+            if tallies.len() < tasks {
+                tallies.resize_with(tasks, Tally::default);
+            }
+            tallies[..tasks].par_iter_mut().for_each(|tally| tally.clear(net, columns));
+        }
+
+        let (mut loss, mut output_bias) = (0.0, 0.0);
+        for first in (0..count).step_by(group.max(1)) {
+            let chunks = &mut chunks[..group.min(count - first)];
+            chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
+                let start = (first + i) * size;
+                let range = start..batch.min(start + size);
+                let indices = &positions.indices[range.start * places..range.end * places];
+                let purpose = match &job {
+                    Job::Logits(_) => Purpose::Logits,
+                    Job::Loss(targets) => Purpose::Loss(&targets[range]),
+                    Job::Gradients(targets, _) => {
+                        Purpose::Gradients { targets: &targets[range], batch }
+                    }
+                };
+                let positions = Positions { indices, ..positions };
+                let rho = PhantomData::<P>;
+                net.level.run(Forward::<_, _, H, VIEWS> {
+                    net,
+                    packed,
+                    positions,
+                    purpose,
+                    chunk,
+                    rho,
+                });
+            });
+            for (chunk, i) in chunks.iter_mut().zip(first..) {
+                loss += chunk.loss;
+                output_bias += chunk.output_bias;
+                if let Job::Logits(logits) = &mut job {
+                    logits[i * size..][..chunk.logits.len()].copy_from_slice(&chunk.logits);
+                }
+            }
+            if let Job::Gradients(..) = job {
+                let chunks = &*chunks;
+                let tallies = tallies[..tasks].par_iter_mut().enumerate().with_max_len(1);
+                tallies.for_each(|(task, tally)| {
+                    let (block, shard) = (task / shards, task % shards);
+                    let skip = (shard + shards - first % shards) % shards;
+                    let chunks = chunks.iter().skip(skip).step_by(shards);
+                    let room = &mut idle.lock().expect(WHOLE).pop().unwrap_or_default();
+                    let rho = PhantomData::<P>;
+                    net.level.run(Backward::<_, _, _, H, VIEWS> {
+                        net,
+                        packed,
+                        block,
+                        chunks,
+                        room,
+                        tally,
+                        rho,
+                    });
+                    idle.lock().expect(WHOLE).push(take(room));
+                });
+            }
+        }
+
+        if let Job::Gradients(_, gradients) = job {
+            let tallies = &mut tallies[..tasks];
+            *gradients.output_bias = output_bias as f32;
+            reduce(net, tallies, shards, columns, gradients);
+        }
+        loss / batch as f64
+    }
+}
+
+const WHOLE: &str = "no thread panics while it holds the lock";
+
+/// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
+/// to add up.
+const TASKS: usize = 32;
+
+/// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
+/// once; from memory that would cost as much as all the rest.
+const CACHE: usize = 2 << 20;
+
+/// Positions a chunk, when a position's accumulators take so many bytes: a power of two. More
+/// share the cost of fetching a block's weights and gradients, and of each input's sum.
+fn chunk_size(bytes: usize) -> usize {
+    1 << (CACHE / bytes).clamp(64, 512).ilog2()
+}
+
+/// Chunks between two waits for all threads. It has no influence on the result.
+fn group(bytes: usize, chunk: usize) -> usize {
+    rayon::current_num_threads() * (CACHE / (bytes * chunk)).max(1)
+}
+
+/// Columns a block, of 32-bit numbers.
+struct Columns;
+
+impl Task for Columns {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, _: S) -> usize {
+        R * S::F32_LANES
+    }
+}

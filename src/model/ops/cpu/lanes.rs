@@ -1,0 +1,117 @@
+//! The few operations that pulp's vectors lack.
+
+use pulp::Simd;
+
+/// Vectors of floats, and of 16-bit integers beside them.
+pub(super) trait Lanes: Simd {
+    /// `a * b + c`, rounded once or twice
+    #[inline(always)]
+    fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {
+        self.mul_add_e_f32s(a, b, c)
+    }
+
+    /// `a + b`, held within the range of 16 bits
+    fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s;
+
+    /// The lower and the upper half, as floats.
+    fn widen(self, a: Self::i16s) -> [Self::f32s; 2];
+
+    /// The reverse: rounded to the nearest. All must be within the range of 16 bits.
+    fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Lanes for pulp::x86::V4 {
+    #[inline(always)]
+    fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s {
+        pulp::cast(self.avx512bw._mm512_adds_epi16(pulp::cast(a), pulp::cast(b)))
+    }
+
+    #[inline(always)]
+    fn widen(self, a: Self::i16s) -> [Self::f32s; 2] {
+        let halves: [_; 2] = pulp::cast(a);
+        halves.map(|half| self.convert_i32x16_to_f32x16(self.convert_i16x16_to_i32x16(half)))
+    }
+
+    #[inline(always)]
+    fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
+        pulp::cast(halves.map(|half| {
+            let rounded = self.avx512f._mm512_cvtps_epi32(pulp::cast(half));
+            self.convert_i32x16_to_i16x16(pulp::cast(rounded))
+        }))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Lanes for pulp::x86::V3 {
+    #[inline(always)]
+    fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s {
+        pulp::cast(self.avx2._mm256_adds_epi16(pulp::cast(a), pulp::cast(b)))
+    }
+
+    #[inline(always)]
+    fn widen(self, a: Self::i16s) -> [Self::f32s; 2] {
+        let halves: [_; 2] = pulp::cast(a);
+        halves.map(|half| {
+            let whole = self.avx2._mm256_cvtepi16_epi32(half);
+            pulp::cast(self.avx._mm256_cvtepi32_ps(whole))
+        })
+    }
+
+    #[inline(always)]
+    fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
+        let [low, high] = halves.map(|half| self.avx._mm256_cvtps_epi32(pulp::cast(half)));
+        // The packing goes by 128-bit lanes; the permutation puts these right.
+        let packed = self.avx2._mm256_packs_epi32(low, high);
+        pulp::cast(self.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Lanes for pulp::aarch64::Neon {
+    #[inline(always)]
+    fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s {
+        pulp::cast(self.neon.vqaddq_s16(pulp::cast(a), pulp::cast(b)))
+    }
+
+    #[inline(always)]
+    fn widen(self, a: Self::i16s) -> [Self::f32s; 2] {
+        let whole = pulp::cast(a);
+        let low = self.neon.vmovl_s16(self.neon.vget_low_s16(whole));
+        let high = self.neon.vmovl_high_s16(whole);
+        [low, high].map(|half| pulp::cast(self.neon.vcvtq_f32_s32(half)))
+    }
+
+    #[inline(always)]
+    fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
+        let [low, high] = halves.map(|half| self.neon.vcvtnq_s32_f32(pulp::cast(half)));
+        pulp::cast(self.neon.vqmovn_high_s32(self.neon.vqmovn_s32(low), high))
+    }
+}
+
+impl Lanes for pulp::Scalar128b {
+    // pulp's rounds once even where that takes a function call a number.
+    #[inline(always)]
+    fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {
+        self.add_f32s(self.mul_f32s(a, b), c)
+    }
+
+    #[inline(always)]
+    fn add_saturating(self, a: Self::i16s, b: Self::i16s) -> Self::i16s {
+        let (a, b): ([i16; 8], [i16; 8]) = (pulp::cast(a), pulp::cast(b));
+        pulp::cast::<[i16; 8], _>(std::array::from_fn(|i| a[i].saturating_add(b[i])))
+    }
+
+    #[inline(always)]
+    fn widen(self, a: Self::i16s) -> [Self::f32s; 2] {
+        let a: [i16; 8] = pulp::cast(a);
+        pulp::cast(a.map(f32::from))
+    }
+
+    #[inline(always)]
+    fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
+        // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits.
+        let a: [f32; 8] = pulp::cast(halves);
+        pulp::cast(a.map(|a| (a + 12_582_912.0).to_bits() as i16))
+    }
+}

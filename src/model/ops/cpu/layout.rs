@@ -1,0 +1,48 @@
+//! How the kernels keep numbers: aligned, in blocks of a few columns.
+//!
+//! A block holds the same few columns of every row, one row behind the other. That way all rows
+//! of a block stay in the first cache while a kernel walks over the positions, and the rows of a
+//! power-of-two number of columns do not fight for the same cache sets.
+
+/// Bytes of a cache line, and of a row of a block.
+pub(super) const LINE: usize = 64;
+
+/// What the offsets of rows are multiples of, the largest step that an address of x86 can scale.
+/// With rows numbered instead, the shifts of their numbers would be a fifth of all instructions.
+pub(super) const STEP: usize = 8;
+
+/// A buffer that begins at a cache line's start, as vectors across two lines are slow.
+#[derive(Default)]
+pub(super) struct Aligned<T> {
+    /// The buffer and a line to spare.
+    room: Vec<T>,
+    len: usize,
+}
+
+impl<T: Copy + Default> Aligned<T> {
+    /// Makes room for so many numbers, of any value.
+    pub fn resize(&mut self, len: usize) {
+        self.len = len;
+        let need = len + LINE / size_of::<T>();
+        if self.room.len() < need {
+            self.room.resize(need, T::default());
+        }
+    }
+
+    pub fn get(&self) -> &[T] {
+        match self.len {
+            0 => &[],
+            len => &self.room[self.room.as_ptr().align_offset(LINE)..][..len],
+        }
+    }
+
+    pub fn get_mut(&mut self) -> &mut [T] {
+        match self.len {
+            0 => &mut [],
+            len => {
+                let start = self.room.as_ptr().align_offset(LINE);
+                &mut self.room[start..][..len]
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The fused operations on Burn's CPU backend.
+
+use burn::backend::flex::FlexTensor;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Flex, TensorMetadata};
+use burn::tensor::{Shape, TensorData};
+
+use super::cpu::{Adam, Gradients, Positions, Weights, logits, loss};
+use super::{FusedOps, Job};
+
+impl FusedOps for Flex {
+    fn net_loss(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> FloatTensor<Self> {
+        let parameters = [accumulator, bias, output, output_bias].map(contiguous);
+        let mut scratch = job.scratch.lock().expect(WHOLE);
+        let weights = weights(&parameters);
+        let value = loss(&job.net, weights, positions(&job), job.targets, None, &mut scratch);
+        tensor(vec![value as f32], Shape::new([1]))
+    }
+
+    fn net_gradients(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> (
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+    ) {
+        let parameters = [accumulator, bias, output, output_bias].map(contiguous);
+        let [mut accumulator, mut bias, mut output, _] =
+            [0, 1, 2, 3].map(|i| vec![0.0_f32; parameters[i].shape().num_elements()]);
+        let mut output_bias = 0.0;
+        let gradients = Gradients {
+            accumulator: &mut accumulator,
+            bias: &mut bias,
+            output: &mut output,
+            output_bias: &mut output_bias,
+        };
+        let mut scratch = job.scratch.lock().expect(WHOLE);
+        let weights = weights(&parameters);
+        let (positions, targets) = (positions(&job), job.targets);
+        let value = loss(&job.net, weights, positions, targets, Some(gradients), &mut scratch);
+        let shape = |i: usize| parameters[i].shape();
+        (
+            tensor(vec![value as f32], Shape::new([1])),
+            tensor(accumulator, shape(0)),
+            tensor(bias, shape(1)),
+            tensor(output, shape(2)),
+            tensor(vec![output_bias], shape(3)),
+        )
+    }
+
+    fn net_logits(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> FloatTensor<Self> {
+        let parameters = [accumulator, bias, output, output_bias].map(contiguous);
+        let mut values = vec![0.0; job.active.len()];
+        let mut scratch = job.scratch.lock().expect(WHOLE);
+        logits(&job.net, weights(&parameters), positions(&job), &mut values, &mut scratch);
+        let shape = Shape::new([values.len()]);
+        tensor(values, shape)
+    }
+
+    fn adam_step(
+        parameter: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        rule: Adam,
+        learning_rate: f64,
+        step: u64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let gradient = contiguous(gradient);
+        let [mut parameter, mut first, mut second] = [parameter, first, second].map(contiguous);
+        // In place where nobody else holds the tensor, on a copy elsewhere.
+        rule.step(
+            learning_rate,
+            step,
+            parameter.storage_mut(),
+            values(&gradient),
+            first.storage_mut(),
+            second.storage_mut(),
+        );
+        (parameter, first, second)
+    }
+}
+
+const WHOLE: &str = "no operation panics while it holds the lock";
+
+/// The tensor from the start of its storage to the end, row-major: what comes in may be a view.
+fn contiguous(tensor: FlexTensor) -> FlexTensor {
+    let whole = tensor.is_contiguous()
+        && tensor.layout().start_offset() == 0
+        && tensor.bytes().len() == size_of::<f32>() * tensor.shape().num_elements();
+    if whole { tensor } else { FlexTensor::from_data(tensor.into_data()) }
+}
+
+fn values(tensor: &FlexTensor) -> &[f32] {
+    tensor.storage()
+}
+
+fn weights(parameters: &[FlexTensor; 4]) -> Weights<'_> {
+    let [accumulator, bias, output, output_bias] = parameters.each_ref().map(values);
+    Weights { accumulator, bias, output, output_bias: output_bias[0] }
+}
+
+fn positions<'a>(job: &'a Job<'a>) -> Positions<'a> {
+    Positions { indices: &job.active.indices, places: job.active.places }
+}
+
+fn tensor(values: Vec<f32>, shape: Shape) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(values, shape))
+}

@@ -1,0 +1,132 @@
+//! Operations of our own on Burn's backends.
+//!
+//! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
+//! activate, multiply by the output weights, sigmoid, squared error, and all gradients, in one
+//! pass over pieces of the batch that fit the cache; Burn's autodiff then only hands the
+//! gradients on. A step of Adam is another one. The plain tensor operations stay the oracle, and
+//! the path of the backends that are not listed here.
+
+mod autodiff;
+pub mod cpu;
+mod flex;
+
+use std::sync::{Arc, Mutex};
+
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Backend, Dispatch, backend_extension};
+use burn::tensor::Tensor;
+
+use crate::batch::Active;
+use cpu::{Adam, Net, Scratch};
+
+/// What a fused operation takes from the host: the net's shape, the positions, memory to work in.
+#[derive(Clone)]
+pub struct Job<'a> {
+    pub net: Net,
+    pub active: &'a Active,
+    /// `[batch]`
+    pub targets: &'a [f32],
+    pub scratch: Arc<Mutex<Scratch>>,
+}
+
+/// The fused operations.
+#[backend_extension(Flex, Autodiff)]
+pub trait FusedOps: Backend {
+    /// The loss, `[1]`.
+    fn net_loss(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> FloatTensor<Self>;
+
+    /// The loss, and its gradients in the order and the shapes of the parameters.
+    #[allow(clippy::type_complexity, reason = "the extension macro knows no type aliases")]
+    fn net_gradients(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> (
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+        FloatTensor<Self>,
+    );
+
+    /// The logits, `[batch]`; no gradients follow from them.
+    fn net_logits(
+        accumulator: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        output_bias: FloatTensor<Self>,
+        job: Job<'_>,
+    ) -> FloatTensor<Self>;
+
+    /// A step: parameter, gradient and both means to the next parameter and means.
+    fn adam_step(
+        parameter: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        rule: Adam,
+        learning_rate: f64,
+        step: u64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+}
+
+/// The parameters of a net as tensors.
+pub struct NetTensors {
+    /// `[inputs, hidden]`
+    pub accumulator: Tensor<2>,
+    /// `[hidden]`
+    pub bias: Tensor<1>,
+    /// `[views * hidden]`
+    pub output: Tensor<1>,
+    /// `[1]`
+    pub output_bias: Tensor<1>,
+}
+
+/// The loss of a net, `[1]`, differentiable.
+pub fn net_loss(net: NetTensors, job: Job) -> Tensor<1> {
+    Tensor::from_dispatch(<Dispatch as FusedOps>::net_loss(
+        net.accumulator.into_dispatch(),
+        net.bias.into_dispatch(),
+        net.output.into_dispatch(),
+        net.output_bias.into_dispatch(),
+        job,
+    ))
+}
+
+/// The logits of a net, `[batch]`, without gradients.
+pub fn net_logits(net: NetTensors, job: Job) -> Tensor<1> {
+    Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(
+        net.accumulator.inner().into_dispatch(),
+        net.bias.inner().into_dispatch(),
+        net.output.inner().into_dispatch(),
+        net.output_bias.inner().into_dispatch(),
+        job,
+    ))
+}
+
+/// One step of Adam for one parameter; `step` counts from 1.
+pub fn adam_step<const D: usize>(
+    [parameter, gradient, first, second]: [Tensor<D>; 4],
+    rule: Adam,
+    learning_rate: f64,
+    step: u64,
+) -> [Tensor<D>; 3] {
+    let (parameter, first, second) = <Dispatch as FusedOps>::adam_step(
+        parameter.into_dispatch(),
+        gradient.into_dispatch(),
+        first.into_dispatch(),
+        second.into_dispatch(),
+        rule,
+        learning_rate,
+        step,
+    );
+    [parameter, first, second].map(Tensor::from_dispatch)
+}

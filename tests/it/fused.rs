@@ -1,0 +1,207 @@
+//! The fused operations against Burn's plain ones: values, gradients, steps, bits.
+
+use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
+use burn::tensor::{Tensor, TensorData};
+use nnuance::architecture::Activation;
+use nnuance::batch::{Active, Batch, Inputs};
+use nnuance::features;
+use nnuance::loader::Encoder;
+use nnuance::model::{
+    Backend, Compute, Evaluation, Kind, Level, Model, NetShape, Precision, initial,
+};
+use nnuance::train::optimizer::{Name, Settings};
+use nnuance::train::target::targets;
+use nnuance::weights::Weights;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::games;
+
+fn fused(level: Level) -> Compute {
+    Compute::Fused { level, precision: Precision::F32 }
+}
+
+fn model(kind: Kind, weights: &Weights, compute: Compute) -> Model {
+    let device = Backend::Flex.device().expect("flex is always there").autodiff();
+    Model::new(kind, weights, &device, compute).expect("the weights fit")
+}
+
+/// A net with random weights that reach all parts of an activation.
+fn net(views: usize, hidden: usize, activation: Activation, seed: u64) -> (Kind, Weights) {
+    let kind = Kind::Net(NetShape { inputs: 768, views, hidden, activation });
+    let mut weights = initial(768, views, hidden, seed);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for array in weights.0.values_mut() {
+        array.values.iter_mut().for_each(|value| *value += random.random_range(-0.2..0.2));
+    }
+    (kind, weights)
+}
+
+/// `|a - b| / |b|` over all values together.
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let square = |x: f64| x * x;
+    let apart: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(a - b))).sum();
+    let size: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
+    if apart == 0.0 { 0.0 } else { (apart / size).sqrt() }
+}
+
+#[test]
+fn loss_and_gradients_equal_the_plain_ones() {
+    for level in Level::available() {
+        for (i, hidden) in [1, 7, 16, 33, 100, 128].into_iter().enumerate() {
+            for features in features::ALL {
+                for activation in Activation::ALL {
+                    let (kind, weights) = net(features.views, hidden, activation, i as u64);
+                    let batch = Encoder::Features(features)
+                        .encode(&games::samples([1, 33, 257, 300][i % 4], i as u64));
+                    let targets = targets(&batch, 0.4, 300.0);
+                    let plain = model(kind, &weights, Compute::Plain).gradients(&batch, &targets);
+                    let fused = model(kind, &weights, fused(level)).gradients(&batch, &targets);
+                    let what =
+                        format!("{} {hidden} {activation:?} {}", level.name(), features.name);
+                    assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{what}");
+                    for (name, array) in &plain.1.0 {
+                        let apart = distance(&fused.1.0[name].values, &array.values);
+                        assert!(apart < 1e-5, "{what}: {name} is {apart:e} off");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Boards with 0 to 32 men, as no game has them all.
+#[test]
+fn any_number_of_men_will_do() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (views, places) = (2, 32);
+    let mut indices = Vec::new();
+    for position in 0..33 {
+        for _ in 0..views {
+            let men = (0..places).map(|i| match i < position {
+                true => random.random_range(0..768),
+                false => 768,
+            });
+            indices.extend(men);
+        }
+    }
+    let batch = Batch {
+        inputs: Inputs::Active(Active { inputs: 768, views, places, indices }),
+        results: (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
+        scores: Vec::new(),
+        cursor: None,
+    };
+    // The dense matrix holds ones, so that an input that occurs twice would count once there.
+    let Inputs::Active(active) = &batch.inputs else { unreachable!() };
+    let twice = active
+        .indices
+        .chunks_exact(32)
+        .any(|list| (1..32).any(|i| list[i] < 768 && list[..i].contains(&list[i])));
+    for level in Level::available() {
+        let (kind, weights) = net(2, 20, Activation::SCReLU, 3);
+        let plain = model(kind, &weights, Compute::Plain).gradients(&batch, &batch.results);
+        let fused = model(kind, &weights, fused(level)).gradients(&batch, &batch.results);
+        if !twice {
+            assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{}", level.name());
+        }
+        assert!(fused.0.is_finite());
+    }
+}
+
+#[test]
+fn logits_equal_the_plain_ones() {
+    let batch = Encoder::Features(&features::chess768::PERSPECTIVE).encode(&games::samples(300, 8));
+    let (kind, weights) = net(2, 48, Activation::CReLU, 2);
+    let logits = |compute| -> Vec<f32> {
+        let logits = model(kind, &weights, compute).logits(&batch.inputs);
+        logits.into_data().try_into_vec().expect("f32")
+    };
+    for level in Level::available() {
+        assert!(distance(&logits(fused(level)), &logits(Compute::Plain)) < 1e-5);
+    }
+}
+
+#[test]
+fn what_comes_from_above_is_honoured() {
+    let batch = Encoder::Features(&features::chess768::PERSPECTIVE).encode(&games::samples(50, 3));
+    let (kind, weights) = net(2, 24, Activation::SCReLU, 5);
+    let gradient = |compute, factor: f32| -> Vec<f32> {
+        let model = model(kind, &weights, compute);
+        // A view of a larger tensor, so that it is not contiguous either.
+        let device = model.loss(&batch, &batch.results).device();
+        let factors = Tensor::<2>::from_data([[9.0, factor], [9.0, 9.0]], &device);
+        let factor = factors.transpose().narrow(0, 1, 1).narrow(1, 0, 1).reshape([1]);
+        let loss = model.loss(&batch, &batch.results).powf_scalar(2.0) * factor;
+        let Model::Net(net) = &model else { unreachable!() };
+        let gradients = loss.backward();
+        let weight = net.accumulator.weight.val().grad(&gradients).expect("a gradient");
+        weight.into_data().try_into_vec().expect("f32")
+    };
+    for level in Level::available() {
+        let (fused, plain) = (gradient(fused(level), -3.5), gradient(Compute::Plain, -3.5));
+        assert!(distance(&fused, &plain) < 1e-5, "{}", level.name());
+    }
+}
+
+fn rule(name: Name, bias_correction: bool, clip: f64) -> Settings {
+    let (beta1, beta2, epsilon, weight_decay) = (0.9, 0.999, 1e-8, 0.02);
+    Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip }
+}
+
+/// Weights after some steps.
+fn steps(mut optimizer: ModuleOptimizer, compute: Compute) -> (ModuleOptimizer, Weights) {
+    let (kind, weights) = net(2, 19, Activation::SCReLU, 9);
+    let mut model = model(kind, &weights, compute);
+    for seed in 0..5 {
+        let batch =
+            Encoder::Features(&features::chess768::PERSPECTIVE).encode(&games::samples(40, seed));
+        let loss = model.loss(&batch, &batch.results);
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        model = optimizer.step(0.01, model, gradients);
+    }
+    (optimizer, model.weights())
+}
+
+#[test]
+fn steps_of_adam_equal_the_plain_ones() {
+    for level in Level::available() {
+        for (name, correction) in [(Name::AdamW, true), (Name::AdamW, false), (Name::Adam, true)] {
+            for clip in [0.0, 0.3] {
+                let rule = rule(name, correction, clip);
+                // Both with the plain gradients: only the step differs. Where a gradient is all
+                // but zero, its rounding decides on a whole step, so the bound is wider here.
+                let plain = steps(rule.build(Compute::Plain), Compute::Plain).1;
+                let fused = steps(rule.build(fused(level)), Compute::Plain).1;
+                for (tensor, array) in &plain.0 {
+                    let apart = distance(&fused.0[tensor].values, &array.values);
+                    assert!(apart < 1e-4, "{rule:?}: {tensor} is {apart:e} off");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn burn_can_read_the_record_of_the_fused_adam() {
+    let compute = fused(Level::detect());
+    let (optimizer, _) = steps(rule(Name::AdamW, true, 0.0).build(compute), compute);
+    let record = optimizer.into_bytes().expect("a record");
+    let burn = AdamWConfig::new().init().from_bytes(record).expect("Burn reads it");
+    assert_eq!(burn.to_record().len(), optimizer.to_record().len());
+}
+
+#[test]
+fn a_tensor_that_is_a_view_is_read_right() {
+    // Parameters that come from a transposed tensor.
+    let (kind, weights) = net(1, 6, Activation::ReLU, 4);
+    let batch = Encoder::Features(&features::chess768::PLAIN).encode(&games::samples(20, 3));
+    let Model::Net(mut net) = model(kind, &weights, fused(Level::detect())) else { unreachable!() };
+    let before: Vec<f32> = net.logits(&batch.inputs).into_data().try_into_vec().expect("f32");
+    net.accumulator.weight = net.accumulator.weight.map(|weight| {
+        let device = weight.device();
+        let transposed: TensorData = weight.transpose().into_data();
+        Tensor::<2>::from_data(transposed, &device).transpose()
+    });
+    let after: Vec<f32> = net.logits(&batch.inputs).into_data().try_into_vec().expect("f32");
+    assert_eq!(before, after);
+}
