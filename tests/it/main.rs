@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 
+mod adam;
 mod compare;
 mod config;
 mod eval;
@@ -9,6 +10,7 @@ mod fused;
 mod games;
 mod golden;
 mod hce;
+mod kernels;
 mod model;
 mod net;
 mod report;
