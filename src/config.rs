@@ -64,7 +64,8 @@ pub struct Data {
     /// Bad records to bear with, a file.
     #[serde(default)]
     pub bad_records: u64,
-    /// Positions that are shuffled together, in memory (56 bytes each, up to three times).
+    /// Positions that are shuffled together, in memory (36 bytes each). Data that fits is read
+    /// once and kept; larger data holds two windows at a time.
     #[serde(default = "defaults::window")]
     pub window: usize,
     #[serde(default = "defaults::yes")]
@@ -150,7 +151,7 @@ mod defaults {
         0.1
     }
     pub fn window() -> usize {
-        1 << 20
+        1 << 24
     }
     pub fn yes() -> bool {
         true

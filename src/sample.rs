@@ -107,6 +107,12 @@ impl Position {
         }
     }
 
+    /// A board that came out of another position, without rights and counters.
+    pub fn of_board(occupied: u64, men: [u8; 16], turn: Color) -> Self {
+        let turn_ep = NO_EP | (turn.is_black() as u8) << 7;
+        Self { occupied, men, turn_ep, halfmove: 0, fullmove: 1 }
+    }
+
     /// The raw parts, checked only for nibbles that stand for no man or for no square.
     /// [`Position::to_chess`] asks the rules.
     pub fn from_parts(

@@ -31,8 +31,8 @@ pub struct Features {
     /// Lists a position: 1, or 2 for a perspective net (side to move first).
     pub views: usize,
     pub point_of_view: PointOfView,
-    /// Appends the active inputs of one view (0 = first) to a list.
-    list: fn(&Position, usize, &mut dyn FnMut(usize)),
+    /// Writes the active inputs of all views, side by side; see [`Features::write`].
+    lists: fn(&Position, &mut [u16]),
 }
 
 impl Features {
@@ -40,23 +40,23 @@ impl Features {
         ALL.iter().copied().find(|features| features.name == name)
     }
 
-    /// Calls `each` with every active input of one view, `0 <= input < self.inputs`.
-    pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
-        (self.list)(position, view, each);
+    /// Writes the active inputs of all views, each padded to [`MAX_ACTIVE`] with `self.inputs`.
+    ///
+    /// # Panics
+    /// If `out` has not `views * 32` places.
+    pub fn write(&self, position: &Position, out: &mut [u16]) {
+        assert_eq!(out.len(), self.views * MAX_ACTIVE, "places for the inputs of {}", self.name);
+        out.fill(self.inputs as u16);
+        (self.lists)(position, out);
     }
 
-    /// Writes the active inputs of all views, each padded to [`MAX_ACTIVE`] with `self.inputs`,
-    /// so that `out` has `views * 32` places.
-    pub fn write(&self, position: &Position, out: &mut [u16]) {
-        for (view, out) in out.chunks_exact_mut(MAX_ACTIVE).enumerate() {
-            out.fill(self.inputs as u16);
-            let mut places = out.iter_mut();
-            self.active(position, view, &mut |input| {
-                if let Some(place) = places.next() {
-                    *place = input as u16;
-                }
-            });
-        }
+    /// Calls `each` with every active input of one view, `0 <= input < self.inputs`.
+    pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
+        let mut lists = [0; 2 * MAX_ACTIVE];
+        let lists = &mut lists[..self.views * MAX_ACTIVE];
+        self.write(position, lists);
+        let list = &lists[view * MAX_ACTIVE..][..MAX_ACTIVE];
+        list.iter().map(|input| usize::from(*input)).filter(|it| *it < self.inputs).for_each(each);
     }
 
     /// +1, or -1 where the output of a net sees with the other side's eyes than the side to move.

@@ -7,6 +7,7 @@
 mod collect;
 mod encode;
 mod filter;
+mod packed;
 mod read;
 mod scan;
 mod sketch;

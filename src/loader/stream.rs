@@ -8,15 +8,17 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use super::encode::Part;
+use super::packed::Packed;
 use super::read::Interleaved;
 use super::{LoadError, Plan};
 use crate::batch::Batch;
-use crate::sample::{Sample, mix};
+use crate::sample::mix;
 
 /// A place in the stream: the next position to come.
 ///
-/// An epoch is one pass over the data, in a seeded order of files; a window is what was read
-/// together and shuffled; the offset counts positions in it.
+/// An epoch is one pass over the data; a window is what was read together and shuffled; the
+/// offset counts positions in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
     pub epoch: u64,
@@ -39,19 +41,27 @@ pub struct Stream {
     batches: Receiver<Result<Batch, LoadError>>,
 }
 
-struct Window {
-    cursor: Cursor,
-    samples: Vec<Sample>,
-}
-
 impl Stream {
     /// Starts the threads that read ahead: by one window, and by a few batches.
+    ///
+    /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
+    /// only has its own order. Else each epoch reads the files anew, in a seeded order.
     pub fn new(plan: Plan, from: Cursor) -> Self {
         let plan = Arc::new(plan);
         let (window_sender, windows) = sync_channel(1);
         let (batch_sender, batches) = sync_channel(4);
         let reading = plan.clone();
-        std::thread::spawn(move || read_windows(&reading, from, &window_sender));
+        std::thread::spawn(move || {
+            let whole = reading.expected.is_some_and(|all| all <= reading.window as u64);
+            let end = match whole {
+                true => keep(&reading, from, &window_sender),
+                false => read_on(&reading, from, &window_sender),
+            };
+            if let Err(Stop::Error(error)) = end {
+                // Nobody left to hear it is no error.
+                let _ = window_sender.send(Err(error));
+            }
+        });
         std::thread::spawn(move || cut_batches(&plan, from, &windows, &batch_sender));
         Self { batches }
     }
@@ -65,71 +75,110 @@ impl Iterator for Stream {
     }
 }
 
-type Windows = SyncSender<Result<Window, LoadError>>;
+/// Records that are shuffled together.
+struct Window {
+    cursor: Cursor,
+    records: Arc<Vec<Packed>>,
+    order: Vec<u32>,
+}
 
-fn read_windows(plan: &Arc<Plan>, from: Cursor, windows: &Windows) {
-    for epoch in from.epoch.. {
-        let first = if epoch == from.epoch { from.window } else { 0 };
-        match read_epoch(plan, epoch, first, windows) {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
-                // Nobody left to hear it is no error.
-                let _ = windows.send(Err(error));
-                return;
-            }
-        }
+/// Why there are no more windows.
+enum Stop {
+    /// Nobody listens any more.
+    Unheard,
+    Error(LoadError),
+}
+
+impl From<LoadError> for Stop {
+    fn from(error: LoadError) -> Self {
+        Stop::Error(error)
     }
 }
 
-/// Sends the windows of an epoch from number `first` on; false once nobody listens.
-fn read_epoch(
-    plan: &Arc<Plan>,
-    epoch: u64,
-    first: u64,
-    windows: &Windows,
-) -> Result<bool, LoadError> {
-    let mut files: Vec<PathBuf> = plan.files.clone();
-    let seed = mix(mix(0, plan.seed), epoch);
-    if plan.shuffle {
-        files.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+type Windows = SyncSender<Result<Window, LoadError>>;
+
+/// Reads everything once, and sends it in a new order each epoch.
+fn keep(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop> {
+    let mut records = Vec::with_capacity(plan.expected.unwrap_or(0) as usize);
+    let mut source = Interleaved::new(plan.clone(), plan.files.clone());
+    while let Some(block) = source.next() {
+        records.extend(block?.iter().map(Packed::from));
     }
-    let mut source = Interleaved::new(plan.clone(), files);
-    let mut samples: Vec<Sample> = Vec::new();
-    let (mut number, mut found) = (0, 0);
-    let mut more = true;
-    while more {
-        more = match source.next() {
-            Some(block) => {
-                let block = block?;
-                found += block.len() as u64;
-                samples.extend(block);
-                true
-            }
-            None => false,
-        };
-        while samples.len() >= plan.window || !more && !samples.is_empty() {
-            let rest = samples.split_off(samples.len().min(plan.window));
-            let mut window = std::mem::replace(&mut samples, rest);
-            if number >= first {
-                if plan.shuffle {
-                    let seed = mix(seed, number + 1);
-                    window.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-                }
-                let cursor = Cursor { epoch, window: number, offset: 0 };
-                if windows.send(Ok(Window { cursor, samples: window })).is_err() {
-                    return Ok(false);
-                }
-            }
-            number += 1;
+    check_count(plan, records.len() as u64)?;
+    let records = Arc::new(records);
+    for epoch in from.epoch.. {
+        send(plan, Cursor { epoch, window: 0, offset: 0 }, records.clone(), windows)?;
+    }
+    Ok(())
+}
+
+/// Reads window after window, epoch after epoch.
+fn read_on(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop> {
+    for epoch in from.epoch.. {
+        let first = if epoch == from.epoch { from.window } else { 0 };
+        let mut files: Vec<PathBuf> = plan.files.clone();
+        if plan.shuffle {
+            files.shuffle(&mut random(plan, epoch, 0));
         }
+        let mut source = Interleaved::new(plan.clone(), files);
+        let mut records: Vec<Packed> = Vec::new();
+        let (mut window, mut found) = (0, 0);
+        let mut more = true;
+        while more {
+            match source.next() {
+                Some(block) => {
+                    let block = block?;
+                    found += block.len() as u64;
+                    records.extend(block.iter().map(Packed::from));
+                }
+                None => more = false,
+            }
+            while records.len() >= plan.window || !more && !records.is_empty() {
+                let rest = records.split_off(records.len().min(plan.window));
+                let full = Arc::new(std::mem::replace(&mut records, rest));
+                if window >= first {
+                    send(plan, Cursor { epoch, window, offset: 0 }, full, windows)?;
+                }
+                window += 1;
+            }
+        }
+        check_count(plan, found)?;
     }
+    Ok(())
+}
+
+/// Data that changes under a run, or is none at all, must not go unnoticed.
+fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
     match plan.expected {
         Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
-        // Without this an empty file would be read for ever.
         _ if found == 0 => Err(LoadError::Empty("the files hold none".into())),
-        _ => Ok(true),
+        _ => Ok(()),
     }
+}
+
+fn send(
+    plan: &Plan,
+    cursor: Cursor,
+    records: Arc<Vec<Packed>>,
+    windows: &Windows,
+) -> Result<(), Stop> {
+    let mut order: Vec<u32> = (0..records.len() as u32).collect();
+    if plan.shuffle {
+        order.shuffle(&mut random(plan, cursor.epoch, cursor.window + 1));
+    }
+    windows.send(Ok(Window { cursor, records, order })).map_err(|_| Stop::Unheard)
+}
+
+/// A generator for one purpose in one epoch.
+fn random(plan: &Plan, epoch: u64, purpose: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, plan.seed), epoch), purpose))
+}
+
+/// A window, or what is left of it.
+struct Open {
+    window: Window,
+    /// Where the batch under way begins in it.
+    start: usize,
 }
 
 fn cut_batches(
@@ -138,10 +187,11 @@ fn cut_batches(
     windows: &Receiver<Result<Window, LoadError>>,
     batches: &SyncSender<Result<Batch, LoadError>>,
 ) {
-    let mut pending: Vec<Sample> = Vec::with_capacity(plan.batch);
+    // The windows that the batch under way takes from, the last one still in use.
+    let mut open: Vec<Open> = Vec::new();
     let mut skip = from.offset;
     while let Ok(window) = windows.recv() {
-        let Window { mut cursor, samples } = match window {
+        let mut window = match window {
             Ok(window) => window,
             Err(error) => {
                 // Nobody left to hear it is no error.
@@ -149,20 +199,37 @@ fn cut_batches(
                 return;
             }
         };
-        cursor.offset = std::mem::take(&mut skip).min(samples.len());
-        while cursor.offset < samples.len() {
-            let take = (plan.batch - pending.len()).min(samples.len() - cursor.offset);
-            pending.extend_from_slice(&samples[cursor.offset..][..take]);
-            cursor.offset += take;
-            if pending.len() == plan.batch {
-                let mut batch = plan.encoder.encode(&pending);
-                let place = serde_json::to_string(&cursor).expect("numbers have a JSON form");
-                batch.cursor = Some(place.into());
-                if batches.send(Ok(batch)).is_err() {
-                    return;
-                }
-                pending.clear();
+        window.cursor.offset = std::mem::take(&mut skip).min(window.order.len());
+        let before: usize = open.iter().map(|it| it.window.order.len() - it.start).sum();
+        open.push(Open { start: window.cursor.offset, window });
+        let mut pending = before;
+        loop {
+            let last = open.last_mut().expect("a window was pushed");
+            let cursor = &mut last.window.cursor;
+            let left = last.window.order.len() - cursor.offset;
+            if pending + left < plan.batch {
+                break;
             }
+            cursor.offset += plan.batch - pending;
+            let place = serde_json::to_string(cursor).expect("numbers have a JSON form");
+            let mut batch = plan.encoder.encode_parts(&open.iter().map(part).collect::<Vec<_>>());
+            batch.cursor = Some(place.into());
+            if batches.send(Ok(batch)).is_err() {
+                return;
+            }
+            open.drain(..open.len() - 1);
+            open[0].start = open[0].window.cursor.offset;
+            pending = 0;
+        }
+        // What is left waits for the next window.
+        if let Some(last) = open.last_mut() {
+            last.window.cursor.offset = last.window.order.len();
         }
     }
+}
+
+/// What the batch under way takes from a window.
+fn part(open: &Open) -> Part<'_> {
+    let Open { window, start } = open;
+    Part { records: &window.records, order: &window.order[*start..window.cursor.offset] }
 }

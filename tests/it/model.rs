@@ -2,7 +2,7 @@
 
 use nnuance::architecture::Activation;
 use nnuance::batch::{Batch, Inputs};
-use nnuance::features::{self, PointOfView};
+use nnuance::features::{self, Features, PointOfView, chess768};
 use nnuance::hce::{HceWeights, Phase, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::model::{Backend, Compute, Evaluation, Kind, Model, NetShape, initial};
@@ -10,6 +10,7 @@ use nnuance::train::target::{sigmoid, targets};
 use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use shakmaty::Color;
 
 use crate::games;
 
@@ -149,6 +150,28 @@ fn gradients_of_every_parameter_equal_central_differences() {
             }
         }
         assert!(moving > 100, "{kind:?}: only {moving} parameters have a gradient");
+    }
+}
+
+#[test]
+fn lists_hold_the_index_of_every_man() {
+    for position in games::positions(500, 6) {
+        let turn = position.turn();
+        let views: [(&Features, &[Color]); 3] = [
+            (&chess768::PLAIN, &[Color::White]),
+            (&chess768::SIDE_TO_MOVE, &[turn]),
+            (&chess768::PERSPECTIVE, &[turn, !turn]),
+        ];
+        for (features, views) in views {
+            let mut lists = vec![0; 32 * views.len()];
+            features.write(&position, &mut lists);
+            for (list, view) in lists.chunks_exact(32).zip(views) {
+                let men = position.men().map(|man| chess768::index(*view, man) as u16);
+                let padding = std::iter::repeat(768);
+                let expected: Vec<u16> = men.chain(padding).take(32).collect();
+                assert_eq!(list, expected, "{position:?}");
+            }
+        }
     }
 }
 

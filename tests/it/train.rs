@@ -22,7 +22,7 @@ hidden = 8
 [target]
 wdl = { shape = "linear", from = 0.0, to = 0.5 }
 [schedule]
-positions = 60000
+positions = 400000
 batch = 1024
 learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
 looks = 12
@@ -179,7 +179,7 @@ fn mistakes_in_a_config_are_named_with_their_cure() {
     assert!(said.contains("did you mean `perspective`?"), "{said}");
     let said = refused(&with("shape = \"cosine\"", "shape = \"cosin\""), &[]);
     assert!(said.contains("cosine"), "{said}");
-    let said = refused(&with("positions = 60000", "positions = 60000\nepochs = 2"), &[]);
+    let said = refused(&with("positions = 400000", "positions = 400000\nepochs = 2"), &[]);
     assert!(said.contains("one of `epochs`, `positions` and `superbatches`"), "{said}");
     let said = refused(&with("version = 1", "version = 7"), &[]);
     assert!(said.contains("version 1, found 7"), "{said}");

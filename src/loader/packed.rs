@@ -1,0 +1,52 @@
+//! What training needs of a position, in 32 bytes.
+
+use shakmaty::Color;
+
+use crate::sample::{Position, Sample};
+
+/// A [`Sample`] without what only filters and splits ask for.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Packed {
+    occupied: u64,
+    men: [u8; 16],
+    result: f32,
+    /// [`Packed::NO_SCORE`] where there is none.
+    score: i16,
+    black: bool,
+}
+
+const _: () = assert!(size_of::<Packed>() == 32, "two of them are a cache line");
+
+impl Packed {
+    /// No reader lets this score pass, since it has no negative.
+    const NO_SCORE: i16 = i16::MIN;
+
+    /// The board with the side to move; rights and counters are gone.
+    pub fn position(&self) -> Position {
+        Position::of_board(self.occupied, self.men, Color::from_black(self.black))
+    }
+
+    /// Seen by the side to move.
+    pub fn result(&self) -> f32 {
+        self.result
+    }
+
+    /// Centipawns, seen by the side to move.
+    pub fn score(&self) -> Option<i16> {
+        (self.score != Self::NO_SCORE).then_some(self.score)
+    }
+}
+
+impl From<&Sample> for Packed {
+    fn from(sample: &Sample) -> Self {
+        let position = &sample.position;
+        Self {
+            occupied: position.occupied(),
+            men: position.nibbles(),
+            result: sample.result,
+            score: sample.score.unwrap_or(Self::NO_SCORE),
+            black: position.turn().is_black(),
+        }
+    }
+}
