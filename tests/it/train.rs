@@ -78,9 +78,17 @@ fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
                 run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
             std::thread::sleep(moment);
             child.kill().expect("SIGKILL, or it has ended");
-            killed += usize::from(!child.wait().expect("its end").success());
+            let ended = child.wait().expect("its end").success();
             let begun = out.join("last.safetensors").exists();
             run = nnuance();
+            if ended {
+                // Too late, on a machine whose speed drifts: once more from the start.
+                std::fs::remove_dir_all(&out).expect("it can be removed");
+                run.args(["train", &config, "--out"]).arg(&out);
+                moment /= 2;
+                continue;
+            }
+            killed += 1;
             if begun {
                 run.args(["train", "--resume"]).arg(&out);
             } else {
@@ -100,7 +108,7 @@ fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
         std::fs::remove_dir_all(&out).expect("it can be removed");
     }
     println!("{killed} kills, run of {length:?}");
-    assert!(killed >= 50, "only {killed} runs were really killed");
+    assert!(killed >= 50);
 }
 
 #[test]
