@@ -64,10 +64,11 @@ pub struct Data {
     /// Bad records to bear with, a file.
     #[serde(default)]
     pub bad_records: u64,
-    /// Positions that are shuffled together, in memory (36 bytes each). Data that fits is read
-    /// once and kept; larger data holds two windows at a time.
-    #[serde(default = "defaults::window")]
-    pub window: usize,
+    /// Positions that are shuffled together, 36 bytes each. Without it all of the data, if that
+    /// is no more than 16,777,216 positions; it is then read once and kept. Larger data streams
+    /// through windows of 4,194,304, three of them in memory at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
     #[serde(default = "defaults::yes")]
     pub shuffle: bool,
     #[serde(default)]
@@ -149,9 +150,6 @@ mod defaults {
     }
     pub fn held_out() -> f64 {
         0.1
-    }
-    pub fn window() -> usize {
-        1 << 24
     }
     pub fn yes() -> bool {
         true
@@ -271,6 +269,13 @@ impl Config {
     /// Whether the targets need scores.
     pub fn needs_scores(&self) -> bool {
         self.target.wdl.range().0 < 1.0
+    }
+
+    /// Positions that are shuffled together, for data of this many.
+    pub fn window(&self, positions: u64) -> usize {
+        const KEPT: u64 = 1 << 24;
+        const STREAMED: usize = 1 << 22;
+        self.data.window.unwrap_or(if positions <= KEPT { positions as usize } else { STREAMED })
     }
 
     /// The run's length in steps, for this many positions of data. Epochs that come to more than

@@ -1,6 +1,7 @@
 //! The commands: one file each. Only here does anything print, exit, read the clock or listen to
 //! signals.
 
+mod bench;
 mod compare;
 mod eval;
 mod evaluator;
@@ -38,6 +39,7 @@ enum Command {
     Verify(verify::Args),
     Eval(eval::Args),
     Compare(compare::Args),
+    Bench(bench::Args),
 }
 
 impl Cli {
@@ -53,6 +55,7 @@ impl Cli {
             Command::Verify(args) => verify::run(args)?,
             Command::Eval(args) => eval::run(args)?,
             Command::Compare(args) => compare::run(args)?,
+            Command::Bench(args) => bench::run(args)?,
         }
         Ok(std::process::ExitCode::SUCCESS)
     }

@@ -134,7 +134,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         scores: config.needs_scores(),
         encoder: config.encoder()?,
-        window: config.data.window,
+        window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
         seed: config.seed,
         batch: config.schedule.batch,

@@ -85,6 +85,7 @@ fn begin(
     let plan = recipe::plan(&config)?;
     let scan = look(&plan)?;
     let start = start(&mut config, &scan)?;
+    config.data.window = Some(config.window(scan.train));
     let (data, sketch) = (scan.files.clone(), scan.sketch.clone());
     let recipe = Recipe { config: config.resolved(), data, sketch };
     let folder = RunFolder::open(folder)?;
@@ -217,6 +218,7 @@ fn train(
     };
     let cursor = Cursor::parse(&start.state.cursor)?;
     plan.expected = Some(scan.train);
+    plan.window = config.window(scan.train);
     let mut screen = Screen::new(steps * batch, start.state.positions, stop);
     let ended = train::run(&job, start, Stream::new(plan, cursor), &mut screen);
     screen.finish();

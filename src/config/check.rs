@@ -32,7 +32,7 @@ impl Config {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
         }
-        if self.data.window == 0 {
+        if self.data.window == Some(0) {
             return wrong("data.window", "must hold at least one position".into());
         }
         self.format()?;

@@ -13,6 +13,7 @@ use super::packed::Packed;
 use super::read::Interleaved;
 use super::{LoadError, Plan};
 use crate::batch::Batch;
+use crate::format::BLOCK;
 use crate::sample::mix;
 
 /// A place in the stream: the next position to come.
@@ -121,7 +122,7 @@ fn read_on(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop
             files.shuffle(&mut random(plan, epoch, 0));
         }
         let mut source = Interleaved::new(plan.clone(), files);
-        let mut records: Vec<Packed> = Vec::new();
+        let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
         let (mut window, mut found) = (0, 0);
         let mut more = true;
         while more {
@@ -134,7 +135,10 @@ fn read_on(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop
                 None => more = false,
             }
             while records.len() >= plan.window || !more && !records.is_empty() {
-                let rest = records.split_off(records.len().min(plan.window));
+                let full = plan.window.min(records.len());
+                let mut rest = Vec::with_capacity(plan.window + BLOCK);
+                rest.extend_from_slice(&records[full..]);
+                records.truncate(full);
                 let full = Arc::new(std::mem::replace(&mut records, rest));
                 if window >= first {
                     send(plan, Cursor { epoch, window, offset: 0 }, full, windows)?;

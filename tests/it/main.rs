@@ -1,6 +1,7 @@
 //! All integration tests, in one binary.
 
 mod adam;
+mod bench;
 mod compare;
 mod config;
 mod eval;

@@ -114,18 +114,25 @@ fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
 #[test]
 fn the_number_of_threads_does_not_show_in_the_bits() {
     let folder = tempfile::tempdir().expect("a folder");
-    for model in ["[model]\ninputs = \"hce\"\n", "[model]\ninputs = \"plain\"\nhidden = 16\n"] {
-        let start = CONFIG.find("[model]").expect("a section");
-        let end = CONFIG.find("[target]").expect("a section");
-        let text = format!("{}{model}{}", &CONFIG[..start], &CONFIG[end..]);
+    let start = CONFIG.find("[model]").expect("a section");
+    let end = CONFIG.find("[target]").expect("a section");
+    // Some 400 steps each.
+    for model in [
+        "inputs = \"hce\"",
+        "inputs = \"plain\"\nhidden = 16",
+        "inputs = \"perspective\"\nhidden = 40",
+        "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
+    ] {
+        let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
         let config = config(&folder, &text);
-        let (one, three) = (folder.path().join("one"), folder.path().join("three"));
-        train(&config, &one, "1");
-        train(&config, &three, "3");
-        let name = "last.safetensors";
-        assert!(checkpoint(&one, name) == checkpoint(&three, name), "{model}");
-        std::fs::remove_dir_all(one).expect("it can be removed");
-        std::fs::remove_dir_all(three).expect("it can be removed");
+        let runs = ["1", "2", "3", "8"].map(|threads| {
+            let out = folder.path().join(threads);
+            train(&config, &out, threads);
+            let bits = checkpoint(&out, "last.safetensors");
+            std::fs::remove_dir_all(out).expect("it can be removed");
+            bits
+        });
+        assert!(runs.iter().all(|bits| *bits == runs[0]), "{model}");
     }
 }
 

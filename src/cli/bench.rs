@@ -1,0 +1,260 @@
+//! `nnuance bench`: how fast is what training does, on real positions.
+
+mod data;
+mod figures;
+mod laps;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::out;
+use super::place::Place;
+use super::progress::interrupts;
+use super::recipe;
+use crate::architecture::{Activation, Architecture};
+use crate::batch::{Batch, Inputs};
+use crate::config::Config;
+use crate::loader::{Cursor, Plan, Stream};
+use crate::model::{Compute, Device, Kind, NetShape, Precision, initial};
+use crate::train::checkpoint::Checkpoint;
+use crate::train::{self, Job, Settings};
+use figures::{Bytes, Figure, Figures, NetFigures};
+use laps::{Clock, Cycle, LAPS, Laps};
+
+/// Measure the speed of reading, encoding, training steps and whole runs
+///
+/// Figures are positions per second. A step is loss, gradients and optimiser on batches that are
+/// there already; a whole run is what `nnuance train` does with a net, from the files on, without
+/// held-out positions. As in training, data that is too large to be kept in memory is read again
+/// in each pass, so that encoding and whole runs contain its reading.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance bench --hidden 32,1024 --precision f32 --seconds 6
+  nnuance bench --hidden 256 --json --threads 1 > one-thread.json")]
+pub struct Args {
+    /// Files of positions, through the filter of the quickstart as far as they serve it
+    #[arg(long, value_name = "FILE", num_args = 1.., default_value = "data/selfplay-sf15.vf")]
+    data: Vec<PathBuf>,
+    /// Sizes of the hidden layer
+    #[arg(long, value_name = "N,...", default_value = "32,128,256,512,1024")]
+    #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    hidden: Vec<u32>,
+    /// relu, crelu or screlu
+    #[arg(long, value_name = "NAME", default_value = "screlu", value_parser = activation)]
+    activation: Activation,
+    /// f32, mixed or both [default: f32,mixed, or f32 without fused operations]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = precision)]
+    precision: Vec<Precision>,
+    /// Positions a step
+    #[arg(long, value_name = "POSITIONS", default_value = "16384")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    batch: u32,
+    /// Seconds a figure, in three laps, after a warm-up of up to a second
+    #[arg(long, default_value = "3", value_parser = seconds)]
+    seconds: f64,
+    /// The figures as JSON
+    #[arg(long)]
+    json: bool,
+    /// Burn's plain tensor operations after the fused ones, in a third of the time
+    #[arg(long, conflicts_with = "plain")]
+    plain_too: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn activation(text: &str) -> Result<Activation, String> {
+    let found = Activation::ALL.into_iter().find(|it| it.name() == text);
+    found.ok_or_else(|| "there are relu, crelu and screlu".into())
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    let found = [Precision::F32, Precision::Mixed].into_iter().find(|it| it.name() == text);
+    found.ok_or_else(|| "there are f32 and mixed".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.03..=3600.0).contains(&number) => Ok(number),
+        _ => Err("a number from 0.03 to 3600".into()),
+    }
+}
+
+/// The config that the bench changes: its filter, targets and optimiser are the usual ones.
+const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
+
+/// Bytes a position in the window: a record of the loader, and its place in the order.
+const IN_WINDOW: usize = 32 + size_of::<u32>();
+
+pub fn run(args: Args) -> Result<()> {
+    let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
+    config.data.files = args.data;
+    config.data.held_out = 0.0;
+    config.model.activation = Some(args.activation);
+    config.schedule.batch = args.batch as usize;
+
+    let (device, fused) = args.place.open(Precision::F32)?;
+    let is_fused = matches!(fused, Compute::Fused { .. });
+    let precisions = match &args.precision[..] {
+        [] if is_fused => vec![Precision::F32, Precision::Mixed],
+        [] => vec![Precision::F32],
+        wanted => wanted.to_vec(),
+    };
+    let computes = precisions.into_iter().map(|precision| Ok(args.place.open(precision)?.1));
+    let computes = computes.collect::<Result<Vec<Compute>>>()?;
+
+    let (load, scan) = data::load(&mut config, args.seconds)?;
+    let mut plan = recipe::plan(&config)?;
+    plan.expected = Some(scan.train);
+    plan.window = config.window(scan.train);
+    let (encode, batches) = data::encode(&plan, args.seconds)?;
+
+    let lap = args.seconds / LAPS as f64;
+    // From here on there are temporary folders, which an interrupt must not leave behind.
+    let interrupt = interrupts();
+    let mut bench = Bench { config, plan, device, batches, lap, interrupt };
+    let mut nets = Vec::new();
+    for &hidden in &args.hidden {
+        for &compute in &computes {
+            nets.push(bench.net(hidden as usize, compute)?);
+        }
+    }
+    let peak_memory_bytes = peak_memory();
+    if args.plain_too && is_fused {
+        bench.lap /= 3.0;
+        for &hidden in &args.hidden {
+            nets.push(bench.net(hidden as usize, Compute::Plain)?);
+        }
+    }
+
+    let Batch { inputs: Inputs::Active(active), results, scores, .. } = &bench.batches[0] else {
+        bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
+    };
+    let first_views = active.indices.chunks_exact(active.places).step_by(active.views);
+    let men = first_views.flatten().filter(|input| usize::from(**input) < active.inputs).count();
+    let in_batch =
+        size_of_val(&active.indices[..]) + size_of_val(&results[..]) + size_of_val(&scores[..]);
+    let on_disk: u64 = scan.files.iter().map(|file| file.bytes).sum();
+    let figures = Figures {
+        cpu: cpu(),
+        threads: rayon::current_num_threads(),
+        simd: match fused {
+            Compute::Fused { level, .. } => Some(level.name()),
+            Compute::Plain => None,
+        },
+        files: bench.config.data.files,
+        positions: scan.read,
+        kept: scan.train,
+        men: men as f64 / results.len() as f64,
+        bytes_per_position: Bytes {
+            on_disk: on_disk as f64 / scan.read as f64,
+            in_window: IN_WINDOW,
+            in_batch: in_batch as f64 / results.len() as f64,
+        },
+        batch: results.len(),
+        activation: args.activation.name(),
+        load,
+        encode,
+        nets,
+        peak_memory_bytes,
+    };
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&figures)?),
+        false => out::line(figures),
+    }
+}
+
+/// What the nets have in common.
+struct Bench {
+    config: Config,
+    plan: Plan,
+    device: Device,
+    batches: Vec<Batch>,
+    /// Seconds.
+    lap: f64,
+    interrupt: Arc<AtomicBool>,
+}
+
+/// Steps between rows of the log. Held-out positions and checkpoints are left out: a run has 20
+/// of each, however long it is.
+const ROWS: u64 = 100;
+
+impl Bench {
+    fn net(&mut self, hidden: usize, compute: Compute) -> Result<NetFigures> {
+        self.config.model.hidden = Some(hidden);
+        let name = match compute {
+            Compute::Plain => "plain",
+            Compute::Fused { precision, .. } => precision.name(),
+        };
+        let clock = Clock::start();
+        let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
+        let step = self.train(compute, cycle, &clock)?;
+        let stream = Stream::new(self.plan.clone(), Cursor::default());
+        let whole_run = self.train(compute, stream, &Clock::start())?;
+        eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
+        Ok(NetFigures { hidden, compute: name, step, whole_run })
+    }
+
+    fn train<E>(
+        &self,
+        compute: Compute,
+        batches: impl Iterator<Item = Result<Batch, E>>,
+        clock: &Clock,
+    ) -> Result<Figure>
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let config = &self.config;
+        let net = config.architecture()?.context("the bench is for nets")?;
+        let Architecture { features, hidden, activation } = net;
+        let (inputs, views) = (features.inputs, features.views);
+        // Far more steps than the laps have, so that the rates stay as they begin.
+        let settings = Settings {
+            steps: 1 << 40,
+            learning_rate: config.schedule.learning_rate.clone(),
+            wdl: config.target.wdl.clone(),
+            score_scale: config.score_scale(),
+            optimizer: config.optimizer(),
+            validate_every: ROWS,
+            checkpoint_every: u64::MAX,
+            patience: None,
+        };
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let job = Job {
+            kind: Kind::Net(NetShape { inputs, views, hidden, activation }),
+            compute,
+            device: &self.device,
+            settings: &settings,
+            folder: folder.path(),
+            held_out: &[],
+        };
+        let weights = initial(inputs, views, hidden, config.seed);
+        let start = Checkpoint { weights, ..Checkpoint::default() };
+        let interrupt = self.interrupt.clone();
+        let mut laps = Laps { clock, lap: self.lap, interrupt, marks: Vec::new() };
+        train::run(&job, start, batches, &mut laps)?;
+        ensure!(!self.interrupt.load(Ordering::SeqCst), "interrupted");
+        laps.figure().context("the run ended before its laps")
+    }
+}
+
+/// The processor's name, where Linux tells it.
+fn cpu() -> Option<String> {
+    entry("/proc/cpuinfo", "model name")
+}
+
+/// The most memory that this process has had, where Linux tells it.
+fn peak_memory() -> Option<u64> {
+    let kibibytes: u64 = entry("/proc/self/status", "VmHWM")?.split(' ').next()?.parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+/// The first entry of this name in a file of `name: value` lines.
+fn entry(path: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut entries = text.lines().filter_map(|line| line.split_once(':'));
+    entries.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_string())
+}

@@ -1,0 +1,105 @@
+//! Laps of a training run on a clock that can stand still.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::figures::Figure;
+use crate::batch::Batch;
+use crate::train::log::Row;
+use crate::train::{Progress, Watch};
+
+/// Laps of a figure: their median shrugs off one disturbance.
+pub const LAPS: usize = 3;
+
+/// Time since its start, without what was left out.
+pub struct Clock {
+    start: Instant,
+    left_out: Cell<Duration>,
+}
+
+impl Clock {
+    pub fn start() -> Self {
+        Self { start: Instant::now(), left_out: Cell::default() }
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.start.elapsed() - self.left_out.get()).as_secs_f64()
+    }
+
+    /// Does something while the clock stands still.
+    fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.left_out.set(self.left_out.get() + start.elapsed());
+        result
+    }
+}
+
+/// The same batches over and over. Training wants its own; the time to copy them does not count.
+pub struct Cycle<'a> {
+    pub batches: std::iter::Cycle<std::slice::Iter<'a, Batch>>,
+    pub clock: &'a Clock,
+}
+
+impl Iterator for Cycle<'_> {
+    type Item = Result<Batch, Infallible>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.clock.leave_out(|| self.batches.next().cloned()).map(Ok)
+    }
+}
+
+/// Watches a training run for a warm-up and [`LAPS`] laps, and then stops it.
+pub struct Laps<'a> {
+    pub clock: &'a Clock,
+    /// Seconds of a lap, at least; a lap ends with a step.
+    pub lap: f64,
+    pub interrupt: Arc<AtomicBool>,
+    /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
+    pub marks: Vec<(f64, u64)>,
+}
+
+/// The longest warm-up in seconds: caches fill and threads wake up within milliseconds, but
+/// batches that were encoded ahead have to be used up.
+const WARM_UP: f64 = 1.0;
+
+impl Laps<'_> {
+    /// None if the run was interrupted before the last lap ended.
+    pub fn figure(&self) -> Option<Figure> {
+        let laps = self.marks.windows(2).skip(1);
+        let speeds = laps.map(|ends| (ends[1].1 - ends[0].1) as f64 / (ends[1].0 - ends[0].0));
+        self.are_done().then(|| Figure::new(speeds.collect()))
+    }
+
+    fn are_done(&self) -> bool {
+        self.marks.len() == 2 + LAPS
+    }
+}
+
+impl Watch for Laps<'_> {
+    fn seconds(&self) -> f64 {
+        self.clock.seconds()
+    }
+
+    fn stop(&self) -> bool {
+        self.are_done() || self.interrupt.load(Ordering::SeqCst)
+    }
+
+    fn step(&mut self, progress: &Progress) {
+        let now = self.clock.seconds();
+        let due = match self.marks[..] {
+            // The first step waits until the data is read.
+            [] => now,
+            [(first, _)] => first + self.lap.min(WARM_UP),
+            [.., (last, _)] => last + self.lap,
+        };
+        if now >= due {
+            self.marks.push((now, progress.positions));
+        }
+    }
+
+    fn row(&mut self, _row: &Row) {}
+}
