@@ -40,14 +40,16 @@ fn check(rule: Adam, len: usize) {
     let (mut m, mut v) = (random(0.0), random(0.0));
     let (mut rp, mut rm, mut rv) = (wide(&p), wide(&m), wide(&v));
     let lr = 0.01;
+    // The rule takes its betas in 32 bits, as other trainers do.
+    let [beta1, beta2] = [rule.beta1, rule.beta2].map(|beta| f64::from(beta as f32));
     for t in 1..=20 {
         let g = random(1e-3);
         rule.step(lr, t, &mut p, &g, &mut m, &mut v);
         for i in 0..len {
             let g = f64::from(g[i]) + rule.coupled_decay * rp[i];
             rp[i] *= 1.0 - lr * rule.decay;
-            rm[i] = rule.beta1 * rm[i] + (1.0 - rule.beta1) * g;
-            rv[i] = rule.beta2 * rv[i] + (1.0 - rule.beta2) * g * g;
+            rm[i] = beta1 * rm[i] + (1.0 - beta1) * g;
+            rv[i] = beta2 * rv[i] + (1.0 - beta2) * g * g;
             let (mut m, mut v) = (rm[i], rv[i]);
             if rule.bias_correction {
                 m /= 1.0 - rule.beta1.powi(t as i32);

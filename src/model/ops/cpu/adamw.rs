@@ -62,7 +62,7 @@ impl AdamW {
     }
 }
 
-/// All that is the same for each parameter, computed in 64 bits.
+/// All that is the same for each parameter.
 struct Factors {
     shrink: f32,
     coupled: f32,
@@ -88,9 +88,10 @@ impl Factors {
             shrink: (1.0 - lr * rule.decay) as f32,
             coupled: rule.coupled_decay as f32,
             beta1: rule.beta1 as f32,
-            rest1: (1.0 - rule.beta1) as f32,
+            // In 32 bits, as Burn and other trainers take it: 1 - 0.999 differs by 1e-5 of itself.
+            rest1: 1.0 - rule.beta1 as f32,
             beta2: rule.beta2 as f32,
-            rest2: (1.0 - rule.beta2) as f32,
+            rest2: 1.0 - rule.beta2 as f32,
             rate: (lr * unbias(rule.beta1)) as f32,
             unbias: unbias(rule.beta2) as f32,
             epsilon: rule.epsilon as f32,
