@@ -105,9 +105,10 @@ pub fn run(mut args: Args) -> Result<()> {
         let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
         Ok(format!("{fen};{}", loaded.net.evaluate(&position)))
     };
-    match &args.fens {
-        Some(path) => file(path, evaluate),
-        None => out::lines(args.positions.iter().map(|text| evaluate(text))),
+    match (&args.fens, &args.positions[..]) {
+        (Some(path), _) => file(path, evaluate),
+        (None, [dash]) if dash == "-" => file(Path::new("-"), evaluate),
+        _ => out::lines(args.positions.iter().map(|text| evaluate(text))),
     }
 }
 

@@ -142,6 +142,7 @@ impl Origin {
             file: file.path.display().to_string(),
             sha256: file.sha256.clone(),
             bytes: file.bytes,
+            games: file.games,
         });
         let provenance = Provenance {
             licence: None,

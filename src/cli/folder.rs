@@ -32,7 +32,7 @@ pub struct RunFolder {
 
 /// Whether a run may begin here: an error if the folder cannot be written to, holds something
 /// else than a run, or a run that is not to be overwritten.
-pub fn check(path: &Path, overwrite: bool) -> Result<()> {
+fn check(path: &Path, overwrite: bool) -> Result<()> {
     let folder = path.display();
     let config = path.join(CONFIG);
     let ours = std::fs::read_to_string(&config).is_ok_and(|text| text.starts_with(RUN_HEADER));
@@ -51,10 +51,33 @@ pub fn check(path: &Path, overwrite: bool) -> Result<()> {
     Ok(())
 }
 
+impl Drop for RunFolder {
+    /// A command that failed before its run began leaves nothing.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.file(LOCK));
+        // Only an empty folder goes.
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
 impl RunFolder {
-    /// Takes an existing folder for this process.
-    pub fn open(path: &Path) -> Result<Self> {
-        ensure!(path.is_dir(), "there is no run folder {}", path.display());
+    /// Takes a new folder, or one that [`check`] lets pass, for this process.
+    pub fn take(path: &Path, overwrite: bool) -> Result<Self> {
+        check(path, overwrite)?;
+        let folder = Self::open(path)?;
+        // Once more, now that nobody else can begin a run here.
+        check(path, overwrite)?;
+        Ok(folder)
+    }
+
+    /// Takes an existing run for this process.
+    pub fn of_run(path: &Path) -> Result<Self> {
+        let last = path.join(LAST);
+        ensure!(last.exists(), "there is no run in {}: {LAST} is missing", path.display());
+        Self::open(path)
+    }
+
+    fn open(path: &Path) -> Result<Self> {
         let name = path.join(LOCK);
         let lock =
             File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;

@@ -27,12 +27,22 @@ pub fn measured(
     mut samples: Vec<Sample>,
 ) -> Result<Measured> {
     let mut notes = Vec::new();
+    let games = samples.iter().all(|sample| sample.game.is_some());
     let has_seen = |recipe: &Recipe| samples.iter().any(|it| recipe.sketch.contains(it));
     let mut seen: Vec<(&str, &Recipe)> = Vec::new();
     for (name, recipe) in evaluations {
         match recipe {
             Some(recipe) if has_seen(recipe) => seen.push((name, recipe)),
-            Some(_) => {}
+            Some(recipe) if recipe.data.iter().any(|file| file.games > 0) == games => {
+                notes.push(format!(
+                    "none of these are known from the training of {name}; less than one game in \
+                     500 of it could escape notice"
+                ));
+            }
+            Some(_) => notes.push(format!(
+                "whether {name} was trained on these cannot be told: games are known on one side \
+                 only; compare on data of the format that it was trained on"
+            )),
             None => notes.push(format!("nothing is known of what {name} was trained on")),
         }
     }
@@ -64,8 +74,8 @@ pub fn measured(
     samples.retain(|sample| split.holds_out(sample) && filter.rejects(sample).is_none());
     ensure!(!samples.is_empty(), "{name} held out none of these games, or its filter leaves none");
     notes.push(format!(
-        "{name} was trained on some of these games: measured are the {} that it held out, with \
-         its filter",
+        "{name} was trained on some of these games: measured are the {} that it held out (and \
+         chose its best checkpoint by), with its filter",
         split.share
     ));
     Ok(Measured { samples, part: Part::HeldOut, notes })

@@ -84,7 +84,7 @@ impl Recipe {
             bytes: file.bytes,
             sha256: file.sha256.clone(),
             positions: 0,
-            games: 0,
+            games: file.games,
             bad_records: 0,
         });
         Some(Self {

@@ -60,7 +60,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         (None, Some(path)) => {
             let config = Config::read(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
-            folder::check(&folder, args.overwrite)?;
+            let folder = RunFolder::take(&folder, args.overwrite)?;
             begin(config, &folder, &args.place, stop)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
@@ -77,7 +77,7 @@ fn default_folder(config: &Path) -> PathBuf {
 /// Starts a run; what it leaves, in words, or none if it was interrupted.
 fn begin(
     mut config: Config,
-    folder: &Path,
+    folder: &RunFolder,
     place: &Place,
     stop: Arc<AtomicBool>,
 ) -> Result<Option<String>> {
@@ -88,23 +88,40 @@ fn begin(
     config.data.window = Some(config.window(scan.train));
     let (data, sketch) = (scan.files.clone(), scan.sketch.clone());
     let recipe = Recipe { config: config.resolved(), data, sketch };
-    let folder = RunFolder::open(folder)?;
     folder.clear()?;
     output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
     let (optimizer, state) = (Vec::new(), State::default());
-    let checkpoint = Checkpoint { weights: start, optimizer, state, facts: recipe.facts()? };
-    train(&recipe, plan, &scan, checkpoint, &folder, &place, stop)
+    let mut facts = recipe.facts()?;
+    facts.insert(COMPUTE.into(), how(&place.1));
+    let checkpoint = Checkpoint { weights: start, optimizer, state, facts };
+    train(&recipe, plan, &scan, checkpoint, folder, &place, stop)
 }
 
 /// Goes on with a run; what it leaves, or none if it was interrupted again.
 fn resume(folder: &Path, place: &Place, stop: Arc<AtomicBool>) -> Result<Option<String>> {
-    let folder = RunFolder::open(folder)?;
+    let folder = RunFolder::of_run(folder)?;
     let (checkpoint, recipe) = recipe::open(&folder.file(folder::LAST))?;
     recipe.unchanged_data()?;
     let place = place.open(recipe.config.model.precision)?;
+    let now = how(&place.1);
+    if let Some(begun) = checkpoint.facts.get(COMPUTE).filter(|begun| **begun != now) {
+        eprintln!("this run began with {begun} and goes on with {now}: its last bits will differ");
+    }
     let plan = recipe.plan()?;
     let scan = look(&plan)?;
     train(&recipe, plan, &scan, checkpoint, &folder, &place, stop)
+}
+
+/// The header entry that says how a run computed.
+const COMPUTE: &str = "compute";
+
+fn how(compute: &Compute) -> String {
+    match compute {
+        Compute::Plain => "plain tensor operations".to_string(),
+        Compute::Fused { level, precision } => {
+            format!("fused operations ({}, {})", level.name(), precision.name())
+        }
+    }
 }
 
 /// Reads all data once and says what is there.
@@ -124,6 +141,12 @@ fn look(plan: &Plan) -> Result<Scan, LoadError> {
                 "{path}: its games are unknown, so positions are held out; where they come from \
                  the same games as those trained on, losses look better than they are"
             );
+        }
+    }
+    for (i, file) in scan.files.iter().enumerate() {
+        if let Some(twin) = scan.files[..i].iter().find(|twin| twin.sha256 == file.sha256) {
+            let (path, twin) = (file.path.display(), twin.path.display());
+            eprintln!("{path} is the same file as {twin}: its positions count twice");
         }
     }
     for (key, count) in scan.rejected.counts() {
@@ -198,13 +221,7 @@ fn train(
         superbatch as f64 / scan.train as f64,
     );
     let model = recipe.architecture()?.map_or("handcrafted terms".into(), |net| net.to_string());
-    let how = match compute {
-        Compute::Plain => "plain tensor operations".to_string(),
-        Compute::Fused { level, precision } => {
-            format!("fused operations ({}, {})", level.name(), precision.name())
-        }
-    };
-    eprintln!("{model}: {how}, {} threads", rayon::current_num_threads());
+    eprintln!("{model}: {}, {} threads", how(compute), rayon::current_num_threads());
 
     let held_out: Vec<_> =
         scan.held_out.chunks(4096).map(|samples| plan.encoder.encode(samples)).collect();

@@ -32,8 +32,8 @@ impl Config {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
         }
-        if self.data.window == Some(0) {
-            return wrong("data.window", "must hold at least one position".into());
+        if self.data.window.is_some_and(|window| !(1..=1 << 31).contains(&window)) {
+            return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
         self.format()?;
         let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);

@@ -71,6 +71,9 @@ pub struct DataFile {
     pub file: String,
     pub sha256: String,
     pub bytes: u64,
+    /// Games in it; 0 where they are unknown.
+    #[serde(default)]
+    pub games: u64,
 }
 
 /// Mean squared errors of the final weights.

@@ -45,7 +45,7 @@ impl From<&Sample> for Packed {
             occupied: position.occupied(),
             men: position.nibbles(),
             result: sample.result,
-            score: sample.score.unwrap_or(Self::NO_SCORE),
+            score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
             black: position.turn().is_black(),
         }
     }

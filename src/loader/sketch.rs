@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::sample::Sample;
 
 /// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
-/// share a twentieth of their games share some of these almost surely.
+/// share one game in 500 share some of these almost surely; a smaller share can escape.
 ///
 /// As text: hexadecimal words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ use crate::sample::Sample;
 pub struct Sketch(BTreeSet<u64>);
 
 impl Sketch {
-    const SIZE: usize = 128;
+    const SIZE: usize = 2048;
 
     pub fn add(&mut self, sample: &Sample) {
         let group = sample.group();

@@ -99,3 +99,27 @@ fn a_step_has_the_same_bits_on_any_number_of_threads() {
     let one = run(1);
     assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
 }
+
+/// A parameter that is no number must stay one: clipping would hide that training diverged.
+#[test]
+fn what_is_not_a_number_is_not_clipped_away() {
+    for level in Level::available() {
+        let rule = Adam {
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            decay: 0.01,
+            coupled_decay: 0.0,
+            bias_correction: true,
+            clip: 1.98,
+            level,
+        };
+        let (mut p, mut m, mut v) = (vec![0.5; 35], vec![0.0; 35], vec![0.0; 35]);
+        let mut g = vec![0.1; 35];
+        (g[3], g[34]) = (f32::NAN, f32::NAN);
+        rule.step(0.01, 1, &mut p, &g, &mut m, &mut v);
+        for (i, p) in p.iter().enumerate() {
+            assert_eq!(p.is_nan(), i == 3 || i == 34, "{}: {i} is {p}", level.name());
+        }
+    }
+}

@@ -1,11 +1,13 @@
 //! The fused operations on Burn's CPU backend.
 
+use std::sync::{MutexGuard, PoisonError};
+
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{Adam, Gradients, Positions, Weights, logits, loss};
+use super::cpu::{Adam, Gradients, Positions, Scratch, Weights, logits, loss};
 use super::{FusedOps, Job};
 
 impl FusedOps for Flex {
@@ -17,7 +19,7 @@ impl FusedOps for Flex {
         job: Job<'_>,
     ) -> FloatTensor<Self> {
         let parameters = [accumulator, bias, output, output_bias].map(contiguous);
-        let mut scratch = job.scratch.lock().expect(WHOLE);
+        let mut scratch = scratch(&job);
         let weights = weights(&parameters);
         let value = loss(&job.net, weights, positions(&job), job.targets, None, &mut scratch);
         tensor(vec![value as f32], Shape::new([1]))
@@ -46,7 +48,7 @@ impl FusedOps for Flex {
             output: &mut output,
             output_bias: &mut output_bias,
         };
-        let mut scratch = job.scratch.lock().expect(WHOLE);
+        let mut scratch = scratch(&job);
         let weights = weights(&parameters);
         let (positions, targets) = (positions(&job), job.targets);
         let value = loss(&job.net, weights, positions, targets, Some(gradients), &mut scratch);
@@ -69,7 +71,7 @@ impl FusedOps for Flex {
     ) -> FloatTensor<Self> {
         let parameters = [accumulator, bias, output, output_bias].map(contiguous);
         let mut values = vec![0.0; job.active.len()];
-        let mut scratch = job.scratch.lock().expect(WHOLE);
+        let mut scratch = scratch(&job);
         logits(&job.net, weights(&parameters), positions(&job), &mut values, &mut scratch);
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
@@ -99,7 +101,10 @@ impl FusedOps for Flex {
     }
 }
 
-const WHOLE: &str = "no operation panics while it holds the lock";
+/// What a panic left behind is as good as new: each call writes before it reads.
+fn scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
+    job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The tensor from the start of its storage to the end, row-major: what comes in may be a view.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
@@ -119,6 +124,9 @@ fn weights(parameters: &[FlexTensor; 4]) -> Weights<'_> {
 }
 
 fn positions<'a>(job: &'a Job<'a>) -> Positions<'a> {
+    let (net, active) = (&job.net, job.active);
+    // The padding of another feature set would be an input of this one.
+    assert_eq!((active.inputs, active.views), (net.inputs, net.views), "a batch for another net");
     Positions { indices: &job.active.indices, places: job.active.places }
 }
 

@@ -156,8 +156,10 @@ impl Factors {
         let step = simd
             .div_f32s(simd.mul_f32s(m, splat(self.rate)), simd.add_f32s(root, splat(self.epsilon)));
         let p = simd.sub_f32s(simd.mul_f32s(p, splat(self.shrink)), step);
-        // In this order x86 keeps what is not a number.
-        let p = simd.min_f32s(splat(self.clip), simd.max_f32s(splat(-self.clip), p));
+        let clipped = simd.min_f32s(splat(self.clip), simd.max_f32s(splat(-self.clip), p));
+        // Not every processor's min and max keep what is not a number; clipped away, it would hide
+        // that training diverged. Times zero it stays, and all else adds nothing.
+        let p = simd.mul_add_e_f32s(p, splat(0.0), clipped);
         (p, m, v)
     }
 }

@@ -86,7 +86,7 @@ impl Net {
         assert_eq!(weights.accumulator.len(), inputs * hidden, "weights of the accumulator");
         assert_eq!(weights.bias.len(), hidden, "biases of the accumulator");
         assert_eq!(weights.output.len(), views * hidden, "weights of the output");
-        assert!(positions.places > 0, "a list needs places");
+        assert!((1..=256).contains(&positions.places), "{} places a list", positions.places);
         let size = views * positions.places;
         assert_eq!(positions.indices.len() % size, 0, "indices are not whole positions");
         positions.indices.len() / size
