@@ -1,7 +1,7 @@
 //! How a run shows on the terminal: a live line, and a row each time there is something to keep.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -43,18 +43,23 @@ pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// Set by the first Ctrl-C; the second one ends the program at once.
+/// Set by the first Ctrl-C; the second one ends the program at once. One flag for the process:
+/// the quickstart trains twice.
 pub fn interrupts() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    // If a handler is set already, Ctrl-C keeps its usual meaning.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-        eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
-    });
-    stop
+    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let listen = || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        // If there can be no handler, Ctrl-C keeps its usual meaning.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+            eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
+        });
+        stop
+    };
+    STOP.get_or_init(listen).clone()
 }
 
 /// Shows a training run.
