@@ -4,23 +4,24 @@ use nnuance::model::ops::cpu::{Adam, Level};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+const PLAIN: Adam = Adam {
+    beta1: 0.9,
+    beta2: 0.999,
+    epsilon: 1e-8,
+    decay: 0.01,
+    coupled_decay: 0.0,
+    bias_correction: true,
+    clip: 0.0,
+    level: Level::Portable,
+};
+
 #[test]
 fn steps_match_the_reference() {
-    let plain = Adam {
-        beta1: 0.9,
-        beta2: 0.999,
-        epsilon: 1e-8,
-        decay: 0.01,
-        coupled_decay: 0.0,
-        bias_correction: true,
-        clip: 0.0,
-        level: Level::Portable,
-    };
     let rules = [
-        plain,
-        Adam { bias_correction: false, epsilon: 1e-5, ..plain },
-        Adam { clip: 0.3, ..plain },
-        Adam { decay: 0.0, coupled_decay: 0.1, beta1: 0.95, ..plain },
+        PLAIN,
+        Adam { bias_correction: false, epsilon: 1e-5, ..PLAIN },
+        Adam { clip: 0.3, ..PLAIN },
+        Adam { decay: 0.0, coupled_decay: 0.1, beta1: 0.95, ..PLAIN },
     ];
     for level in Level::available() {
         for rule in rules {
@@ -78,16 +79,7 @@ fn wide(numbers: &[f32]) -> Vec<f64> {
 
 #[test]
 fn a_step_has_the_same_bits_on_any_number_of_threads() {
-    let rule = Adam {
-        beta1: 0.9,
-        beta2: 0.999,
-        epsilon: 1e-8,
-        decay: 0.01,
-        coupled_decay: 0.0,
-        bias_correction: true,
-        clip: 1.98,
-        level: Level::detect(),
-    };
+    let rule = Adam { clip: 1.98, level: Level::detect(), ..PLAIN };
     let run = |threads: usize| {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut random = || (0..50_001).map(|_| rng.random::<f32>()).collect::<Vec<_>>();
@@ -104,16 +96,7 @@ fn a_step_has_the_same_bits_on_any_number_of_threads() {
 #[test]
 fn what_is_not_a_number_is_not_clipped_away() {
     for level in Level::available() {
-        let rule = Adam {
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-8,
-            decay: 0.01,
-            coupled_decay: 0.0,
-            bias_correction: true,
-            clip: 1.98,
-            level,
-        };
+        let rule = Adam { clip: 1.98, level, ..PLAIN };
         let (mut p, mut m, mut v) = (vec![0.5; 35], vec![0.0; 35], vec![0.0; 35]);
         let mut g = vec![0.1; 35];
         (g[3], g[34]) = (f32::NAN, f32::NAN);

@@ -7,7 +7,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, TensorMetadata};
 
 use super::cpu::Adam;
-use super::{FusedOps, Job};
+use super::{FusedOps, Job, Parameters, Slope};
 
 /// The loss keeps the gradients that were computed with it, and multiplies them by what comes
 /// from above.
@@ -35,53 +35,28 @@ impl<B: Backend> Backward<B, 4> for NetLoss {
 }
 
 impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
-    fn net_loss(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
-        job: Job<'_>,
-    ) -> FloatTensor<Self> {
-        let (accumulator, accumulator_node) = accumulator.into_parts();
-        let (bias, bias_node) = bias.into_parts();
-        let (output, output_node) = output.into_parts();
-        let (output_bias, output_bias_node) = output_bias.into_parts();
+    fn net_loss(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        let (accumulator, accumulator_node) = parameters.accumulator.into_parts();
+        let (bias, bias_node) = parameters.bias.into_parts();
+        let (output, output_node) = parameters.output.into_parts();
+        let (output_bias, output_bias_node) = parameters.output_bias.into_parts();
+        let parameters = Parameters::<B> { accumulator, bias, output, output_bias };
         let nodes = [accumulator_node, bias_node, output_node, output_bias_node];
         match NetLoss.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => {
-                let (loss, accumulator, bias, output, output_bias) =
-                    B::net_gradients(accumulator, bias, output, output_bias, job);
+                let Slope { loss, gradients } = B::net_gradients(parameters, job);
+                let Parameters { accumulator, bias, output, output_bias } = gradients;
                 prep.finish([accumulator, bias, output, output_bias], loss)
             }
-            OpsKind::UnTracked(prep) => {
-                prep.finish(B::net_loss(accumulator, bias, output, output_bias, job))
-            }
+            OpsKind::UnTracked(prep) => prep.finish(B::net_loss(parameters, job)),
         }
     }
 
-    fn net_gradients(
-        _accumulator: FloatTensor<Self>,
-        _bias: FloatTensor<Self>,
-        _output: FloatTensor<Self>,
-        _output_bias: FloatTensor<Self>,
-        _job: Job<'_>,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    ) {
+    fn net_gradients(_parameters: Parameters<Self>, _job: Job<'_>) -> Slope<Self> {
         panic!("gradients of a net have no gradients")
     }
 
-    fn net_logits(
-        _accumulator: FloatTensor<Self>,
-        _bias: FloatTensor<Self>,
-        _output: FloatTensor<Self>,
-        _output_bias: FloatTensor<Self>,
-        _job: Job<'_>,
-    ) -> FloatTensor<Self> {
+    fn net_logits(_parameters: Parameters<Self>, _job: Job<'_>) -> FloatTensor<Self> {
         panic!("fused logits have no gradients; the loss has")
     }
 

@@ -8,39 +8,20 @@ use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{Adam, Gradients, Positions, Scratch, Weights, logits, loss};
-use super::{FusedOps, Job};
+use super::{FusedOps, Job, Parameters, Slope};
 
 impl FusedOps for Flex {
-    fn net_loss(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
-        job: Job<'_>,
-    ) -> FloatTensor<Self> {
-        let parameters = [accumulator, bias, output, output_bias].map(contiguous);
-        let mut scratch = scratch(&job);
-        let weights = weights(&parameters);
-        let value = loss(&job.net, weights, positions(&job), job.targets, None, &mut scratch);
+    fn net_loss(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        let parameters = whole(parameters);
+        let (weights, positions) = (weights(&parameters), positions(&job));
+        let value = loss(&job.net, weights, positions, job.targets, None, &mut scratch(&job));
         tensor(vec![value as f32], Shape::new([1]))
     }
 
-    fn net_gradients(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
-        job: Job<'_>,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    ) {
-        let parameters = [accumulator, bias, output, output_bias].map(contiguous);
-        let [mut accumulator, mut bias, mut output, _] =
-            [0, 1, 2, 3].map(|i| vec![0.0_f32; parameters[i].shape().num_elements()]);
+    fn net_gradients(parameters: Parameters<Self>, job: Job<'_>) -> Slope<Self> {
+        let parameters = whole(parameters);
+        let zeros = |i: usize| vec![0.0_f32; parameters[i].shape().num_elements()];
+        let (mut accumulator, mut bias, mut output) = (zeros(0), zeros(1), zeros(2));
         let mut output_bias = 0.0;
         let gradients = Gradients {
             accumulator: &mut accumulator,
@@ -48,31 +29,26 @@ impl FusedOps for Flex {
             output: &mut output,
             output_bias: &mut output_bias,
         };
-        let mut scratch = scratch(&job);
-        let weights = weights(&parameters);
-        let (positions, targets) = (positions(&job), job.targets);
-        let value = loss(&job.net, weights, positions, targets, Some(gradients), &mut scratch);
+        let (weights, positions) = (weights(&parameters), positions(&job));
+        let (targets, gradients) = (job.targets, Some(gradients));
+        let value = loss(&job.net, weights, positions, targets, gradients, &mut scratch(&job));
         let shape = |i: usize| parameters[i].shape();
-        (
-            tensor(vec![value as f32], Shape::new([1])),
-            tensor(accumulator, shape(0)),
-            tensor(bias, shape(1)),
-            tensor(output, shape(2)),
-            tensor(vec![output_bias], shape(3)),
-        )
+        Slope {
+            loss: tensor(vec![value as f32], Shape::new([1])),
+            gradients: Parameters {
+                accumulator: tensor(accumulator, shape(0)),
+                bias: tensor(bias, shape(1)),
+                output: tensor(output, shape(2)),
+                output_bias: tensor(vec![output_bias], shape(3)),
+            },
+        }
     }
 
-    fn net_logits(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
-        job: Job<'_>,
-    ) -> FloatTensor<Self> {
-        let parameters = [accumulator, bias, output, output_bias].map(contiguous);
+    fn net_logits(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        let parameters = whole(parameters);
         let mut values = vec![0.0; job.active.len()];
-        let mut scratch = scratch(&job);
-        logits(&job.net, weights(&parameters), positions(&job), &mut values, &mut scratch);
+        let (weights, positions) = (weights(&parameters), positions(&job));
+        logits(&job.net, weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
     }
@@ -112,6 +88,11 @@ fn contiguous(tensor: FlexTensor) -> FlexTensor {
         && tensor.layout().start_offset() == 0
         && tensor.bytes().len() == size_of::<f32>() * tensor.shape().num_elements();
     if whole { tensor } else { FlexTensor::from_data(tensor.into_data()) }
+}
+
+fn whole(parameters: Parameters<Flex>) -> [FlexTensor; 4] {
+    let Parameters { accumulator, bias, output, output_bias } = parameters;
+    [accumulator, bias, output, output_bias].map(contiguous)
 }
 
 fn values(tensor: &FlexTensor) -> &[f32] {

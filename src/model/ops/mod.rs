@@ -13,7 +13,7 @@ mod flex;
 use std::sync::{Arc, Mutex};
 
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{Backend, Dispatch, backend_extension};
+use burn::backend::{Backend, Dispatch, ExtensionType, backend_extension};
 use burn::tensor::Tensor;
 
 use crate::batch::Active;
@@ -29,40 +29,39 @@ pub struct Job<'a> {
     pub scratch: Arc<Mutex<Scratch>>,
 }
 
+/// The parameters of a net on a backend, or their gradients.
+#[derive(ExtensionType)]
+pub struct Parameters<B: Backend> {
+    /// `[inputs, hidden]`
+    pub accumulator: FloatTensor<B>,
+    /// `[hidden]`
+    pub bias: FloatTensor<B>,
+    /// `[views * hidden]`
+    pub output: FloatTensor<B>,
+    /// `[1]`
+    pub output_bias: FloatTensor<B>,
+}
+
+/// A loss, `[1]`, with its gradients.
+#[derive(ExtensionType)]
+pub struct Slope<B: Backend> {
+    pub loss: FloatTensor<B>,
+    #[extension_type]
+    pub gradients: Parameters<B>,
+}
+
 /// The fused operations.
 #[backend_extension(Flex, Autodiff)]
 pub trait FusedOps: Backend {
     /// The loss, `[1]`.
-    fn net_loss(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
-        job: Job<'_>,
-    ) -> FloatTensor<Self>;
+    fn net_loss(#[extension_type] parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self>;
 
-    /// The loss, and its gradients in the order and the shapes of the parameters.
-    #[allow(clippy::type_complexity, reason = "the extension macro knows no type aliases")]
-    fn net_gradients(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
-        job: Job<'_>,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    );
+    /// The loss and its gradients.
+    fn net_gradients(#[extension_type] parameters: Parameters<Self>, job: Job<'_>) -> Slope<Self>;
 
     /// The logits, `[batch]`; no gradients follow from them.
     fn net_logits(
-        accumulator: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-        output: FloatTensor<Self>,
-        output_bias: FloatTensor<Self>,
+        #[extension_type] parameters: Parameters<Self>,
         job: Job<'_>,
     ) -> FloatTensor<Self>;
 
@@ -90,26 +89,34 @@ pub struct NetTensors {
     pub output_bias: Tensor<1>,
 }
 
+impl NetTensors {
+    fn into_dispatch(self) -> Parameters<Dispatch> {
+        Parameters {
+            accumulator: self.accumulator.into_dispatch(),
+            bias: self.bias.into_dispatch(),
+            output: self.output.into_dispatch(),
+            output_bias: self.output_bias.into_dispatch(),
+        }
+    }
+
+    fn inner(self) -> Self {
+        Self {
+            accumulator: self.accumulator.inner(),
+            bias: self.bias.inner(),
+            output: self.output.inner(),
+            output_bias: self.output_bias.inner(),
+        }
+    }
+}
+
 /// The loss of a net, `[1]`, differentiable.
 pub fn net_loss(net: NetTensors, job: Job) -> Tensor<1> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::net_loss(
-        net.accumulator.into_dispatch(),
-        net.bias.into_dispatch(),
-        net.output.into_dispatch(),
-        net.output_bias.into_dispatch(),
-        job,
-    ))
+    Tensor::from_dispatch(<Dispatch as FusedOps>::net_loss(net.into_dispatch(), job))
 }
 
 /// The logits of a net, `[batch]`, without gradients.
 pub fn net_logits(net: NetTensors, job: Job) -> Tensor<1> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(
-        net.accumulator.inner().into_dispatch(),
-        net.bias.inner().into_dispatch(),
-        net.output.inner().into_dispatch(),
-        net.output_bias.inner().into_dispatch(),
-        job,
-    ))
+    Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(net.inner().into_dispatch(), job))
 }
 
 /// One step of Adam for one parameter; `step` counts from 1.
