@@ -7,8 +7,8 @@ use std::sync::Arc;
 pub enum Inputs {
     /// One-hot inputs.
     Active(Active),
-    /// Handcrafted terms, see [`Terms`].
-    Terms(Terms),
+    /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
+    Terms(Vec<Arc<Terms>>),
 }
 
 /// Lists of the inputs that are one.
@@ -36,23 +36,168 @@ impl Active {
 }
 
 /// Sparse coefficients of handcrafted terms, and what tapers them.
+///
+/// A term may stand in a row more than once: its counts then add up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// The number of terms, each with a middlegame and an endgame weight.
-    pub terms: usize,
-    /// Position `i` has the entries `offsets[i]..offsets[i + 1]`; so there is one more offset
-    /// than there are positions.
-    pub offsets: Vec<u32>,
-    /// The term of each entry.
-    pub term: Vec<u16>,
-    /// How often the term applies for White minus for Black.
-    pub coefficient: Vec<i8>,
+    /// NORMAL terms: White's count minus Black's, zeros left out.
+    pub normal: Rows<i8>,
+    /// SAFETY terms: White's count and Black's, left out where both are zero.
+    pub safety: Rows<[i8; 2]>,
+    /// COMPLEXITY terms, which have no side, zeros left out.
+    pub complexity: Rows<i8>,
     /// Share of the middlegame weight, 0 to 1.
     pub middlegame: Vec<f32>,
-    /// Share of the endgame weight, 0 to 1.
+    /// Share of the endgame weight, 0 to 1, the scale factor in it.
     pub endgame: Vec<f32>,
     /// +1 where White is to move, -1 where Black is.
     pub turn: Vec<i8>,
+    /// What the terms that are held still add, see [`Held`].
+    pub held: Held,
+}
+
+/// The sums, in centipawns, of terms that have no entries because training holds them still.
+/// Each is empty where there are no such terms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Middlegame and endgame of NORMAL terms, White minus Black.
+    pub normal: Vec<[f32; 2]>,
+    /// Middlegame and endgame of White's SAFETY terms, then of Black's.
+    pub safety: Vec<[f32; 4]>,
+    pub complexity: Vec<f32>,
+}
+
+/// The entries of terms, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows<C> {
+    /// Row `i` has the entries `offsets[i]..offsets[i + 1]`; empty where no row has an entry.
+    pub offsets: Vec<u32>,
+    /// The term of each entry.
+    pub term: Vec<u16>,
+    /// How often it applies, never zero.
+    pub count: Vec<C>,
+}
+
+impl<C> Default for Rows<C> {
+    fn default() -> Self {
+        Self { offsets: Vec::new(), term: Vec::new(), count: Vec::new() }
+    }
+}
+
+impl<C: Copy> Rows<C> {
+    /// The entries of a row.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = (usize, C)> + '_ {
+        let range = self.range(row);
+        self.term[range.clone()]
+            .iter()
+            .map(|term| usize::from(*term))
+            .zip(self.count[range].iter().copied())
+    }
+
+    /// Adds a row of another list behind the `rows` that are there.
+    fn copy(&mut self, rows: usize, from: &Rows<C>, row: usize) {
+        let range = from.range(row);
+        self.term.extend_from_slice(&from.term[range.clone()]);
+        self.count.extend_from_slice(&from.count[range]);
+        self.end(rows);
+    }
+
+    /// Adds a row behind the `rows` that are there.
+    pub fn push(&mut self, rows: usize, entries: impl Iterator<Item = (u16, C)>) {
+        for (term, count) in entries {
+            self.term.push(term);
+            self.count.push(count);
+        }
+        self.end(rows);
+    }
+
+    fn end(&mut self, rows: usize) {
+        if self.offsets.is_empty() && !self.term.is_empty() {
+            self.offsets.resize(rows + 1, 0);
+        }
+        if !self.offsets.is_empty() {
+            self.offsets.push(self.term.len() as u32);
+        }
+    }
+
+    fn range(&self, row: usize) -> std::ops::Range<usize> {
+        match self.offsets.get(row..row + 2) {
+            Some(ends) => ends[0] as usize..ends[1] as usize,
+            None => 0..0,
+        }
+    }
+}
+
+impl Terms {
+    /// The number of positions.
+    pub fn len(&self) -> usize {
+        self.turn.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.turn.is_empty()
+    }
+
+    /// Copies of rows of other pieces.
+    pub fn gather<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
+        fn held<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {
+            if !(from.is_empty() && to.is_empty()) {
+                to.resize(len, T::default());
+                to.push(from.get(row).copied().unwrap_or_default());
+            }
+        }
+        let mut terms = Terms::default();
+        for (from, row) in rows {
+            let len = terms.len();
+            terms.normal.copy(len, &from.normal, row);
+            terms.safety.copy(len, &from.safety, row);
+            terms.complexity.copy(len, &from.complexity, row);
+            held(&mut terms.held.normal, &from.held.normal, row, len);
+            held(&mut terms.held.safety, &from.held.safety, row, len);
+            held(&mut terms.held.complexity, &from.held.complexity, row, len);
+            terms.middlegame.push(from.middlegame[row]);
+            terms.endgame.push(from.endgame[row]);
+            terms.turn.push(from.turn[row]);
+        }
+        terms
+    }
+
+    /// Gives back the memory that growing arrays have put aside.
+    pub fn shrink(&mut self) {
+        fn rows<C>(rows: &mut Rows<C>) {
+            rows.offsets.shrink_to_fit();
+            rows.term.shrink_to_fit();
+            rows.count.shrink_to_fit();
+        }
+        rows(&mut self.normal);
+        rows(&mut self.safety);
+        rows(&mut self.complexity);
+        self.middlegame.shrink_to_fit();
+        self.endgame.shrink_to_fit();
+        self.turn.shrink_to_fit();
+        self.held.normal.shrink_to_fit();
+        self.held.safety.shrink_to_fit();
+        self.held.complexity.shrink_to_fit();
+    }
+
+    /// Bytes that the arrays hold.
+    pub fn bytes(&self) -> usize {
+        fn rows<C>(rows: &Rows<C>) -> usize {
+            size_of_val(&rows.offsets[..])
+                + size_of_val(&rows.term[..])
+                + size_of_val(&rows.count[..])
+        }
+        let Held { normal, safety, complexity } = &self.held;
+        rows(&self.normal)
+            + rows(&self.safety)
+            + rows(&self.complexity)
+            + size_of_val(&self.middlegame[..])
+            + size_of_val(&self.endgame[..])
+            + size_of_val(&self.turn[..])
+            + size_of_val(&normal[..])
+            + size_of_val(&safety[..])
+            + size_of_val(&complexity[..])
+    }
 }
 
 /// A batch. Results and scores take the point of view of the model's output.
@@ -60,9 +205,9 @@ pub struct Terms {
 pub struct Batch {
     pub inputs: Inputs,
     /// 0 to 1, one a position.
-    pub results: Vec<f32>,
+    pub results: Arc<[f32]>,
     /// Centipawns, one a position; empty where the data has no scores.
-    pub scores: Vec<f32>,
+    pub scores: Arc<[f32]>,
     /// Where the stream stands behind this batch, for resuming; opaque to training.
     pub cursor: Option<Arc<str>>,
 }

@@ -1,5 +1,6 @@
 //! A run's config: TOML, read as [`Config`], checked so that its numbers fit together.
 
+mod batch_size;
 mod check;
 mod read;
 
@@ -7,13 +8,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use batch_size::BatchSize;
 pub use read::ConfigError;
 use read::nearest;
 
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
 use crate::format::Format;
-use crate::loader::{Encoder, Filter};
+use crate::loader::Filter;
+use crate::loss::Loss;
 use crate::model::Precision;
 use crate::scales::Scales;
 use crate::train::optimizer::{self, Name};
@@ -28,6 +31,21 @@ pub const RUN_HEADER: &str =
 
 /// The longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
+
+/// Passes of a method that ends by itself, where the config has no number of them.
+const MOST_SWEEPS: f64 = 1000.0;
+
+/// Far more than tuned weights differ from sensible start values: it only holds those that the
+/// data says nothing about.
+const PRIOR: f64 = 200.0;
+
+/// What a model sees of a position.
+#[derive(Clone, Copy, Debug)]
+pub enum Inputs {
+    Features(&'static Features),
+    Hce,
+    Trace,
+}
 
 /// A config file, with the defaults filled in. What is written is what was read: the resolved
 /// config of a run starts the same run again.
@@ -44,6 +62,7 @@ pub struct Config {
     pub target: Target,
     #[serde(default)]
     pub optimizer: Optimizer,
+    #[serde(default)]
     pub schedule: Plan,
 }
 
@@ -64,6 +83,9 @@ pub struct Data {
     /// Bad records to bear with, a file.
     #[serde(default)]
     pub bad_records: u64,
+    /// Positions to take of each file at most, the first that pass the filter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
     /// Positions that are shuffled together, 36 bytes each. Without it all of the data, if that
     /// is no more than 16,777,216 positions; it is then read once and kept. Larger data streams
     /// through windows of 4,194,304, three of them in memory at a time.
@@ -78,8 +100,24 @@ pub struct Data {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// A feature set, or "hce" for the handcrafted terms.
+    /// A feature set, "hce" for the handcrafted terms, or "trace" for those of another engine.
     pub inputs: String,
+    /// The terms of that engine, a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub term_list: Option<PathBuf>,
+    /// The handcrafted terms that the evaluation has, by name; all without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Vec<String>>,
+    /// Those of them that training moves; all without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tune: Option<Vec<String>>,
+    /// Handcrafted weights to start from: a JSON file, "material" or "zero". Without it the
+    /// start values of the terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Handcrafted terms that fewer positions have are held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rare: Option<u64>,
     /// Neurons of the hidden layer; not for "hce".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<usize>,
@@ -102,6 +140,8 @@ pub struct Target {
     pub score_scale: Option<f64>,
     /// Weight of the result against the score, 0 to 1; a number or stages.
     pub wdl: Schedule,
+    /// What an error costs; "absolute" for handcrafted terms only.
+    pub loss: Loss,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -114,6 +154,12 @@ pub struct Optimizer {
     pub weight_decay: Option<f64>,
     pub bias_correction: Option<bool>,
     pub clip: Option<f64>,
+    /// Centipawns that a weight is expected to move (Gauss-Newton).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<f64>,
+    /// Centipawns of a step (local search).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,13 +172,14 @@ pub struct Plan {
     pub positions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superbatches: Option<f64>,
-    /// Positions a step.
-    #[serde(default = "defaults::batch")]
-    pub batch: usize,
+    /// Positions a step; "all" for handcrafted terms only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchSize>,
     #[serde(default = "defaults::batches_per_superbatch")]
     pub batches_per_superbatch: u64,
-    /// A number or stages.
-    pub learning_rate: Schedule,
+    /// A number or stages; not for Gauss-Newton and local search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning_rate: Option<Schedule>,
     /// How often to look at the held-out positions, over the run.
     #[serde(default = "defaults::looks")]
     pub looks: u64,
@@ -142,6 +189,22 @@ pub struct Plan {
     /// Stop after so many looks without a better held-out loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            epochs: None,
+            positions: None,
+            superbatches: None,
+            batch: None,
+            batches_per_superbatch: defaults::batches_per_superbatch(),
+            learning_rate: None,
+            looks: defaults::looks(),
+            checkpoints: defaults::looks(),
+            patience: None,
+        }
+    }
 }
 
 mod defaults {
@@ -154,9 +217,6 @@ mod defaults {
     pub fn yes() -> bool {
         true
     }
-    pub fn batch() -> usize {
-        16_384
-    }
     /// About 100 million positions with the usual batch, as in the trainer that coined the word.
     pub fn batches_per_superbatch() -> u64 {
         6_104
@@ -168,7 +228,7 @@ mod defaults {
 
 impl Default for Target {
     fn default() -> Self {
-        Self { scale: None, score_scale: None, wdl: Schedule::constant(0.0) }
+        Self { scale: None, score_scale: None, wdl: Schedule::constant(0.0), loss: Loss::default() }
     }
 }
 
@@ -183,6 +243,8 @@ impl Config {
             weight_decay,
             bias_correction,
             clip,
+            prior,
+            step,
         } = self.optimizer();
         self.optimizer = Optimizer {
             name: Some(name),
@@ -192,10 +254,15 @@ impl Config {
             weight_decay: Some(weight_decay),
             bias_correction: Some(bias_correction),
             clip: Some(clip),
+            prior: (name == Name::GaussNewton).then_some(prior),
+            step: (name == Name::LocalSearch).then_some(step),
         };
-        if self.model.inputs != "hce" {
+        self.schedule.batch = Some(self.batch());
+        if self.is_net() {
             self.target.scale = Some(self.scale());
             self.model.activation = self.model.activation.or(Some(Activation::SCReLU));
+        } else {
+            self.model.rare = Some(self.rare());
         }
         if self.target.scale.is_some() {
             self.target.score_scale = Some(self.score_scale());
@@ -209,21 +276,27 @@ impl Config {
     }
 
     /// What the model is given to see.
-    pub fn encoder(&self) -> Result<Encoder, ConfigError> {
+    pub fn inputs(&self) -> Result<Inputs, ConfigError> {
         match &self.model.inputs[..] {
-            "hce" => Ok(Encoder::Hce),
-            name => Ok(Encoder::Features(Features::named(name).ok_or_else(|| {
+            "hce" => Ok(Inputs::Hce),
+            "trace" => Ok(Inputs::Trace),
+            name => Ok(Inputs::Features(Features::named(name).ok_or_else(|| {
                 let mut names: Vec<&str> = features::ALL.iter().map(|it| it.name).collect();
-                names.push("hce");
+                names.extend(["hce", "trace"]);
                 let reason = format!("no inputs are named {name:?}");
                 ConfigError::Value { key: "model.inputs", reason: nearest(reason, name, &names) }
             })?)),
         }
     }
 
+    /// Whether the model is a net, not handcrafted terms.
+    pub fn is_net(&self) -> bool {
+        !matches!(&self.model.inputs[..], "hce" | "trace")
+    }
+
     /// The net's architecture; none for handcrafted terms.
     pub fn architecture(&self) -> Result<Option<Architecture>, ConfigError> {
-        let Encoder::Features(features) = self.encoder()? else { return Ok(None) };
+        let Inputs::Features(features) = self.inputs()? else { return Ok(None) };
         let reason = "a net needs the size of its hidden layer, for example 64".to_string();
         let hidden = self.model.hidden.ok_or(ConfigError::Value { key: "model.hidden", reason })?;
         let activation = self.model.activation.unwrap_or(Activation::SCReLU);
@@ -241,7 +314,7 @@ impl Config {
     /// The optimiser, with defaults that fit the model: nets are clipped so that they quantise,
     /// handcrafted weights are centipawns and run free.
     pub fn optimizer(&self) -> optimizer::Settings {
-        let hce = self.model.inputs == "hce";
+        let hce = !self.is_net();
         let given = &self.optimizer;
         let name = given.name.unwrap_or(if hce { Name::Adam } else { Name::AdamW });
         let decay = if name == Name::AdamW { 0.01 } else { 0.0 };
@@ -253,7 +326,29 @@ impl Config {
             weight_decay: given.weight_decay.unwrap_or(decay),
             bias_correction: given.bias_correction.unwrap_or(true),
             clip: given.clip.unwrap_or(if hce { 0.0 } else { 1.98 }),
+            prior: given.prior.unwrap_or(PRIOR),
+            step: given.step.unwrap_or(1),
         }
+    }
+
+    /// Positions in which a handcrafted term must be seen to be trained.
+    pub fn rare(&self) -> u64 {
+        const RARE: u64 = 20;
+        self.model.rare.unwrap_or(RARE)
+    }
+
+    /// Positions a step. What moves weights by looking at all positions takes all of them.
+    pub fn batch(&self) -> BatchSize {
+        let usual = match self.optimizer().name.is_direct() {
+            true => BatchSize::All,
+            false => BatchSize::Positions(16_384),
+        };
+        self.schedule.batch.unwrap_or(usual)
+    }
+
+    /// The learning rate; without a meaning where none is given.
+    pub fn learning_rate(&self) -> Schedule {
+        self.schedule.learning_rate.clone().unwrap_or(Schedule::constant(1.0))
     }
 
     /// Centipawns that make one logit of the model.
@@ -281,13 +376,13 @@ impl Config {
     /// The run's length in steps, for this many positions of data. Epochs that come to more than
     /// [`MOST_POSITIONS`] are cut there, which no run reaches; all else [`Config::parse`] refuses.
     pub fn steps(&self, positions: u64) -> u64 {
-        let batch = self.schedule.batch as f64;
+        let batch = self.batch().of(positions) as f64;
         let wanted = match &self.schedule {
             Plan { positions: Some(wanted), .. } => *wanted as f64,
             Plan { superbatches: Some(count), batches_per_superbatch, .. } => {
                 count * *batches_per_superbatch as f64 * batch
             }
-            Plan { epochs, .. } => epochs.unwrap_or(1.0) * positions as f64,
+            Plan { epochs, .. } => epochs.unwrap_or(MOST_SWEEPS) * positions as f64,
         };
         (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
     }

@@ -22,7 +22,8 @@ pub struct Array {
 ///
 /// Nets: `accumulator.weight` `[inputs, hidden]`, `accumulator.bias` `[hidden]`, `output.weight`
 /// `[views * hidden]` (side to move first), `output.bias` `[1]`. Handcrafted terms, in
-/// centipawns: `terms.weight` `[terms, 2]` (middlegame, endgame), `terms.tempo` `[1]`.
+/// centipawns, as start values and what training has added: `terms.start` and `terms.change`
+/// `[terms, 2]` (middlegame, endgame), `tempo.start` and `tempo.change` `[1]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights(pub BTreeMap<String, Array>);
 

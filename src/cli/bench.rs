@@ -3,6 +3,7 @@
 mod data;
 mod figures;
 mod laps;
+mod terms;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::progress::interrupts;
 use super::recipe;
 use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
-use crate::config::Config;
+use crate::config::{BatchSize, Config};
 use crate::loader::{Cursor, Plan, Stream};
 use crate::model::{Compute, Device, Kind, NetShape, Precision, initial};
 use crate::train::checkpoint::Checkpoint;
@@ -34,8 +35,15 @@ use laps::{Clock, Cycle, LAPS, Laps};
 #[command(after_help = "\
 Example:
   nnuance bench --hidden 32,1024 --precision f32 --seconds 6
-  nnuance bench --hidden 256 --json --threads 1 > one-thread.json")]
+  nnuance bench --hidden 256 --json --threads 1 > one-thread.json
+  nnuance bench --terms configs/hce-full.toml")]
 pub struct Args {
+    /// Measure the tuning of handcrafted terms as this config has it, on its data
+    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["data", "hidden", "activation"])]
+    terms: Option<PathBuf>,
+    /// Change a key of that config
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "terms")]
+    overrides: Vec<String>,
     /// Files of positions, through the filter of the quickstart as far as they serve it
     #[arg(long, value_name = "FILE", num_args = 1.., default_value = "data/selfplay-sf15.vf")]
     data: Vec<PathBuf>,
@@ -90,11 +98,14 @@ const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 const IN_WINDOW: usize = 32 + size_of::<u32>();
 
 pub fn run(args: Args) -> Result<()> {
+    if let Some(config) = &args.terms {
+        return terms::run(&args, config);
+    }
     let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     config.data.files = args.data;
     config.data.held_out = 0.0;
     config.model.activation = Some(args.activation);
-    config.schedule.batch = args.batch as usize;
+    config.schedule.batch = Some(BatchSize::Positions(args.batch as usize));
 
     let (device, fused) = args.place.open(Precision::F32)?;
     let is_fused = matches!(fused, Compute::Fused { .. });
@@ -110,7 +121,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut plan = recipe::plan(&config)?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
-    let (encode, batches) = data::encode(&plan, args.seconds)?;
+    let (encode, batches) = data::encode(&plan, data::encoder(&config)?, args.seconds)?;
 
     let lap = args.seconds / LAPS as f64;
     // From here on there are temporary folders, which an interrupt must not leave behind.
@@ -192,7 +203,8 @@ impl Bench {
         let clock = Clock::start();
         let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
         let step = self.train(compute, cycle, &clock)?;
-        let stream = Stream::new(self.plan.clone(), Cursor::default());
+        let stream =
+            Stream::new(self.plan.clone(), data::encoder(&self.config)?, Cursor::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
         Ok(NetFigures { hidden, compute: name, step, whole_run })
@@ -214,7 +226,7 @@ impl Bench {
         // Far more steps than the laps have, so that the rates stay as they begin.
         let settings = Settings {
             steps: 1 << 40,
-            learning_rate: config.schedule.learning_rate.clone(),
+            learning_rate: config.learning_rate(),
             wdl: config.target.wdl.clone(),
             score_scale: config.score_scale(),
             optimizer: config.optimizer(),

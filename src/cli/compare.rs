@@ -9,7 +9,7 @@ use super::evaluator::{BUILT_IN, Evaluator};
 use super::honest::{Measured, measured};
 use super::out;
 use super::place::Place;
-use super::recipe::{collect, encoder_for};
+use super::recipe::collect;
 use crate::loader::{Part, Plan};
 use crate::model::Precision;
 use crate::report::bootstrap::Bootstrap;
@@ -69,7 +69,8 @@ pub fn run(args: Args) -> Result<()> {
         .iter()
         .map(|name| Evaluator::open(name, &args.shape, &place))
         .collect::<Result<_>>()?;
-    let samples = collect(&plan(&args, &evaluators)?, Part::All)?;
+    let plan = plan(&args, &evaluators)?;
+    let samples = collect(&plan, Part::All)?;
     let Measured { samples, part, notes } = match args.all {
         true => Measured { samples, part: Part::All, notes: Vec::new() },
         false => {
@@ -102,8 +103,10 @@ pub fn run(args: Args) -> Result<()> {
         fixed_scale: args.fixed_scale,
         bootstrap: Bootstrap { resamples: args.resamples, ..Bootstrap::default() },
     };
-    let mut evaluations =
-        evaluators.iter().map(|it| it.evaluate(&samples)).collect::<Result<Vec<_>>>()?;
+    let mut evaluations = evaluators
+        .iter()
+        .map(|it| it.evaluate(&samples, &plan.files))
+        .collect::<Result<Vec<_>>>()?;
     for (evaluation, given) in evaluations.iter_mut().zip(&args.evaluations) {
         // Two files of one name in different folders need their folders.
         let twins = evaluators.iter().filter(|other| other.name == evaluation.name).count();
@@ -127,9 +130,8 @@ fn plan(args: &Args, evaluators: &[Evaluator]) -> Result<Plan> {
         (files, _) => files.to_vec(),
     };
     let needs_colours = evaluators.iter().any(Evaluator::needs_colours);
-    let (scores, encoder) =
-        (evaluators.iter().any(Evaluator::needs_scores), encoder_for(needs_colours));
-    Ok(Plan { scores, encoder, ..Plan::reading(files) })
+    let scores = evaluators.iter().any(Evaluator::needs_scores);
+    Ok(Plan { scores, colours: needs_colours, ..Plan::reading(files) })
 }
 
 /// What the first run that uses scores aims at, if all positions have one.

@@ -1,12 +1,13 @@
 //! Anything that can say what a position is worth, by its name or its file.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rayon::prelude::*;
 
 use super::eval::Shape;
+use super::own_engine::OwnEngine;
 use super::recipe::Recipe;
 use crate::export::{self, LoadError};
 use crate::hce::{self, HceWeights};
@@ -29,8 +30,14 @@ pub struct Evaluator {
 enum What {
     Constant,
     Score,
-    Hce(hce::Evaluator),
-    Floats { model: Box<Model>, encoder: Encoder, scale: f64 },
+    Hce(Box<hce::Evaluator>),
+    /// Terms of another engine, which only its traces tell.
+    Traced(Box<OwnEngine>),
+    Floats {
+        model: Box<Model>,
+        encoder: Encoder,
+        scale: f64,
+    },
     Net(Box<Net>),
 }
 
@@ -46,7 +53,7 @@ impl Evaluator {
         match name {
             "constant" => return built_in(What::Constant),
             "material" => {
-                return built_in(What::Hce(hce::Evaluator::new(&HceWeights::material())));
+                return built_in(What::Hce(Box::new(hce::Evaluator::new(&HceWeights::material()))));
             }
             "score" => return built_in(What::Score),
             _ => {}
@@ -91,8 +98,8 @@ impl Evaluator {
         matches!(self.what, What::Score)
     }
 
-    /// Centipawns for the side to move.
-    pub fn evaluate(&self, samples: &[Sample]) -> Result<Evaluation> {
+    /// Centipawns for the side to move, of samples from these files.
+    pub fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Evaluation> {
         let each = |of: &(dyn Fn(&Sample) -> f64 + Sync)| samples.par_iter().map(of).collect();
         let values = match &self.what {
             What::Constant => Values::Constant,
@@ -102,6 +109,10 @@ impl Evaluator {
                 Values::Cp(scores.ok_or_else(|| anyhow!("a position has no score"))?)
             }
             What::Hce(terms) => Values::Cp(each(&|sample| terms.evaluate(&sample.position))),
+            What::Traced(own) => {
+                let values = own.evaluate(samples, files);
+                Values::Cp(values.with_context(|| self.name.clone())?)
+            }
             What::Net(net) => Values::Cp(each(&|sample| net.evaluate(&sample.position).into())),
             What::Floats { model, encoder, scale } => {
                 let mut values = Vec::with_capacity(samples.len());
@@ -118,13 +129,14 @@ impl Evaluator {
     }
 }
 
-enum FileKind {
+/// What the first bytes of a file say.
+pub enum FileKind {
     Weights,
     Json,
     Other,
 }
 
-fn kind_of(bytes: &[u8]) -> FileKind {
+pub fn kind_of(bytes: &[u8]) -> FileKind {
     let length = bytes.first_chunk().map_or(u64::MAX, |length| u64::from_le_bytes(*length));
     if bytes.get(8) == Some(&b'{') && length < bytes.len() as u64 {
         FileKind::Weights
@@ -141,11 +153,19 @@ fn of_weights(
 ) -> Result<(Option<Recipe>, What)> {
     let Packed { weights, facts, .. } = Weights::from_bytes(bytes)?;
     let recipe = Recipe::read(&facts)?;
-    if facts.get("kind").is_some_and(|kind| kind == "hce") {
+    if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());
         let scale = scale.context("its header has no `scale`")?;
-        let terms = HceWeights::from_weights(&weights, scale)?;
-        return Ok((recipe, What::Hce(hce::Evaluator::new(&terms))));
+        let terms = recipe.as_ref().map(Recipe::terms).transpose()?.flatten();
+        let weights = match &terms {
+            Some(terms) => terms.trained(&weights, scale)?,
+            None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
+        };
+        let what = match terms.and_then(|terms| terms.own) {
+            Some(own) => What::Traced(Box::new(OwnEngine { own, weights })),
+            None => What::Hce(Box::new(hce::Evaluator::new(&weights))),
+        };
+        return Ok((recipe, what));
     }
     let source = export::import(bytes, &Default::default())?;
     let net = source.architecture;
@@ -162,7 +182,7 @@ fn of_weights(
 
 fn of_json(bytes: &[u8]) -> Result<(Option<Recipe>, What)> {
     let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
-    Ok((None, What::Hce(hce::Evaluator::new(&HceWeights::from_json(text)?))))
+    Ok((None, What::Hce(Box::new(hce::Evaluator::new(&HceWeights::from_json(text)?)))))
 }
 
 fn of_net(path: &Path, shape: &Shape) -> Result<(Option<Recipe>, What)> {

@@ -1,4 +1,6 @@
-//! `nnuance export`: floats to a net that engines load.
+//! `nnuance export`: floats to a net that engines load, or to source code.
+
+mod terms;
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,7 @@ use super::folder::{BEST, LAST};
 use super::out;
 use super::recipe::{self, Recipe};
 use crate::config::Config;
+use crate::export::tables::source::{Order, Style, Width};
 use crate::export::{self, DataFile, Exported, Given, Losses, Provenance, Source};
 use crate::loader::{Part, Plan};
 use crate::net::Hints;
@@ -19,11 +22,14 @@ use crate::train::checkpoint::Checkpoint;
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
 ///
 /// Reads the trainer's own checkpoints (safetensors), bullet's weights.bin and raw.bin, and
-/// quantised nets. What a file does not say about itself comes from the options.
+/// quantised nets. What a file does not say about itself comes from the options. Handcrafted
+/// terms, from a run or a JSON file, become source code with rounded integers: the ending of the
+/// output names the language, .h, .hpp or .rs; .json and .svg are there too.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance export runs/quickstart-net -o nets/mine.bin --licence CC0-1.0")]
+  nnuance export runs/quickstart-net -o nets/mine.bin --licence CC0-1.0
+  nnuance export runs/hce-pst -o terms.h --squares a1-first")]
 pub struct Args {
     /// The checkpoint, or a run folder for its best.safetensors
     checkpoint: PathBuf,
@@ -40,11 +46,21 @@ pub struct Args {
     /// Data to measure integers against floats on [default: what the run held out]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// Order of tables in source code: a8-first, as a diagram shows the board, or a1-first
+    #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = terms::order)]
+    squares: Order,
+    /// 32-bit integers in source code instead of 16-bit ones
+    #[arg(long)]
+    wide: bool,
     #[command(flatten)]
     shape: Shape,
 }
 
 pub fn run(args: Args) -> Result<()> {
+    if terms::are_at(&args.checkpoint) {
+        let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
+        return terms::export(&args.checkpoint, &args.output, Style { order: args.squares, width });
+    }
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
     refuse_overwriting(&path, &args.output)?;

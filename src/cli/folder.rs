@@ -17,11 +17,16 @@ pub const BEST: &str = "best.safetensors";
 pub const NET: &str = "net.bin";
 /// The best handcrafted terms.
 pub const TERMS: &str = "terms.json";
+/// What training did to each term.
+pub const TERMS_CSV: &str = "terms.csv";
+/// Pictures of the terms.
+pub const TERMS_SVG: &str = "terms.svg";
 
 const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 7] = [LAST, BEST, NET, TERMS, "net.json", "net.safetensors", "log.csv"];
+const FILES: [&str; 9] =
+    [LAST, BEST, NET, TERMS, TERMS_CSV, TERMS_SVG, "net.json", "net.safetensors", "log.csv"];
 
 /// A folder that this process alone trains in.
 pub struct RunFolder {

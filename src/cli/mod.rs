@@ -9,10 +9,12 @@ mod export;
 mod folder;
 mod honest;
 mod out;
+mod own_engine;
 mod place;
 mod progress;
 mod quickstart;
 mod recipe;
+mod terms;
 mod train;
 mod verify;
 

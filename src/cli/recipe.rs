@@ -1,17 +1,18 @@
 //! What weights and nets say about their origin: the config and the data behind them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
 use super::progress::bar;
+use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::config::Config;
+use crate::config::{BatchSize, Config, Inputs};
 use crate::export;
-use crate::features::Features;
-use crate::hce::terms::TERMS;
-use crate::loader::{self, DataFile, Encoder, LoadError, Part, Plan, Sketch, Split};
+use crate::features::{Features, PointOfView};
+use crate::loader::{self, DataFile, LoadError, Part, Plan, Sketch, Split};
 use crate::model::{Kind, NetShape};
 use crate::sample::Sample;
 use crate::scales::Scales;
@@ -24,6 +25,8 @@ pub struct Recipe {
     pub data: Vec<DataFile>,
     /// The games that training or its held-out loss has seen.
     pub sketch: Sketch,
+    /// The terms of another engine, the text of its list.
+    pub term_list: Option<String>,
 }
 
 impl Recipe {
@@ -38,8 +41,13 @@ impl Recipe {
                 let Features { inputs, views, .. } = *features;
                 Kind::Net(NetShape { inputs, views, hidden, activation })
             }
-            None => Kind::Hce { terms: TERMS, scale: self.config.scale() as f32 },
+            None => Kind::Hce(self.terms()?.context("no net, so terms")?.shape(&self.config)),
         })
+    }
+
+    /// The handcrafted terms; none for nets.
+    pub fn terms(&self) -> Result<Option<RunTerms>> {
+        RunTerms::of(&self.config, self.term_list.as_deref())
     }
 
     /// The header entries of a file of weights.
@@ -47,10 +55,13 @@ impl Recipe {
         let mut facts = match self.architecture()? {
             Some(net) => export::facts(&net, self.scales()),
             None => BTreeMap::from([
-                ("kind".to_string(), "hce".to_string()),
+                ("kind".to_string(), self.config.model.inputs.clone()),
                 ("scale".to_string(), self.config.scale().to_string()),
             ]),
         };
+        if let Some(list) = &self.term_list {
+            facts.insert("term_list".into(), list.clone());
+        }
         let data = serde_json::to_string(&self.data).context("a path is no text")?;
         let sketch = serde_json::to_string(&self.sketch)?;
         let config = self.config.to_toml();
@@ -72,6 +83,7 @@ impl Recipe {
             config: Config::parse(config, "the config in its header", &[])?,
             data: serde_json::from_str(data).context("the list of data in its header")?,
             sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
+            term_list: facts.get("term_list").cloned(),
         }))
     }
 
@@ -91,6 +103,7 @@ impl Recipe {
             config: Config::parse(config, "the manifest's recipe", &[]).ok()?,
             data: data.collect(),
             sketch: provenance.sketch.clone()?.try_into().ok()?,
+            term_list: None,
         })
     }
 
@@ -108,12 +121,18 @@ impl Recipe {
         plan(&self.config)
     }
 
+    /// An error if a file of the run's data cannot be opened.
+    pub fn reachable_data(&self) -> Result<()> {
+        for DataFile { path, .. } in &self.data {
+            File::open(path).with_context(|| gone(path))?;
+        }
+        Ok(())
+    }
+
     /// The run's data with the paths where they lie now; an error if one has changed or is gone.
     pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
         for DataFile { path, bytes, sha256, .. } in &self.data {
-            let found = loader::fingerprint(path).with_context(|| {
-                format!("cannot read {}; run from the folder where training began", path.display())
-            })?;
+            let found = loader::fingerprint(path).with_context(|| gone(path))?;
             ensure!(
                 found == (*bytes, sha256.clone()),
                 "{} has changed since the run began; restore it, or begin anew",
@@ -122,6 +141,10 @@ impl Recipe {
         }
         Ok(self.data.iter().map(|file| file.path.clone()).collect())
     }
+}
+
+fn gone(path: &Path) -> String {
+    format!("cannot read {}; run from the folder where training began", path.display())
 }
 
 /// The loader's part of a config.
@@ -133,11 +156,18 @@ pub fn plan(config: &Config) -> Result<Plan> {
         filter: config.data.filter.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         scores: config.needs_scores(),
-        encoder: config.encoder()?,
+        colours: match config.inputs()? {
+            Inputs::Features(features) => features.point_of_view == PointOfView::White,
+            Inputs::Hce | Inputs::Trace => false,
+        },
+        limit: config.data.limit,
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
         seed: config.seed,
-        batch: config.schedule.batch,
+        batch: match config.batch() {
+            BatchSize::Positions(count) => count,
+            BatchSize::All => usize::MAX,
+        },
         expected: None,
     })
 }
@@ -159,10 +189,10 @@ pub fn collect(plan: &Plan, part: Part) -> Result<Vec<Sample>, LoadError> {
     samples
 }
 
-/// Whether a model can be given boards without colours.
-pub fn encoder_for(needs_colours: bool) -> Encoder {
-    match needs_colours {
-        true => Encoder::Features(&crate::features::chess768::PLAIN),
-        false => Encoder::Hce,
-    }
+/// The text of an engine's list of terms, where the config names one.
+pub fn term_list(config: &Config) -> Result<Option<String>> {
+    let Some(path) = &config.model.term_list else { return Ok(None) };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
+    Ok(Some(text))
 }

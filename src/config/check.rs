@@ -2,12 +2,13 @@
 
 use std::path::{Component, Path};
 
-use super::{Config, ConfigError, MOST_POSITIONS, VERSION};
+use super::{BatchSize, Config, ConfigError, MOST_POSITIONS, VERSION};
 use crate::architecture::Architecture;
+use crate::loss::Loss;
 use crate::train::optimizer::{self, Name};
 
 /// Positions of a step; a larger batch is a slip of the pen, not a plan.
-const LARGEST_BATCH: usize = 1 << 22;
+const LARGEST_BATCH: u64 = 1 << 22;
 const MOST_EPOCHS: f64 = 1e6;
 
 impl Config {
@@ -55,6 +56,7 @@ impl Config {
             }
             _ => {}
         }
+        self.check_terms()?;
         for (key, scale) in
             [("target.scale", self.scale()), ("target.score_scale", self.score_scale())]
         {
@@ -66,7 +68,7 @@ impl Config {
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
             return wrong("target.wdl", format!("lies between 0 and 1, found {low} to {high}"));
         }
-        let (low, high) = self.schedule.learning_rate.range();
+        let (low, high) = self.learning_rate().range();
         if !(low >= 0.0 && high.is_finite()) {
             let reason = format!("must be finite and not negative, found {low} to {high}");
             return wrong("schedule.learning_rate", reason);
@@ -92,14 +94,93 @@ impl Config {
             let reason = "only adamw can go without it".into();
             return wrong("optimizer.bias_correction", reason);
         }
+        if name.is_direct() {
+            self.check_direct(name)?;
+        } else if self.schedule.learning_rate.is_none() {
+            let reason = "give a number such as 0.001, or stages; only gauss-newton and \
+                          local-search go without";
+            return wrong("schedule.learning_rate", reason.into());
+        }
+        for (key, given, owner) in [
+            ("optimizer.prior", self.optimizer.prior.is_some(), Name::GaussNewton),
+            ("optimizer.step", self.optimizer.step.is_some(), Name::LocalSearch),
+        ] {
+            if given && name != owner {
+                return wrong(key, format!("belongs to {}, not to {}", owner.text(), name.text()));
+            }
+        }
         self.check_plan()
+    }
+
+    /// What handcrafted terms have, and nets have not.
+    fn check_terms(&self) -> Result<(), ConfigError> {
+        let wrong = |key, reason: &str| Err(ConfigError::Value { key, reason: reason.into() });
+        let (model, only) = (&self.model, "is for handcrafted terms (`inputs = \"hce\"`)");
+        if self.is_net() {
+            for (key, given) in [
+                ("model.terms", model.terms.is_some()),
+                ("model.tune", model.tune.is_some()),
+                ("model.start", model.start.is_some()),
+                ("model.rare", model.rare.is_some()),
+            ] {
+                if given {
+                    return wrong(key, only);
+                }
+            }
+            if self.target.loss != Loss::Squared {
+                return wrong("target.loss", "nets are trained with \"squared\"");
+            }
+            if self.schedule.batch == Some(BatchSize::All) {
+                return wrong("schedule.batch", "\"all\" is for handcrafted terms");
+            }
+        }
+        if model.inputs == "trace" && model.start.is_some() {
+            return wrong("model.start", "the term list has the weights to start from");
+        }
+        match (&model.inputs[..], &model.term_list) {
+            ("trace", None) => {
+                wrong("model.term_list", "name the file with the terms of the engine")
+            }
+            ("trace", Some(_)) | (_, None) => Ok(()),
+            (_, Some(_)) => wrong("model.term_list", "goes with `inputs = \"trace\"`"),
+        }
+    }
+
+    /// The methods that look at all positions and end by themselves.
+    fn check_direct(&self, name: Name) -> Result<(), ConfigError> {
+        let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
+        let optimizer = self.optimizer();
+        if self.is_net() {
+            let reason = format!("{} is for handcrafted terms", name.text());
+            return wrong("optimizer.name", reason);
+        }
+        if self.schedule.batch.is_some_and(|batch| batch != BatchSize::All) {
+            let reason = format!("{} looks at \"all\" positions", name.text());
+            return wrong("schedule.batch", reason);
+        }
+        if self.schedule.learning_rate.is_some() {
+            return wrong("schedule.learning_rate", format!("{} has none", name.text()));
+        }
+        if self.data.window.is_some() {
+            let reason = format!("{} keeps all positions in memory", name.text());
+            return wrong("data.window", reason);
+        }
+        if !(optimizer.prior.is_finite() && optimizer.prior > 0.0) {
+            let reason = format!("centipawns above 0, found {}", optimizer.prior);
+            return wrong("optimizer.prior", reason);
+        }
+        if !(1..=1000).contains(&optimizer.step) {
+            let reason = format!("1 to 1000 centipawns, found {}", optimizer.step);
+            return wrong("optimizer.step", reason);
+        }
+        Ok(())
     }
 
     fn check_plan(&self) -> Result<(), ConfigError> {
         let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
         let plan = &self.schedule;
         for (key, value) in [
-            ("schedule.batch", plan.batch as u64),
+            ("schedule.batch", self.batch().of(1)),
             ("schedule.batches_per_superbatch", plan.batches_per_superbatch),
             ("schedule.looks", plan.looks),
             ("schedule.checkpoints", plan.checkpoints),
@@ -109,12 +190,13 @@ impl Config {
                 return wrong(key, "must be at least 1".into());
             }
         }
-        if plan.batch > LARGEST_BATCH {
-            let reason = format!("must be at most {LARGEST_BATCH}, found {}", plan.batch);
+        let batch = self.batch().of(1);
+        if batch > LARGEST_BATCH {
+            let reason = format!("must be at most {LARGEST_BATCH}, found {batch}");
             return wrong("schedule.batch", reason);
         }
         let most = MOST_POSITIONS as f64;
-        let superbatch = plan.batches_per_superbatch as f64 * plan.batch as f64;
+        let superbatch = plan.batches_per_superbatch as f64 * batch as f64;
         if superbatch > most {
             let reason = format!("with this batch a superbatch has more than {most} positions");
             return wrong("schedule.batches_per_superbatch", reason);
@@ -127,6 +209,9 @@ impl Config {
         .into_iter()
         .filter_map(|(key, length, most)| Some((key, length?, most)))
         .collect();
+        if given.is_empty() && self.optimizer().name.is_direct() {
+            return Ok(());
+        }
         let [(key, length, most)] = given[..] else {
             let reason = "give one of `epochs`, `positions` and `superbatches`";
             return wrong("schedule", format!("{reason}, found {}", given.len()));

@@ -10,6 +10,7 @@ mod import;
 mod manifest;
 mod prove;
 mod quantise;
+pub mod tables;
 mod verify;
 
 use std::collections::BTreeMap;

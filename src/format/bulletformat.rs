@@ -40,7 +40,7 @@ pub static FORMAT: Format = Format {
     },
     recognises,
     reader: |input| Box::new(BulletReader { input, records: 0 }),
-    writer: || Box::new(BulletWriter),
+    writer: Some(|| Box::new(BulletWriter)),
 };
 
 /// Whether most of the first records are sound.

@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
     },
     recognises: |head| lines::recognises(head, parse),
     reader: |input| Box::new(lines::Lines::new(input, parse)),
-    writer: || Box::new(EpdWriter),
+    writer: Some(|| Box::new(EpdWriter)),
 };
 
 fn parse(line: &str) -> Result<Sample, String> {

@@ -15,6 +15,7 @@ mod sink;
 mod sniff;
 mod source;
 pub mod text;
+pub mod trace;
 pub mod viriformat;
 
 pub use sink::{Sink, WriteError, write_all};
@@ -64,12 +65,13 @@ pub struct Format {
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
     pub reader: fn(Input) -> Box<dyn Reader>,
-    pub writer: fn() -> Box<dyn Writer>,
+    /// None where samples do not hold what the format wants.
+    pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
 /// Every format there is.
-pub static ALL: [&Format; 4] =
-    [&viriformat::FORMAT, &bulletformat::FORMAT, &text::FORMAT, &epd::FORMAT];
+pub static ALL: [&Format; 5] =
+    [&viriformat::FORMAT, &bulletformat::FORMAT, &text::FORMAT, &epd::FORMAT, &trace::FORMAT];
 
 impl Format {
     pub fn named(name: &str) -> Option<&'static Format> {

@@ -17,6 +17,11 @@ const PIECE: usize = 1 << 16;
 pub enum WriteError {
     #[error("cannot write position {number} to {path} as {format}: {reason}")]
     Sample { path: PathBuf, format: &'static str, number: u64, reason: String },
+    #[error(
+        "cannot write {path} as {format}: positions do not hold what it wants; choose another \
+         format"
+    )]
+    NoWriter { path: PathBuf, format: &'static str },
     #[error("no positions to write to {0}")]
     Empty(PathBuf),
     #[error(transparent)]
@@ -35,10 +40,13 @@ pub struct Sink {
 
 impl Sink {
     pub fn create(path: &Path, format: &'static Format) -> Result<Self, WriteError> {
+        let Some(writer) = format.writer else {
+            return Err(WriteError::NoWriter { path: path.to_path_buf(), format: format.name });
+        };
         Ok(Self {
             path: path.to_path_buf(),
             format,
-            writer: (format.writer)(),
+            writer: writer(),
             bytes: Vec::new(),
             packed: Packed::create(path)?,
             samples: 0,

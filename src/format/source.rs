@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use super::{BLOCK, BadRecord, Fault, Format, Reader, fill, sniff};
+use super::{BLOCK, BadRecord, Fault, Format, Input, Reader, fill, sniff};
 use crate::sample::Sample;
 
 /// The head of a file by which its format is recognised: many records of any format.
@@ -45,6 +45,25 @@ pub struct BadRecords {
     pub first: Vec<BadRecord>,
 }
 
+impl BadRecords {
+    /// Counts a bad record; an error if it is one more than the limit.
+    pub(super) fn skip(
+        &mut self,
+        bad: BadRecord,
+        path: &Path,
+        limit: u64,
+    ) -> Result<(), ReadError> {
+        self.count += 1;
+        if self.count > limit {
+            return Err(ReadError::Bad { path: path.to_path_buf(), bad, limit });
+        }
+        if self.first.len() < KEPT {
+            self.first.push(bad);
+        }
+        Ok(())
+    }
+}
+
 /// A file of samples being read.
 pub struct Source {
     path: PathBuf,
@@ -67,22 +86,7 @@ impl Source {
         format: Option<&'static Format>,
         limit: u64,
     ) -> Result<Self, ReadError> {
-        let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-            true => Err(io::ErrorKind::IsADirectory.into()),
-            false => Ok(file),
-        });
-        let file = opened.map_err(|error| ReadError::Open { path: path.to_path_buf(), error })?;
-        let failed = |error| ReadError::Io { path: path.to_path_buf(), error };
-        let mut input = unpacked(file).map_err(failed)?;
-        let mut head = vec![0; HEAD];
-        let length = fill(&mut *input, &mut head).map_err(failed)?;
-        head.truncate(length);
-        if head.is_empty() {
-            return Err(ReadError::Empty(path.to_path_buf()));
-        }
-        let format = sniff::sniff(path, &head, format)
-            .map_err(|looks| ReadError::Unrecognised { path: path.to_path_buf(), looks })?;
-        let input = Box::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input)));
+        let (format, input) = opened(path, format)?;
         Ok(Self {
             path: path.to_path_buf(),
             format,
@@ -118,15 +122,11 @@ impl Source {
     }
 
     fn skip(&mut self, bad: BadRecord) -> Result<(), ReadError> {
-        self.bad.count += 1;
-        if self.bad.count > self.limit {
+        let skipped = self.bad.skip(bad, &self.path, self.limit);
+        if skipped.is_err() {
             (self.ended, self.some) = (true, true);
-            return Err(ReadError::Bad { path: self.path.clone(), bad, limit: self.limit });
         }
-        if self.bad.first.len() < KEPT {
-            self.bad.first.push(bad);
-        }
-        Ok(())
+        skipped
     }
 
     pub fn format(&self) -> &'static Format {
@@ -141,6 +141,30 @@ impl Source {
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
     }
+}
+
+/// Opens a file, unpacks it and finds its format, which is checked against what the user said.
+pub(super) fn opened(
+    path: &Path,
+    said: Option<&'static Format>,
+) -> Result<(&'static Format, Input), ReadError> {
+    let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(file),
+    });
+    let file = opened.map_err(|error| ReadError::Open { path: path.to_path_buf(), error })?;
+    let failed = |error| ReadError::Io { path: path.to_path_buf(), error };
+    let mut input = unpacked(file).map_err(failed)?;
+    let mut head = vec![0; HEAD];
+    let length = fill(&mut *input, &mut head).map_err(failed)?;
+    head.truncate(length);
+    if head.is_empty() {
+        return Err(ReadError::Empty(path.to_path_buf()));
+    }
+    let format = sniff::sniff(path, &head, said)
+        .map_err(|looks| ReadError::Unrecognised { path: path.to_path_buf(), looks })?;
+    let input = Box::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input)));
+    Ok((format, input))
 }
 
 /// The content of a file, unpacked if its first bytes say that it is packed.

@@ -22,7 +22,7 @@ pub static FORMAT: Format = Format {
     },
     recognises: |head| lines::recognises(head, parse),
     reader: |input| Box::new(lines::Lines::new(input, parse)),
-    writer: || Box::new(TextWriter),
+    writer: Some(|| Box::new(TextWriter)),
 };
 
 fn parse(line: &str) -> Result<Sample, String> {

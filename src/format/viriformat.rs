@@ -46,7 +46,7 @@ pub static FORMAT: Format = Format {
     },
     recognises,
     reader: |input| Box::new(ViriReader { input, games: 0, at: 0 }),
-    writer: || Box::new(ViriWriter { game: None }),
+    writer: Some(|| Box::new(ViriWriter { game: None })),
 };
 
 /// Whether any of the first games begins with legal moves: the first game may be bad.

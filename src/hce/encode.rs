@@ -1,29 +1,83 @@
-//! Positions to the sparse coefficients that a model of handcrafted terms is trained on.
+//! Positions to the sparse counts that a model of handcrafted terms is trained on.
 
-use super::terms::TERMS;
-use super::{Phase, Trace, evaluate};
-use crate::batch::Terms;
+use super::evaluate::{Board, evaluate_board};
+use super::sink::Only;
+use super::terms::{COMPLEXITY, Parts, SAFETY, TERMS, parts};
+use super::{Phase, Trace};
+use crate::batch::{Rows, Terms};
 use crate::sample::Position;
 
-/// Appends a position to a batch.
-///
-/// Coefficients are White's counts minus Black's; counts that cancel out are left out. The
-/// terms of a position stand in rising order.
-pub fn encode(position: &Position, batch: &mut Terms) {
-    batch.terms = TERMS;
-    if batch.offsets.is_empty() {
-        batch.offsets.push(0);
+/// Which terms are written down.
+#[derive(Clone, Debug)]
+pub struct Coding {
+    /// By term.
+    wanted: Vec<bool>,
+    /// Those with a wanted term.
+    parts: Parts,
+    scale_factor: bool,
+}
+
+impl Coding {
+    /// The terms that the model has, by number; those beyond the end of the slice it has not. The
+    /// scale factor, if it has it, is in the share of the endgame.
+    pub fn new(wanted: &[bool], scale_factor: bool) -> Self {
+        let wanted: Vec<bool> =
+            (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
+        let parts = parts(|term| wanted[term]);
+        Self { wanted, parts, scale_factor }
     }
-    let mut trace = Trace::default();
-    evaluate(position, &mut trace);
-    for (term, difference) in trace.differences() {
-        batch.term.push(term.index() as u16);
-        // At most 31 men of a kind stand on a board, so nothing saturates.
-        batch.coefficient.push(difference.clamp(-128, 127) as i8);
+
+    /// Appends a position to a batch, its terms in rising order. `trace` is room to work in; it
+    /// is left empty.
+    ///
+    /// A count that does not fit the batch's bytes stands there as several, one after the other.
+    pub fn encode(&self, position: &Position, trace: &mut Trace, batch: &mut Terms) {
+        let board = Board::of(position);
+        trace.clear();
+        evaluate_board(&board, &mut Only { sink: trace, parts: self.parts });
+        let rows = batch.len();
+        let Terms { normal, safety, complexity, .. } = batch;
+        trace.drain(|term, [white, black]| {
+            if !self.wanted[term] {
+                return;
+            }
+            let [white, black] = [i32::from(white), i32::from(black)];
+            if term < SAFETY {
+                split([white - black], |[count]| add(normal, term, count));
+            } else if term < COMPLEXITY {
+                split([white, black], |counts| add(safety, term, counts));
+            } else {
+                split([white], |[count]| add(complexity, term, count));
+            }
+        });
+        // The entries are there; what is left to add are the ends of their rows.
+        normal.push(rows, std::iter::empty());
+        safety.push(rows, std::iter::empty());
+        complexity.push(rows, std::iter::empty());
+        let phase = Phase::of_board(&board);
+        let phase = if self.scale_factor { phase } else { phase.unscaled() };
+        let [middlegame, endgame] = phase.shares();
+        batch.middlegame.push(middlegame as f32);
+        batch.endgame.push(endgame as f32);
+        batch.turn.push(position.turn().fold_wb(1, -1));
     }
-    batch.offsets.push(batch.term.len() as u32);
-    let phase = Phase::of(position);
-    batch.middlegame.push(phase.middlegame() as f32);
-    batch.endgame.push(phase.endgame() as f32);
-    batch.turn.push(position.turn().fold_wb(1, -1));
+}
+
+fn add<C>(rows: &mut Rows<C>, term: usize, count: C) {
+    rows.term.push(term as u16);
+    rows.count.push(count);
+}
+
+/// Counts as bytes that add up to them; none where all are zero.
+#[inline]
+fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
+    while counts != [0; N] {
+        // All counts but a few of odd positions fit.
+        if counts.iter().all(|count| i8::try_from(*count).is_ok()) {
+            return each(counts.map(|count| count as i8));
+        }
+        let part = counts.map(|count| count.clamp(-128, 127));
+        counts = std::array::from_fn(|i| counts[i] - part[i]);
+        each(part.map(|count| count as i8));
+    }
 }

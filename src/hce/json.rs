@@ -4,14 +4,19 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::terms::{Axis, GROUPS, first};
-use super::{HceWeights, Term};
+use super::HceWeights;
+use super::terms::list;
+use super::tree::Tree;
 
 const FORMAT: &str = "nnuance-hce";
 const VERSION: u64 = 1;
 const ORDER: &str = "tables as White sees the board: rank 8 first, files a to h";
 const PHASES: [&str; 2] = ["mg", "eg"];
-const HEADER: [&str; 6] = ["format", "version", "source", "order", "scale", "tempo"];
+/// Marks files of an engine's own terms, which only their run can name.
+const TERMS: &str = "terms";
+const OWN: &str = "own";
+const HEADER: [&str; 8] =
+    ["format", "version", "source", "order", TERMS, "scale", "tempo", "scale_factor"];
 
 /// Why a text is no set of handcrafted weights. `at` is the path of keys.
 #[derive(Debug, thiserror::Error)]
@@ -22,14 +27,16 @@ pub enum HceFileError {
     Manifest,
     #[error("`{at}` is missing")]
     Missing { at: String },
-    #[error("unknown key `{at}`; known here: {known}")]
-    Unknown { at: String, known: String },
+    #[error("these are the weights of an engine's own terms; name the run folder instead")]
+    Own,
+    #[error("unknown key `{at}`; the nearest known here is `{nearest}`")]
+    Unknown { at: String, nearest: String },
     #[error("`{at}` is {found}, expected {expected}")]
     Wrong { at: String, found: String, expected: String },
 }
 
 impl HceWeights {
-    /// Reads weights from JSON:
+    /// Reads weights of our own terms from JSON:
     ///
     /// ```json
     /// {
@@ -39,12 +46,16 @@ impl HceWeights {
     ///   "order": "tables as White sees the board: rank 8 first, files a to h",
     ///   "scale": 400,
     ///   "tempo": 10,
+    ///   "scale_factor": true,
     ///   "material": { "pawn": { "mg": 100, "eg": 120 }, "...": {} },
-    ///   "psqt": { "pawn": { "mg": [["8 rows of 8"]], "eg": [["8 rows of 8"]] }, "...": {} }
+    ///   "psqt": { "pawn": { "mg": [["8 rows of 8"]], "eg": [["8 rows of 8"]] }, "...": {} },
+    ///   "mobility": { "knight": { "0": { "mg": -24, "eg": -24 }, "...": {} }, "...": {} }
     /// }
     /// ```
-    /// Values are centipawns; `scale` is centipawns a unit of logit. A group of terms that the file
-    /// leaves out weighs nothing; one that it has must be complete. Unknown keys are errors.
+    /// Values are centipawns; `scale` is centipawns a unit of logit. Without
+    /// `scale_factor` endgames are not scaled down. Objects follow the words of
+    /// the terms' names. Terms whose first word the file leaves out weigh nothing; below a first
+    /// word that it has nothing may be missing. Unknown keys are errors.
     ///
     /// # Errors
     /// Name the key that is wrong and what is expected there.
@@ -54,8 +65,12 @@ impl HceWeights {
         if ["sha256", "architecture"].iter().all(|key| value.get(key).is_some()) {
             return Err(HceFileError::Manifest);
         }
+        if value.get(TERMS).and_then(Value::as_str) == Some(OWN) {
+            return Err(HceFileError::Own);
+        }
+        let tree = Tree::of(&list().terms);
         let known: Vec<&str> =
-            HEADER.into_iter().chain(GROUPS.iter().map(|group| group.name)).collect();
+            HEADER.into_iter().chain(tree.children.iter().map(|(name, _)| &name[..])).collect();
         let file = object(&value, "", &known)?;
         let text = |key: &str| match file.get(key) {
             None => Ok(None),
@@ -70,6 +85,7 @@ impl HceWeights {
         };
         fixed("format", FORMAT)?.ok_or_else(|| missing("format"))?;
         fixed("order", ORDER)?;
+        fixed(TERMS, OWN)?;
         match field(file, "", "version")? {
             version if version.as_u64() == Some(VERSION) => {}
             version => return Err(wrong("version", version, &VERSION.to_string())),
@@ -81,111 +97,112 @@ impl HceWeights {
         let mut weights = HceWeights::zero(scale);
         weights.source = text("source")?;
         weights.tempo = file.get("tempo").map_or(Ok(0.0), |value| number(value, "tempo"))?;
-        for (i, group) in GROUPS.iter().enumerate() {
-            if let Some(value) = file.get(group.name) {
-                let mut values = Vec::with_capacity(group.len());
-                read(value, group.name, group.axes, &mut values)?;
-                for (term, value) in Term::all().skip(first(i)).zip(values) {
-                    weights.set(term, value);
-                }
+        weights.scale_factor = match file.get("scale_factor") {
+            None => false,
+            Some(Value::Bool(there)) => *there,
+            Some(other) => return Err(wrong("scale_factor", other, "true or false")),
+        };
+        for (name, tree) in &tree.children {
+            if let Some(value) = file.get(name) {
+                read(value, name, tree, &mut weights.values)?;
             }
         }
         Ok(weights)
     }
 
-    /// Writes what [`HceWeights::from_json`] reads, one rank a line.
+    /// Writes what [`HceWeights::from_json`] reads, one rank a line; weights of an engine's own
+    /// terms are for reading by people, and marked as such.
     pub fn to_json(&self) -> String {
         let mut out = format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n");
         if let Some(source) = &self.source {
             let _ = writeln!(out, "  \"source\": {},", Value::from(source.as_str()));
         }
-        let _ = write!(
-            out,
-            "  \"order\": \"{ORDER}\",\n  \"scale\": {},\n  \"tempo\": {}",
-            show(self.scale),
-            show(self.tempo)
-        );
-        for (i, group) in GROUPS.iter().enumerate() {
-            let values: Vec<[f64; 2]> =
-                Term::all().skip(first(i)).take(group.len()).map(|term| self.get(term)).collect();
-            let _ = write!(out, ",\n  \"{}\": ", group.name);
-            write(&mut out, 2, group.axes, &values);
+        let _ = writeln!(out, "  \"order\": \"{ORDER}\",");
+        if !self.is_ours() {
+            let _ = writeln!(out, "  \"{TERMS}\": \"{OWN}\",");
+        }
+        let _ =
+            write!(out, "  \"scale\": {},\n  \"tempo\": {}", show(self.scale), show(self.tempo));
+        if self.scale_factor {
+            out.push_str(",\n  \"scale_factor\": true");
+        }
+        for (name, tree) in Tree::of(&self.list.terms).children {
+            let _ = write!(out, ",\n  {}: ", Value::from(name));
+            write(&mut out, 2, &tree, &self.values);
         }
         out.push_str("\n}\n");
         out
     }
 }
 
-/// The values of the axes that remain, in the order of terms.
-fn read(
-    value: &Value,
-    at: &str,
-    axes: &[Axis],
-    values: &mut Vec<[f64; 2]>,
-) -> Result<(), HceFileError> {
-    match axes {
-        [] | [Axis::Squares] => {
-            let pair = object(value, at, &PHASES)?;
-            let mut read = Vec::new();
-            for phase in PHASES {
-                let (value, at) = (field(pair, at, phase)?, format!("{at}.{phase}"));
-                read.push(match axes {
-                    [] => vec![number(value, &at)?],
-                    _ => table(value, &at)?,
-                });
-            }
-            values.extend(read[0].iter().zip(&read[1]).map(|(mg, eg)| [*mg, *eg]));
-            Ok(())
+/// The values of the terms of a tree.
+fn read(value: &Value, at: &str, tree: &Tree, values: &mut [[f64; 2]]) -> Result<(), HceFileError> {
+    if let Some(terms) = tree.table() {
+        let pair = object(value, at, &PHASES)?;
+        for (i, phase) in PHASES.into_iter().enumerate() {
+            let read = table(field(pair, at, phase)?, &format!("{at}.{phase}"))?;
+            terms.iter().zip(read).for_each(|(term, value)| values[*term][i] = value);
         }
-        [axis, rest @ ..] => {
-            let labels: Vec<String> = (0..axis.len()).map(|place| axis.label(place)).collect();
-            let known: Vec<&str> = labels.iter().map(String::as_str).collect();
-            let map = object(value, at, &known)?;
-            for label in known {
-                read(field(map, at, label)?, &format!("{at}.{label}"), rest, values)?;
-            }
-            Ok(())
+        return Ok(());
+    }
+    let phases = if tree.term.is_some() { &PHASES[..] } else { &[] };
+    let names = tree.children.iter().map(|(name, _)| &name[..]);
+    let known: Vec<&str> = phases.iter().copied().chain(names).collect();
+    let map = object(value, at, &known)?;
+    if let Some(term) = tree.term {
+        for (i, phase) in PHASES.into_iter().enumerate() {
+            values[term][i] = number(field(map, at, phase)?, &path(at, phase))?;
         }
     }
+    for (name, tree) in &tree.children {
+        read(field(map, at, name)?, &path(at, name), tree, values)?;
+    }
+    Ok(())
 }
 
-fn write(out: &mut String, indent: usize, axes: &[Axis], values: &[[f64; 2]]) {
+fn write(out: &mut String, indent: usize, tree: &Tree, values: &[[f64; 2]]) {
     let pad = " ".repeat(indent);
-    match axes {
-        [] => {
-            let [mg, eg] = values[0].map(show);
-            let _ = write!(out, "{{ \"mg\": {mg}, \"eg\": {eg} }}");
-        }
-        [Axis::Squares] => {
-            let texts: Vec<[String; 2]> = values.iter().map(|value| value.map(show)).collect();
-            let width = texts.iter().flatten().map(String::len).max().unwrap_or(0);
-            out.push('{');
-            for (i, phase) in PHASES.into_iter().enumerate() {
-                let rows: Vec<String> = (0..8)
-                    .rev()
-                    .map(|rank| {
-                        let row: Vec<String> = (0..8)
-                            .map(|file| format!("{:>width$}", texts[8 * rank + file][i]))
-                            .collect();
-                        format!("\n{pad}    [{}]", row.join(", "))
-                    })
-                    .collect();
-                let comma = if i == 0 { "" } else { "," };
-                let _ = write!(out, "{comma}\n{pad}  \"{phase}\": [{}\n{pad}  ]", rows.join(","));
-            }
-            let _ = write!(out, "\n{pad}}}");
-        }
-        [axis, rest @ ..] => {
-            out.push('{');
-            let each = values.len() / axis.len();
-            for (place, values) in values.chunks(each).enumerate() {
-                let comma = if place == 0 { "" } else { "," };
-                let _ = write!(out, "{comma}\n{pad}  \"{}\": ", axis.label(place));
-                write(out, indent + 2, rest, values);
-            }
-            let _ = write!(out, "\n{pad}}}");
-        }
+    if let Some(terms) = tree.table() {
+        write_table(out, &pad, &terms.iter().map(|term| values[*term]).collect::<Vec<_>>());
+        return;
     }
+    let pair = tree.term.map(|term| {
+        let [mg, eg] = values[term].map(show);
+        format!("\"mg\": {mg}, \"eg\": {eg}")
+    });
+    if let (Some(pair), true) = (&pair, tree.children.is_empty()) {
+        let _ = write!(out, "{{ {pair} }}");
+        return;
+    }
+    out.push('{');
+    let mut comma = "";
+    if let Some(pair) = pair {
+        let _ = write!(out, "\n{pad}  {pair}");
+        comma = ",";
+    }
+    for (name, tree) in &tree.children {
+        let _ = write!(out, "{comma}\n{pad}  {}: ", Value::from(&name[..]));
+        write(out, indent + 2, tree, values);
+        comma = ",";
+    }
+    let _ = write!(out, "\n{pad}}}");
+}
+
+/// Squares from a1 up as two tables, rank 8 first.
+fn write_table(out: &mut String, pad: &str, values: &[[f64; 2]]) {
+    let texts: Vec<[String; 2]> = values.iter().map(|value| value.map(show)).collect();
+    let width = texts.iter().flatten().map(String::len).max().unwrap_or(0);
+    out.push('{');
+    for (i, phase) in PHASES.into_iter().enumerate() {
+        let row = |rank: &[[String; 2]]| {
+            let row: Vec<String> = rank.iter().map(|pair| format!("{:>width$}", pair[i])).collect();
+            format!("\n{pad}    [{}]", row.join(", "))
+        };
+        let rows: Vec<String> = texts.chunks(8).rev().map(row).collect();
+        let comma = if i == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}\n{pad}  \"{phase}\": [{}\n{pad}  ]", rows.join(","));
+    }
+    let _ = write!(out, "\n{pad}}}");
 }
 
 /// JSON has no infinity; such a weight becomes `null`, which does not read back.
@@ -221,10 +238,17 @@ fn object<'a>(
     let map = value.as_object().ok_or_else(|| {
         wrong(if at.is_empty() { "the file" } else { at }, value, "an object { ... }")
     })?;
-    match map.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(HceFileError::Unknown { at: path(at, key), known: known.join(", ") }),
-        None => Ok(map),
-    }
+    let Some(key) = map.keys().find(|key| !known.contains(&key.as_str())) else {
+        return Ok(map);
+    };
+    let near = |name: &&&str| ordered(strsim::jaro_winkler(key, name));
+    let nearest = known.iter().max_by_key(near).map_or("", |name| name).to_string();
+    Err(HceFileError::Unknown { at: path(at, key), nearest })
+}
+
+/// A likeness from 0 to 1 as a whole number, which can be compared.
+fn ordered(likeness: f64) -> u32 {
+    (likeness * 1e6) as u32
 }
 
 fn field<'a>(map: &'a Map<String, Value>, at: &str, key: &str) -> Result<&'a Value, HceFileError> {

@@ -4,23 +4,29 @@
 //! as an engine does, [`Trace`] counts how often each term applies, for training. The law that
 //! ties them: the trace times the weights gives the score.
 //!
-//! A new term is a row in [`terms::GROUPS`] and a line in [`evaluate`]; names, start values,
-//! files and tensors follow from the row.
+//! A new term is a row in [`terms::GROUPS`] and a line in its part of the evaluation; names,
+//! start values, files and tensors follow from the row.
 
 mod encode;
 mod evaluate;
-mod fast;
+mod evaluator;
+mod hold;
 mod json;
 mod phase;
+mod scale;
 mod sink;
 pub mod terms;
+mod trace;
+mod tree;
 mod weights;
 
-pub use encode::encode;
+pub use encode::Coding;
 pub use evaluate::evaluate;
-pub use fast::Evaluator;
+pub use evaluator::Evaluator;
+pub use hold::{hold, sums};
 pub use json::HceFileError;
 pub use phase::Phase;
-pub use sink::{Score, Sink, Trace};
-pub use terms::{Group, Kind, Term};
+pub use sink::{Only, Score, Sink};
+pub use terms::{Group, Part, Parts, Term};
+pub use trace::Trace;
 pub use weights::HceWeights;

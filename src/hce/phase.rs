@@ -1,10 +1,12 @@
-//! How far a game has gone from its middlegame to its endgame.
+//! How far a game has gone from its middlegame to its endgame, and how much an endgame is worth.
 
 use shakmaty::Role;
 
+use super::evaluate::Board;
+use super::scale::factor;
 use crate::sample::Position;
 
-/// The phase of a position in 256ths.
+/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths.
 ///
 /// `lambda = knights + bishops + 2 * rooks + 4 * queens` of both sides, at most 24, and
 /// `rho = (256 * (24 - lambda) + 12) / 24` in integers, as in Ethereal (A. Grant, "Evaluation &
@@ -12,27 +14,26 @@ use crate::sample::Position;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     rho: i32,
+    xi: i32,
 }
 
 impl Phase {
-    /// The denominator of the shares.
+    /// The denominator of `rho`.
     pub const ONE: i32 = 256;
+    /// The scale factor of a normal endgame.
+    pub const UNSCALED: i32 = 128;
 
     pub fn of(position: &Position) -> Phase {
-        let lambda: i32 = position
-            .men()
-            .map(|man| match man.role {
-                Role::Pawn | Role::King => 0,
-                Role::Knight | Role::Bishop => 1,
-                Role::Rook => 2,
-                Role::Queen => 4,
-            })
-            .sum();
-        Phase::from_lambda(lambda)
+        Phase::of_board(&Board::of(position))
     }
 
-    pub(super) fn from_lambda(lambda: i32) -> Phase {
-        Phase { rho: (256 * (24 - lambda.min(24)) + 12) / 24 }
+    pub(super) fn of_board(board: &Board) -> Phase {
+        let pieces = |role| board.counts(role).into_iter().sum::<i32>();
+        let lambda = pieces(Role::Knight)
+            + pieces(Role::Bishop)
+            + 2 * pieces(Role::Rook)
+            + 4 * pieces(Role::Queen);
+        Phase { rho: (256 * (24 - lambda.min(24)) + 12) / 24, xi: factor(board) }
     }
 
     /// 0 with all pieces on, 256 with kings and pawns alone.
@@ -40,14 +41,29 @@ impl Phase {
         self.rho
     }
 
+    /// The scale factor of the endgame, at most [`Phase::UNSCALED`]; less where an advantage is
+    /// hard to convert. It depends on the men alone, and is the same for both colours.
+    pub fn xi(self) -> i32 {
+        self.xi
+    }
+
+    /// The same for an evaluation without scale factor.
+    pub fn unscaled(self) -> Phase {
+        Phase { xi: Phase::UNSCALED, ..self }
+    }
+
     /// Share of the middlegame weight, 0 to 1; exact in an f32 too.
     pub fn middlegame(self) -> f64 {
         f64::from(Phase::ONE - self.rho) / f64::from(Phase::ONE)
     }
 
-    /// Share of the endgame weight, 0 to 1. No endgame is scaled down yet, so both shares sum
-    /// to one.
+    /// Share of the endgame weight, the scale factor in it, 0 to 1; exact in an f32 too.
     pub fn endgame(self) -> f64 {
-        f64::from(self.rho) / f64::from(Phase::ONE)
+        f64::from(self.rho * self.xi) / f64::from(Phase::ONE * Phase::UNSCALED)
+    }
+
+    /// Both shares.
+    pub fn shares(self) -> [f64; 2] {
+        [self.middlegame(), self.endgame()]
     }
 }

@@ -2,92 +2,103 @@
 
 use shakmaty::Color;
 
-use super::terms::TERMS;
+use super::terms::{Part, Parts};
 use super::{Phase, Term};
+use crate::sums::Sums;
+use crate::terms::Kind;
 
 /// Receives the terms of a position from [`evaluate`](super::evaluate).
 pub trait Sink {
-    /// The term applies `count` more times for a colour.
+    /// Whether the terms of a part are to be counted.
+    fn wants(&self, part: Part) -> bool;
+
+    /// A NORMAL or SAFETY term applies `count` more times for a colour; for SAFETY that is the
+    /// colour whose king is in danger.
     fn add(&mut self, term: Term, colour: Color, count: i32);
+
+    /// A COMPLEXITY term applies `count` more times.
+    fn complexity(&mut self, term: Term, count: i32);
+}
+
+/// Hands on the terms of some parts alone.
+#[derive(Debug)]
+pub struct Only<'a, S> {
+    pub sink: &'a mut S,
+    pub parts: Parts,
+}
+
+impl<S: Sink> Sink for Only<'_, S> {
+    #[inline]
+    fn wants(&self, part: Part) -> bool {
+        self.parts.has(part) && self.sink.wants(part)
+    }
+
+    #[inline]
+    fn add(&mut self, term: Term, colour: Color, count: i32) {
+        self.sink.add(term, colour, count);
+    }
+
+    #[inline]
+    fn complexity(&mut self, term: Term, count: i32) {
+        self.sink.complexity(term, count);
+    }
 }
 
 /// Sums integer weights, as an engine does.
 #[derive(Clone, Debug)]
 pub struct Score<'a> {
     weights: &'a [[i32; 2]],
-    sums: [i32; 2],
+    normal: [i32; 2],
+    safety: [[i32; 2]; 2],
+    complexity: i32,
 }
 
 impl<'a> Score<'a> {
     /// Middlegame and endgame weight of each term, in centipawns; terms beyond the end of the
     /// slice weigh nothing.
     pub fn new(weights: &'a [[i32; 2]]) -> Self {
-        Self { weights, sums: [0; 2] }
+        Self { weights, normal: [0; 2], safety: [[0; 2]; 2], complexity: 0 }
     }
 
-    /// White's middlegame and endgame sums minus Black's, in centipawns.
-    pub fn sums(&self) -> [i32; 2] {
-        self.sums
+    /// The sums, all whole numbers.
+    pub fn sums(&self) -> Sums {
+        Sums {
+            normal: self.normal.map(f64::from),
+            safety: self.safety.map(|side| side.map(f64::from)),
+            complexity: self.complexity.into(),
+        }
     }
 
     /// Centipawns for White, tempo left out, rounded towards zero.
     pub fn white(&self, phase: Phase) -> i32 {
-        let [mg, eg] = self.sums.map(i64::from);
-        let [one, rho] = [Phase::ONE, phase.rho()].map(i64::from);
-        ((mg * (one - rho) + eg * rho) / one) as i32
+        self.sums().white(phase.shares()) as i32
     }
+}
+
+/// Weights may come from a file with any number in it.
+fn grow(sum: &mut i32, weight: i32, count: i32) {
+    *sum = sum.saturating_add(weight.saturating_mul(count));
 }
 
 impl Sink for Score<'_> {
+    fn wants(&self, _: Part) -> bool {
+        true
+    }
+
     fn add(&mut self, term: Term, colour: Color, count: i32) {
         if let Some([mg, eg]) = self.weights.get(term.index()) {
-            let count = colour.fold_wb(count, -count);
-            // Weights may come from a file with any number in it.
-            for (sum, weight) in self.sums.iter_mut().zip([mg, eg]) {
-                *sum = sum.saturating_add(weight.saturating_mul(count));
-            }
+            let (sums, count) = match term.kind() {
+                Kind::Safety => (&mut self.safety[colour.fold_wb(0, 1)], count),
+                _ => (&mut self.normal, colour.fold_wb(count, -count)),
+            };
+            grow(&mut sums[0], *mg, count);
+            grow(&mut sums[1], *eg, count);
         }
     }
-}
 
-/// Counts how often each term applies for each colour.
-#[derive(Clone, Debug)]
-pub struct Trace {
-    /// By term: White's count, Black's count.
-    counts: [[i16; 2]; TERMS],
-    /// One bit a term that was counted at all, so that reading out need not visit all of them.
-    touched: [u64; TERMS.div_ceil(64)],
-}
-
-impl Default for Trace {
-    fn default() -> Self {
-        Self { counts: [[0; 2]; TERMS], touched: [0; TERMS.div_ceil(64)] }
-    }
-}
-
-impl Trace {
-    /// How often a term applies for a colour.
-    pub fn count(&self, term: Term, colour: Color) -> i32 {
-        self.counts[term.index()][colour.fold_wb(0, 1)].into()
-    }
-
-    /// The terms whose counts differ, in order, with White's count minus Black's.
-    pub fn differences(&self) -> impl Iterator<Item = (Term, i32)> + '_ {
-        self.touched.iter().enumerate().flat_map(move |(i, word)| {
-            shakmaty::Bitboard(*word).into_iter().filter_map(move |bit| {
-                let term = Term::new(64 * i + bit as usize)?;
-                let [white, black] = self.counts[term.index()];
-                let difference = i32::from(white) - i32::from(black);
-                (difference != 0).then_some((term, difference))
-            })
-        })
-    }
-}
-
-impl Sink for Trace {
-    fn add(&mut self, term: Term, colour: Color, count: i32) {
-        let index = term.index();
-        self.counts[index][colour.fold_wb(0, 1)] += count as i16;
-        self.touched[index / 64] |= 1 << (index % 64);
+    fn complexity(&mut self, term: Term, count: i32) {
+        if let Some([_, eg]) = self.weights.get(term.index()) {
+            grow(&mut self.complexity, *eg, count);
+        }
     }
 }

@@ -1,13 +1,17 @@
-//! The weights of the handcrafted terms.
+//! The weights of handcrafted terms.
 
-use super::terms::TERMS;
-use super::{Phase, Term, Trace, evaluate};
+use std::sync::Arc;
+
+use super::terms::list;
+use super::{Evaluator, Term};
 use crate::sample::Position;
 use crate::scales::Scales;
+use crate::terms::TermList;
 use crate::weights::{Weights, WeightsError};
 
-const TENSOR: &str = "terms.weight";
-const TEMPO: &str = "terms.tempo";
+/// Values before training, and what training has added to them.
+const TENSORS: [&str; 2] = ["terms.start", "terms.change"];
+const TEMPO: [&str; 2] = ["tempo.start", "tempo.change"];
 
 /// A handcrafted evaluation, all values in centipawns.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,96 +21,133 @@ pub struct HceWeights {
     pub scale: f64,
     /// Added for the side to move, in every phase.
     pub tempo: f64,
+    /// Whether endgames that are hard to win are scaled down, see [`Phase`](super::Phase).
+    pub scale_factor: bool,
     /// Where the numbers come from, in words.
     pub source: Option<String>,
-    /// By term: middlegame and endgame.
-    terms: Vec<[f64; 2]>,
+    /// What the values belong to: our own terms, or those of some engine.
+    pub list: Arc<TermList>,
+    /// By term of the list: middlegame and endgame.
+    pub values: Vec<[f64; 2]>,
 }
 
 impl Default for HceWeights {
-    /// What training starts from: the start values of the table of terms, no tempo.
+    /// What training starts from: the start values of our own terms.
     fn default() -> Self {
-        Self {
-            scale: Scales::default().scale.into(),
-            tempo: 0.0,
-            source: None,
-            terms: Term::all().map(|term| term.start().map(f64::from)).collect(),
-        }
+        Self::of_list(list(), Scales::default().scale.into())
     }
 }
 
 impl HceWeights {
+    /// The start values of a list.
+    pub fn of_list(list: Arc<TermList>, scale: f64) -> Self {
+        let values = list.terms.iter().map(|term| term.start).collect();
+        Self { scale, tempo: list.tempo, scale_factor: true, source: None, list, values }
+    }
+
     /// Plain material, 100 / 320 / 330 / 500 / 900: the reference that any evaluation must beat.
     pub fn material() -> Self {
         let mut weights = Self::zero(Scales::default().scale.into());
         for term in Term::all().filter(|term| term.group().name == "material") {
-            weights.set(term, term.start().map(f64::from));
+            weights.values[term.index()] = term.start().map(f64::from);
         }
         weights
     }
 
-    /// All weights zero.
+    /// All weights of our own terms zero, no tempo, no scale factor.
     pub fn zero(scale: f64) -> Self {
-        Self { scale, tempo: 0.0, source: None, terms: vec![[0.0; 2]; TERMS] }
+        let mut weights = Self::of_list(list(), scale);
+        weights.values.fill([0.0; 2]);
+        weights.tempo = 0.0;
+        weights.scale_factor = false;
+        weights
     }
 
-    /// Middlegame and endgame weight of a term.
-    pub fn get(&self, term: Term) -> [f64; 2] {
-        self.terms[term.index()]
-    }
-
-    pub fn set(&mut self, term: Term, weight: [f64; 2]) {
-        self.terms[term.index()] = weight;
+    /// Whether the values belong to our own terms, so that positions can be evaluated.
+    pub fn is_ours(&self) -> bool {
+        let ours = list();
+        let names = |list: &TermList| {
+            list.terms.iter().map(|term| (term.name.clone(), term.kind)).collect::<Vec<_>>()
+        };
+        Arc::ptr_eq(&self.list, &ours) || names(&self.list) == names(&ours)
     }
 
     /// The weights as an engine with integers has them, halves away from zero.
     pub fn integers(&self) -> Vec<[i32; 2]> {
-        self.terms.iter().map(|weight| weight.map(|value| value.round() as i32)).collect()
+        self.values.iter().map(|weight| weight.map(|value| value.round() as i32)).collect()
     }
 
     /// All values rounded to so many decimals, which makes files shorter and easier to read.
     pub fn rounded(mut self, decimals: u8) -> Self {
         let unit = 10_f64.powi(decimals.into());
-        for value in self.terms.iter_mut().flatten().chain([&mut self.tempo]) {
+        for value in self.values.iter_mut().flatten().chain([&mut self.tempo]) {
             // Adding zero turns a negative zero into zero.
             *value = (*value * unit).round() / unit + 0.0;
         }
         self
     }
 
-    /// Centipawns for the side to move: the trace times the weights, in f64.
-    /// [`Evaluator`](super::Evaluator) does the same faster.
+    /// Centipawns for the side to move. For many positions make an [`Evaluator`] once.
+    ///
+    /// # Panics
+    /// If the weights are those of another engine's terms.
     pub fn evaluate(&self, position: &Position) -> f64 {
-        let mut trace = Trace::default();
-        evaluate(position, &mut trace);
-        let phase = Phase::of(position);
-        let white: f64 = trace
-            .differences()
-            .map(|(term, count)| {
-                let [mg, eg] = self.get(term);
-                f64::from(count) * (phase.middlegame() * mg + phase.endgame() * eg)
-            })
-            .sum();
-        position.turn().fold_wb(white, -white) + self.tempo
+        Evaluator::new(self).evaluate(position)
     }
 
-    /// The tensors to train: `terms.weight`, terms x 2, and `terms.tempo`, 1, in centipawns.
+    /// The tensors that training starts from, in centipawns: `terms.start` and `terms.change`,
+    /// terms x 2, `tempo.start` and `tempo.change`, 1. The changes are 0.
     pub fn to_weights(&self) -> Weights {
         let mut weights = Weights::default();
-        let values = self.terms.iter().flatten().map(|value| *value as f32).collect();
-        weights.insert(TENSOR, &[TERMS, 2], values);
-        weights.insert(TEMPO, &[1], vec![self.tempo as f32]);
+        let values: Vec<f32> = self.values.iter().flatten().map(|value| *value as f32).collect();
+        let [start, change] = TENSORS;
+        weights.insert(change, &[self.values.len(), 2], vec![0.0; values.len()]);
+        weights.insert(start, &[self.values.len(), 2], values);
+        let [start, change] = TEMPO;
+        weights.insert(start, &[1], vec![self.tempo as f32]);
+        weights.insert(change, &[1], vec![0.0]);
         weights
     }
 
-    /// From trained tensors, as [`HceWeights::to_weights`] makes them.
+    /// From trained tensors of a list, as [`HceWeights::to_weights`] makes them: the start values
+    /// plus the changes. Whether there is a scale factor they do not tell; it is taken to be.
     ///
     /// # Errors
     /// Where a tensor is missing or has another shape.
-    pub fn from_weights(weights: &Weights, scale: f64) -> Result<Self, WeightsError> {
-        let values = weights.get(TENSOR, &[TERMS, 2])?;
-        let terms = values.chunks_exact(2).map(|pair| [pair[0].into(), pair[1].into()]).collect();
-        let tempo = weights.get(TEMPO, &[1])?[0].into();
-        Ok(Self { scale, tempo, source: None, terms })
+    pub fn from_weights(
+        weights: &Weights,
+        list: Arc<TermList>,
+        scale: f64,
+    ) -> Result<Self, WeightsError> {
+        let values = sum(weights, &TENSORS, &[list.len(), 2])?;
+        let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        let tempo = sum(weights, &TEMPO, &[1])?[0];
+        Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
     }
+
+    /// The same without the changes: what training began with.
+    ///
+    /// # Errors
+    /// As [`HceWeights::from_weights`].
+    pub fn started_from(
+        weights: &Weights,
+        list: Arc<TermList>,
+        scale: f64,
+    ) -> Result<Self, WeightsError> {
+        let values = sum(weights, &TENSORS[..1], &[list.len(), 2])?;
+        let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        let tempo = sum(weights, &TEMPO[..1], &[1])?[0];
+        Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
+    }
+}
+
+/// Tensors of the same shape, added up.
+fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, WeightsError> {
+    let mut sums = vec![0.0; shape.iter().product()];
+    for name in names {
+        for (sum, value) in sums.iter_mut().zip(weights.get(name, shape)?) {
+            *sum += f64::from(*value);
+        }
+    }
+    Ok(sums)
 }

@@ -2,7 +2,8 @@
 //!
 //! [`scan`] reads everything once: it counts, holds out games, and finds what is wrong before
 //! training begins. [`Stream`] then yields batches without end, in an order that depends on the
-//! data and the seed alone, from any [`Cursor`] on.
+//! data and the seed alone, from any [`Cursor`] on. Handcrafted terms, which take longer to find
+//! than to learn from, are found once and kept in a [`Store`], where memory allows it.
 
 mod collect;
 mod encode;
@@ -12,17 +13,23 @@ mod read;
 mod scan;
 mod sketch;
 mod split;
+mod store;
+mod stored;
 mod stream;
+mod traces;
 
 use std::path::PathBuf;
 
 pub use collect::{Part, collect};
-pub use encode::Encoder;
+pub use encode::{Encoder, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection};
 pub use scan::{DataFile, Scan, fingerprint, scan};
 pub use sketch::Sketch;
 pub use split::Split;
+pub use store::{Kept, Store};
+pub use stored::{Cut, Stored};
 pub use stream::{Cursor, Stream};
+pub use traces::{TraceScan, push, scan_traces};
 
 use crate::format::{Format, ReadError};
 
@@ -38,7 +45,10 @@ pub struct Plan {
     pub split: Split,
     /// Whether the data must have scores.
     pub scores: bool,
-    pub encoder: Encoder,
+    /// Whether boards that were turned to the side to move will not do.
+    pub colours: bool,
+    /// Positions to take of each file at most, the first that pass the filter.
+    pub limit: Option<u64>,
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
@@ -59,7 +69,8 @@ impl Plan {
             filter: Filter::default(),
             split: Split { share: 0.0, seed: 0 },
             scores: false,
-            encoder: Encoder::Hce,
+            colours: false,
+            limit: None,
             window: 1 << 20,
             shuffle: true,
             seed: 0,

@@ -14,6 +14,8 @@ pub struct Filtered<'a> {
     source: Source,
     filter: &'a Filter,
     scores: bool,
+    /// Positions that may still pass.
+    left: u64,
     /// Positions read.
     pub read: u64,
     pub rejected: Rejected,
@@ -27,14 +29,15 @@ impl<'a> Filtered<'a> {
         let format = source.format();
         plan.filter.check(path, format)?;
         let path = path.to_path_buf();
-        if plan.encoder.needs_colours() && format.facts.colours == Holds::Never {
+        if plan.colours && format.facts.colours == Holds::Never {
             return Err(LoadError::NoColours { path });
         }
         if plan.scores && format.facts.scores == Holds::Never {
             return Err(LoadError::NoScore { path, position: 1 });
         }
         let (filter, scores, rejected) = (&plan.filter, plan.scores, Rejected::default());
-        Ok(Self { path, source, filter, scores, read: 0, rejected, raw: Vec::new() })
+        let left = plan.limit.unwrap_or(u64::MAX);
+        Ok(Self { path, source, filter, scores, left, read: 0, rejected, raw: Vec::new() })
     }
 
     pub fn source(&self) -> &Source {
@@ -46,6 +49,9 @@ impl<'a> Filtered<'a> {
         self.raw.clear();
         let more = self.source.next_block(&mut self.raw)?;
         for sample in &self.raw {
+            if self.left == 0 {
+                return Ok(false);
+            }
             self.read += 1;
             if let Some(rejection) = self.filter.rejects(sample) {
                 self.rejected.count(rejection);
@@ -54,9 +60,10 @@ impl<'a> Filtered<'a> {
                 return Err(LoadError::NoScore { path, position: self.read });
             } else {
                 out.push(*sample);
+                self.left -= 1;
             }
         }
-        Ok(more)
+        Ok(more && self.left > 0)
     }
 }
 

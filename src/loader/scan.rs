@@ -4,12 +4,15 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::packed::Packed;
 use super::read::Filtered;
+use super::store::Kept;
 use super::{LoadError, Plan, Rejected, Sketch};
 use crate::sample::{Sample, mix};
 
@@ -32,6 +35,8 @@ pub struct Scan {
     pub games: u64,
     /// Some of the positions to train on, the first of each file: about [`FIRST`] in all.
     pub first: Vec<Sample>,
+    /// All positions to train on, where they were to be kept and are no more than that many.
+    pub kept: Option<Kept>,
 }
 
 /// What is kept in memory of the held-out positions.
@@ -54,15 +59,17 @@ pub struct DataFile {
     pub bad_records: u64,
 }
 
-/// Reads all files, several at a time; `seen` is told of positions as they are read.
+/// Reads all files, several at a time; `seen` is told of positions as they are read. Up to `keep`
+/// positions to train on are kept, none of them if there are more.
 ///
 /// # Errors
 /// The first file in the order of the plan that cannot be read, and data from which nothing is
 /// left to train on or, where some is wanted, to hold out.
-pub fn scan(plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+    let room = AtomicU64::new(keep);
     let scans: Vec<Result<Scan, LoadError>> =
-        plan.files.par_iter().map(|path| scan_file(path, plan, seen)).collect();
-    let mut sum = Scan::default();
+        plan.files.par_iter().map(|path| scan_file(path, plan, &room, seen)).collect();
+    let mut sum = Scan { kept: Some(Kept::default()), ..Scan::default() };
     for scan in scans {
         let scan = scan?;
         sum.files.extend(scan.files);
@@ -75,6 +82,10 @@ pub fn scan(plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError>
         sum.held_out_total += scan.held_out_total;
         sum.games += scan.games;
         sum.first.extend(scan.first);
+        sum.kept = sum.kept.zip(scan.kept).map(|(mut all, kept)| {
+            all.join(kept);
+            all
+        });
     }
     if sum.train == 0 {
         let mut why = format!("of {} positions the filter turned away", sum.read);
@@ -91,14 +102,33 @@ pub fn scan(plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError>
     Ok(sum)
 }
 
-fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+fn scan_file(
+    path: &Path,
+    plan: &Plan,
+    room: &AtomicU64,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<Scan, LoadError> {
+    let named = |error| LoadError::Hash { path: path.to_path_buf(), error };
+    let (scan, hash) = rayon::join(|| read_file(path, plan, room, seen), || fingerprint(path));
+    let (mut scan, (bytes, sha256)) = (scan?, hash.map_err(named)?);
+    scan.files[0].bytes = bytes;
+    scan.files[0].sha256 = sha256;
+    Ok(scan)
+}
+
+fn read_file(
+    path: &Path,
+    plan: &Plan,
+    room: &AtomicU64,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<Scan, LoadError> {
     let mut file = Filtered::open(path, plan)?;
-    let mut scan = Scan::default();
+    let mut scan = Scan { kept: Some(Kept::default()), ..Scan::default() };
     let mut block = Vec::new();
     let mut game: Option<NonZeroU64> = None;
     loop {
         block.clear();
-        let before = file.read;
+        let (before, trained) = (file.read, scan.train);
         let more = file.next(&mut block)?;
         for sample in &block {
             scan.sketch.add(sample);
@@ -114,10 +144,22 @@ fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Sc
                 }
             } else {
                 scan.train += 1;
+                if let Some(kept) = &mut scan.kept {
+                    kept.push(Packed::from(sample));
+                }
                 if scan.first.len() < FIRST.div_ceil(plan.files.len()) {
                     scan.first.push(*sample);
                 }
             }
+        }
+        // One too many, and nobody keeps any.
+        let trained = (scan.train - trained).min(1 + room.load(Ordering::Relaxed));
+        if room
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(trained))
+            .is_err()
+        {
+            room.store(0, Ordering::Relaxed);
+            scan.kept = None;
         }
         seen(file.read - before);
         if !more {
@@ -127,13 +169,11 @@ fn scan_file(path: &Path, plan: &Plan, seen: &(dyn Fn(u64) + Sync)) -> Result<Sc
     thin(&mut scan.held_out);
     scan.read = file.read;
     scan.rejected = file.rejected;
-    let (bytes, sha256) =
-        fingerprint(path).map_err(|error| LoadError::Hash { path: path.to_path_buf(), error })?;
     scan.files = vec![DataFile {
         path: path.to_path_buf(),
         format: file.source().format().name.to_string(),
-        bytes,
-        sha256,
+        bytes: 0,
+        sha256: String::new(),
         positions: file.read,
         games: scan.games,
         bad_records: file.source().bad_records().count,

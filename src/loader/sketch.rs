@@ -18,7 +18,10 @@ impl Sketch {
     const SIZE: usize = 2048;
 
     pub fn add(&mut self, sample: &Sample) {
-        let group = sample.group();
+        self.add_group(sample.group());
+    }
+
+    pub(super) fn add_group(&mut self, group: u64) {
         if self.0.len() < Self::SIZE {
             self.0.insert(group);
         } else if self.0.last().is_some_and(|last| group < *last) && self.0.insert(group) {

@@ -13,7 +13,11 @@ pub struct Split {
 
 impl Split {
     pub fn holds_out(&self, sample: &Sample) -> bool {
-        let draw = mix(mix(0, self.seed), sample.group());
+        self.holds_out_group(sample.group())
+    }
+
+    pub(super) fn holds_out_group(&self, group: u64) -> bool {
+        let draw = mix(mix(0, self.seed), group);
         // 53 bits make an exact number between 0 and 1.
         (draw >> 11) as f64 / (1u64 << 53) as f64 <= self.share && self.share > 0.0
     }

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use super::encode::Part;
+use super::encode::{Encoder, Part};
 use super::packed::Packed;
 use super::read::Interleaved;
 use super::{LoadError, Plan};
@@ -47,7 +47,7 @@ impl Stream {
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
     /// only has its own order. Else each epoch reads the files anew, in a seeded order.
-    pub fn new(plan: Plan, from: Cursor) -> Self {
+    pub fn new(plan: Plan, encoder: Encoder, from: Cursor) -> Self {
         let plan = Arc::new(plan);
         let (window_sender, windows) = sync_channel(1);
         let (batch_sender, batches) = sync_channel(4);
@@ -63,7 +63,7 @@ impl Stream {
                 let _ = window_sender.send(Err(error));
             }
         });
-        std::thread::spawn(move || cut_batches(&plan, from, &windows, &batch_sender));
+        std::thread::spawn(move || cut_batches(&plan, &encoder, from, &windows, &batch_sender));
         Self { batches }
     }
 }
@@ -119,7 +119,7 @@ fn read_on(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop
         let first = if epoch == from.epoch { from.window } else { 0 };
         let mut files: Vec<PathBuf> = plan.files.clone();
         if plan.shuffle {
-            files.shuffle(&mut random(plan, epoch, 0));
+            files.shuffle(&mut random(plan.seed, epoch, 0));
         }
         let mut source = Interleaved::new(plan.clone(), files);
         let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
@@ -168,14 +168,14 @@ fn send(
 ) -> Result<(), Stop> {
     let mut order: Vec<u32> = (0..records.len() as u32).collect();
     if plan.shuffle {
-        order.shuffle(&mut random(plan, cursor.epoch, cursor.window + 1));
+        order.shuffle(&mut random(plan.seed, cursor.epoch, cursor.window + 1));
     }
     windows.send(Ok(Window { cursor, records, order })).map_err(|_| Stop::Unheard)
 }
 
 /// A generator for one purpose in one epoch.
-fn random(plan: &Plan, epoch: u64, purpose: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, plan.seed), epoch), purpose))
+pub(super) fn random(seed: u64, epoch: u64, purpose: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), purpose))
 }
 
 /// A window, or what is left of it.
@@ -187,6 +187,7 @@ struct Open {
 
 fn cut_batches(
     plan: &Plan,
+    encoder: &Encoder,
     from: Cursor,
     windows: &Receiver<Result<Window, LoadError>>,
     batches: &SyncSender<Result<Batch, LoadError>>,
@@ -216,7 +217,7 @@ fn cut_batches(
             }
             cursor.offset += plan.batch - pending;
             let place = serde_json::to_string(cursor).expect("numbers have a JSON form");
-            let mut batch = plan.encoder.encode_parts(&open.iter().map(part).collect::<Vec<_>>());
+            let mut batch = encoder.encode_parts(&open.iter().map(part).collect::<Vec<_>>());
             batch.cursor = Some(place.into());
             if batches.send(Ok(batch)).is_err() {
                 return;

@@ -1,13 +1,14 @@
-//! A net's way to the fused operations.
+//! A model's way to the fused operations.
 
 use std::sync::{Arc, Mutex};
 
 use burn::tensor::Tensor;
 
+use super::hce::HceShape;
 use super::net::NetShape;
 use super::ops::cpu::{Level, Net, Precision, Scratch};
-use super::ops::{Job, NetTensors, net_logits, net_loss};
-use crate::batch::Active;
+use super::ops::{Job, NetTensors, TermsJob, net_logits, net_loss, terms_logits, terms_loss};
+use crate::batch::{Active, Terms};
 
 /// How a model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,5 +52,40 @@ impl Fused {
 impl std::fmt::Debug for Fused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.net.fmt(f)
+    }
+}
+
+/// Handcrafted terms as the operations want them.
+#[derive(Clone, Copy, Debug)]
+pub struct FusedTerms {
+    shape: HceShape,
+    level: Level,
+}
+
+impl FusedTerms {
+    pub fn new(shape: HceShape, compute: Compute) -> Option<Self> {
+        let Compute::Fused { level, .. } = compute else { return None };
+        Some(Self { shape, level })
+    }
+
+    /// See [`super::Evaluation::loss`].
+    pub fn loss(
+        self,
+        weights: Tensor<2>,
+        tempo: Tensor<1>,
+        pieces: &[Arc<Terms>],
+        targets: &[f32],
+    ) -> Tensor<1> {
+        terms_loss(weights, tempo, self.job(pieces, targets))
+    }
+
+    /// See [`super::Evaluation::logits`]; no gradients follow.
+    pub fn logits(self, weights: Tensor<2>, tempo: Tensor<1>, pieces: &[Arc<Terms>]) -> Tensor<1> {
+        terms_logits(weights, tempo, self.job(pieces, &[]))
+    }
+
+    fn job<'a>(self, pieces: &'a [Arc<Terms>], targets: &'a [f32]) -> TermsJob<'a> {
+        let HceShape { scale, loss, tempo, .. } = self.shape;
+        TermsJob { pieces, targets, scale, loss, tempo, level: self.level }
     }
 }

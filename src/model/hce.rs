@@ -1,65 +1,187 @@
-//! The handcrafted evaluation as a linear model: tapered terms and a tempo.
+//! The handcrafted evaluation as a model: terms of three kinds, a taper and a tempo.
+//!
+//! Weights are a start that stands still plus a change that is trained. So terms that no position
+//! has, or that the run holds, keep their start to the last bit, and whatever pulls weights
+//! towards zero pulls the evaluation back to where it began.
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::Evaluation;
-use crate::batch::Inputs;
+use super::fused::FusedTerms;
+use super::{Compute, Evaluation, mean_loss};
+use crate::batch::{Batch, Inputs, Rows, Terms};
+use crate::loss::Loss;
+use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
 
 #[derive(Module, Debug)]
 pub struct HceModel {
-    pub terms: Terms,
-    /// Centipawns a logit.
+    /// `[terms, 2]`, middlegame and endgame, in centipawns.
+    pub terms: Changed<2>,
+    /// `[1]`, in centipawns.
+    pub tempo: Changed<1>,
     #[module(skip)]
-    scale: f32,
+    shape: HceShape,
+    /// None: the plain tensor operations.
+    #[module(skip)]
+    fused: Option<FusedTerms>,
 }
 
-/// Weights in centipawns.
+/// Weights as what they were and how they changed.
 #[derive(Module, Debug)]
-pub struct Terms {
-    /// `[terms, 2]`, middlegame and endgame.
-    pub weight: Param<Tensor<2>>,
-    /// `[1]`
-    pub tempo: Param<Tensor<1>>,
+pub struct Changed<const D: usize> {
+    /// Never trained.
+    pub start: Param<Tensor<D>>,
+    pub change: Param<Tensor<D>>,
+}
+
+/// Everything about a handcrafted evaluation but its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HceShape {
+    pub terms: usize,
+    /// Centipawns a logit.
+    pub scale: f32,
+    /// Whether the tempo is trained.
+    pub tempo: bool,
+    pub loss: Loss,
+}
+
+impl<const D: usize> Changed<D> {
+    fn new(
+        ids: [u64; 2],
+        name: &str,
+        shape: [usize; D],
+        trained: bool,
+        weights: &Weights,
+        device: &Device,
+    ) -> Result<Self, WeightsError> {
+        let start = super::constant(ids[0], &format!("{name}.start"), shape, weights, device)?;
+        let make = if trained { super::param } else { super::constant };
+        let change = make(ids[1], &format!("{name}.change"), shape, weights, device)?;
+        Ok(Self { start, change })
+    }
+
+    fn value(&self) -> Tensor<D> {
+        self.start.val() + self.change.val()
+    }
 }
 
 impl HceModel {
     pub fn new(
-        terms: usize,
-        scale: f32,
+        shape: HceShape,
         weights: &Weights,
         device: &Device,
+        compute: Compute,
     ) -> Result<Self, WeightsError> {
-        let weight = super::param(1, "terms.weight", [terms, 2], weights, device)?;
-        let tempo = super::param(2, "terms.tempo", [1], weights, device)?;
-        Ok(Self { terms: Terms { weight, tempo }, scale })
+        let terms = Changed::new([1, 2], "terms", [shape.terms, 2], true, weights, device)?;
+        let tempo = Changed::new([3, 4], "tempo", [1], shape.tempo, weights, device)?;
+        Ok(Self { terms, tempo, shape, fused: FusedTerms::new(shape, compute) })
     }
+
+    /// The logits of one piece.
+    fn piece(&self, weights: &Tensor<2>, tempo: &Tensor<1>, piece: &Terms) -> Tensor<1> {
+        let device = weights.device();
+        let (rows, terms) = (piece.len(), self.shape.terms);
+        let column = |values: &[f32]| {
+            Tensor::<2>::from_data(TensorData::new(values.to_vec(), [rows, 1]), &device)
+        };
+        // [rows, terms] x [terms, 2] = [rows, 2]
+        let product = |entries: Option<Vec<f32>>, held: Vec<f32>| {
+            let held = match held.is_empty() {
+                true => Tensor::zeros([rows, 2], &device),
+                false => Tensor::<2>::from_data(TensorData::new(held, [rows, 2]), &device),
+            };
+            match entries {
+                None => held,
+                Some(dense) => {
+                    let dense =
+                        Tensor::<2>::from_data(TensorData::new(dense, [rows, terms]), &device);
+                    dense.matmul(weights.clone()) + held
+                }
+            }
+        };
+        let held = &piece.held;
+        let side = |colour: usize| {
+            let held = held.safety.iter().flat_map(|it| [it[2 * colour], it[2 * colour + 1]]);
+            let dense = dense(&piece.safety, rows, terms, |count| f32::from(count[colour]));
+            product(dense, held.collect())
+        };
+        let halves = |tensor: Tensor<2>| {
+            let [mg, eg] = [0, 1].map(|half| tensor.clone().narrow(1, half, 1));
+            (mg, eg) // [rows, 1] each
+        };
+        let normal = dense(&piece.normal, rows, terms, f32::from);
+        let (mut mg, mut eg) = halves(product(normal, held.normal.concat()));
+        if !(piece.safety.term.is_empty() && held.safety.is_empty()) {
+            for (colour, sign) in [(0, -1.0), (1, 1.0)] {
+                let (danger_mg, danger_eg) = halves(side(colour));
+                let positive = danger_mg.clone().clamp_min(0.0);
+                mg = mg + danger_mg * positive * (sign / SAFETY_MIDDLEGAME);
+                let positive = danger_eg.clone().greater_elem(0.0).float();
+                eg = eg + danger_eg * positive * (sign / SAFETY_ENDGAME);
+            }
+        }
+        if !(piece.complexity.term.is_empty() && held.complexity.is_empty()) {
+            let counts = dense(&piece.complexity, rows, terms, f32::from);
+            let held = held.complexity.iter().flat_map(|value| [0.0, *value]);
+            let (_, complexity) = halves(product(counts, held.collect()));
+            // What decides on which side of a kink a position lies is no part of the derivative.
+            let value = eg.clone().detach();
+            let reach = value.clone().abs() + complexity.clone().detach();
+            let stays = reach.greater_equal_elem(0.0).float();
+            let zero = value.clone().equal_elem(0.0).float();
+            let kept = stays.clone() + zero.clone() - stays * zero;
+            eg = (eg + value.sign() * complexity) * kept;
+        }
+        let white = column(&piece.middlegame) * mg + column(&piece.endgame) * eg;
+        let turn: Vec<f32> = piece.turn.iter().map(|turn| f32::from(*turn)).collect();
+        let turn = Tensor::<1>::from_data(&turn[..], &device); // [rows]
+        (white.reshape([rows]) + turn * tempo.clone()) / self.shape.scale
+    }
+}
+
+/// The entries as a matrix, `[rows, terms]`; none where there are no entries.
+fn dense<C: Copy>(
+    entries: &Rows<C>,
+    rows: usize,
+    terms: usize,
+    value: impl Fn(C) -> f32,
+) -> Option<Vec<f32>> {
+    (!entries.term.is_empty()).then(|| {
+        let mut dense = vec![0.0; rows * terms];
+        for (row, values) in dense.chunks_exact_mut(terms).enumerate() {
+            for (term, count) in entries.row(row) {
+                values[term] += value(count);
+            }
+        }
+        dense
+    })
 }
 
 impl Evaluation for HceModel {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        let Inputs::Terms(batch) = inputs else {
-            panic!("handcrafted terms are no one-hot inputs");
-        };
-        let device = self.terms.tempo.val().device();
-        let positions = batch.turn.len();
-        let mut dense = vec![0.0_f32; positions * batch.terms];
-        for (row, range) in dense.chunks_exact_mut(batch.terms).zip(batch.offsets.windows(2)) {
-            for entry in range[0] as usize..range[1] as usize {
-                row[usize::from(batch.term[entry])] += f32::from(batch.coefficient[entry]);
-            }
+        let pieces = pieces(inputs);
+        if let Some(fused) = &self.fused {
+            return fused.logits(self.terms.value(), self.tempo.value(), pieces);
         }
-        let coefficients =
-            Tensor::<2>::from_data(TensorData::new(dense, [positions, batch.terms]), &device);
-        let taper: Vec<f32> =
-            batch.middlegame.iter().zip(&batch.endgame).flat_map(|(mg, eg)| [*mg, *eg]).collect();
-        let taper = Tensor::<2>::from_data(TensorData::new(taper, [positions, 2]), &device);
-        let turn: Vec<f32> = batch.turn.iter().map(|turn| f32::from(*turn)).collect();
-        let turn = Tensor::<1>::from_data(&turn[..], &device); // [batch]
-
-        let tapered = coefficients.matmul(self.terms.weight.val()) * taper; // [batch, 2]
-        let centipawns = tapered.sum_dim(1).reshape([positions]) + turn * self.terms.tempo.val();
-        centipawns / self.scale
+        let (weights, tempo) = (self.terms.value(), self.tempo.value());
+        let logits = pieces.iter().filter(|piece| !piece.is_empty());
+        Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
+
+    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
+        match &self.fused {
+            Some(fused) => {
+                fused.loss(self.terms.value(), self.tempo.value(), pieces(&batch.inputs), targets)
+            }
+            None => mean_loss(self.logits(&batch.inputs), targets, self.shape.loss),
+        }
+    }
+}
+
+fn pieces(inputs: &Inputs) -> &[std::sync::Arc<Terms>] {
+    let Inputs::Terms(pieces) = inputs else {
+        panic!("handcrafted terms are no one-hot inputs");
+    };
+    pieces
 }

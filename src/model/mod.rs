@@ -20,12 +20,13 @@ pub use burn::tensor::Device;
 
 pub use device::{Backend, DeviceError};
 pub use fused::Compute;
-pub use hce::HceModel;
+pub use hce::{HceModel, HceShape};
 pub use init::initial;
 pub use net::{NetModel, NetShape};
 pub use ops::cpu::{Level, Precision};
 
 use crate::batch::{Active, Batch, Inputs};
+use crate::loss::Loss;
 use crate::weights::{Weights, WeightsError};
 
 /// What a model computes from a batch.
@@ -36,24 +37,26 @@ pub trait Evaluation {
     /// Output: `[batch]`
     fn logits(&self, inputs: &Inputs) -> Tensor<1>;
 
-    /// `mean((sigmoid(logit) - target)^2)`, differentiable.
+    /// The mean loss of `sigmoid(logit) - target`, differentiable.
     ///
     /// # Shapes
     /// - `targets`: one a position
     /// - output: `[1]`
-    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
-        squared_error(self.logits(&batch.inputs), targets)
-    }
+    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1>;
 }
 
-/// The mean squared error as a product of the errors with themselves, so that its order of
+/// The mean loss as a product of the errors with themselves or their signs, so that its order of
 /// summation is fixed: Burn's `sum` of a large tensor adds in the order in which threads finish.
-fn squared_error(logits: Tensor<1>, targets: &[f32]) -> Tensor<1> {
+fn mean_loss(logits: Tensor<1>, targets: &[f32], loss: Loss) -> Tensor<1> {
     let positions = targets.len();
     let targets = Tensor::<1>::from_data(targets, &logits.device()); // [batch]
     let errors = (sigmoid(logits) - targets).reshape([1, positions]); // [1, batch]
-    let squares = errors.clone().matmul(errors.transpose()); // [1, 1]
-    squares.reshape([1]) / positions as f32
+    let other = match loss {
+        Loss::Squared => errors.clone(),
+        Loss::Absolute => errors.clone().detach().sign(),
+    };
+    let sum = errors.matmul(other.transpose()); // [1, 1]
+    sum.reshape([1]) / positions as f32
 }
 
 /// Every model that can be trained.
@@ -68,11 +71,8 @@ pub enum Model {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Net(NetShape),
-    /// Handcrafted terms; one logit is `scale` centipawns.
-    Hce {
-        terms: usize,
-        scale: f32,
-    },
+    /// Handcrafted terms.
+    Hce(HceShape),
 }
 
 impl Model {
@@ -88,7 +88,7 @@ impl Model {
     ) -> Result<Self, WeightsError> {
         Ok(match kind {
             Kind::Net(shape) => Model::Net(NetModel::new(shape, weights, device, compute)?),
-            Kind::Hce { terms, scale } => Model::Hce(HceModel::new(terms, scale, weights, device)?),
+            Kind::Hce(shape) => Model::Hce(HceModel::new(shape, weights, device, compute)?),
         })
     }
 
@@ -192,10 +192,20 @@ fn param<const D: usize>(
     weights: &Weights,
     device: &Device,
 ) -> Result<Param<Tensor<D>>, WeightsError> {
+    let tensor = constant(id, name, shape, weights, device)?;
+    Ok(if device.is_autodiff() { tensor.map(Tensor::require_grad) } else { tensor })
+}
+
+/// A tensor of the model that is never trained.
+fn constant<const D: usize>(
+    id: u64,
+    name: &str,
+    shape: [usize; D],
+    weights: &Weights,
+    device: &Device,
+) -> Result<Param<Tensor<D>>, WeightsError> {
     let values = weights.get(name, &shape)?.to_vec();
-    let tensor = Tensor::from_data(TensorData::new(values, shape), device);
-    let tensor = if device.is_autodiff() { tensor.require_grad() } else { tensor };
-    Ok(Param::initialized(id.into(), tensor))
+    Ok(Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device)))
 }
 
 /// One view of one-hot inputs as a dense matrix, for the plain tensor operations.

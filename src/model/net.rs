@@ -8,9 +8,10 @@ use super::activation::activate;
 use super::fused::Fused;
 use super::ops::NetTensors;
 use super::output::Output;
-use super::{Compute, Evaluation, one_hot, squared_error};
+use super::{Compute, Evaluation, mean_loss, one_hot};
 use crate::architecture::Activation;
 use crate::batch::{Active, Batch, Inputs};
+use crate::loss::Loss;
 use crate::weights::{Weights, WeightsError};
 
 #[derive(Module, Debug)]
@@ -73,7 +74,7 @@ impl Evaluation for NetModel {
     fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
         match &self.fused {
             Some(fused) => fused.loss(self.tensors(), active(&batch.inputs), targets),
-            None => squared_error(self.logits(&batch.inputs), targets),
+            None => mean_loss(self.logits(&batch.inputs), targets, Loss::Squared),
         }
     }
 }

@@ -4,10 +4,12 @@
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
 //! scale, [`bootstrap`] the intervals, [`Table`] the output.
 
+pub mod before_after;
 pub mod bootstrap;
 pub mod compare;
 pub mod fit;
 mod shards;
+pub mod summary;
 mod table;
 mod text;
 

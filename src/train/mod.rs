@@ -4,24 +4,28 @@
 //! stop reach it through [`Watch`].
 
 pub mod checkpoint;
+pub mod direct;
 pub mod log;
 pub mod optimizer;
 mod record;
+mod rule;
 pub mod schedule;
 pub mod target;
 
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
-use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::optim::GradientsParams;
 use burn::tensor::Device;
 
 use crate::batch::Batch;
+use crate::loss::Loss;
 use crate::model::{Compute, Evaluation, Kind, Model, to_host};
 use crate::output::OutputError;
 use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, State};
 use log::{Log, Row};
+use rule::Rule;
 use schedule::Schedule;
 use target::{sigmoid, targets};
 
@@ -75,12 +79,16 @@ pub struct Progress {
     /// Loss of this step's batch, before the step.
     pub loss: f64,
     pub learning_rate: f64,
+    /// Whether another step would change nothing.
+    pub converged: bool,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Finished,
+    /// No step of the method makes the loss fall any more.
+    Converged,
     /// The held-out loss no longer fell.
     Early,
     /// [`Watch::stop`] said so; the run can be resumed.
@@ -152,12 +160,16 @@ where
         let progress = trainer.step(&batch.map_err(|error| TrainError::Data(error.into()))?)?;
         watch.step(&progress);
         let due = |every: u64| progress.step.is_multiple_of(every);
-        let last = progress.step == job.settings.steps;
+        let last = progress.step == job.settings.steps || progress.converged;
         if last || due(job.settings.validate_every) {
             trainer.look(watch)?;
         }
         if last || due(job.settings.checkpoint_every) {
             trainer.save()?;
+        }
+        if progress.converged {
+            end = End::Converged;
+            break;
         }
     }
     trainer.save()?;
@@ -167,7 +179,7 @@ where
 struct Trainer<'a> {
     job: &'a Job<'a>,
     model: Model,
-    optimizer: ModuleOptimizer,
+    rule: Rule,
     state: State,
     log: Log,
     facts: std::collections::BTreeMap<String, String>,
@@ -186,27 +198,16 @@ impl<'a> Trainer<'a> {
     fn new(job: &'a Job, start: Checkpoint) -> Result<Self, TrainError> {
         let device = job.device.clone().autodiff();
         let model = Model::new(job.kind, &start.weights, &device, job.compute)?;
-        let mut optimizer = job.settings.optimizer.build(job.compute);
         if start.optimizer.is_empty() && start.state.step > 0 {
             return Err(TrainError::NoOptimizer(start.state.step));
         }
-        if !start.optimizer.is_empty() {
-            optimizer = record::load(optimizer, start.optimizer).map_err(TrainError::Optimizer)?;
-        }
+        let rule = Rule::new(&job.settings.optimizer, job.compute, start.optimizer)
+            .map_err(TrainError::Optimizer)?;
         let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
-        Ok(Self {
-            job,
-            model,
-            optimizer,
-            state: start.state,
-            log,
-            facts: start.facts,
-            saved,
-            clock,
-        })
+        Ok(Self { job, model, rule, state: start.state, log, facts: start.facts, saved, clock })
     }
 
     /// The share of the run that lies behind.
@@ -218,19 +219,32 @@ impl<'a> Trainer<'a> {
         let settings = self.job.settings;
         let learning_rate = settings.learning_rate.at(self.done());
         let targets = targets(batch, settings.wdl.at(self.done()), settings.score_scale);
-        let loss = self.model.loss(batch, &targets);
-        let value = f64::from(loss.to_data().try_into_vec::<f32>().map_or(f32::NAN, |v| v[0]));
-        if !value.is_finite() {
-            return Err(TrainError::Diverged {
-                loss: value,
-                step: self.state.step + 1,
-                learning_rate,
-                good: self.saved.unwrap_or(0),
-                path: self.path("last"),
-            });
+        let (step, good, path) = (self.state.step + 1, self.saved.unwrap_or(0), self.path("last"));
+        let diverged = |loss| TrainError::Diverged { loss, step, learning_rate, good, path };
+        let (value, converged);
+        match &mut self.rule {
+            Rule::Gradient(optimizer) => {
+                let loss = self.model.loss(batch, &targets);
+                value = loss.to_data().try_into_vec::<f32>().map_or(f64::NAN, |v| v[0].into());
+                if !value.is_finite() {
+                    return Err(diverged(value));
+                }
+                let gradients = GradientsParams::from_grads(loss.backward(), &self.model);
+                self.model = optimizer.step(learning_rate, self.model.clone(), gradients);
+                converged = false;
+            }
+            Rule::Direct(method) => {
+                let weights = self.model.weights();
+                let stepped = method.step(self.job.kind, weights, &batch.inputs, &targets)?;
+                if !stepped.loss.is_finite() {
+                    return Err(diverged(stepped.loss));
+                }
+                let device = self.job.device.clone().autodiff();
+                let Job { kind, compute, .. } = *self.job;
+                self.model = Model::new(kind, &stepped.weights, &device, compute)?;
+                (value, converged) = (stepped.loss, stepped.converged);
+            }
         }
-        let gradients = GradientsParams::from_grads(loss.backward(), &self.model);
-        self.model = self.optimizer.step(learning_rate, self.model.clone(), gradients);
         self.state.step += 1;
         self.state.positions += batch.len() as u64;
         self.state.loss_sum += value;
@@ -239,7 +253,7 @@ impl<'a> Trainer<'a> {
             self.state.cursor = cursor.to_string();
         }
         let State { step, positions, .. } = self.state;
-        Ok(Progress { step, positions, loss: value, learning_rate })
+        Ok(Progress { step, positions, loss: value, learning_rate, converged })
     }
 
     /// Measures the held-out loss, keeps the best weights, and adds a row to the log.
@@ -248,7 +262,12 @@ impl<'a> Trainer<'a> {
         let wdl = settings.wdl.at(self.done());
         // Against the target of the run's end: one yardstick, whatever the target is by now.
         let yardstick = settings.wdl.at(1.0);
-        let held_out = losses(&self.model, self.job.held_out, yardstick, settings.score_scale);
+        let loss = match self.job.kind {
+            Kind::Net(_) => Loss::Squared,
+            Kind::Hce(shape) => shape.loss,
+        };
+        let scale = settings.score_scale;
+        let held_out = losses(&self.model, self.job.held_out, loss, yardstick, scale);
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;
@@ -294,7 +313,7 @@ impl<'a> Trainer<'a> {
                 path: self.path("last"),
             });
         }
-        let optimizer = record::to_bytes(&self.optimizer).map_err(TrainError::Optimizer)?;
+        let optimizer = self.rule.to_bytes().map_err(TrainError::Optimizer)?;
         let facts = self.facts.clone();
         Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts })
     }
@@ -319,25 +338,31 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Mean squared errors, in f64.
+/// Means over positions, in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
-    /// Against the training target.
+    /// Of the loss against the training target.
     pub target: f64,
-    /// Against the result.
+    /// Of the squared error against the result.
     pub result: f64,
 }
 
 /// The losses of a model on batches; none where there are no positions.
-pub fn losses(model: &Model, batches: &[Batch], wdl: f64, scale: f64) -> Option<Losses> {
+pub fn losses(
+    model: &Model,
+    batches: &[Batch],
+    loss: Loss,
+    wdl: f64,
+    scale: f64,
+) -> Option<Losses> {
     let model = model.valid();
     let (mut target, mut result, mut positions) = (0.0, 0.0, 0);
     for batch in batches {
         let wanted = targets(batch, wdl, scale);
         let logits = to_host(model.logits(&batch.inputs));
-        for ((logit, wanted), &won) in logits.into_iter().zip(wanted).zip(&batch.results) {
+        for ((logit, wanted), &won) in logits.into_iter().zip(&wanted[..]).zip(&batch.results[..]) {
             let expected = sigmoid(f64::from(logit));
-            target += (expected - f64::from(wanted)).powi(2);
+            target += loss.of(expected - f64::from(*wanted));
             result += (expected - f64::from(won)).powi(2);
         }
         positions += batch.len();

@@ -27,6 +27,10 @@ pub struct Settings {
     pub bias_correction: bool,
     /// Parameters are held within `-clip ..= clip`; 0 = free.
     pub clip: f64,
+    /// Centipawns that a weight is expected to move (Gauss-Newton).
+    pub prior: f64,
+    /// Centipawns of a step (local search).
+    pub step: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,11 +38,41 @@ pub struct Settings {
 pub enum Name {
     AdamW,
     Adam,
+    AdaGrad,
     Sgd,
+    /// Least squares, step by step; for handcrafted terms.
+    #[serde(rename = "gauss-newton")]
+    GaussNewton,
+    /// One step up or down for each weight, as long as one helps; for handcrafted terms.
+    #[serde(rename = "local-search")]
+    LocalSearch,
+}
+
+impl Name {
+    /// As configs write it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Name::AdamW => "adamw",
+            Name::Adam => "adam",
+            Name::AdaGrad => "adagrad",
+            Name::Sgd => "sgd",
+            Name::GaussNewton => "gauss-newton",
+            Name::LocalSearch => "local-search",
+        }
+    }
+
+    /// Whether it finds weights from all positions at once and ends by itself, instead of
+    /// following gradients.
+    pub fn is_direct(self) -> bool {
+        matches!(self, Name::GaussNewton | Name::LocalSearch)
+    }
 }
 
 impl Settings {
     /// The optimiser with empty state: Burn's, or the fused one where the model is fused too.
+    ///
+    /// # Panics
+    /// If the method is direct.
     pub fn build(&self, compute: Compute) -> ModuleOptimizer {
         if let (Compute::Fused { level, .. }, Name::AdamW | Name::Adam) = (compute, self.name) {
             return FusedAdam(self.rule(level)).into();
@@ -65,6 +99,8 @@ impl Settings {
                     .with_weight_decay(coupled)
                     .build(),
             ),
+            Name::AdaGrad => self.clipped(AdaGrad { epsilon, decay }),
+            Name::GaussNewton | Name::LocalSearch => panic!("direct methods follow no gradient"),
             Name::Sgd => {
                 let momentum = MomentumConfig::new().with_momentum(self.beta1).with_dampening(0.0);
                 let momentum = (self.beta1 != 0.0).then_some(momentum);
@@ -76,7 +112,8 @@ impl Settings {
     }
 
     fn rule(&self, level: Level) -> Adam {
-        let Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip } = *self;
+        let Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip, .. } =
+            *self;
         let (decay, coupled_decay) = match name {
             Name::AdamW => (weight_decay, 0.0),
             _ => (0.0, weight_decay),
@@ -184,6 +221,42 @@ impl Optimizer for UncorrectedAdamW {
         let decayed = tensor.mul_scalar(1.0 - lr * f64::from(self.decay));
         let momentum = AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2: None };
         (decayed - delta.mul_scalar(lr), Some(AdamWState { momentum }))
+    }
+
+    fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
+        AdamWState { momentum: state.momentum.to_device(device) }
+    }
+}
+
+/// `G += g^2; p -= rate * g / sqrt(epsilon + G)`, as in A. Grant, "Evaluation & Tuning in Chess
+/// Engines". The state is Burn's for Adam, whose second mean is the sum here.
+#[derive(Clone)]
+struct AdaGrad {
+    epsilon: f32,
+    decay: f32,
+}
+
+impl Optimizer for AdaGrad {
+    type State<const D: usize> = AdamWState<D>;
+
+    fn step<const D: usize>(
+        &self,
+        lr: LearningRate,
+        tensor: Tensor<D>,
+        grad: Tensor<D>,
+        state: Option<Self::State<D>>,
+    ) -> (Tensor<D>, Option<Self::State<D>>) {
+        let grad = grad + tensor.clone().mul_scalar(self.decay);
+        let (moment_1, sum, time) = match state {
+            Some(AdamWState { momentum }) => {
+                (momentum.moment_1, momentum.moment_2, momentum.time + 1)
+            }
+            None => (grad.zeros_like(), grad.zeros_like(), 1),
+        };
+        let sum = sum + grad.clone().square();
+        let step = grad / sum.clone().add_scalar(self.epsilon).sqrt();
+        let momentum = AdaptiveMomentumState { time, moment_1, moment_2: sum, max_moment_2: None };
+        (tensor - step.mul_scalar(lr), Some(AdamWState { momentum }))
     }
 
     fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {

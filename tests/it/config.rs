@@ -107,7 +107,7 @@ fn a_slip_in_the_file_keeps_its_line_whatever_is_set() {
 
     let lacking = CONFIG.replace("learning_rate = 0.001\n", "");
     let said = parse(&lacking, &["seed=2"]).expect_err("no learning rate");
-    assert!(said.starts_with("runs/x.toml:7: `schedule`: missing field"), "{said}");
+    assert!(said.starts_with("runs/x.toml with --set seed=2: `schedule.learning_rate`"), "{said}");
     parse(&lacking, &["schedule.learning_rate=0.1"]).expect("the override gives what lacks");
 
     let sets = ["seed=2", "model.hiden=4", "data.held_out=0.2"];

@@ -64,8 +64,13 @@ fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadErr
     read_source(Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
+/// The formats that samples can be written in.
+fn writable() -> impl Iterator<Item = &'static Format> {
+    format::ALL.into_iter().filter(|format| format.writer.is_some())
+}
+
 fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
-    let mut writer = (format.writer)();
+    let mut writer = format.writer.expect("a format that can be written")();
     let mut bytes = Vec::new();
     for sample in samples {
         writer.write(sample, &mut bytes)?;
@@ -86,7 +91,8 @@ fn exhaust(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
             Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
                 assert!(!bad.place.is_empty() && !bad.reason.is_empty());
                 faults += 1;
-                assert!(faults <= bytes.len(), "the reader does not move on");
+                // A header can be missing from an empty file.
+                assert!(faults <= bytes.len() + 1, "the reader does not move on");
             }
         }
     }
@@ -370,7 +376,7 @@ fn chess960_games_come_back() {
         |is: fn(Played) -> bool| games.iter().filter(|sample| is(sample.played.unwrap())).count();
     let special = (played(Played::is_castling), played(Played::is_en_passant));
     assert!(special.0 > 50 && special.1 > 10, "{special:?}");
-    for format in format::ALL {
+    for format in writable() {
         let bytes = write(format, &games).unwrap();
         let back = read_bytes(&bytes).unwrap();
         assert_eq!(back.len(), games.len());
@@ -604,7 +610,7 @@ fn held(format: &Format, samples: &[Sample]) -> Vec<Sample> {
 #[test]
 fn every_format_keeps_what_it_can_hold() {
     let real = real();
-    for format in format::ALL {
+    for format in writable() {
         let held = held(format, &real);
         assert!(held.len() >= 20_000);
         let bytes = write(format, &held).unwrap();
@@ -620,7 +626,7 @@ fn every_format_keeps_what_it_can_hold() {
 fn every_format_packed() {
     let real = real();
     let folder = tempfile::tempdir().unwrap();
-    for format in format::ALL {
+    for format in writable() {
         let held = &held(format, &real)[..3000];
         let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
         for packed in ["", ".gz", ".zst"] {

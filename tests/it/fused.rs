@@ -88,7 +88,7 @@ fn any_number_of_men_will_do() {
     let batch = Batch {
         inputs: Inputs::Active(Active { inputs: 768, views, places, indices }),
         results: (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
-        scores: Vec::new(),
+        scores: [].into(),
         cursor: None,
     };
     // The dense matrix holds ones, so that an input that occurs twice would count once there.
@@ -145,7 +145,8 @@ fn what_comes_from_above_is_honoured() {
 
 fn rule(name: Name, bias_correction: bool, clip: f64) -> Settings {
     let (beta1, beta2, epsilon, weight_decay) = (0.9, 0.999, 1e-8, 0.02);
-    Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip }
+    let (prior, step) = (1.0, 1);
+    Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip, prior, step }
 }
 
 /// Weights after some steps.

@@ -1,6 +1,12 @@
 //! Positions for tests: random legal games from a seed.
 
+use std::sync::Arc;
+
+use nnuance::hce::terms::TERMS;
+use nnuance::hce::{Coding, Term};
+use nnuance::loader::{Encoder, TermsEncoder};
 use nnuance::sample::{Position, Sample};
+use nnuance::terms::Chosen;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::{Chess, Position as _};
@@ -37,4 +43,15 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     };
     // Every other position of longer games, so that few men occur too.
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
+}
+
+/// An encoder of all handcrafted terms, none of them held.
+pub fn all_terms() -> Encoder {
+    let kinds = Term::all().map(Term::kind).collect();
+    Encoder::Hce(Arc::new(TermsEncoder {
+        coding: Coding::new(&[true; TERMS], true),
+        chosen: Chosen::all(TERMS),
+        weights: vec![[0.0; 2]; TERMS],
+        kinds,
+    }))
 }

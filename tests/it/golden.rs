@@ -48,13 +48,8 @@ fn losses(
         return None;
     }
     let features = &chess768::PERSPECTIVE;
-    let plan = Plan {
-        scores: true,
-        encoder: Encoder::Features(features),
-        window: 10_000,
-        shuffle: false,
-        ..Plan::reading(vec![DATA.into()])
-    };
+    let plan =
+        Plan { scores: true, window: 10_000, shuffle: false, ..Plan::reading(vec![DATA.into()]) };
     let settings = Settings {
         steps: 10,
         learning_rate: Schedule::constant(1e-3),
@@ -68,6 +63,8 @@ fn losses(
             weight_decay: 0.01,
             bias_correction,
             clip: 1.98,
+            prior: 1.0,
+            step: 1,
         },
         validate_every: 100,
         checkpoint_every: 100,
@@ -92,7 +89,13 @@ fn losses(
         facts: Default::default(),
     };
     let mut watch = Losses(Vec::new());
-    train::run(&job, start, Stream::new(plan, Cursor::default()), &mut watch).expect("a run");
+    train::run(
+        &job,
+        start,
+        Stream::new(plan, Encoder::Features(features), Cursor::default()),
+        &mut watch,
+    )
+    .expect("a run");
     Some(watch.0)
 }
 

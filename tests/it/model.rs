@@ -1,11 +1,14 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
 use nnuance::architecture::Activation;
-use nnuance::batch::{Batch, Inputs};
+use nnuance::batch::{Batch, Inputs, Terms};
 use nnuance::features::{self, Features, PointOfView, chess768};
-use nnuance::hce::{HceWeights, Phase, terms::TERMS};
+use nnuance::hce::{HceWeights, Phase, sums, terms::TERMS};
 use nnuance::loader::Encoder;
-use nnuance::model::{Backend, Compute, Evaluation, Kind, Model, NetShape, initial};
+use nnuance::loss::Loss;
+use nnuance::model::{
+    Backend, Compute, Evaluation, HceShape, Kind, Level, Model, NetShape, Precision, initial,
+};
 use nnuance::train::target::{sigmoid, targets};
 use nnuance::weights::Weights;
 use rand::RngExt;
@@ -40,7 +43,8 @@ fn hce() -> (Encoder, Kind, Weights) {
     for array in weights.0.values_mut() {
         array.values.iter_mut().for_each(|value| *value += random.random_range(-30.0..30.0));
     }
-    (Encoder::Hce, Kind::Hce { terms: TERMS, scale: 170.0 }, weights)
+    let shape = HceShape { terms: TERMS, scale: 170.0, tempo: true, loss: Loss::Squared };
+    (games::all_terms(), Kind::Hce(shape), weights)
 }
 
 fn model(kind: Kind, weights: &Weights) -> Model {
@@ -77,19 +81,23 @@ fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
             }
             logits
         }
-        (Kind::Hce { scale, .. }, Inputs::Terms(terms)) => {
-            let (pairs, tempo) = (values("terms.weight"), values("terms.tempo")[0]);
-            let position = |i: usize| {
-                let mut centipawns = f64::from(terms.turn[i]) * tempo;
-                for entry in terms.offsets[i] as usize..terms.offsets[i + 1] as usize {
-                    let term = usize::from(terms.term[entry]);
-                    let count = f64::from(terms.coefficient[entry]);
-                    centipawns += count * f64::from(terms.middlegame[i]) * pairs[2 * term];
-                    centipawns += count * f64::from(terms.endgame[i]) * pairs[2 * term + 1];
-                }
-                centipawns / f64::from(scale)
+        (Kind::Hce(HceShape { scale, .. }), Inputs::Terms(pieces)) => {
+            let sum = |name: &str| -> Vec<f64> {
+                let [start, change] =
+                    ["start", "change"].map(|part| values(&format!("{name}.{part}")));
+                start.iter().zip(change).map(|(start, change)| start + change).collect()
             };
-            (0..terms.turn.len()).map(position).collect()
+            let (values, tempo) = (sum("terms"), sum("tempo")[0]);
+            let pairs: Vec<[f64; 2]> =
+                values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+            let position = |piece: &Terms, row: usize| {
+                let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
+                let white = sums(piece, row, &pairs).white(shares);
+                (white + f64::from(piece.turn[row]) * tempo) / f64::from(scale)
+            };
+            let rows =
+                pieces.iter().flat_map(|piece| (0..piece.len()).map(move |row| (piece, row)));
+            rows.map(|(piece, row)| position(piece, row)).collect()
         }
         _ => unreachable!("a net takes lists, terms take terms"),
     }
@@ -117,40 +125,48 @@ fn logits_equal_the_sparse_sum_in_f64() {
 #[test]
 fn gradients_of_every_parameter_equal_central_differences() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
-        let batch = encoder.encode(&games::samples(24, 2));
-        let targets = targets(&batch, 0.3, 400.0);
-        let (loss, gradients) = model(kind, &weights).gradients(&batch, &targets);
-        let expected = reference_loss(kind, &weights, &batch, &targets);
-        assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
-
-        // The weights are f32, so the step is whatever the two neighbours differ by.
-        let step = if matches!(kind, Kind::Hce { .. }) { 1e-2 } else { 1e-4 };
-        let mut moving = 0;
-        for (name, array) in &weights.0 {
-            for place in 0..array.values.len() {
-                let value = array.values[place];
-                let at = |moved: f32| {
-                    let mut weights = weights.clone();
-                    weights.0.get_mut(name).expect("it stands there").values[place] = moved;
-                    reference_loss(kind, &weights, &batch, &targets)
-                };
-                let derivative = gradients.0[name].values[place];
-                if derivative == 0.0 && place % 7 != 0 {
-                    // Most inputs are on nowhere in a small batch; a seventh of them will do.
-                    continue;
-                }
-                let (up, down) = (value + step, value - step);
-                let expected = (at(up) - at(down)) / (f64::from(up) - f64::from(down));
-                let error = (f64::from(derivative) - expected).abs();
-                assert!(
-                    error < 1e-7 + 1e-3 * expected.abs(),
-                    "{kind:?} {name}[{place}]: {derivative}, difference {expected}"
-                );
-                moving += usize::from(derivative != 0.0);
-            }
-        }
-        assert!(moving > 100, "{kind:?}: only {moving} parameters have a gradient");
+        check_gradients(encoder, kind, weights, Compute::Plain);
     }
+    let fused = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+    let (encoder, kind, weights) = hce();
+    check_gradients(encoder, kind, weights, fused);
+}
+
+fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute) {
+    let batch = encoder.encode(&games::samples(24, 2));
+    let targets = targets(&batch, 0.3, 400.0);
+    let (loss, gradients) = model_with(kind, &weights, compute).gradients(&batch, &targets);
+    let expected = reference_loss(kind, &weights, &batch, &targets);
+    assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
+
+    // The weights are f32, so the step is whatever the two neighbours differ by.
+    let step = if matches!(kind, Kind::Hce(_)) { 1e-2 } else { 1e-4 };
+    let mut moving = 0;
+    // A start is never trained.
+    for (name, array) in weights.0.iter().filter(|(name, _)| !name.ends_with(".start")) {
+        for place in 0..array.values.len() {
+            let value = array.values[place];
+            let at = |moved: f32| {
+                let mut weights = weights.clone();
+                weights.0.get_mut(name).expect("it stands there").values[place] = moved;
+                reference_loss(kind, &weights, &batch, &targets)
+            };
+            let derivative = gradients.0[name].values[place];
+            if derivative == 0.0 && place % 7 != 0 {
+                // Most inputs are on nowhere in a small batch; a seventh of them will do.
+                continue;
+            }
+            let (up, down) = (value + step, value - step);
+            let expected = (at(up) - at(down)) / (f64::from(up) - f64::from(down));
+            let error = (f64::from(derivative) - expected).abs();
+            assert!(
+                error < 1e-7 + 1e-3 * expected.abs(),
+                "{kind:?} {name}[{place}]: {derivative}, difference {expected}"
+            );
+            moving += usize::from(derivative != 0.0);
+        }
+    }
+    assert!(moving > 100, "{kind:?}: only {moving} parameters have a gradient");
 }
 
 #[test]

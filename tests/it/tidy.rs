@@ -4,23 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others; `cli` may name all.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("sample", &[]),
     ("batch", &[]),
     ("scales", &[]),
     ("weights", &[]),
     ("output", &[]),
-    ("report", &[]),
+    ("loss", &[]),
+    ("sums", &[]),
+    ("terms", &[]),
+    ("report", &["terms"]),
     ("features", &["sample"]),
     ("architecture", &["features"]),
-    ("hce", &["sample", "batch", "scales", "weights"]),
-    ("format", &["sample", "output"]),
-    ("loader", &["format", "features", "hce", "sample", "batch"]),
-    ("model", &["batch", "weights", "architecture"]),
-    ("train", &["model", "batch", "weights", "output"]),
+    ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
+    ("format", &["sample", "output", "terms"]),
+    ("loader", &["format", "features", "hce", "sample", "batch", "terms"]),
+    ("model", &["batch", "weights", "architecture", "loss", "sums"]),
+    ("train", &["model", "batch", "weights", "output", "loss", "sums"]),
     ("net", &["features", "sample", "architecture", "scales"]),
-    ("export", &["weights", "net", "features", "sample", "architecture", "scales", "output"]),
-    ("config", &["architecture", "features", "format", "loader", "model", "scales", "train"]),
+    (
+        "export",
+        &[
+            "weights",
+            "net",
+            "features",
+            "sample",
+            "architecture",
+            "scales",
+            "output",
+            "report",
+            "terms",
+            "sums",
+        ],
+    ),
+    (
+        "config",
+        &["architecture", "features", "format", "loader", "loss", "model", "scales", "train"],
+    ),
     ("cli", &["*"]),
 ];
 

@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::cli::progress::bar;
 use crate::cli::recipe;
 use crate::config::Config;
-use crate::loader::{Cursor, LoadError, Plan, Scan, Stream, scan};
+use crate::loader::{Cursor, Encoder, LoadError, Plan, Scan, Stream, scan};
 use crate::train::schedule::Schedule;
 
 /// Batches that the steps go round: more positions than the caches of most processors hold.
@@ -33,7 +33,7 @@ pub fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
 fn look(config: &mut Config) -> Result<Scan> {
     let bar = bar(None, "reading");
     loop {
-        let scan = scan(&recipe::plan(config)?, &|positions| bar.inc(positions));
+        let scan = scan(&recipe::plan(config)?, 0, &|positions| bar.inc(positions));
         let filter = &mut config.data.filter;
         match &scan {
             Err(LoadError::Unknown { key: "min_ply", .. }) => filter.min_ply = None,
@@ -54,9 +54,15 @@ fn look(config: &mut Config) -> Result<Scan> {
     }
 }
 
+/// What a net sees.
+pub fn encoder(config: &Config) -> Result<Encoder> {
+    let net = config.architecture()?.context("the bench is for nets")?;
+    Ok(Encoder::Features(net.features))
+}
+
 /// What the loader yields where nothing else works, and some of its batches.
-pub fn encode(plan: &Plan, seconds: f64) -> Result<(Figure, Vec<Batch>)> {
-    let mut stream = Stream::new(plan.clone(), Cursor::default());
+pub fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Vec<Batch>)> {
+    let mut stream = Stream::new(plan.clone(), encoder, Cursor::default());
     let mut next = || stream.next().context("the loader ended")?.map_err(anyhow::Error::from);
     let batches = (0..BATCHES).map(|_| next()).collect::<Result<Vec<Batch>>>()?;
     // What the loader has prepared meanwhile must not count.

@@ -7,19 +7,19 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, TensorMetadata};
 
 use super::cpu::Adam;
-use super::{FusedOps, Job, Parameters, Slope};
+use super::{FusedOps, Job, Parameters, Slope, TermsJob, TermsSlope};
 
-/// The loss keeps the gradients that were computed with it, and multiplies them by what comes
-/// from above.
+/// A loss of so many parameters keeps the gradients that were computed with it, and multiplies
+/// them by what comes from above.
 #[derive(Debug)]
-struct NetLoss;
+struct FusedLoss<const N: usize>;
 
-impl<B: Backend> Backward<B, 4> for NetLoss {
-    type State = [FloatTensor<B>; 4];
+impl<B: Backend, const N: usize> Backward<B, N> for FusedLoss<N> {
+    type State = [FloatTensor<B>; N];
 
     fn backward(
         self,
-        ops: Ops<Self::State, 4>,
+        ops: Ops<Self::State, N>,
         gradients: &mut Gradients,
         _checkpointer: &mut Checkpointer,
     ) {
@@ -42,7 +42,7 @@ impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
         let (output_bias, output_bias_node) = parameters.output_bias.into_parts();
         let parameters = Parameters::<B> { accumulator, bias, output, output_bias };
         let nodes = [accumulator_node, bias_node, output_node, output_bias_node];
-        match NetLoss.prepare::<C>(nodes).compute_bound().stateful() {
+        match FusedLoss::<4>.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => {
                 let Slope { loss, gradients } = B::net_gradients(parameters, job);
                 let Parameters { accumulator, bias, output, output_bias } = gradients;
@@ -57,6 +57,38 @@ impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
     }
 
     fn net_logits(_parameters: Parameters<Self>, _job: Job<'_>) -> FloatTensor<Self> {
+        panic!("fused logits have no gradients; the loss has")
+    }
+
+    fn terms_loss(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
+    ) -> FloatTensor<Self> {
+        let (weights, weights_node) = weights.into_parts();
+        let (tempo, tempo_node) = tempo.into_parts();
+        match FusedLoss::<2>.prepare::<C>([weights_node, tempo_node]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => {
+                let TermsSlope { loss, weights, tempo } = B::terms_gradients(weights, tempo, job);
+                prep.finish([weights, tempo], loss)
+            }
+            OpsKind::UnTracked(prep) => prep.finish(B::terms_loss(weights, tempo, job)),
+        }
+    }
+
+    fn terms_gradients(
+        _weights: FloatTensor<Self>,
+        _tempo: FloatTensor<Self>,
+        _job: TermsJob<'_>,
+    ) -> TermsSlope<Self> {
+        panic!("gradients of handcrafted terms have no gradients")
+    }
+
+    fn terms_logits(
+        _weights: FloatTensor<Self>,
+        _tempo: FloatTensor<Self>,
+        _job: TermsJob<'_>,
+    ) -> FloatTensor<Self> {
         panic!("fused logits have no gradients; the loss has")
     }
 

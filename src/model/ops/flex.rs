@@ -7,8 +7,8 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{Adam, Gradients, Positions, Scratch, Weights, logits, loss};
-use super::{FusedOps, Job, Parameters, Slope};
+use super::cpu::{self, Adam, Gradients, Positions, Scratch, Weights, logits, loss};
+use super::{FusedOps, Job, Parameters, Slope, TermsJob, TermsSlope};
 
 impl FusedOps for Flex {
     fn net_loss(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
@@ -51,6 +51,41 @@ impl FusedOps for Flex {
         logits(&job.net, weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
+    }
+
+    fn terms_loss(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
+    ) -> FloatTensor<Self> {
+        let [weights, tempo] = [weights, tempo].map(contiguous);
+        let loss = cpu::terms_loss(values(&weights), values(&tempo)[0], job);
+        tensor(vec![loss as f32], Shape::new([1]))
+    }
+
+    fn terms_gradients(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
+    ) -> TermsSlope<Self> {
+        let [weights, tempo] = [weights, tempo].map(contiguous);
+        let found = cpu::terms_gradients(values(&weights), values(&tempo)[0], job);
+        TermsSlope {
+            loss: tensor(vec![found.loss as f32], Shape::new([1])),
+            weights: tensor(found.terms, weights.shape()),
+            tempo: tensor(vec![found.tempo], Shape::new([1])),
+        }
+    }
+
+    fn terms_logits(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
+    ) -> FloatTensor<Self> {
+        let [weights, tempo] = [weights, tempo].map(contiguous);
+        let logits = cpu::terms_logits(values(&weights), values(&tempo)[0], job);
+        let shape = Shape::new([logits.len()]);
+        tensor(logits, shape)
     }
 
     fn adam_step(

@@ -19,6 +19,8 @@ use burn::tensor::Tensor;
 use crate::batch::Active;
 use cpu::{Adam, Net, Scratch};
 
+pub use cpu::{TermsJob, terms_counts};
+
 /// What a fused operation takes from the host: the net's shape, the positions, memory to work in.
 #[derive(Clone)]
 pub struct Job<'a> {
@@ -50,6 +52,16 @@ pub struct Slope<B: Backend> {
     pub gradients: Parameters<B>,
 }
 
+/// A loss of handcrafted terms, `[1]`, with its gradients.
+#[derive(ExtensionType)]
+pub struct TermsSlope<B: Backend> {
+    pub loss: FloatTensor<B>,
+    /// `[terms, 2]`
+    pub weights: FloatTensor<B>,
+    /// `[1]`
+    pub tempo: FloatTensor<B>,
+}
+
 /// The fused operations.
 #[backend_extension(Flex, Autodiff)]
 pub trait FusedOps: Backend {
@@ -63,6 +75,27 @@ pub trait FusedOps: Backend {
     fn net_logits(
         #[extension_type] parameters: Parameters<Self>,
         job: Job<'_>,
+    ) -> FloatTensor<Self>;
+
+    /// The loss of handcrafted terms, `[1]`, by weights `[terms, 2]` and tempo `[1]`.
+    fn terms_loss(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
+    ) -> FloatTensor<Self>;
+
+    /// The loss of handcrafted terms and its gradients.
+    fn terms_gradients(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
+    ) -> TermsSlope<Self>;
+
+    /// The logits of handcrafted terms, `[batch]`; no gradients follow from them.
+    fn terms_logits(
+        weights: FloatTensor<Self>,
+        tempo: FloatTensor<Self>,
+        job: TermsJob<'_>,
     ) -> FloatTensor<Self>;
 
     /// A step: parameter, gradient and both means to the next parameter and means.
@@ -117,6 +150,22 @@ pub fn net_loss(net: NetTensors, job: Job) -> Tensor<1> {
 /// The logits of a net, `[batch]`, without gradients.
 pub fn net_logits(net: NetTensors, job: Job) -> Tensor<1> {
     Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(net.inner().into_dispatch(), job))
+}
+
+/// The loss of handcrafted terms, `[1]`, differentiable.
+///
+/// # Shapes
+/// - `weights`: `[terms, 2]`
+/// - `tempo`: `[1]`
+pub fn terms_loss(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob) -> Tensor<1> {
+    let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
+    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_loss(weights, tempo, job))
+}
+
+/// The logits of handcrafted terms, `[batch]`, without gradients.
+pub fn terms_logits(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob) -> Tensor<1> {
+    let (weights, tempo) = (weights.inner().into_dispatch(), tempo.inner().into_dispatch());
+    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_logits(weights, tempo, job))
 }
 
 /// One step of Adam for one parameter; `step` counts from 1.

@@ -1,4 +1,5 @@
-//! The loss of a net and its gradients, and the optimiser's step, on plain slices.
+//! The losses of nets and of handcrafted terms, their gradients, and the optimiser's step, on plain
+//! slices.
 
 mod activation;
 mod adamw;
@@ -14,8 +15,12 @@ mod net;
 mod packed;
 mod plan;
 mod tally;
+mod terms;
 
 pub use adamw::AdamW as Adam;
 pub use fused::{Scratch, logits, loss};
 pub use level::Level;
 pub use net::{Gradients, Net, Positions, Precision, Weights};
+pub use terms::{
+    TermsGradients, TermsJob, terms_counts, terms_gradients, terms_logits, terms_loss,
+};

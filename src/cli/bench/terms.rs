@@ -1,0 +1,161 @@
+//! How fast handcrafted terms are found and tuned.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::figures::Figure;
+use super::laps::LAPS;
+use super::{Args, cpu, peak_memory};
+use crate::cli::out;
+use crate::cli::progress::{grouped, short};
+use crate::cli::recipe;
+use crate::cli::terms::RunTerms;
+use crate::config::Config;
+use crate::loader::{Store, scan};
+use crate::model::{Evaluation as _, Kind, Model, Precision};
+use crate::train::direct::Direct;
+use crate::train::optimizer::Name;
+
+/// What the bench found.
+#[derive(Serialize)]
+struct TermsFigures {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<String>,
+    threads: usize,
+    /// In the files.
+    positions: u64,
+    /// Of these, what the filter keeps.
+    kept: u64,
+    /// Kings included, on average.
+    men: f64,
+    /// Pairs that the evaluation has, and those that training moves.
+    terms: usize,
+    moving: usize,
+    entries_per_position: f64,
+    bytes_per_position: f64,
+    /// Files to terms in memory.
+    load: Figure,
+    /// Milliseconds of one gradient over all positions.
+    gradient_ms: Vec<f64>,
+    /// The same without the gradient.
+    loss_ms: Vec<f64>,
+    /// Milliseconds of one step of Gauss-Newton over all positions.
+    newton_ms: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_memory_bytes: Option<u64>,
+}
+
+/// Measures what training with a config of handcrafted terms does, all positions at a time.
+pub fn run(args: &Args, path: &Path) -> Result<()> {
+    let mut config = Config::read(path, &args.overrides)?;
+    config.data.held_out = 0.0;
+    let (device, compute) = args.place.open(Precision::F32)?;
+    let plan = recipe::plan(&config)?;
+    let terms = RunTerms::of(&config, None)?
+        .context("the config trains a net; name its size with --hidden")?;
+    let start = terms.start(config.model.start.as_deref())?;
+    let encoder = terms.encoder(&start);
+
+    let (mut laps, mut loaded) = (Vec::new(), None);
+    for _ in 0..LAPS {
+        drop(loaded.take());
+        let clock = Instant::now();
+        let mut scan = scan(&plan, u64::MAX, &|_| ())?;
+        let kept = scan.kept.take().context("all positions are kept")?;
+        let store = Store::encode(kept, &encoder);
+        laps.push(scan.read as f64 / clock.elapsed().as_secs_f64());
+        loaded = Some((scan, store));
+    }
+    let (scan, store) = loaded.context("there are laps")?;
+    eprintln!("loaded");
+
+    let weights = start.to_weights();
+    let kind = Kind::Hce(terms.shape(&config));
+    let model = Model::new(kind, &weights, &device.autodiff(), compute)?;
+    let batch = store.all();
+    let gradient_ms = milliseconds(args.seconds, || {
+        model.loss(&batch, &batch.results).backward();
+        Ok(())
+    })?;
+    let still = model.clone();
+    let loss_ms = milliseconds(args.seconds, || {
+        let _ = still.logits(&batch.inputs);
+        Ok(())
+    })?;
+    config.optimizer.name = Some(Name::GaussNewton);
+    let settings = config.optimizer();
+    let newton_ms = milliseconds(args.seconds, || {
+        let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
+        method.step(kind, weights.clone(), &batch.inputs, &batch.results)?;
+        Ok(())
+    })?;
+
+    let men: usize = scan.first.iter().map(|sample| sample.position.count()).sum();
+    let entries = store.pieces.iter().map(|piece| {
+        piece.normal.term.len() + piece.safety.term.len() + piece.complexity.term.len()
+    });
+    let figures = TermsFigures {
+        cpu: cpu(),
+        threads: rayon::current_num_threads(),
+        positions: scan.read,
+        kept: scan.train,
+        men: men as f64 / scan.first.len() as f64,
+        terms: terms.present.terms.iter().filter(|present| **present).count(),
+        moving: terms.chosen.terms.iter().filter(|moving| **moving).count(),
+        entries_per_position: entries.sum::<usize>() as f64 / store.len() as f64,
+        bytes_per_position: store.bytes() as f64 / store.len() as f64,
+        load: Figure::new(laps),
+        gradient_ms,
+        loss_ms,
+        newton_ms,
+        peak_memory_bytes: peak_memory(),
+    };
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&figures)?),
+        false => out::line(figures),
+    }
+}
+
+/// The time of each run, at least [`LAPS`] of them.
+fn milliseconds(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+    work()?;
+    let (mut times, begin) = (Vec::new(), Instant::now());
+    while times.len() < LAPS || begin.elapsed().as_secs_f64() < seconds {
+        let clock = Instant::now();
+        work()?;
+        times.push(1000.0 * clock.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+impl fmt::Display for TermsFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpu = self.cpu.as_deref().unwrap_or("unknown");
+        writeln!(f, "processor  {cpu}: {} threads", self.threads)?;
+        let (read, kept) = (grouped(self.positions), grouped(self.kept));
+        writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} men", self.men)?;
+        write!(f, "terms      {} pairs, of which {} move; ", self.terms, self.moving)?;
+        writeln!(f, "{:.1} entries a position", self.entries_per_position)?;
+        writeln!(f, "bytes      {:.1} a position", self.bytes_per_position)?;
+        if let Some(peak) = self.peak_memory_bytes {
+            writeln!(f, "memory     {:.0} MiB at most", peak as f64 / f64::from(1 << 20))?;
+        }
+        writeln!(f, "load       {} positions/s, files to terms", self.load)?;
+        for (name, times) in [
+            ("gradient ", &self.gradient_ms),
+            ("values   ", &self.loss_ms),
+            ("newton   ", &self.newton_ms),
+        ] {
+            let median = times[times.len() / 2];
+            let rate = short(1000.0 * self.kept as f64 / median);
+            write!(f, "{name}  {median:.2} ms over all positions (best {:.2}), ", times[0])?;
+            writeln!(f, "{rate} positions/s")?;
+        }
+        write!(f, "Medians of {LAPS} runs or more.")
+    }
+}

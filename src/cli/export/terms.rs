@@ -1,0 +1,91 @@
+//! Handcrafted terms as files for engines.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::cli::evaluator::{FileKind, kind_of};
+use crate::cli::folder::{BEST, TERMS};
+use crate::cli::out;
+use crate::cli::recipe::{self, Recipe};
+use crate::export::tables::heat::Picture;
+use crate::export::tables::heat_svg::svg;
+use crate::export::tables::source::{Order, Style, Tuned};
+use crate::export::tables::{c, cpp, rust};
+use crate::hce::HceWeights;
+use crate::output;
+
+pub fn order(text: &str) -> Result<Order, String> {
+    match text {
+        "a8-first" => Ok(Order::A8First),
+        "a1-first" => Ok(Order::A1First),
+        _ => Err("there are a8-first and a1-first".into()),
+    }
+}
+
+/// Whether a file, or the best weights of a run folder, are handcrafted terms.
+pub fn are_at(path: &Path) -> bool {
+    if path.is_dir() {
+        return path.join(TERMS).exists();
+    }
+    let Ok(bytes) = std::fs::read(path) else { return false };
+    match kind_of(&bytes) {
+        FileKind::Json => path.extension().is_some_and(|extension| extension == "json"),
+        FileKind::Weights => recipe::open(path).is_ok_and(|(_, recipe)| !recipe.config.is_net()),
+        FileKind::Other => false,
+    }
+}
+
+/// Writes the terms as the ending of the output says.
+pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
+    let (weights, seen) = read(path).with_context(|| path.display().to_string())?;
+    let rounded = weights.clone().rounded(2);
+    let source = weights.source.clone().unwrap_or_else(|| path.display().to_string());
+    let tuned = Tuned {
+        list: &weights.list,
+        weights: &weights.values,
+        tempo: weights.tempo,
+        scale: weights.scale,
+        source: &source,
+    };
+    let text = match output.extension().and_then(|extension| extension.to_str()) {
+        Some("h") => c::source(&tuned, style)?,
+        Some("hpp" | "hh" | "hxx") => cpp::source(&tuned, style)?,
+        Some("rs") => rust::source(&tuned, style)?,
+        Some("json") => rounded.to_json(),
+        Some("svg") => {
+            let picture =
+                Picture { list: &weights.list, weights: &weights.values, seen: seen.as_deref() };
+            svg(&picture, &source, weights.scale)?
+        }
+        _ => bail!(
+            "the ending of {} names no language for handcrafted terms; there are .h (C), .hpp \
+             (C++), .rs (Rust), .json and .svg",
+            output.display()
+        ),
+    };
+    if output.canonicalize().is_ok_and(|there| path.canonicalize().is_ok_and(|here| here == there))
+    {
+        bail!("the export would overwrite {}, which it is made from", path.display());
+    }
+    output::write(output, text.as_bytes())?;
+    out::line(output.display())
+}
+
+/// The weights, and which terms any position had where that is known.
+fn read(path: &Path) -> Result<(HceWeights, Option<Vec<bool>>)> {
+    let best = path.join(BEST);
+    let path = if path.is_dir() { &best } else { path };
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if let FileKind::Json = kind_of(&bytes) {
+        let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
+        return Ok((HceWeights::from_json(text)?, None));
+    }
+    let (checkpoint, recipe) = recipe::open(path)?;
+    let terms = recipe.terms()?.context("these weights belong to a net")?;
+    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale())?;
+    let Recipe { data, .. } = &recipe;
+    let files: Vec<String> = data.iter().map(|file| file.path.display().to_string()).collect();
+    weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
+    Ok((weights, None))
+}

@@ -1,0 +1,142 @@
+//! What a finished run leaves: the net with its manifest, or the tuned terms as tables.
+
+use anyhow::{Context, Result};
+
+use super::data::{Data, Source, Tuned};
+use crate::cli::export;
+use crate::cli::folder::{self, RunFolder};
+use crate::cli::recipe::Recipe;
+use crate::export::tables::heat::Picture;
+use crate::export::tables::heat_svg::svg;
+use crate::hce::HceWeights;
+use crate::loader::Store;
+use crate::output;
+use crate::report::before_after::{TermResult, Why, csv};
+use crate::report::summary::{clearest, held};
+use crate::train::checkpoint::{Best, Checkpoint, State};
+use crate::train::direct::standard_errors;
+use crate::train::optimizer::Name;
+use crate::train::target::targets;
+
+/// Terms that the summary names.
+const NAMED: usize = 10;
+
+/// Writes what an engine loads, and says where it lies.
+pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String> {
+    let path = folder.file(folder::BEST);
+    let best = Checkpoint::read(&path)?;
+    let State { step, best: lowest, .. } = best.state;
+    let what = match lowest {
+        Some(Best { step, loss }) => format!("best held-out loss {loss:.6}, at step {step}"),
+        None => format!("weights of step {step}"),
+    };
+    let line = format!("{what}: {}", path.display());
+    let text = match &data.terms {
+        Some(tuned) => terms(recipe, data, tuned, &best, &what, folder)?,
+        None => {
+            let net = folder.file(folder::NET);
+            let boards = data.boards.iter().copied();
+            export::checkpoint(&path, &net, None, recipe.scales(), boards)
+                .with_context(|| format!("{} stands, but gives no net", path.display()))?
+        }
+    };
+    Ok(format!("{line}\n{text}"))
+}
+
+fn terms(
+    recipe: &Recipe,
+    data: &Data,
+    tuned: &Tuned,
+    best: &Checkpoint,
+    what: &str,
+    folder: &RunFolder,
+) -> Result<String> {
+    let list = tuned.terms.list.clone();
+    let scale = recipe.config.scale();
+    let exact = tuned.terms.trained(&best.weights, scale)?;
+    let mut weights = exact.clone().rounded(2);
+    weights.source = Some(format!("trained by nnuance: {what}"));
+    let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());
+    write(folder::TERMS, weights.to_json())?;
+
+    let results = results(recipe, data, tuned, best, &exact)?;
+    write(folder::TERMS_CSV, csv(&results))?;
+    let seen: Option<Vec<bool>> =
+        tuned.counts.as_ref().map(|counts| counts.iter().map(|count| *count > 0).collect());
+    let picture = Picture { list: &list, weights: &weights.values, seen: seen.as_deref() };
+    let title = format!("Handcrafted terms, {what}");
+    write(folder::TERMS_SVG, svg(&picture, &title, scale)?)?;
+
+    let mut text = String::new();
+    let clearest = clearest(&results, NAMED);
+    if !clearest.is_empty() {
+        text += &format!("\nThe clearest changes, in standard errors:\n{clearest}\n");
+    }
+    let held = held(&results);
+    if !held.is_empty() {
+        text += &format!("Held at their start:\n{held}\n");
+    }
+    let [json, table, picture] =
+        [folder::TERMS, folder::TERMS_CSV, folder::TERMS_SVG].map(|name| folder.file(name));
+    text += &format!(
+        "tables   {}\nchanges  {}\npicture  {}\nsource   nnuance export {} -o terms.h (or .hpp, .rs)",
+        json.display(),
+        table.display(),
+        picture.display(),
+        folder.path.display(),
+    );
+    Ok(text)
+}
+
+/// Before and after, term by term, those that the evaluation does not have left out.
+fn results(
+    recipe: &Recipe,
+    data: &Data,
+    tuned: &Tuned,
+    best: &Checkpoint,
+    weights: &HceWeights,
+) -> Result<Vec<TermResult>> {
+    let Tuned { terms, start, counts } = tuned;
+    let errors = match &data.source {
+        Source::Store(store) => errors(recipe, store, tuned, best)?,
+        Source::Files { .. } => Vec::new(),
+    };
+    let asked = recipe.terms()?.context("the run has terms")?.chosen;
+    let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
+        let entry = &terms.list.terms[i];
+        let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
+        TermResult {
+            name: entry.name.clone(),
+            kind: entry.kind,
+            count: counts.as_ref().map_or(0, |counts| counts[i]),
+            start: start.values[i],
+            tuned: weights.values[i],
+            error: match (error(0), error(1)) {
+                (None, None) => None,
+                (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
+            },
+            held: match (terms.chosen.terms[i], asked.terms[i]) {
+                (true, _) => None,
+                (false, true) => Some(Why::Rare),
+                (false, false) => Some(Why::NotChosen),
+            },
+        }
+    });
+    Ok(results.collect())
+}
+
+/// Standard errors by the number of the weight.
+fn errors(
+    recipe: &Recipe,
+    store: &Store,
+    tuned: &Tuned,
+    best: &Checkpoint,
+) -> Result<Vec<Option<f64>>> {
+    let config = &recipe.config;
+    let all = store.all();
+    let targets = targets(&all, config.target.wdl.at(1.0), config.score_scale());
+    let optimizer = config.optimizer();
+    let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
+    let shape = tuned.terms.shape(config);
+    Ok(standard_errors(shape, &best.weights, &store.pieces, &targets, prior)?)
+}

@@ -1,0 +1,144 @@
+//! The data of a run that tunes handcrafted terms.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::data::{Data, Facts, Source, Tuned, boards, held_out, keep};
+use super::look::{self, look};
+use crate::batch::Batch;
+use crate::cli::progress::{bar, grouped};
+use crate::cli::recipe;
+use crate::cli::terms::RunTerms;
+use crate::config::Config;
+use crate::hce::HceWeights;
+use crate::loader::{Encoder, Scan, Store, TraceScan, scan_traces};
+use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, ops, to_host};
+use crate::report::fit::{Conventions, fit};
+use crate::weights::Weights;
+
+/// Positions that are enough to fit a scale on.
+const FIT_ON: usize = 200_000;
+
+/// Terms of the built-in evaluation, on positions.
+pub fn positions(
+    config: &mut Config,
+    mut terms: RunTerms,
+    start: HceWeights,
+    place: &(Device, Compute),
+) -> Result<(Data, Weights)> {
+    let mut plan = recipe::plan(config)?;
+    let mut scan = look(&plan, keep(config))?;
+    plan.expected = Some(scan.train);
+    plan.window = config.window(scan.train);
+    let kept = scan.kept.take();
+    let (source, counts, weights);
+    match kept {
+        Some(records) => {
+            let mut store = Store::encode(records, &terms.encoder(&start));
+            let seen = ops::terms_counts(&store.pieces, terms.list.len());
+            if hold_rare(&mut terms, &seen, config.rare()) {
+                store.hold(&terms.encoder(&start));
+            }
+            weights = begin(config, &terms, &start, &store.some(FIT_ON), place)?;
+            counts = Some(seen);
+            source = Source::Store(Arc::new(store));
+        }
+        None => {
+            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+            weights = begin(config, &terms, &start, &encoder.encode(&scan.first), place)?;
+            counts = None;
+            source = Source::Files { plan, encoder };
+        }
+    }
+    let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let data = Data {
+        held_out: held_out(&encoder, &scan.held_out),
+        boards: boards(&scan),
+        source,
+        facts: facts(scan),
+        terms: Some(Tuned { terms, start, counts }),
+    };
+    Ok((data, weights))
+}
+
+/// Terms of another engine, on the traces that it printed.
+pub fn traces(
+    config: &mut Config,
+    mut terms: RunTerms,
+    start: HceWeights,
+    place: &(Device, Compute),
+) -> Result<(Data, Weights)> {
+    let own = terms.own.clone().context("an engine's terms")?;
+    let encoder = terms.encoder(&start);
+    let bar = bar(None, "reading");
+    let scan = scan_traces(&recipe::plan(config)?, &own, &encoder, &|positions| bar.inc(positions));
+    bar.finish_and_clear();
+    let TraceScan { files, train: mut store, mut held_out, sketch, games } = scan?;
+    look::files(&files, config.data.held_out > 0.0);
+    look::counts(store.len() as u64, held_out.len() as u64, games);
+    let seen = ops::terms_counts(&store.pieces, terms.list.len());
+    if hold_rare(&mut terms, &seen, config.rare()) {
+        let encoder = terms.encoder(&start);
+        store.hold(&encoder);
+        held_out.hold(&encoder);
+    }
+    let weights = begin(config, &terms, &start, &store.some(FIT_ON), place)?;
+    let facts = Facts { files, sketch, train: store.len() as u64 };
+    let held_out = if held_out.is_empty() { Vec::new() } else { vec![held_out.all()] };
+    let source = Source::Store(Arc::new(store));
+    let terms = Some(Tuned { terms, start, counts: Some(seen) });
+    Ok((Data { held_out, boards: Vec::new(), source, facts, terms }, weights))
+}
+
+fn facts(scan: Scan) -> Facts {
+    Facts { files: scan.files, sketch: scan.sketch, train: scan.train }
+}
+
+/// Holds the terms that too few positions have, and says so; whether there are any.
+fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64) -> bool {
+    let mut held = Vec::new();
+    for (i, chosen) in terms.chosen.terms.iter_mut().enumerate() {
+        if *chosen && seen[i] < rare {
+            *chosen = false;
+            held.push(i);
+        }
+    }
+    if !held.is_empty() {
+        let moving = terms.chosen.terms.iter().filter(|chosen| **chosen).count();
+        eprintln!(
+            "{:>13} terms are held, seen in fewer than {rare} positions; {moving} move",
+            grouped(held.len() as u64)
+        );
+    }
+    !held.is_empty()
+}
+
+/// The starting weights. A config without a scale gets the one that fits the start best.
+fn begin(
+    config: &mut Config,
+    terms: &RunTerms,
+    start: &HceWeights,
+    batch: &Batch,
+    (device, compute): &(Device, Compute),
+) -> Result<Weights> {
+    let weights = start.to_weights();
+    if config.target.scale.is_none() {
+        // With one centipawn a logit the logits are centipawns.
+        let shape = HceShape { scale: 1.0, ..terms.shape(config) };
+        let model = Model::new(Kind::Hce(shape), &weights, device, *compute)?;
+        let cp: Vec<f64> =
+            to_host(model.logits(&batch.inputs)).iter().map(|cp| (*cp).into()).collect();
+        let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
+        let scale = fit(&cp, &results).scale.unwrap_or(config.scale());
+        // Three digits are far finer than the data can tell.
+        let scale = (scale * 10.0).round() / 10.0;
+        let Conventions { k10, ke, k, .. } = Conventions::of(scale);
+        eprintln!(
+            "scale {scale}: the centipawns a logit that fit the start best (K {k10:.4} with \
+             1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
+        );
+        config.target.scale = Some(scale);
+    }
+    Ok(weights)
+}

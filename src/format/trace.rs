@@ -1,0 +1,297 @@
+//! Traces: how often each term of an engine's own evaluation applies, printed by the engine.
+//!
+//! A text file begins with the line `nnuance-trace 1`; each line after it is a position,
+//!
+//! ```text
+//! RESULT w|b PHASE SCALE [cp=SCORE] [game=NUMBER] | TERM:WHITE:BLACK ... [| FEN]
+//! 1.0 w 24 128 | 0:5:4 17:1:0 33:0:2
+//! 0.5 b 11 64 cp=-35 game=12 | 0:4:4 33:2:0 | 8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41
+//! ```
+//!
+//! Result and score are White's, the score in whole centipawns. Phase and scale factor are in the
+//! units of the engine, which its term list tells, as it tells what term 0 is. A term applies
+//! WHITE and BLACK times; one that does not stand in the line does not apply, one that stands
+//! there twice applies as often as both say. Blank lines, Windows line ends and several files put
+//! together are fine.
+//!
+//! A binary file begins with the bytes `NNTRACE1`; each record after them is, little-endian,
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0 | result u8: 0, 1, 2 = White lost, drew, won |
+//! | 1 | side to move u8: 0 = White, 1 = Black |
+//! | 2 | u8: 1 if there is a score, else 0 |
+//! | 3 | length of the FEN u8, 0 = none |
+//! | 4-5 | number of entries u16 |
+//! | 6-7 | score i16 |
+//! | 8-11 | phase f32 |
+//! | 12-15 | scale factor f32 |
+//! | 16-23 | number of the game u64, 0 = unknown |
+//! | 24- | entries of 6 bytes: term u16, White's count i16, Black's count i16 |
+//! | then | the FEN |
+//!
+//! As samples only records with a FEN can be had, whose side to move must be that of the record.
+
+mod binary;
+mod source;
+mod text;
+
+pub use binary::{MAGIC, write_binary};
+pub use source::TraceSource;
+pub use text::{HEADER, write_text};
+
+use std::num::NonZeroU64;
+
+use shakmaty::Color;
+
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, fields, fill};
+use crate::sample::{Position, Sample};
+use crate::terms::{Kind, OwnTerms};
+
+pub static FORMAT: Format = Format {
+    name: "trace",
+    about: "counts of an engine's own terms, text or binary; score in centipawns, score and \
+            result seen by White; as positions only where a FEN stands behind the counts",
+    extensions: &["trace"],
+    facts: Facts {
+        scores: Holds::Sometimes,
+        plies: Holds::Never,
+        moves: Holds::Never,
+        games: Holds::Sometimes,
+        colours: Holds::Always,
+    },
+    recognises: |head| {
+        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+        text.starts_with(b"nnuance-trace ") || head.starts_with(VERSIONS)
+    },
+    reader: |input| Box::new(Traces::new(input, None)),
+    writer: None,
+};
+
+/// What binary files of all versions begin with.
+const VERSIONS: &[u8] = b"NNTRACE";
+
+/// Editors on Windows put it before the first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Its length has one byte in binary files.
+const LONGEST_FEN: usize = 255;
+
+/// How often a term applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number in the term list.
+    pub term: u16,
+    pub white: i16,
+    pub black: i16,
+}
+
+/// One position of a trace. Result and score are seen by White.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    /// 0, 0.5 or 1.
+    pub result: f32,
+    pub turn: Color,
+    /// In the engine's units, not negative.
+    pub phase: f32,
+    /// In the engine's units, not negative.
+    pub scale: f32,
+    /// Centipawns.
+    pub score: Option<i16>,
+    /// Equal for all positions of a game.
+    pub game: Option<NonZeroU64>,
+    /// In the order of the file; a term that stands there twice applies as often as both say.
+    pub entries: Vec<Entry>,
+    /// As it stands in the file, at most 255 bytes, not looked at yet; empty where there is none.
+    pub fen: String,
+}
+
+impl Default for Traced {
+    fn default() -> Self {
+        Self {
+            result: 0.5,
+            turn: Color::White,
+            phase: 0.0,
+            scale: 1.0,
+            score: None,
+            game: None,
+            entries: Vec::new(),
+            fen: String::new(),
+        }
+    }
+}
+
+impl Traced {
+    /// The position and what is known of it, turned to the side to move; the error tells what is
+    /// wrong with the FEN.
+    pub fn sample(&self) -> Result<Sample, String> {
+        if self.fen.is_empty() {
+            return Err("it has no FEN; let the engine print one behind the counts, after `|`, \
+                        or train the engine's own terms, which need none"
+                .to_string());
+        }
+        let position: Position = fields::text_fen(&self.fen)?;
+        if position.turn() != self.turn {
+            return Err(format!(
+                "the record says that {} is to move, its FEN says {}: `{}`",
+                self.turn,
+                position.turn(),
+                self.fen
+            ));
+        }
+        let sample = fields::seen_by_white(position, self.score, self.result)?;
+        Ok(Sample { game: self.game, ..sample })
+    }
+
+    fn set_fen(&mut self, fen: &[u8]) -> Result<(), String> {
+        let text = str::from_utf8(fen).map_err(|_| "the FEN is not UTF-8".to_string())?;
+        if text.len() > LONGEST_FEN {
+            return Err(format!("a FEN of {} bytes, at most {LONGEST_FEN} fit", text.len()));
+        }
+        self.fen.clear();
+        self.fen.push_str(text);
+        Ok(())
+    }
+}
+
+/// Bytes to [`Traced`]s, text or binary.
+pub struct Traces {
+    input: Input,
+    /// None before the first record.
+    layout: Option<Layout>,
+    limits: Option<Limits>,
+    /// Lines or records read.
+    number: u64,
+    /// The line or record at hand.
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum Layout {
+    Text,
+    Binary,
+    /// Neither: nothing more is read.
+    Unknown,
+}
+
+/// What a term list says of its traces.
+struct Limits {
+    kinds: Vec<Kind>,
+    phase: f64,
+    scale: f64,
+}
+
+impl Traces {
+    /// Records are checked against the term list where there is one.
+    pub fn new(input: Input, own: Option<&OwnTerms>) -> Self {
+        let limits = own.map(|own| Limits {
+            kinds: own.list.terms.iter().map(|term| term.kind).collect(),
+            phase: own.phase,
+            scale: own.scale,
+        });
+        Self { input, layout: None, limits, number: 0, bytes: Vec::new() }
+    }
+
+    /// Reads the next position into `traced`, whose buffers are used again; false at the end.
+    ///
+    /// # Errors
+    /// Records that are none; with a term list also term numbers that it does not have, a phase
+    /// beyond its own, a scale factor more than twice its own, and counts of Black for a
+    /// COMPLEXITY term. What `traced` holds then means nothing.
+    pub fn next(&mut self, traced: &mut Traced) -> Result<bool, Fault> {
+        let layout = match self.layout {
+            Some(layout) => layout,
+            None => self.begin()?,
+        };
+        let more = match layout {
+            Layout::Text => self.next_line(traced)?,
+            Layout::Binary => self.next_record(traced)?,
+            Layout::Unknown => false,
+        };
+        if let Some(limits) = self.limits.as_ref().filter(|_| more) {
+            limits.check(traced).map_err(|reason| self.bad(reason))?;
+        }
+        Ok(more)
+    }
+
+    /// Reads what stands before the first record.
+    fn begin(&mut self) -> Result<Layout, Fault> {
+        self.layout = Some(Layout::Unknown);
+        let mut magic = [0; MAGIC.len()];
+        let length = fill(&mut *self.input, &mut magic)?;
+        let layout = if magic == *MAGIC {
+            Layout::Binary
+        } else if magic.starts_with(VERSIONS) {
+            let reason = "a trace of a later version; print version 1".to_string();
+            return Err(Fault::CutOff(BadRecord { place: "byte 7".to_string(), reason }));
+        } else {
+            self.header(&magic[..length])?;
+            Layout::Text
+        };
+        self.layout = Some(layout);
+        Ok(layout)
+    }
+
+    /// The record at hand is none.
+    fn bad(&self, reason: String) -> Fault {
+        let what = match self.layout {
+            Some(Layout::Binary) => "record",
+            _ => "line",
+        };
+        Fault::Skipped(BadRecord { place: format!("{what} {}", self.number), reason })
+    }
+}
+
+impl Limits {
+    fn check(&self, traced: &Traced) -> Result<(), String> {
+        let Traced { phase, scale, .. } = *traced;
+        if f64::from(phase) > self.phase {
+            return Err(format!(
+                "phase {phase}, but the term list says `phase {}` for all pieces on the board; \
+                 print the smaller of both, or correct the list",
+                self.phase
+            ));
+        }
+        if f64::from(scale) > 2.0 * self.scale {
+            return Err(format!(
+                "scale factor {scale}, more than twice the normal one of the term list, \
+                 `scale {}`; correct one of them",
+                self.scale
+            ));
+        }
+        for entry in &traced.entries {
+            match self.kinds.get(usize::from(entry.term)) {
+                None => {
+                    return Err(format!(
+                        "term {}, but the term list ends with term {}; print list and traces with \
+                         the same engine",
+                        entry.term,
+                        self.kinds.len() - 1
+                    ));
+                }
+                Some(Kind::Complexity) if entry.black != 0 => {
+                    return Err(format!(
+                        "term {} is a complexity term and has no sides, but {} stands for Black; \
+                         print the whole count as White's and 0 as Black's",
+                        entry.term, entry.black
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reader for Traces {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let mut traced = Traced::default();
+        for _ in 0..BLOCK {
+            if !self.next(&mut traced)? {
+                return Ok(false);
+            }
+            out.push(traced.sample().map_err(|reason| self.bad(reason))?);
+        }
+        Ok(true)
+    }
+}

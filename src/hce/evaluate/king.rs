@@ -1,0 +1,82 @@
+//! The king's cover, and the pawns that come for it.
+
+use super::squares::*;
+use super::view::View;
+use crate::hce::Term;
+use crate::hce::terms::{Row, row};
+
+const DEFENDERS: Row<1> = row("king.defenders");
+const PAWNS: Row<1> = row("king.pawns");
+const SHELTER: Row<3> = row("king.shelter");
+const FREE: Row<2> = row("king.storm.free");
+const BLOCKED: Row<2> = row("king.storm.blocked");
+
+/// One of the three files at the king.
+pub struct KingFile {
+    /// 0 to 7.
+    pub file: usize,
+    /// Whether the king stands on it.
+    pub own: bool,
+    /// Place of the nearest own pawn on the axis of nearest ranks.
+    pub shelter: usize,
+    /// The nearest enemy pawn, if there is one.
+    pub storm: Option<Storm>,
+}
+
+/// An enemy pawn near the king.
+#[derive(Clone, Copy)]
+pub enum Storm {
+    /// Place on the axis of ranks 2 to 7.
+    Free(usize),
+    /// Place on the axis of ranks 3 to 7.
+    Blocked(usize),
+}
+
+impl KingFile {
+    /// 0 at the edge, 3 in the middle.
+    pub fn edge(&self) -> usize {
+        self.file.min(7 - self.file)
+    }
+}
+
+pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
+    let king = view.us.king;
+    let middle = file_of(king).clamp(1, 6);
+    // Level with the king or ahead of it.
+    let reach = !0 << (king & 56);
+    (middle - 1..=middle + 1).map(move |at| {
+        let nearest = |pawns: u64| {
+            let pawns = pawns & file(at) & reach;
+            (pawns != 0).then(|| pawns.trailing_zeros())
+        };
+        let below = |square: u32| square >= 8 && view.us.men[PAWN] >> (square - 8) & 1 == 1;
+        let storm = nearest(view.them.men[PAWN]).map(|square| match below(square) {
+            true => Storm::Blocked(rank_of(square).saturating_sub(2)),
+            false => Storm::Free(pawn_rank(square)),
+        });
+        KingFile {
+            file: at,
+            own: at == file_of(king),
+            shelter: nearest(view.us.men[PAWN]).map_or(0, rank_of),
+            storm,
+        }
+    })
+}
+
+pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
+    let us = &view.us;
+    let guards = us.men[PAWN] | us.men[KNIGHT] | us.men[BISHOP];
+    add(DEFENDERS.at([number(us.area & guards) as usize]), 1);
+    let pawns = us.men[PAWN] | view.them.men[PAWN];
+    if let Some(far) = each(pawns).map(|pawn| file_of(pawn).abs_diff(file_of(us.king))).min() {
+        add(PAWNS.at([far]), 1);
+    }
+    for file in files(view) {
+        add(SHELTER.at([usize::from(!file.own), file.file, file.shelter]), 1);
+        match file.storm {
+            Some(Storm::Free(rank)) => add(FREE.at([file.edge(), rank]), 1),
+            Some(Storm::Blocked(rank)) => add(BLOCKED.at([file.edge(), rank]), 1),
+            None => {}
+        }
+    }
+}

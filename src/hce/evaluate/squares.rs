@@ -1,0 +1,94 @@
+//! Sets of squares as 64 bits, a1 the lowest, h8 the highest.
+
+use shakmaty::{Bitboard, Square, attacks};
+
+pub const FILE_A: u64 = 0x0101_0101_0101_0101;
+pub const FILE_H: u64 = FILE_A << 7;
+pub const RANK_1: u64 = 0xff;
+/// a1, h8 and all squares of their colour.
+pub const DARK: u64 = 0xaa55_aa55_aa55_aa55;
+
+/// The roles as places in arrays of sets.
+pub const PAWN: usize = 0;
+pub const KNIGHT: usize = 1;
+pub const BISHOP: usize = 2;
+pub const ROOK: usize = 3;
+pub const QUEEN: usize = 4;
+pub const KING: usize = 5;
+
+/// The squares of a set, lowest first.
+pub fn each(mut set: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let square = set.trailing_zeros();
+            set &= set - 1;
+            square
+        })
+    })
+}
+
+pub fn number(set: u64) -> i32 {
+    set.count_ones() as i32
+}
+
+pub fn east(set: u64) -> u64 {
+    (set & !FILE_H) << 1
+}
+
+pub fn west(set: u64) -> u64 {
+    (set & !FILE_A) >> 1
+}
+
+pub fn beside(set: u64) -> u64 {
+    east(set) | west(set)
+}
+
+/// What pawns that move up attack.
+pub fn pawn_attacks(pawns: u64) -> u64 {
+    beside(pawns) << 8
+}
+
+pub fn file_of(square: u32) -> usize {
+    (square & 7) as usize
+}
+
+/// 0 to 7.
+pub fn rank_of(square: u32) -> usize {
+    (square >> 3) as usize
+}
+
+/// The place of a square's rank on an axis of ranks 2 to 7.
+pub fn pawn_rank(square: u32) -> usize {
+    rank_of(square).saturating_sub(1)
+}
+
+pub fn file(file: usize) -> u64 {
+    FILE_A << file
+}
+
+/// All squares on ranks above that of the square.
+pub fn above(square: u32) -> u64 {
+    // Shifted twice, as nothing is above rank 8.
+    !0 << (square & 56) << 8
+}
+
+/// The king's steps between two squares.
+pub fn distance(a: u32, b: u32) -> usize {
+    file_of(a).abs_diff(file_of(b)).max(rank_of(a).abs_diff(rank_of(b)))
+}
+
+pub fn knight(square: u32) -> u64 {
+    attacks::knight_attacks(Square::new(square)).into()
+}
+
+pub fn bishop(square: u32, occupied: u64) -> u64 {
+    attacks::bishop_attacks(Square::new(square), Bitboard(occupied)).into()
+}
+
+pub fn rook(square: u32, occupied: u64) -> u64 {
+    attacks::rook_attacks(Square::new(square), Bitboard(occupied)).into()
+}
+
+pub fn king(square: u32) -> u64 {
+    attacks::king_attacks(Square::new(square)).into()
+}

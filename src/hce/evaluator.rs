@@ -1,0 +1,79 @@
+//! Evaluations with weights in f64, without a trace, for millions of positions.
+
+use shakmaty::Color;
+
+use super::evaluate::{Board, evaluate_board};
+use super::terms::{COMPLEXITY, Part, Parts, SAFETY, parts};
+use super::{HceWeights, Phase, Sink, Term};
+use crate::sample::Position;
+use crate::sums::Sums;
+
+/// Evaluates positions with the weights of our own terms; parts that weigh nothing are skipped.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    values: Vec<[f64; 2]>,
+    parts: Parts,
+    tempo: f64,
+    scale_factor: bool,
+}
+
+impl Evaluator {
+    /// # Panics
+    /// If the weights are those of another engine's terms, see [`HceWeights::is_ours`].
+    pub fn new(weights: &HceWeights) -> Self {
+        assert!(weights.is_ours(), "positions are evaluated with our own terms");
+        let parts = parts(|term| weights.values[term] != [0.0; 2]);
+        let HceWeights { tempo, scale_factor, .. } = *weights;
+        Self { values: weights.values.clone(), parts, tempo, scale_factor }
+    }
+
+    /// Centipawns for the side to move.
+    pub fn evaluate(&self, position: &Position) -> f64 {
+        let board = Board::of(position);
+        let phase = Phase::of_board(&board);
+        let phase = if self.scale_factor { phase } else { phase.unscaled() };
+        let white = self.sums_of(&board).white(phase.shares());
+        position.turn().fold_wb(white, -white) + self.tempo
+    }
+
+    /// What the terms add up to.
+    pub fn sums(&self, position: &Position) -> Sums {
+        self.sums_of(&Board::of(position))
+    }
+
+    fn sums_of(&self, board: &Board) -> Sums {
+        let mut sink = Weighted { evaluator: self, sums: Sums::default() };
+        evaluate_board(board, &mut sink);
+        sink.sums
+    }
+}
+
+/// Sums weights in f64.
+struct Weighted<'a> {
+    evaluator: &'a Evaluator,
+    sums: Sums,
+}
+
+impl Sink for Weighted<'_> {
+    #[inline]
+    fn wants(&self, part: Part) -> bool {
+        self.evaluator.parts.has(part)
+    }
+
+    #[inline]
+    fn add(&mut self, term: Term, colour: Color, count: i32) {
+        let [mg, eg] = self.evaluator.values[term.index()];
+        let (sums, count) = if (SAFETY..COMPLEXITY).contains(&term.index()) {
+            (&mut self.sums.safety[colour.fold_wb(0, 1)], count)
+        } else {
+            (&mut self.sums.normal, colour.fold_wb(count, -count))
+        };
+        sums[0] += f64::from(count) * mg;
+        sums[1] += f64::from(count) * eg;
+    }
+
+    #[inline]
+    fn complexity(&mut self, term: Term, count: i32) {
+        self.sums.complexity += f64::from(count) * self.evaluator.values[term.index()][1];
+    }
+}

@@ -1,0 +1,209 @@
+//! The table of terms: what each one is called, counts, and is worth before training.
+//!
+//! Terms come in groups with a shape, such as 6 roles x 64 squares. The terms of all groups are
+//! numbered through in the order of the table, the last axis fastest.
+
+mod axis;
+mod group;
+mod table;
+
+use std::sync::{Arc, LazyLock};
+
+use shakmaty::{Role, Square};
+
+use crate::terms::{Kind, TermEntry, TermList};
+
+pub use axis::Axis;
+pub use group::{Group, Part, Parts};
+pub use table::GROUPS;
+
+/// The number of terms, tempo aside, which is one weight that no phase tapers.
+pub const TERMS: usize = first(GROUPS.len());
+
+/// The first SAFETY term; all below it are NORMAL.
+pub(super) const SAFETY: usize = first_of(Kind::Safety);
+
+/// The first COMPLEXITY term; all from it on are.
+pub(super) const COMPLEXITY: usize = first_of(Kind::Complexity);
+
+/// The first term of a group.
+const fn first(group: usize) -> usize {
+    let mut first = 0;
+    let mut i = 0;
+    while i < group {
+        first += GROUPS[i].len();
+        i += 1;
+    }
+    first
+}
+
+/// The first term of a kind. The table has the kinds in the order of [`Kind`], so that a number
+/// tells the kind.
+const fn first_of(kind: Kind) -> usize {
+    let mut i = GROUPS.len();
+    while i > 0 && GROUPS[i - 1].kind as usize >= kind as usize {
+        i -= 1;
+    }
+    let mut before = 0;
+    while before < i {
+        assert!((GROUPS[before].kind as usize) < kind as usize, "kinds stand in their order");
+        before += 1;
+    }
+    first(i)
+}
+
+/// A group, as the evaluation names its terms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row<const AXES: usize> {
+    first: usize,
+    lens: [usize; AXES],
+}
+
+/// The group of a name. To be called in constants, where a misspelt name or a wrong number of
+/// axes does not compile.
+pub(super) const fn row<const AXES: usize>(name: &str) -> Row<AXES> {
+    let mut i = 0;
+    while !same(GROUPS[i].name, name) {
+        i += 1;
+    }
+    assert!(GROUPS[i].axes.len() == AXES, "the group has another number of axes");
+    let mut lens = [0; AXES];
+    let mut axis = 0;
+    while axis < AXES {
+        lens[axis] = GROUPS[i].axes[axis].len();
+        axis += 1;
+    }
+    Row { first: first(i), lens }
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+impl<const AXES: usize> Row<AXES> {
+    /// The term at a place; numbers beyond the end of an axis stand for its last place.
+    #[inline]
+    pub fn at(&self, place: [usize; AXES]) -> Term {
+        let mut index = 0;
+        for (place, len) in place.into_iter().zip(self.lens) {
+            index = index * len + place.min(len - 1);
+        }
+        Term((self.first + index) as u16)
+    }
+}
+
+const MATERIAL: Row<1> = row("material");
+const PSQT: Row<2> = row("psqt");
+
+/// A term, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term(u16);
+
+impl Term {
+    /// How often a side has men of a role; None for the king.
+    pub fn material(role: Role) -> Option<Term> {
+        (role != Role::King).then(|| MATERIAL.at([role as usize - 1]))
+    }
+
+    /// A man on a square, both seen by its own side.
+    pub fn psqt(role: Role, square: Square) -> Term {
+        PSQT.at([role as usize - 1, square as usize])
+    }
+
+    /// None from [`TERMS`] on.
+    pub fn new(index: usize) -> Option<Term> {
+        (index < TERMS).then_some(Term(index as u16))
+    }
+
+    /// The term of a name such as `psqt.knight.e4`.
+    pub fn named(name: &str) -> Option<Term> {
+        Term::all().find(|term| term.name() == name)
+    }
+
+    pub fn all() -> impl Iterator<Item = Term> {
+        (0..TERMS).map(|index| Term(index as u16))
+    }
+
+    /// The number of the term, below [`TERMS`].
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+
+    /// The group, and the number of the term in it.
+    fn place(self) -> (&'static Group, usize) {
+        static ALL: [Group; GROUPS.len()] = GROUPS;
+        let mut place = self.index();
+        for group in &ALL {
+            if place < group.len() {
+                return (group, place);
+            }
+            place -= group.len();
+        }
+        unreachable!("a term is only made with a number below TERMS")
+    }
+
+    pub fn group(self) -> &'static Group {
+        self.place().0
+    }
+
+    /// Such as `material.knight` or `psqt.knight.e4`.
+    pub fn name(self) -> String {
+        let (group, mut place) = self.place();
+        let mut labels = Vec::new();
+        for axis in group.axes.iter().rev() {
+            labels.push(axis.label(place % axis.len()));
+            place /= axis.len();
+        }
+        labels.push(group.name.to_string());
+        labels.reverse();
+        labels.join(".")
+    }
+
+    #[inline]
+    pub fn kind(self) -> Kind {
+        match self.index() {
+            0..SAFETY => Kind::Normal,
+            SAFETY..COMPLEXITY => Kind::Safety,
+            _ => Kind::Complexity,
+        }
+    }
+
+    /// Middlegame and endgame weight before training, in centipawns.
+    pub fn start(self) -> [i32; 2] {
+        let (group, place) = self.place();
+        (group.start)(place)
+    }
+}
+
+/// The parts that count any of the terms that are used.
+pub(super) fn parts(used: impl Fn(usize) -> bool) -> Parts {
+    let mut parts = Parts::default();
+    let mut first = 0;
+    for group in &GROUPS {
+        if (first..first + group.len()).any(&used) {
+            parts.add(group.part);
+        }
+        first += group.len();
+    }
+    parts
+}
+
+/// Our terms as a list like any engine's.
+pub fn list() -> Arc<TermList> {
+    static LIST: LazyLock<Arc<TermList>> = LazyLock::new(|| {
+        let entry = |term: Term| TermEntry {
+            name: term.name(),
+            kind: term.kind(),
+            start: term.start().map(f64::from),
+            counts: term.group().counts.to_string(),
+        };
+        Arc::new(TermList { terms: Term::all().map(entry).collect(), tempo: 0.0 })
+    });
+    LIST.clone()
+}

@@ -1,0 +1,55 @@
+//! Every group there is.
+
+mod king;
+mod pawns;
+mod pieces;
+mod threats;
+
+use super::Group;
+
+/// Kinds stand in the order of [`Kind`](crate::terms::Kind).
+const TABLES: [&[Group]; 6] = [
+    &pieces::GROUPS,
+    &pawns::GROUPS,
+    &threats::GROUPS,
+    &king::GROUPS,
+    &king::SAFETY,
+    &king::COMPLEXITY,
+];
+
+const LEN: usize = {
+    let mut len = 0;
+    let mut i = 0;
+    while i < TABLES.len() {
+        len += TABLES[i].len();
+        i += 1;
+    }
+    len
+};
+
+/// Every group there is, in the order that numbers the terms.
+pub const GROUPS: [Group; LEN] = {
+    let mut all = [TABLES[0][0]; LEN];
+    let (mut place, mut table) = (0, 0);
+    while table < TABLES.len() {
+        let mut i = 0;
+        while i < TABLES[table].len() {
+            all[place] = TABLES[table][i];
+            place += 1;
+            i += 1;
+        }
+        table += 1;
+    }
+    all
+};
+
+/// A NORMAL group.
+const fn normal(
+    part: super::Part,
+    name: &'static str,
+    counts: &'static str,
+    axes: &'static [super::Axis],
+    start: fn(usize) -> [i32; 2],
+) -> Group {
+    Group { name, counts, kind: crate::terms::Kind::Normal, part, axes, start }
+}

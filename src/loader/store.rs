@@ -1,0 +1,124 @@
+//! A data set of handcrafted terms in memory.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::encode::{TERMS_PIECE, TermsEncoder};
+use super::packed::Packed;
+use crate::batch::{Batch, Inputs, Terms};
+
+/// Positions as terms, in the order of the files.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub pieces: Vec<Arc<Terms>>,
+    /// The number of each piece's first position.
+    starts: Vec<usize>,
+    /// Seen by White.
+    pub results: Arc<[f32]>,
+    /// Seen by White; empty unless every position has one.
+    pub scores: Arc<[f32]>,
+}
+
+/// The records of a file on their way to a store, in pieces that are dropped one by one.
+#[derive(Debug, Default)]
+pub struct Kept(Vec<Vec<Packed>>);
+
+impl Kept {
+    pub(super) fn push(&mut self, record: Packed) {
+        match self.0.last_mut() {
+            Some(piece) if piece.len() < TERMS_PIECE => piece.push(record),
+            _ => {
+                let mut piece = Vec::with_capacity(TERMS_PIECE);
+                piece.push(record);
+                self.0.push(piece);
+            }
+        }
+    }
+
+    pub(super) fn join(&mut self, other: Kept) {
+        self.0.extend(other.0);
+    }
+}
+
+impl Store {
+    /// Finds the terms of all records.
+    pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
+        let (inputs, results, scores) = encoder.pieces(records.0.into_par_iter());
+        let Inputs::Terms(pieces) = inputs else { unreachable!("the encoder makes terms") };
+        Self::new(pieces, results, scores)
+    }
+
+    /// Scores with a NaN among them are none.
+    pub fn new(pieces: Vec<Arc<Terms>>, results: Vec<f32>, scores: Vec<f32>) -> Self {
+        let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
+        let starts = pieces.iter().scan(0, |next, piece| {
+            let start = *next;
+            *next += piece.len();
+            Some(start)
+        });
+        let starts = starts.collect();
+        Self { pieces, starts, results: results.into(), scores: scores.into() }
+    }
+
+    /// The number of positions.
+    pub fn len(&self) -> usize {
+        self.results.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+
+    /// Bytes that the arrays hold.
+    pub fn bytes(&self) -> usize {
+        let pieces: usize = self.pieces.iter().map(|piece| piece.bytes()).sum();
+        pieces + size_of_val(&self.results[..]) + size_of_val(&self.scores[..])
+    }
+
+    /// All positions, without a copy.
+    pub fn all(&self) -> Batch {
+        let (results, scores) = (self.results.clone(), self.scores.clone());
+        Batch { inputs: Inputs::Terms(self.pieces.clone()), results, scores, cursor: None }
+    }
+
+    /// About so many positions from all over the data: every k-th piece.
+    pub fn some(&self, positions: usize) -> Batch {
+        let every = (self.len() / positions.max(1)).max(1);
+        let chosen: Vec<usize> = (0..self.pieces.len()).step_by(every).collect();
+        let cut = |values: &Arc<[f32]>| {
+            let piece = |i: usize| values.get(self.starts[i]..)?.get(..self.pieces[i].len());
+            chosen.iter().filter_map(|i| piece(*i)).flatten().copied().collect()
+        };
+        let inputs = Inputs::Terms(chosen.iter().map(|i| self.pieces[*i].clone()).collect());
+        let (results, scores) = (cut(&self.results), cut(&self.scores));
+        Batch { inputs, results, scores, cursor: None }
+    }
+
+    /// Takes the entries of terms out that the encoder holds; they become sums.
+    pub fn hold(&mut self, encoder: &TermsEncoder) {
+        self.pieces.par_iter_mut().for_each(|piece| {
+            *piece = Arc::new(encoder.hold(Arc::unwrap_or_clone(std::mem::take(piece))));
+        });
+    }
+
+    /// Some positions in some order.
+    pub fn batch(&self, order: &[u32]) -> Batch {
+        let pick = |values: &Arc<[f32]>| match values.is_empty() {
+            true => values.clone(),
+            false => order.iter().map(|place| values[*place as usize]).collect(),
+        };
+        let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
+            let rows = order.iter().map(|place| self.row(*place as usize));
+            Arc::new(Terms::gather(rows))
+        });
+        let inputs = Inputs::Terms(pieces.collect());
+        Batch { inputs, results: pick(&self.results), scores: pick(&self.scores), cursor: None }
+    }
+
+    /// The piece of a position, and its row there.
+    fn row(&self, place: usize) -> (&Terms, usize) {
+        let piece = self.starts.partition_point(|start| *start <= place) - 1;
+        (&self.pieces[piece], place - self.starts[piece])
+    }
+}

@@ -1,0 +1,217 @@
+//! Traces of an engine to rows of [`Terms`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use shakmaty::Color;
+
+use super::encode::{TERMS_PIECE, TermsEncoder};
+use super::scan::fingerprint;
+use super::{DataFile, LoadError, Plan, Sketch, Store};
+use crate::batch::Terms;
+use crate::format::trace::{Entry, FORMAT, TraceSource, Traced};
+use crate::sample::mix;
+use crate::terms::{Kind, OwnTerms};
+
+/// What files of traces hold.
+#[derive(Debug)]
+pub struct TraceScan {
+    pub files: Vec<DataFile>,
+    pub train: Store,
+    pub held_out: Store,
+    /// By which the games are known again.
+    pub sketch: Sketch,
+    /// Games in the files; 0 where they are unknown.
+    pub games: u64,
+}
+
+/// Reads all files, several at a time; `seen` is told of positions as they are read. Of the plan
+/// count the files, the split, the limit, the bad records and whether scores are needed.
+///
+/// # Errors
+/// The first file in the order of the plan that cannot be read, and data from which nothing is
+/// left to train on or, where some is wanted, to hold out.
+pub fn scan_traces(
+    plan: &Plan,
+    own: &OwnTerms,
+    encoder: &TermsEncoder,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<TraceScan, LoadError> {
+    let files: Vec<Result<FileTraces, LoadError>> = plan
+        .files
+        .par_iter()
+        .map(|path| {
+            let (read, hash) =
+                rayon::join(|| read(path, plan, own, encoder, seen), || fingerprint(path));
+            let named = |error| LoadError::Hash { path: path.clone(), error };
+            let (mut read, (bytes, sha256)) = (read?, hash.map_err(named)?);
+            (read.file.bytes, read.file.sha256) = (bytes, sha256);
+            Ok(read)
+        })
+        .collect();
+    let (mut sides, mut sketch, mut games) = (Sides::default(), Sketch::default(), 0);
+    let mut described = Vec::new();
+    for read in files {
+        let read = read?;
+        for (all, side) in sides.iter_mut().zip(read.sides) {
+            all.join(side);
+        }
+        sketch.join(&read.sketch);
+        games += read.file.games;
+        described.push(read.file);
+    }
+    let [train, held_out] = sides.map(Side::store);
+    if train.is_empty() {
+        let why = format!("the traces hold none to train on, {} were held out", held_out.len());
+        return Err(LoadError::Empty(why));
+    }
+    if plan.split.share > 0.0 && held_out.is_empty() {
+        let groups = if games > 0 { games } else { train.len() as u64 };
+        return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
+    }
+    Ok(TraceScan { files: described, train, held_out, sketch, games })
+}
+
+/// What one file holds.
+struct FileTraces {
+    file: DataFile,
+    sides: Sides,
+    sketch: Sketch,
+}
+
+/// To train on, and held out.
+type Sides = [Side; 2];
+
+/// Positions on their way to a store.
+#[derive(Default)]
+struct Side {
+    pieces: Vec<Arc<Terms>>,
+    open: Terms,
+    results: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+impl Side {
+    fn push(&mut self, traced: &Traced, own: &OwnTerms, encoder: &TermsEncoder) {
+        push(traced, own, &mut self.open);
+        self.results.push(traced.result);
+        self.scores.push(traced.score.map_or(f32::NAN, f32::from));
+        if self.open.len() == TERMS_PIECE {
+            self.close(encoder);
+        }
+    }
+
+    fn close(&mut self, encoder: &TermsEncoder) {
+        if !self.open.is_empty() {
+            self.pieces.push(Arc::new(encoder.hold(std::mem::take(&mut self.open))));
+        }
+    }
+
+    fn join(&mut self, other: Side) {
+        self.pieces.extend(other.pieces);
+        self.results.extend(other.results);
+        self.scores.extend(other.scores);
+    }
+
+    fn store(self) -> Store {
+        Store::new(self.pieces, self.results, self.scores)
+    }
+}
+
+fn read(
+    path: &Path,
+    plan: &Plan,
+    own: &OwnTerms,
+    encoder: &TermsEncoder,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<FileTraces, LoadError> {
+    let mut source = TraceSource::open(path, own, plan.bad_records)?;
+    let (mut sides, mut sketch) = (Sides::default(), Sketch::default());
+    let (mut traced, mut game) = (Traced::default(), None);
+    let (mut positions, mut games) = (0, 0);
+    while positions < plan.limit.unwrap_or(u64::MAX) && source.next(&mut traced)? {
+        positions += 1;
+        if plan.scores && traced.score.is_none() {
+            let path = path.to_path_buf();
+            return Err(LoadError::NoScore { path, position: positions });
+        }
+        if traced.game.is_some() && traced.game != game {
+            game = traced.game;
+            games += 1;
+        }
+        let group = group(&traced);
+        sketch.add_group(group);
+        sides[usize::from(plan.split.holds_out_group(group))].push(&traced, own, encoder);
+        if positions % 4096 == 0 {
+            seen(4096);
+        }
+    }
+    sides.iter_mut().for_each(|side| side.close(encoder));
+    let file = DataFile {
+        path: path.to_path_buf(),
+        format: FORMAT.name.to_string(),
+        bytes: 0,
+        sha256: String::new(),
+        positions,
+        games,
+        bad_records: source.bad_records().count,
+    };
+    Ok(FileTraces { file, sides, sketch })
+}
+
+/// The game of a position; without one the board, or else the counts, stand for it. A board is
+/// known again in files of other formats.
+fn group(traced: &Traced) -> u64 {
+    if let Some(game) = traced.game {
+        return game.get();
+    }
+    match traced.sample() {
+        Ok(sample) => sample.group(),
+        Err(_) => traced.entries.iter().fold(0, |hash, entry| {
+            let Entry { term, white, black } = *entry;
+            let [white, black] = [white, black].map(|count| u64::from(count as u16));
+            mix(hash, u64::from(term) | white << 16 | black << 32)
+        }),
+    }
+}
+
+/// Adds a position to the rows.
+///
+/// Counts that do not fit the rows stand there in several entries, which add up.
+///
+/// # Panics
+/// If an entry's term is not in the list, which a reader that was given the list does not let
+/// through.
+pub fn push(traced: &Traced, own: &OwnTerms, terms: &mut Terms) {
+    let rows = terms.len();
+    let of = |kind| {
+        let is = move |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;
+        traced.entries.iter().filter(is)
+    };
+    let normal = of(Kind::Normal).flat_map(|&Entry { term, white, black }| {
+        parts([i32::from(white) - i32::from(black), 0]).map(move |[count, _]| (term, count))
+    });
+    terms.normal.push(rows, normal);
+    let safety = of(Kind::Safety).flat_map(|&Entry { term, white, black }| {
+        parts([white.into(), black.into()]).map(move |counts| (term, counts))
+    });
+    terms.safety.push(rows, safety);
+    let complexity = of(Kind::Complexity).flat_map(|&Entry { term, white, .. }| {
+        parts([white.into(), 0]).map(move |[count, _]| (term, count))
+    });
+    terms.complexity.push(rows, complexity);
+    let [middlegame, endgame] = own.shares(traced.phase, traced.scale);
+    terms.middlegame.push(middlegame as f32);
+    terms.endgame.push(endgame as f32);
+    terms.turn.push(if traced.turn == Color::White { 1 } else { -1 });
+}
+
+/// Pairs of small counts that add up to this one, none of them zero for both.
+fn parts(mut left: [i32; 2]) -> impl Iterator<Item = [i8; 2]> {
+    std::iter::from_fn(move || {
+        let part = left.map(|count| count.clamp(-127, 127) as i8);
+        left = [left[0] - i32::from(part[0]), left[1] - i32::from(part[1])];
+        (part != [0, 0]).then_some(part)
+    })
+}

@@ -1,0 +1,32 @@
+//! What an error costs.
+
+use serde::{Deserialize, Serialize};
+
+/// The loss of a position whose expected result is off by `error`, as a probability.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// `error^2`
+    #[default]
+    Squared,
+    /// `|error|`
+    Absolute,
+}
+
+impl Loss {
+    pub fn of(self, error: f64) -> f64 {
+        match self {
+            Loss::Squared => error * error,
+            Loss::Absolute => error.abs(),
+        }
+    }
+
+    /// The derivative by the error; 0 where there is none.
+    pub fn slope(self, error: f64) -> f64 {
+        match self {
+            Loss::Squared => 2.0 * error,
+            Loss::Absolute if error == 0.0 => 0.0,
+            Loss::Absolute => error.signum(),
+        }
+    }
+}

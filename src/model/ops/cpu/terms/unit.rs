@@ -1,0 +1,184 @@
+//! One unit of rows, forward and back.
+
+use std::ops::Range;
+
+use super::block::{BLOCK, Block};
+use super::entries::{Count, Entries, Pair, Room};
+use super::prefetch::prefetch;
+use crate::batch::Terms;
+use crate::loss::Loss;
+use crate::model::ops::cpu::lanes::Lanes;
+use crate::model::ops::cpu::level::Task;
+
+/// Some rows of a piece.
+pub(super) struct Unit<'a> {
+    pub piece: &'a Terms,
+    pub rows: Range<usize>,
+    /// Those of the rows; empty for logits.
+    pub targets: &'a [f32],
+}
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Logits,
+    Loss,
+    Gradients,
+}
+
+/// Sums over the units of a shard, or the logits of its positions.
+#[derive(Default)]
+pub(super) struct Shard {
+    pub loss: f64,
+    /// The derivative of `loss` by the tempo, times `scale`.
+    pub tempo: f64,
+    /// `[terms, 2]`, the derivatives by the weights, times `scale`.
+    pub gradients: Vec<[f64; 2]>,
+    pub logits: Vec<f32>,
+}
+
+/// What a thread works in, from unit to unit.
+pub(super) struct Workspace {
+    /// `[terms]`, zero between units.
+    gradients: Vec<Pair>,
+    block: Block,
+    normal: Room<1>,
+    safety: Room<2>,
+    complexity: Room<1>,
+}
+
+impl Workspace {
+    pub fn new(terms: usize) -> Self {
+        Workspace {
+            gradients: vec![[0.0; 2]; terms],
+            block: Block::default(),
+            normal: Room::default(),
+            safety: Room::default(),
+            complexity: Room::default(),
+        }
+    }
+}
+
+/// The way through a unit.
+pub(super) struct Pass<'a> {
+    pub unit: &'a Unit<'a>,
+    /// `[terms]`
+    pub weights: &'a [Pair],
+    pub tempo: f32,
+    pub scale: f32,
+    pub loss: Loss,
+    pub purpose: Purpose,
+    pub workspace: &'a mut Workspace,
+    pub shard: &'a mut Shard,
+}
+
+impl Task for Pass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, _: S) {
+        match S::FUSED {
+            true => self.walk::<true>(),
+            false => self.walk::<false>(),
+        }
+    }
+}
+
+impl Pass<'_> {
+    #[inline(always)]
+    fn walk<const FUSED: bool>(self) {
+        let Pass { unit, weights, tempo, scale, loss, purpose, workspace, shard } = self;
+        let Workspace { gradients, block, normal, safety, complexity } = workspace;
+        let piece = unit.piece;
+        for start in unit.rows.clone().step_by(BLOCK) {
+            let range = start..unit.rows.end.min(start + BLOCK);
+            let normal = Entries::new(&piece.normal, range.clone(), weights.len(), normal);
+            let safety = Entries::new(&piece.safety, range.clone(), weights.len(), safety);
+            let complexity =
+                Entries::new(&piece.complexity, range.clone(), weights.len(), complexity);
+            add_up::<_, _, FUSED>(&normal, weights, &mut block.normal);
+            add_up::<_, _, FUSED>(&safety, weights, &mut block.safety);
+            add_up::<_, _, FUSED>(&complexity, weights, &mut block.complexity);
+            block.hold(&piece.held, range.clone());
+
+            let size = range.len();
+            unit.load(range, block);
+            block.evaluate(scale, tempo);
+            if purpose == Purpose::Logits {
+                shard.logits.extend_from_slice(&block.logits[..size]);
+                continue;
+            }
+            block.compare(loss);
+            shard.loss += sum(&block.losses[..size]);
+            if purpose == Purpose::Gradients {
+                for (turn, slope) in block.turn.iter_mut().zip(&block.slopes) {
+                    *turn *= slope;
+                }
+                shard.tempo += sum(&block.turn[..size]);
+                block.differentiate();
+                normal.backward::<FUSED>(&block.normal, gradients);
+                safety.backward::<FUSED>(&block.safety, gradients);
+                complexity.backward::<FUSED>(&block.complexity, gradients);
+            }
+        }
+        if purpose == Purpose::Gradients {
+            for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {
+                for (sum, gradient) in sums.iter_mut().zip(gradient) {
+                    *sum += f64::from(std::mem::take(gradient));
+                }
+            }
+        }
+    }
+}
+
+/// The sums of all rows, also where there are no entries.
+#[inline(always)]
+fn add_up<C: Count<SIDES>, const SIDES: usize, const FUSED: bool>(
+    entries: &Entries<C, SIDES>,
+    weights: &[Pair],
+    sums: &mut [[Pair; SIDES]; BLOCK],
+) {
+    match entries.is_empty() {
+        true => sums.fill([[0.0; 2]; SIDES]),
+        false => entries.forward::<FUSED>(weights, sums),
+    }
+}
+
+impl Unit<'_> {
+    /// Fills a block's columns; behind the last position stays what was there.
+    #[inline(always)]
+    fn load(&self, range: Range<usize>, block: &mut Block) {
+        let Unit { piece, rows, targets } = self;
+        let size = range.len();
+        let from = |column: &mut [f32], numbers: &[f32]| column[..size].copy_from_slice(numbers);
+        from(&mut block.middlegame, &piece.middlegame[range.clone()]);
+        from(&mut block.endgame, &piece.endgame[range.clone()]);
+        if !targets.is_empty() {
+            from(&mut block.targets, &targets[range.start - rows.start..][..size]);
+        }
+        for (float, &turn) in block.turn.iter_mut().zip(&piece.turn[range.clone()]) {
+            *float = f32::from(turn);
+        }
+        for ahead in (0..BLOCK).step_by(16) {
+            prefetch(&piece.middlegame, range.end + ahead);
+            prefetch(&piece.endgame, range.end + ahead);
+            prefetch(targets, range.end - rows.start + ahead);
+        }
+        for ahead in (0..BLOCK).step_by(64) {
+            prefetch(&piece.turn, range.end + ahead);
+        }
+    }
+}
+
+/// Adds up in an order that vectors can keep.
+#[inline(always)]
+fn sum(numbers: &[f32]) -> f64 {
+    let (chunks, rest) = numbers.as_chunks::<16>();
+    let mut sums = [0f32; 16];
+    for chunk in chunks {
+        for (sum, number) in sums.iter_mut().zip(chunk) {
+            *sum += number;
+        }
+    }
+    sums.iter().chain(rest).map(|&number| f64::from(number)).sum()
+}

@@ -1,0 +1,79 @@
+//! The sums of a handcrafted evaluation, and how they become a value.
+//!
+//! The formula and its derivatives stand here once, in f64 and one position at a time; the fused
+//! operations are tested against them. After A. Grant, "Evaluation & Tuning in Chess Engines".
+
+/// What the terms of a position add up to, each as middlegame and endgame, in centipawns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// NORMAL terms: White minus Black.
+    pub normal: [f64; 2],
+    /// SAFETY terms: White's own, then Black's own.
+    pub safety: [[f64; 2]; 2],
+    /// COMPLEXITY terms, by their endgame weights.
+    pub complexity: f64,
+}
+
+/// The derivatives of a value by what it is made of. With them the derivative by a weight is
+/// `normal * (white - black)`, `safety[0] * white + safety[1] * black` or `complexity * count`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Slopes {
+    pub normal: [f64; 2],
+    pub safety: [[f64; 2]; 2],
+    pub complexity: f64,
+}
+
+/// The divisors of the curves that turn SAFETY sums into centipawns.
+pub const SAFETY_MIDDLEGAME: f64 = 720.0;
+pub const SAFETY_ENDGAME: f64 = 20.0;
+
+impl Sums {
+    /// Middlegame and endgame value before COMPLEXITY, White minus Black.
+    pub fn tapered(&self) -> [f64; 2] {
+        let [[white_mg, white_eg], [black_mg, black_eg]] = self.safety;
+        let mg = |sum: f64| -sum * sum.max(0.0) / SAFETY_MIDDLEGAME;
+        let eg = |sum: f64| -sum.max(0.0) / SAFETY_ENDGAME;
+        [self.normal[0] + mg(white_mg) - mg(black_mg), self.normal[1] + eg(white_eg) - eg(black_eg)]
+    }
+
+    /// Centipawns for White, the tempo left out. `shares` are those of the middlegame and of the
+    /// endgame, the latter with the scale factor in it.
+    ///
+    /// COMPLEXITY moves the endgame value towards zero or away from it, never across.
+    pub fn white(&self, shares: [f64; 2]) -> f64 {
+        let [mg, eg] = self.tapered();
+        let eg = match self.crossed(eg) {
+            true => 0.0,
+            false => eg + sign(eg) * self.complexity,
+        };
+        shares[0] * mg + shares[1] * eg
+    }
+
+    /// The derivatives of [`Sums::white`]. At the kinks they are those of the side where the
+    /// value still moves: `eg = 0` and `|eg| + complexity = 0` count as not crossed, and a SAFETY
+    /// sum of 0 as not positive.
+    pub fn slopes(&self, shares: [f64; 2]) -> Slopes {
+        let [_, eg] = self.tapered();
+        let crossed = self.crossed(eg);
+        let endgame = if crossed { 0.0 } else { shares[1] };
+        let [white, black] = self.safety;
+        let mg = |sum: f64| -2.0 * sum.max(0.0) / SAFETY_MIDDLEGAME * shares[0];
+        let positive = |sum: f64| if sum > 0.0 { 1.0 } else { 0.0 };
+        let eg_slope = |sum: f64| -positive(sum) / SAFETY_ENDGAME * endgame;
+        Slopes {
+            normal: [shares[0], endgame],
+            safety: [[mg(white[0]), eg_slope(white[1])], [-mg(black[0]), -eg_slope(black[1])]],
+            complexity: if crossed { 0.0 } else { shares[1] * sign(eg) },
+        }
+    }
+
+    /// Whether COMPLEXITY would carry the endgame value beyond zero.
+    fn crossed(&self, eg: f64) -> bool {
+        eg != 0.0 && eg.abs() + self.complexity < 0.0
+    }
+}
+
+/// -1, 0 or 1.
+fn sign(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value.signum() }
+}

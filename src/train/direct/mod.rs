@@ -1,0 +1,193 @@
+//! The direct methods: weights of handcrafted terms from all positions at once, in f64 and without
+//! Burn.
+//!
+//! [`newton`] solves for the weights, step by step; [`search`] tries them one by one.
+
+pub mod column;
+pub mod evaluated;
+pub mod jacobian;
+pub mod linear;
+pub mod newton;
+pub mod normal;
+pub mod point;
+pub mod problem;
+pub mod search;
+pub mod system;
+pub mod triangle;
+mod whole;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::TrainError;
+use super::optimizer::{Name, Settings};
+use crate::batch::{Inputs, Terms};
+use crate::model::{HceShape, Kind};
+use crate::weights::{Weights, WeightsError};
+use newton::{FIRST_DAMPING, Newton, Prior};
+use normal::Equations;
+use point::Point;
+use problem::{Goal, Problem, ProblemError};
+use search::Search;
+
+/// A direct method with its state.
+pub struct Direct {
+    state: State,
+    /// Centipawns.
+    prior: f64,
+    /// What a search has prepared for the positions of the run; made anew it would be the same.
+    search: Option<Search>,
+}
+
+/// What must survive between steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    GaussNewton {
+        damping: f64,
+    },
+    LocalSearch {
+        /// Centipawns.
+        step: u16,
+    },
+}
+
+/// What a step did.
+pub struct Stepped {
+    pub weights: Weights,
+    /// Before the step.
+    pub loss: f64,
+    pub converged: bool,
+}
+
+impl Direct {
+    /// `state` is what [`Direct::to_bytes`] gave, or empty at the beginning.
+    pub fn new(settings: &Settings, state: &[u8]) -> Result<Self, String> {
+        let state = match (state, settings.name) {
+            ([], Name::GaussNewton) => State::GaussNewton { damping: FIRST_DAMPING },
+            ([], _) => State::LocalSearch { step: settings.step as u16 },
+            (bytes, _) => serde_json::from_slice(bytes).map_err(|error| error.to_string())?,
+        };
+        Ok(Self { state, prior: settings.prior, search: None })
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.state).expect("numbers have a JSON form")
+    }
+
+    /// One step on all positions.
+    ///
+    /// # Errors
+    /// See [`ProblemError`].
+    pub fn step(
+        &mut self,
+        kind: Kind,
+        weights: Weights,
+        inputs: &Inputs,
+        targets: &[f32],
+    ) -> Result<Stepped, TrainError> {
+        let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
+            panic!("direct methods are for handcrafted terms");
+        };
+        let [start, mut point] = points(&weights, shape)?;
+        let goal = Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss };
+        let problem = Problem::new(pieces, shape.terms, goal)?;
+        let (loss, converged) = match &mut self.state {
+            State::GaussNewton { damping } => {
+                let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
+                let movable = movable(pieces, shape);
+                let mut newton = Newton { damping: *damping, movable, prior };
+                let stepped = newton.step(&problem, &mut point)?;
+                *damping = newton.damping;
+                (stepped.loss_before, stepped.converged)
+            }
+            State::LocalSearch { step } => {
+                let search = match &mut self.search {
+                    Some(search) => search,
+                    none => none.insert(Search::new(&problem, &point, &movable(pieces, shape))?),
+                };
+                let loss = search.loss();
+                let idle = search.sweep(*step).moved == 0;
+                point = search.point().clone();
+                let finest = *step == 1;
+                if idle {
+                    *step = (*step / 2).max(1);
+                }
+                (loss, idle && finest)
+            }
+        };
+        Ok(Stepped { weights: changed(weights, &start, &point), loss, converged })
+    }
+}
+
+/// Standard errors of weights by their numbers, as far as they have an effect; see
+/// [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
+///
+/// # Errors
+/// See [`ProblemError`], and weights that are none of these terms.
+pub fn standard_errors(
+    shape: HceShape,
+    weights: &Weights,
+    pieces: &[Arc<Terms>],
+    targets: &[f32],
+    prior: Option<f64>,
+) -> Result<Vec<Option<f64>>, TrainError> {
+    let [start, now] = points(weights, shape)?;
+    let goal = Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss };
+    let problem = Problem::new(pieces, shape.terms, goal)?;
+    let equations = Equations::of(&problem, &now)?;
+    let prior = prior.map(|centipawns| Prior { start, centipawns });
+    let errors =
+        newton::standard_errors(&problem, &equations, &movable(pieces, shape), prior.as_ref())?;
+    Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
+}
+
+/// Which weights have an effect, by their numbers: those of terms that have entries, and the tempo
+/// where it is trained.
+pub fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
+    let mut movable = vec![false; 2 * shape.terms + 1];
+    movable[2 * shape.terms] = shape.tempo;
+    for piece in pieces {
+        for term in piece.normal.term.iter().chain(&piece.safety.term) {
+            movable[2 * usize::from(*term)] = true;
+            movable[2 * usize::from(*term) + 1] = true;
+        }
+        for term in &piece.complexity.term {
+            movable[2 * usize::from(*term) + 1] = true;
+        }
+    }
+    movable
+}
+
+/// The start, and where the weights are now.
+pub fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
+    let HceShape { terms, .. } = shape;
+    let pairs = |name: &str| -> Result<Vec<[f64; 2]>, WeightsError> {
+        let values = weights.get(name, &[terms, 2])?;
+        Ok(values.chunks_exact(2).map(|pair| [pair[0].into(), pair[1].into()]).collect())
+    };
+    let tempo = |name: &str| Ok::<f64, WeightsError>(weights.get(name, &[1])?[0].into());
+    let start = Point { weights: pairs("terms.start")?, tempo: tempo("tempo.start")? };
+    let mut now = Point { weights: pairs("terms.change")?, tempo: tempo("tempo.change")? };
+    for (now, start) in now.weights.iter_mut().flatten().zip(start.weights.iter().flatten()) {
+        *now += start;
+    }
+    now.tempo += start.tempo;
+    Ok([start, now])
+}
+
+/// The weights with another change.
+fn changed(mut weights: Weights, start: &Point, now: &Point) -> Weights {
+    let now_and_start = now.weights.iter().flatten().zip(start.weights.iter().flatten());
+    let change = now_and_start.map(|(now, start)| (now - start) as f32).collect();
+    weights.insert("terms.change", &[now.weights.len(), 2], change);
+    weights.insert("tempo.change", &[1], vec![(now.tempo - start.tempo) as f32]);
+    weights
+}
+
+impl From<ProblemError> for TrainError {
+    fn from(error: ProblemError) -> Self {
+        TrainError::Data(Box::new(error))
+    }
+}

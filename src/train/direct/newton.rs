@@ -1,0 +1,226 @@
+//! Damped Gauss-Newton steps (Levenberg-Marquardt).
+
+use super::{
+    normal::Equations,
+    point::Point,
+    problem::{Goal, Problem, ProblemError},
+    system::System,
+};
+use crate::loss::Loss;
+
+/// What is known of the weights before any position is seen: that each lies about so many
+/// centipawns from its start, normally distributed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prior {
+    pub start: Point,
+    /// Standard deviation.
+    pub centipawns: f64,
+}
+
+/// Steps towards the weights that lower the loss most.
+///
+/// With a prior the most probable weights are looked for. N errors `r` that are normal with
+/// variance `s^2`, and weights that are normal around their start, have the logarithm of
+/// probability
+///
+/// ```text
+/// -(sum r^2 / (2 s^2) + sum (w - start)^2 / (2 prior^2))
+/// ```
+///
+/// up to a constant. Multiplied by `-2 s^2 / N` that is `loss + penalty / 2 * sum (w - start)^2`
+/// with the penalty `2 s^2 / (N prior^2)`, where `s^2` is the mean squared error, so the loss
+/// itself. Errors of an absolute loss follow Laplace's law, `sum |r| / b` with `b` the mean
+/// absolute error, which makes the penalty `b / (N prior^2)`.
+///
+/// A step takes `s^2` as it is before. Since `log` bends down, a step that lowers its objective
+/// also lowers `N / 2 * log(loss) + sum (w - start)^2 / (2 prior^2)`, the objective with the best
+/// `s^2` put in; so steps cannot go round in circles. (For an absolute loss the same holds with
+/// `N * log(loss)`.)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Newton {
+    /// Share of the matrix's diagonal that is added to it; the only state between steps. Raised
+    /// tenfold when a step lowers nothing, lowered tenfold when it does.
+    pub damping: f64,
+    /// By the weight's number. The others keep their bits.
+    pub movable: Vec<bool>,
+    pub prior: Option<Prior>,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stepped {
+    /// Mean loss of all positions, the prior left out.
+    pub loss_before: f64,
+    pub loss_after: f64,
+    /// How far the objective, so the loss and the penalty of the prior, has fallen.
+    pub fell: f64,
+    /// How far it would have if it were a parabola.
+    pub predicted: f64,
+    /// The furthest that a weight went, in centipawns.
+    pub furthest: f64,
+    /// Whether further steps are idle: the objective fell by less than a part in 10^7, or no step
+    /// lowers it.
+    pub converged: bool,
+}
+
+/// The damping of the first step.
+pub const FIRST_DAMPING: f64 = 1e-3;
+
+const LEAST_DAMPING: f64 = 1e-12;
+const MOST_DAMPING: f64 = 1e9;
+
+/// Falls by less than this share of the loss count as none.
+const CONVERGED: f64 = 1e-7;
+
+/// A small fall says nothing where damping kept the step short and less of it was not tried.
+const DAMPING_THAT_SHORTENS: f64 = 1e-1;
+
+impl Newton {
+    /// No prior, the usual damping.
+    pub fn new(movable: Vec<bool>) -> Self {
+        Self { damping: FIRST_DAMPING, movable, prior: None }
+    }
+
+    /// Takes a step, or stays where no step lowers the objective.
+    ///
+    /// # Errors
+    /// Lists of another size than the problem's; a prior that is not positive; a loss that is not
+    /// finite where the step starts.
+    pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
+        check(problem, &self.movable, self.prior.as_ref())?;
+        let equations = Equations::of(problem, point)?;
+        let penalty = penalty(&equations, problem.goal(), self.prior.as_ref());
+        let system = System::new(&equations, &self.movable, penalty);
+        let gradient = self.gradient(&equations, penalty, point);
+        let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
+        let before = equations.loss + self.priced(penalty, point);
+        let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
+        self.damping = first_damping;
+        while self.damping <= MOST_DAMPING {
+            if let Some(step) = system.solve(self.damping, &downhill) {
+                let there = moved(point, &step, &self.movable);
+                let loss = problem.loss(&there);
+                let fell = before - (loss + self.priced(penalty, &there));
+                if fell > 0.0 {
+                    *point = there;
+                    let slope: f64 =
+                        downhill.iter().zip(&step).map(|(one, other)| one * other).sum();
+                    let shortened = self.damping > DAMPING_THAT_SHORTENS;
+                    let needed = self.damping > first_damping;
+                    let stepped = Stepped {
+                        loss_before: equations.loss,
+                        loss_after: loss,
+                        fell,
+                        predicted: 0.5 * (slope + self.damping * system.length(&step)),
+                        furthest: step.iter().fold(0.0, |most, element| element.abs().max(most)),
+                        converged: fell <= CONVERGED * before && (needed || !shortened),
+                    };
+                    self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
+                    return Ok(stepped);
+                }
+                if step.iter().all(|element| *element == 0.0) {
+                    break;
+                }
+            }
+            self.damping *= 10.0;
+        }
+        self.damping = first_damping;
+        Ok(Stepped {
+            loss_before: equations.loss,
+            loss_after: equations.loss,
+            fell: 0.0,
+            predicted: 0.0,
+            furthest: 0.0,
+            converged: true,
+        })
+    }
+
+    /// Of the objective.
+    fn gradient(&self, equations: &Equations, penalty: f64, point: &Point) -> Vec<f64> {
+        let mut gradient = equations.gradient.clone();
+        if let Some(prior) = &self.prior {
+            for ((element, weight), start) in
+                gradient.iter_mut().zip(point.iter()).zip(prior.start.iter())
+            {
+                *element += penalty * (weight - start);
+            }
+        }
+        gradient
+    }
+
+    /// What the prior adds to the objective; only for weights that move.
+    fn priced(&self, penalty: f64, point: &Point) -> f64 {
+        let Some(prior) = &self.prior else {
+            return 0.0;
+        };
+        let pairs = point.iter().zip(prior.start.iter()).zip(&self.movable);
+        let squares =
+            pairs.filter(|(_, movable)| **movable).map(|((one, other), _)| (one - other).powi(2));
+        0.5 * penalty * squares.sum::<f64>()
+    }
+}
+
+/// How sure each weight is, in centipawns: the standard errors of `movable` weights, `None` for
+/// the others, infinite for those that neither data nor prior determine.
+///
+/// They are the roots of the diagonal of `(J J / s^2 + 1 / prior^2)^-1`, where `J` holds the
+/// derivatives of the errors and `s^2` is the mean squared error (of an absolute loss, the curve of
+/// Laplace's law takes the place of `J J / s^2`, which is rougher). They take the errors of all
+/// positions to be independent and equally spread; positions of one game are not, so the truth
+/// is larger.
+///
+/// # Errors
+/// Lists of another size; a prior that is not positive.
+pub fn standard_errors(
+    problem: &Problem,
+    equations: &Equations,
+    movable: &[bool],
+    prior: Option<&Prior>,
+) -> Result<Vec<Option<f64>>, ProblemError> {
+    check(problem, movable, prior)?;
+    problem.check_length("equations", equations.gradient.len())?;
+    let system = System::new(equations, movable, penalty(equations, problem.goal(), prior));
+    let variance = noise(equations, problem.goal()) / equations.positions as f64;
+    let inverse = system.inverse_diagonal(movable.len());
+    Ok(inverse
+        .into_iter()
+        .map(|element| element.map(|element| (variance * element).sqrt()))
+        .collect())
+}
+
+fn check(problem: &Problem, movable: &[bool], prior: Option<&Prior>) -> Result<(), ProblemError> {
+    problem.check_length("marks of movable weights", movable.len())?;
+    let Some(Prior { start, centipawns }) = prior else {
+        return Ok(());
+    };
+    if !(*centipawns > 0.0 && centipawns.is_finite()) {
+        return Err(ProblemError::Prior(*centipawns));
+    }
+    problem.check_length("start weights", start.len())
+}
+
+/// What the curvature of the mean loss times the number of positions is divided by to make it that
+/// of minus the logarithm of probability.
+fn noise(equations: &Equations, goal: Goal) -> f64 {
+    match goal {
+        Goal::Results { loss: Loss::Absolute, .. } => equations.loss,
+        Goal::Results { loss: Loss::Squared, .. } | Goal::Values(_) => 2.0 * equations.loss,
+    }
+}
+
+fn penalty(equations: &Equations, goal: Goal, prior: Option<&Prior>) -> f64 {
+    prior.map_or(0.0, |prior| {
+        noise(equations, goal) / (equations.positions as f64 * prior.centipawns.powi(2))
+    })
+}
+
+/// A step away; weights that do not move keep their bits.
+fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
+    let mut there = point.clone();
+    for number in (0..step.len()).filter(|number| movable[*number]) {
+        if let Some(weight) = there.get_mut(number) {
+            *weight += step[number];
+        }
+    }
+    there
+}

@@ -1,0 +1,258 @@
+//! Positions, and what their values should become.
+
+use std::{ops::Range, sync::Arc};
+
+use rayon::prelude::*;
+
+use super::point::Point;
+use crate::batch::Terms;
+use crate::loss::Loss;
+
+/// What the values of positions are fitted to.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal<'a> {
+    /// Expected results for White, 0 to 1; `scale` is the number of centipawns a logit.
+    Results { targets: &'a [f32], scale: f64, loss: Loss },
+    /// Centipawns for White, the loss being the squared difference.
+    Values(&'a [f64]),
+}
+
+/// Positions with a goal. Whatever is summed over them is summed in an order that follows from
+/// the pieces alone, so any number of threads gives the same bits.
+#[derive(Clone, Debug)]
+pub struct Problem<'a> {
+    pieces: &'a [Arc<Terms>],
+    goal: Goal<'a>,
+    terms: usize,
+    chunks: Vec<Chunk>,
+}
+
+/// Consecutive positions of one piece.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    pub piece: usize,
+    /// Rows of the piece.
+    pub rows: Range<usize>,
+    /// The number of the first position in the whole problem.
+    pub first: usize,
+}
+
+/// What a position costs, and the first and second derivative of that by its value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    pub loss: f64,
+    pub slope: f64,
+    /// Without the bend of the sigmoid, so never negative (Gauss-Newton).
+    pub curvature: f64,
+}
+
+/// Why positions, goal and weights do not fit together.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProblemError {
+    #[error("there are no positions to tune on")]
+    Empty,
+    #[error("{positions} positions need as many targets, not {targets}")]
+    Targets { positions: usize, targets: usize },
+    #[error("position {position} has the target {target}, which is no finite number")]
+    Target { position: usize, target: f64 },
+    #[error("a logit cannot be {0} centipawns: the scale must be a positive number")]
+    Scale(f64),
+    #[error("a position of piece {piece} counts term {term}, but there are only {terms} terms")]
+    Term { piece: usize, term: usize, terms: usize },
+    #[error("term {0} has entries of more than one kind; a term is NORMAL, SAFETY or COMPLEXITY")]
+    Kind(usize),
+    #[error("{found} {what} were given where the terms and the tempo make {wanted}")]
+    Length { what: &'static str, found: usize, wanted: usize },
+    #[error("a weight cannot be expected to move by {0} centipawns: the prior must be positive")]
+    Prior(f64),
+    #[error("weight {number} is {weight}: start within ±{limit} centipawns")]
+    Weight { number: usize, weight: f64, limit: i32 },
+    #[error("the loss is no finite number: start from smaller weights")]
+    NotFinite,
+    #[error("position {position} counts term {term} more than 32,767 times")]
+    Count { term: usize, position: usize },
+    #[error("a local search takes up to 4,294,967,295 positions, not {0}: give it fewer")]
+    Many(usize),
+    #[error("the terms of position {0} add up to more than a local search can hold")]
+    Sum(usize),
+    #[error("a local search needs expected results to tune towards, not values")]
+    Values,
+}
+
+/// Positions a chunk; enough to make a thread's wake-up worth it.
+const CHUNK: usize = 256;
+
+/// Below this error an absolute loss counts as curved like a square: `|e|` is met by the parabola
+/// `e^2 / (2 |e0|) + |e0| / 2` that touches it at the present error `e0`, which would be infinitely
+/// steep at 0. (Iteratively reweighted least squares.)
+const SMALLEST_ERROR: f64 = 1e-3;
+
+impl<'a> Problem<'a> {
+    /// Positions whose terms have numbers below `terms`.
+    ///
+    /// # Errors
+    /// Goals that are not as many as positions or not finite, a scale that is not positive,
+    /// unknown terms, terms of two kinds.
+    pub fn new(
+        pieces: &'a [Arc<Terms>],
+        terms: usize,
+        goal: Goal<'a>,
+    ) -> Result<Self, ProblemError> {
+        let mut chunks = Vec::new();
+        let mut positions = 0;
+        for (piece, rows) in pieces.iter().map(|piece| piece.len()).enumerate() {
+            for start in (0..rows).step_by(CHUNK) {
+                let rows = start..rows.min(start + CHUNK);
+                chunks.push(Chunk { piece, first: positions + start, rows });
+            }
+            positions += rows;
+        }
+        let problem = Self { pieces, goal, terms, chunks };
+        if positions == 0 {
+            return Err(ProblemError::Empty);
+        }
+        problem.check_goal(positions)?;
+        problem.check_terms()?;
+        Ok(problem)
+    }
+
+    fn check_goal(&self, positions: usize) -> Result<(), ProblemError> {
+        let (targets, bad) = match self.goal {
+            Goal::Results { targets, scale, .. } => {
+                if !(scale > 0.0 && scale.is_finite()) {
+                    return Err(ProblemError::Scale(scale));
+                }
+                let bad = targets.iter().position(|target| !target.is_finite());
+                (targets.len(), bad.map(|position| (position, f64::from(targets[position]))))
+            }
+            Goal::Values(values) => {
+                let bad = values.iter().position(|value| !value.is_finite());
+                (values.len(), bad.map(|position| (position, values[position])))
+            }
+        };
+        if targets != positions {
+            return Err(ProblemError::Targets { positions, targets });
+        }
+        match bad {
+            Some((position, target)) => Err(ProblemError::Target { position, target }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_terms(&self) -> Result<(), ProblemError> {
+        let seen = |piece: &Terms, number: usize| {
+            let mut seen = vec![0_u8; self.terms];
+            let mut mark = |terms: &[u16], kind: u8| match terms
+                .iter()
+                .map(|term| usize::from(*term))
+                .find(|term| *term >= self.terms)
+            {
+                Some(term) => Err(ProblemError::Term { piece: number, term, terms: self.terms }),
+                None => {
+                    terms.iter().for_each(|term| seen[usize::from(*term)] |= kind);
+                    Ok(())
+                }
+            };
+            mark(&piece.normal.term, 1)?;
+            mark(&piece.safety.term, 2)?;
+            mark(&piece.complexity.term, 4)?;
+            Ok(seen)
+        };
+        let pieces: Vec<_> =
+            self.pieces.par_iter().enumerate().map(|(number, piece)| seen(piece, number)).collect();
+        let mut kinds = vec![0_u8; self.terms];
+        for piece in pieces {
+            kinds.iter_mut().zip(piece?).for_each(|(kinds, seen)| *kinds |= seen);
+        }
+        match kinds.iter().position(|kinds| kinds.count_ones() > 1) {
+            Some(term) => Err(ProblemError::Kind(term)),
+            None => Ok(()),
+        }
+    }
+
+    /// The number of positions.
+    pub fn len(&self) -> usize {
+        self.chunks.last().map_or(0, |chunk| chunk.first + chunk.rows.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// The number of terms.
+    pub fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// The number of weights, the tempo included.
+    pub fn weights(&self) -> usize {
+        2 * self.terms + 1
+    }
+
+    pub fn goal(&self) -> Goal<'a> {
+        self.goal
+    }
+
+    /// All positions, chunk by chunk.
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// The terms that a chunk's rows count.
+    pub fn piece(&self, chunk: &Chunk) -> &'a Terms {
+        &self.pieces[chunk.piece]
+    }
+
+    /// Whether a list with an element a weight is as long as it should be.
+    ///
+    /// # Errors
+    /// The two lengths.
+    pub fn check_length(&self, what: &'static str, found: usize) -> Result<(), ProblemError> {
+        let wanted = self.weights();
+        match found == wanted {
+            true => Ok(()),
+            false => Err(ProblemError::Length { what, found, wanted }),
+        }
+    }
+
+    /// What a position costs when it is worth `value`.
+    pub fn cost(&self, position: usize, value: f64) -> Cost {
+        match self.goal {
+            Goal::Results { targets, scale, loss } => {
+                let expected = sigmoid(value / scale);
+                let error = expected - f64::from(targets[position]);
+                let slope = expected * (1.0 - expected) / scale;
+                let curvature = match loss {
+                    Loss::Squared => 2.0,
+                    Loss::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
+                };
+                Cost {
+                    loss: loss.of(error),
+                    slope: loss.slope(error) * slope,
+                    curvature: curvature * slope * slope,
+                }
+            }
+            Goal::Values(values) => {
+                let error = value - values[position];
+                Cost { loss: error * error, slope: 2.0 * error, curvature: 2.0 }
+            }
+        }
+    }
+
+    /// The mean loss of all positions.
+    pub fn loss(&self, point: &Point) -> f64 {
+        let of_chunk = |chunk: &Chunk| {
+            let terms = self.piece(chunk);
+            let positions = chunk.first..;
+            let cost = |(row, position)| self.cost(position, point.value(terms, row)).loss;
+            chunk.rows.clone().zip(positions).map(cost).sum()
+        };
+        let sums: Vec<f64> = self.chunks.par_iter().map(of_chunk).collect();
+        sums.iter().sum::<f64>() / self.len() as f64
+    }
+}
+
+/// The expected result of a logit.
+pub fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
+}

@@ -1,0 +1,86 @@
+//! Normal equations made ready to be solved.
+
+use faer::{
+    Mat, Side,
+    linalg::solvers::{DenseSolveCore, Llt, Solve},
+};
+
+use super::normal::Equations;
+
+/// The matrix `hessian + penalty`, of the weights that move only, and scaled so that its diagonal
+/// is 1. Weights that change no position and have no penalty are left out as well: nothing says
+/// where they belong.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// The numbers of the weights.
+    free: Vec<usize>,
+    /// What the elements of a row and of a column were divided by.
+    scales: Vec<f64>,
+    matrix: Mat<f64>,
+}
+
+/// An inverse diagonal beyond this is that of a direction nothing determines.
+const UNDETERMINED: f64 = 1e9;
+
+/// What is added to the diagonal of 1 before a matrix is inverted.
+const RIDGE: f64 = 1e-11;
+
+impl System {
+    /// `penalty` is added to every element of the diagonal.
+    pub fn new(equations: &Equations, movable: &[bool], penalty: f64) -> Self {
+        let diagonal = |weight: usize| equations.hessian.get(weight, weight) + penalty;
+        let moves = |weight: &usize| movable[*weight] && diagonal(*weight) > 0.0;
+        let free: Vec<usize> = (0..movable.len()).filter(moves).collect();
+        let scales: Vec<f64> = free.iter().map(|weight| diagonal(*weight).sqrt()).collect();
+        let matrix = Mat::from_fn(free.len(), free.len(), |row, column| {
+            let element = equations.hessian.get(free[row], free[column]);
+            if row == column { 1.0 } else { element / (scales[row] * scales[column]) }
+        });
+        Self { free, scales, matrix }
+    }
+
+    /// Solves `(matrix + damping * diagonal) * step = right`, where `right` has an element for
+    /// every weight, and so has the step: 0 for those that stand still. `None` where rounding
+    /// leaves the matrix with a negative direction; more damping helps.
+    pub fn solve(&self, damping: f64, right: &[f64]) -> Option<Vec<f64>> {
+        let factors = self.factors(damping)?;
+        let scaled =
+            self.free.iter().zip(&self.scales).map(|(weight, scale)| right[*weight] / scale);
+        let scaled: Vec<f64> = scaled.collect();
+        let solution = factors.solve(&Mat::from_fn(scaled.len(), 1, |row, _| scaled[row]));
+        let mut step = vec![0.0; right.len()];
+        for (row, (weight, scale)) in self.free.iter().zip(&self.scales).enumerate() {
+            step[*weight] = solution[(row, 0)] / scale;
+        }
+        step.iter().all(|element| element.is_finite()).then_some(step)
+    }
+
+    /// `step * diagonal * step`
+    pub fn length(&self, step: &[f64]) -> f64 {
+        let along = |(weight, scale): (&usize, &f64)| (step[*weight] * scale).powi(2);
+        self.free.iter().zip(&self.scales).map(along).sum()
+    }
+
+    /// The diagonal of the inverse, `None` for weights that stand still and infinite for those
+    /// that the matrix does not determine.
+    pub fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
+        let mut diagonal = vec![None; weights];
+        let inverse = self.factors(RIDGE).map(|factors| factors.inverse());
+        for (row, (weight, scale)) in self.free.iter().zip(&self.scales).enumerate() {
+            let scaled = inverse.as_ref().map_or(f64::INFINITY, |inverse| inverse[(row, row)]);
+            diagonal[*weight] = Some(match scaled < UNDETERMINED {
+                true => scaled / (scale * scale),
+                false => f64::INFINITY,
+            });
+        }
+        diagonal
+    }
+
+    fn factors(&self, damping: f64) -> Option<Llt<f64>> {
+        let mut matrix = self.matrix.clone();
+        for row in 0..matrix.nrows() {
+            matrix[(row, row)] += damping;
+        }
+        matrix.llt(Side::Lower).ok()
+    }
+}

@@ -1,0 +1,38 @@
+//! What turns a batch into a step: an optimiser that follows gradients, or a direct method.
+
+use burn::optim::ModuleOptimizer;
+
+use super::direct::Direct;
+use super::{optimizer, record};
+use crate::model::Compute;
+
+/// The rule of a run, with its state.
+pub enum Rule {
+    Gradient(ModuleOptimizer),
+    Direct(Box<Direct>),
+}
+
+impl Rule {
+    /// `state` is what [`Rule::to_bytes`] gave, or empty at the beginning.
+    pub fn new(
+        settings: &optimizer::Settings,
+        compute: Compute,
+        state: Vec<u8>,
+    ) -> Result<Self, String> {
+        if settings.name.is_direct() {
+            return Direct::new(settings, &state).map(|direct| Rule::Direct(Box::new(direct)));
+        }
+        let optimizer = settings.build(compute);
+        Ok(Rule::Gradient(match state.is_empty() {
+            true => optimizer,
+            false => record::load(optimizer, state)?,
+        }))
+    }
+
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        match self {
+            Rule::Gradient(optimizer) => record::to_bytes(optimizer),
+            Rule::Direct(direct) => Ok(direct.to_bytes()),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Handcrafted weights as files and tensors.
+
+use std::sync::Arc;
+
+use nnuance::hce::{HceWeights, Term, terms};
+use nnuance::terms::{Kind, TermEntry, TermList};
+
+use crate::hce::{PESTO, odd_weights};
+
+#[test]
+fn files_and_tensors_keep_the_weights() {
+    for weights in [odd_weights(), HceWeights::default(), HceWeights::from_json(PESTO).unwrap()] {
+        let text = weights.to_json();
+        assert_eq!(HceWeights::from_json(&text).unwrap(), weights, "{text}");
+        let list = weights.list.clone();
+        let mut tensors = weights.to_weights();
+        let back = HceWeights::from_weights(&tensors, list.clone(), weights.scale).unwrap();
+        // Tensors do not tell of the scale factor.
+        let told = HceWeights { source: None, scale_factor: true, ..weights.clone() };
+        assert!(back == told);
+        let change = &mut tensors.0.get_mut("terms.change").unwrap().values;
+        assert!(change.iter().all(|change| *change == 0.0));
+        change[3] = 0.1;
+        tensors.0.get_mut("tempo.change").unwrap().values[0] = 2.0;
+        let back = HceWeights::from_weights(&tensors, list, weights.scale).unwrap();
+        assert_eq!(back.values[1][1], weights.values[1][1] + f64::from(0.1_f32));
+        assert_eq!(back.tempo, weights.tempo + 2.0);
+    }
+    let mut weights = HceWeights::zero(400.0);
+    weights.tempo = -0.004;
+    let a8 = Term::named("psqt.rook.a8").unwrap().index();
+    weights.values[a8] = [1.2345, -7.0];
+    let rounded = weights.clone().rounded(2);
+    assert_eq!((rounded.tempo, rounded.values[a8]), (0.0, [1.23, -7.0]));
+    // Rank 8 comes first: the value stands in the first row, far left.
+    let text = weights.to_json();
+    let rook = text.split("\"psqt\"").nth(1).unwrap().split("\"rook\": {\n").nth(1).unwrap();
+    assert!(rook.trim_start().starts_with("\"mg\": [\n        [1.2345, "), "{rook}");
+    let error = HceWeights::from_weights(&Default::default(), terms::list(), 400.0).unwrap_err();
+    assert!(error.to_string().contains("terms.start is missing"), "{error}");
+}
+
+#[test]
+fn wrong_files_say_what_is_wrong() {
+    let good = HceWeights::default().to_json();
+    for (from, to, expected) in [
+        ("\"format\"", "\"form\"", "unknown key `form`; the nearest known here is `format`"),
+        ("nnuance-hce", "other", "`format` is \"other\", expected \"nnuance-hce\""),
+        ("\"version\": 1", "\"version\": 2", "`version` is 2, expected 1"),
+        ("rank 8 first", "rank 1 first", "`order` is"),
+        ("\"scale\": 400", "\"scale\": 0", "`scale` is 0.0, expected centipawns above 0"),
+        ("\"scale\": 400,", "", "`scale` is missing"),
+        ("\"tempo\": 0", "\"tempo\": \"x\"", "`tempo` is \"x\", expected a number"),
+        (
+            "\"pawn\": { \"mg\"",
+            "\"pawm\": { \"mg\"",
+            "unknown key `material.pawm`; the nearest known here is `pawn`",
+        ),
+        ("\"pawn\": { \"mg\": 100, \"eg\": 100 },", "", "`material.pawn` is missing"),
+        ("\"mg\": 320,", "", "`material.knight.mg` is missing"),
+        ("[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0]", "`psqt.pawn.mg[0]` is a list of 2, expected"),
+        ("[0, 0,", "[0, null,", "`psqt.pawn.mg[0][1]` is null, expected a number"),
+        ("\"psqt\": {", "\"psqt\": 7, \"x\": {", "unknown key `x`"),
+        ("\"phalanx\"", "\"phalanks\"", "`pawns.phalanks`; the nearest known here is `phalanx`"),
+        ("\"tempo\"", "\"terms\": \"own\", \"tempo\"", "own terms; name the run folder instead"),
+        ("\"tempo\"", "\"terms\": \"?\", \"tempo\"", "`terms` is \"?\", expected \"own\""),
+        ("{", "[", "not JSON"),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let error = HceWeights::from_json(&text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error:?} lacks {expected:?}");
+    }
+    let error = HceWeights::from_json("[]").unwrap_err().to_string();
+    assert_eq!(error, "`the file` is a list of 0, expected an object { ... }");
+    let text = "{ \"format\": \"nnuance-hce\", \"version\": 1, \"scale\": 100 }";
+    assert_eq!(HceWeights::from_json(text).unwrap(), HceWeights::zero(100.0));
+}
+
+#[test]
+fn a_file_that_is_none_says_so_once() {
+    let text = HceWeights::default().to_json().replacen("\"scale\":", "\"scale\"", 1);
+    let error = anyhow::Error::from(HceWeights::from_json(&text).unwrap_err());
+    let said = format!("{error:#}");
+    assert_eq!(said.matches(" at line ").count(), 1, "{said}");
+    let manifest = std::fs::read_to_string("nets/quickstart-32.json").unwrap();
+    let error = HceWeights::from_json(&manifest).unwrap_err().to_string();
+    assert_eq!(error, "this is the manifest of a net; name the .bin");
+}
+
+#[test]
+fn an_engines_own_terms_are_written_but_not_read() {
+    let entry = |name: &str, start| TermEntry {
+        name: name.to_string(),
+        kind: Kind::Normal,
+        start,
+        counts: String::new(),
+    };
+    // A name may itself be the prefix of another.
+    let terms = vec![entry("pawn", [90.0, 120.5]), entry("pawn.passed", [5.0, -6.0])];
+    let list = Arc::new(TermList { terms, tempo: 7.0 });
+    let weights = HceWeights::of_list(list, 300.0);
+    assert!(!weights.is_ours() && HceWeights::default().is_ours());
+    let text = weights.to_json();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["terms"], "own");
+    assert_eq!(value["tempo"], 7);
+    assert_eq!(value["pawn"]["eg"], 120.5);
+    assert_eq!(value["pawn"]["passed"]["eg"], -6);
+    let error = HceWeights::from_json(&text).unwrap_err().to_string();
+    assert!(error.contains("name the run folder"), "{error}");
+}

@@ -1,0 +1,437 @@
+use std::sync::Arc;
+
+use nnuance::{
+    batch::Terms,
+    loss::Loss,
+    train::direct::{
+        linear::fit_linear,
+        newton::{Newton, Prior, Stepped, standard_errors},
+        normal::Equations,
+        point::Point,
+        problem::{Goal, Problem, ProblemError},
+    },
+};
+
+use crate::problems::{
+    ALL, Dice, LINEAR, Shape, collinear, pieces, point, targets, values, with_threads,
+};
+
+const SCALE: f64 = 120.0;
+
+fn results(targets: &[f32], loss: Loss) -> Goal<'_> {
+    Goal::Results { targets, scale: SCALE, loss }
+}
+
+fn problem<'a>(pieces: &'a [Arc<Terms>], shape: Shape, goal: Goal<'a>) -> Problem<'a> {
+    Problem::new(pieces, shape.terms(), goal).unwrap()
+}
+
+fn all(shape: Shape) -> Vec<bool> {
+    vec![true; 2 * shape.terms() + 1]
+}
+
+/// The derivatives of each position's value, dense, a term at a time as the formula has it.
+fn dense_rows(pieces: &[Arc<Terms>], point: &Point) -> Vec<Vec<f64>> {
+    let mut rows = Vec::new();
+    for piece in pieces {
+        for row in 0..piece.len() {
+            let mut derivatives = vec![0.0; point.len()];
+            let (_, slopes) = point.value_and_slopes(piece, row);
+            for (term, count) in piece.normal.row(row) {
+                for phase in 0..2 {
+                    derivatives[2 * term + phase] += slopes.normal[phase] * f64::from(count);
+                }
+            }
+            for (term, counts) in piece.safety.row(row) {
+                for phase in 0..2 {
+                    for (side, count) in slopes.safety.iter().zip(counts) {
+                        derivatives[2 * term + phase] += side[phase] * f64::from(count);
+                    }
+                }
+            }
+            for (term, count) in piece.complexity.row(row) {
+                derivatives[2 * term + 1] += slopes.complexity * f64::from(count);
+            }
+            derivatives[point.len() - 1] = f64::from(piece.turn[row]);
+            rows.push(derivatives);
+        }
+    }
+    rows
+}
+
+#[track_caller]
+fn assert_close(one: f64, other: f64, tolerance: f64) {
+    let size = one.abs().max(other.abs()).max(1e-300);
+    assert!((one - other).abs() <= tolerance * size, "{one} against {other}");
+}
+
+#[test]
+fn equations_are_those_of_a_dense_jacobian() {
+    for loss in [Loss::Squared, Loss::Absolute] {
+        let pieces = pieces(ALL, 1500, 1);
+        let (truth, here) = (point(ALL, 40.0, 2), point(ALL, 30.0, 3));
+        let targets = targets(&pieces, &truth, SCALE, 0.2, 4);
+        let problem = problem(&pieces, ALL, results(&targets, loss));
+        let equations = Equations::of(&problem, &here).unwrap();
+        let rows = dense_rows(&pieces, &here);
+        let costs: Vec<_> = values(&pieces, &here)
+            .into_iter()
+            .enumerate()
+            .map(|(position, value)| problem.cost(position, value))
+            .collect();
+        let mean = |of: &dyn Fn(usize) -> f64| (0..1500).map(of).sum::<f64>() / 1500.0;
+        assert_close(equations.loss, mean(&|at| costs[at].loss), 1e-12);
+        assert_close(equations.loss, problem.loss(&here), 1e-12);
+        // Elements near zero are judged by the largest.
+        let largest = |list: &[f64]| list.iter().fold(0.0, |most: f64, one| one.abs().max(most));
+        let size = largest(&equations.gradient);
+        let weights = 0..here.len();
+        let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
+        for one in 0..here.len() {
+            let gradient = mean(&|at| costs[at].slope * rows[at][one]);
+            assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
+            let seen = rows.iter().filter(|row| row[one] != 0.0).count();
+            assert_eq!(equations.counts[one], seen as u64);
+            for other in 0..here.len() {
+                let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);
+                assert!(
+                    (equations.hessian.get(one, other) - element).abs()
+                        < 1e-12 * largest(&diagonal)
+                );
+            }
+        }
+        assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
+    }
+}
+
+#[test]
+fn the_gradient_is_the_difference_of_losses() {
+    for loss in [Loss::Squared, Loss::Absolute] {
+        let pieces = pieces(ALL, 700, 5);
+        let here = point(ALL, 30.0, 6);
+        let targets = targets(&pieces, &point(ALL, 40.0, 7), SCALE, 0.2, 8);
+        let problem = problem(&pieces, ALL, results(&targets, loss));
+        let equations = Equations::of(&problem, &here).unwrap();
+        for number in 0..here.len() {
+            let at = |step: f64| {
+                let mut there = here.clone();
+                *there.get_mut(number).unwrap() += step;
+                problem.loss(&there)
+            };
+            let step = 1e-5;
+            let difference = (at(step) - at(-step)) / (2.0 * step);
+            let error = (difference - equations.gradient[number]).abs();
+            assert!(error < 1e-8, "weight {number}: {difference}, {}", equations.gradient[number]);
+        }
+        assert!(equations.gradient.iter().any(|element| element.abs() > 1e-5));
+    }
+}
+
+/// Steps until nothing is left to win.
+fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Stepped {
+    for _ in 0..200 {
+        let stepped = newton.step(problem, point).unwrap();
+        if stepped.converged {
+            return stepped;
+        }
+    }
+    panic!("200 steps were not enough");
+}
+
+#[test]
+fn steps_find_the_optimum_that_gradient_descent_finds() {
+    let pieces = pieces(LINEAR, 2000, 9);
+    let targets = targets(&pieces, &point(LINEAR, 60.0, 10), SCALE, 0.3, 11);
+    let problem = problem(&pieces, LINEAR, results(&targets, Loss::Squared));
+    let mut found = Point { weights: vec![[0.0; 2]; LINEAR.terms()], tempo: 0.0 };
+    let mut slow = found.clone();
+    converge(&mut Newton::new(all(LINEAR)), &problem, &mut found);
+
+    let rows = dense_rows(&pieces, &slow);
+    let mut velocity = vec![0.0; slow.len()];
+    for _ in 0..4000 {
+        let weights: Vec<f64> = slow.iter().collect();
+        let mut gradient = vec![0.0; slow.len()];
+        for (position, row) in rows.iter().enumerate() {
+            let value: f64 = row.iter().zip(&weights).map(|(one, other)| one * other).sum();
+            let slope = problem.cost(position, value).slope / 2000.0;
+            gradient.iter_mut().zip(row).for_each(|(sum, element)| *sum += slope * element);
+        }
+        for (number, velocity) in velocity.iter_mut().enumerate() {
+            *velocity = 0.9 * *velocity - 4000.0 * gradient[number];
+            *slow.get_mut(number).unwrap() += *velocity;
+        }
+    }
+    let (fast, slow) = (problem.loss(&found), problem.loss(&slow));
+    assert!((fast - slow).abs() < 1e-9, "{fast} against {slow}");
+}
+
+#[test]
+fn no_step_raises_the_loss_whatever_the_kinds_of_terms() {
+    for loss in [Loss::Squared, Loss::Absolute] {
+        for seed in 0..4 {
+            let pieces = pieces(ALL, 1200, 20 + seed);
+            let targets = targets(&pieces, &point(ALL, 60.0, 30 + seed), SCALE, 0.05, 40 + seed);
+            let problem = problem(&pieces, ALL, results(&targets, loss));
+            let mut here = point(ALL, 60.0, 50 + seed);
+            let mut newton = Newton::new(all(ALL));
+            let first = problem.loss(&here);
+            for _ in 0..30 {
+                let before = problem.loss(&here);
+                let stepped = newton.step(&problem, &mut here).unwrap();
+                assert_close(stepped.loss_before, before, 1e-12);
+                assert_eq!(stepped.loss_after, problem.loss(&here));
+                assert!(stepped.loss_after <= stepped.loss_before);
+                assert!(stepped.predicted >= 0.0);
+            }
+            assert!(problem.loss(&here) < 0.5 * first, "{first} to {}", problem.loss(&here));
+        }
+    }
+}
+
+#[test]
+fn a_step_predicts_the_fall_of_a_parabola_exactly() {
+    let pieces = pieces(LINEAR, 900, 60);
+    let values = values(&pieces, &point(LINEAR, 80.0, 61));
+    let problem = problem(&pieces, LINEAR, Goal::Values(&values));
+    let mut here = point(LINEAR, 80.0, 62);
+    let stepped = Newton::new(all(LINEAR)).step(&problem, &mut here).unwrap();
+    assert_close(stepped.fell, stepped.predicted, 1e-10);
+}
+
+#[test]
+fn weights_that_do_not_move_keep_their_bits() {
+    let pieces = pieces(ALL, 800, 70);
+    let targets = targets(&pieces, &point(ALL, 60.0, 71), SCALE, 0.1, 72);
+    let problem = problem(&pieces, ALL, results(&targets, Loss::Squared));
+    let start = point(ALL, 60.0, 73);
+    let movable: Vec<bool> = (0..start.len()).map(|number| number % 3 == 0).collect();
+    let mut here = start.clone();
+    let prior = Some(Prior { start: start.clone(), centipawns: 30.0 });
+    let mut newton = Newton { prior, ..Newton::new(movable.clone()) };
+    for _ in 0..3 {
+        newton.step(&problem, &mut here).unwrap();
+    }
+    let mut moved = 0;
+    for ((one, other), movable) in start.iter().zip(here.iter()).zip(movable) {
+        moved += usize::from(one != other);
+        assert!(movable || one.to_bits() == other.to_bits());
+    }
+    assert!(moved > 5);
+    let none = Newton::new(vec![false; start.len()]).step(&problem, &mut here).unwrap();
+    assert!(none.converged && none.fell == 0.0);
+}
+
+#[test]
+fn terms_that_no_position_has_stand_still() {
+    let pieces = pieces(LINEAR, 800, 80);
+    let targets = targets(&pieces, &point(LINEAR, 60.0, 81), SCALE, 0.1, 82);
+    let wide = Shape { normal: 40, ..LINEAR };
+    let problem = problem(&pieces, wide, results(&targets, Loss::Squared));
+    let start = point(wide, 60.0, 83);
+    for prior in [None, Some(Prior { start: start.clone(), centipawns: 30.0 })] {
+        let mut here = start.clone();
+        let mut newton = Newton { prior, ..Newton::new(all(wide)) };
+        let stepped = newton.step(&problem, &mut here).unwrap();
+        assert!(stepped.fell > 0.0);
+        assert_eq!(here.weights[LINEAR.normal..], start.weights[LINEAR.normal..]);
+    }
+}
+
+#[test]
+fn a_prior_holds_weights_back_by_the_rule_of_bayes() {
+    // One weight, N positions: the most probable weight is the mean, weighed by precision.
+    let mut terms = Terms::default();
+    let values: Vec<f64> = (0..50).map(|row| 30.0 + f64::from(row % 5)).collect();
+    for row in 0..50 {
+        terms.normal.push(row, [(0, 1)].into_iter());
+        terms.middlegame.push(1.0);
+        terms.endgame.push(0.0);
+        terms.turn.push(1);
+    }
+    let pieces = [Arc::new(terms)];
+    let problem = Problem::new(&pieces, 1, Goal::Values(&values)).unwrap();
+    let start = Point { weights: vec![[10.0, 0.0]], tempo: 0.0 };
+    let mut here = start.clone();
+    let prior = Some(Prior { start, centipawns: 0.5 });
+    let mut newton = Newton { prior, ..Newton::new(vec![true, false, false]) };
+    for _ in 0..60 {
+        newton.step(&problem, &mut here).unwrap();
+    }
+    let weight = here.weights[0][0];
+    let variance = problem.loss(&here);
+    let (data, prior) = (50.0 / variance, 1.0 / 0.25);
+    assert_close(weight, (data * 32.0 + prior * 10.0) / (data + prior), 1e-6);
+    assert!(weight < 31.9, "{weight}");
+}
+
+#[test]
+fn fitting_an_evaluation_to_itself_returns_its_weights() {
+    let pieces = pieces(LINEAR, 3000, 90);
+    let truth = point(LINEAR, 300.0, 91);
+    let values = values(&pieces, &truth);
+    for start in [point(LINEAR, 0.0, 0), point(LINEAR, 500.0, 92)] {
+        let mut here = start;
+        let fitted = fit_linear(&pieces, &values, &all(LINEAR), &mut here).unwrap();
+        assert!(fitted.difference < 1e-9);
+        for (one, other) in here.iter().zip(truth.iter()) {
+            assert!((one - other).abs() < 1e-6, "{one} against {other}");
+        }
+    }
+}
+
+#[test]
+fn collinear_terms_give_back_values_and_move_no_further_than_they_must() {
+    let pieces = collinear();
+    let shape = Shape { normal: 4, ..LINEAR };
+    let truth = point(shape, 200.0, 101);
+    let wanted = values(&pieces, &truth);
+    let mut here = point(shape, 300.0, 102);
+    fit_linear(&pieces, &wanted, &all(shape), &mut here).unwrap();
+    for (one, other) in values(&pieces, &here).into_iter().zip(&wanted) {
+        assert!((one - other).abs() < 1e-6, "{one} against {other}");
+    }
+    assert!(here.iter().zip(truth.iter()).any(|(one, other)| (one - other).abs() > 1.0));
+
+    // From the oracle itself there is nowhere to go.
+    let mut here = truth.clone();
+    fit_linear(&pieces, &wanted, &all(shape), &mut here).unwrap();
+    assert!(here.iter().zip(truth.iter()).all(|(one, other)| (one - other).abs() < 1e-6));
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let pieces = pieces(ALL, 9000, 110);
+    let targets = targets(&pieces, &point(ALL, 60.0, 111), SCALE, 0.1, 112);
+    let run = |threads| {
+        with_threads(threads, || {
+            let problem = problem(&pieces, ALL, results(&targets, Loss::Squared));
+            let mut here = point(ALL, 60.0, 113);
+            let mut newton = Newton::new(all(ALL));
+            let equations = Equations::of(&problem, &here).unwrap();
+            let steps: Vec<_> = (0..3).map(|_| newton.step(&problem, &mut here).unwrap()).collect();
+            (equations, steps, here, newton)
+        })
+    };
+    let one = run(1);
+    for threads in [2, 3, 8] {
+        assert!(run(threads) == one, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_step_is_the_same_after_a_restart() {
+    let pieces = pieces(ALL, 2000, 114);
+    let targets = targets(&pieces, &point(ALL, 60.0, 115), SCALE, 0.1, 116);
+    let problem = problem(&pieces, ALL, results(&targets, Loss::Squared));
+    let mut here = point(ALL, 60.0, 117);
+    let mut newton = Newton::new(all(ALL));
+    newton.step(&problem, &mut here).unwrap();
+    let (mut resumed, mut there) = (Newton::new(all(ALL)), here.clone());
+    assert_ne!(resumed.damping, newton.damping);
+    resumed.damping = newton.damping;
+    newton.step(&problem, &mut here).unwrap();
+    resumed.step(&problem, &mut there).unwrap();
+    assert_eq!(here, there);
+}
+
+#[test]
+fn standard_errors_are_the_spread_of_repeated_fits() {
+    let shape = Shape { normal: 4, ..LINEAR };
+    let pieces = pieces(shape, 1000, 120);
+    let truth = point(shape, 60.0, 121);
+    let mut movable = all(shape);
+    movable[3] = false;
+    let draws = 600;
+    let mut squares = vec![0.0; truth.len()];
+    let mut expected = vec![0.0; truth.len()];
+    for draw in 0..draws {
+        let targets = targets(&pieces, &truth, SCALE, 0.1, 1000 + draw);
+        let problem = problem(&pieces, shape, results(&targets, Loss::Squared));
+        let mut here = truth.clone();
+        converge(&mut Newton::new(movable.clone()), &problem, &mut here);
+        let equations = Equations::of(&problem, &here).unwrap();
+        let errors = standard_errors(&problem, &equations, &movable, None).unwrap();
+        for (number, error) in errors.iter().enumerate() {
+            assert_eq!(error.is_some(), movable[number]);
+            expected[number] += error.unwrap_or(0.0) / draws as f64;
+            squares[number] += (here.get(number).unwrap() - truth.get(number).unwrap()).powi(2);
+        }
+    }
+    for (number, (square, expected)) in squares.iter().zip(expected).enumerate() {
+        if movable[number] {
+            assert_close((square / draws as f64).sqrt(), expected, 0.1);
+        }
+    }
+}
+
+#[test]
+fn what_nothing_determines_has_an_infinite_error_until_a_prior_says_otherwise() {
+    let pieces = collinear();
+    let shape = Shape { normal: 4, ..LINEAR };
+    let truth = point(shape, 100.0, 130);
+    let targets = targets(&pieces, &truth, SCALE, 0.1, 131);
+    let problem = problem(&pieces, shape, results(&targets, Loss::Squared));
+    let equations = Equations::of(&problem, &truth).unwrap();
+    let free = standard_errors(&problem, &equations, &all(shape), None).unwrap();
+    assert!(free[..8].iter().all(|error| error.unwrap().is_infinite()), "{free:?}");
+    assert!(free[8].unwrap() < 10.0);
+    let prior = Prior { start: truth, centipawns: 20.0 };
+    let held = standard_errors(&problem, &equations, &all(shape), Some(&prior)).unwrap();
+    assert!(held.iter().all(|error| error.unwrap() < 20.0), "{held:?}");
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let pieces = pieces(LINEAR, 100, 140);
+    let targets = vec![0.5; 100];
+    let goal = results(&targets, Loss::Squared);
+    let refused = |terms, goal| Problem::new(&pieces, terms, goal).unwrap_err();
+    assert!(matches!(refused(3, goal), ProblemError::Term { terms: 3, .. }));
+    let short = results(&targets[1..], Loss::Squared);
+    assert_eq!(refused(12, short), ProblemError::Targets { positions: 100, targets: 99 });
+    let flat = Goal::Results { targets: &targets, scale: 0.0, loss: Loss::Squared };
+    assert_eq!(refused(12, flat), ProblemError::Scale(0.0));
+    let mut values = vec![0.0; 100];
+    values[7] = f64::INFINITY;
+    let infinite = Goal::Values(&values);
+    assert!(matches!(refused(12, infinite), ProblemError::Target { position: 7, .. }));
+    assert_eq!(Problem::new(&[], 12, goal).unwrap_err(), ProblemError::Empty);
+
+    let problem = problem(&pieces, LINEAR, goal);
+    let mut here = point(LINEAR, 10.0, 141);
+    let step = |newton: &mut Newton, here: &mut Point| newton.step(&problem, here).unwrap_err();
+    let mut newton = Newton::new(vec![true; 3]);
+    assert!(matches!(step(&mut newton, &mut here), ProblemError::Length { found: 3, .. }));
+    let prior = Some(Prior { start: here.clone(), centipawns: 0.0 });
+    let mut newton = Newton { prior, ..Newton::new(all(LINEAR)) };
+    assert_eq!(step(&mut newton, &mut here), ProblemError::Prior(0.0));
+    here.weights[0][0] = f64::NAN;
+    assert_eq!(step(&mut Newton::new(all(LINEAR)), &mut here), ProblemError::NotFinite);
+
+    let mut mixed = Terms::clone(&pieces[1]);
+    mixed.complexity = mixed.normal.clone();
+    let mixed = [Arc::new(mixed)];
+    let targets = vec![0.5; mixed[0].len()];
+    let goal = results(&targets, Loss::Squared);
+    assert!(matches!(Problem::new(&mixed, 12, goal), Err(ProblemError::Kind(_))));
+}
+
+#[test]
+fn an_absolute_loss_ends_where_no_small_change_lowers_it() {
+    let pieces = pieces(LINEAR, 1200, 150);
+    let targets = targets(&pieces, &point(LINEAR, 60.0, 151), SCALE, 0.3, 152);
+    let problem = problem(&pieces, LINEAR, results(&targets, Loss::Absolute));
+    let mut found = point(LINEAR, 60.0, 153);
+    let stepped = converge(&mut Newton::new(all(LINEAR)), &problem, &mut found);
+    let mut dice = Dice::new(154);
+    for size in [10.0, 1.0, 0.1, 0.01] {
+        for _ in 0..200 {
+            let mut there = found.clone();
+            for number in 0..there.len() {
+                *there.get_mut(number).unwrap() += dice.about(size);
+            }
+            assert!(problem.loss(&there) > stepped.loss_after - 1e-6);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! An engine of one's own: its term list, and the guide with its engine in C.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nnuance::format::trace::{Entry, TraceSource, Traced};
+use nnuance::format::{self, Source};
+use nnuance::sums::Sums;
+use nnuance::terms::{Kind, OwnTerms};
+use shakmaty::Color;
+
+use crate::games;
+use crate::trace::{FEN, entry, read};
+
+const LIST: &str = "\
+# An engine of four terms.
+phase 24
+scale 128
+tempo 12
+
+material.pawn    normal      82    94      # pawns
+king.attackers   safety      30.5  5
+complexity.all   complexity  0     -0.125  # 1, always
+bishop.pair      normal      2.5e1 40
+";
+
+/// A file of this name and content, in a folder of its own.
+pub fn scratch(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+fn list(text: &str) -> Result<OwnTerms, String> {
+    let (_folder, path) = scratch("terms.txt", text.as_bytes());
+    let folder = format!("{}/", path.parent().unwrap().display());
+    OwnTerms::read(&path).map_err(|error| error.to_string().replace(&folder, ""))
+}
+
+/// Four terms: normal, safety, complexity, normal.
+pub fn own() -> OwnTerms {
+    list(LIST).unwrap()
+}
+
+#[test]
+fn a_list_is_read_and_comes_back() {
+    let own = own();
+    assert_eq!((own.phase, own.scale, own.list.tempo), (24.0, 128.0, 12.0));
+    let terms = &own.list.terms;
+    let kinds = [Kind::Normal, Kind::Safety, Kind::Complexity, Kind::Normal];
+    assert_eq!(terms.iter().map(|term| term.kind).collect::<Vec<_>>(), kinds);
+    assert_eq!((terms[0].name.as_str(), terms[0].counts.as_str()), ("material.pawn", "pawns"));
+    assert_eq!([terms[1].start, terms[2].start], [[30.5, 5.0], [0.0, -0.125]]);
+    assert_eq!(list(&own.to_string()).as_ref(), Ok(&own));
+    let bare = list("\u{feff}a normal 1 2\r\n").unwrap();
+    assert_eq!((bare.phase, bare.scale, bare.list.tempo), (1.0, 1.0, 0.0));
+    assert_eq!(bare.list.terms[0].counts, "");
+}
+
+#[test]
+fn a_wrong_list_is_told() {
+    for (text, told) in [
+        ("", "terms.txt lists no terms; write a line `NAME KIND MIDDLEGAME ENDGAME`"),
+        ("a normal 1 2\n\na normal 1 2", "line 3: `a` is named in line 1 already; rename one"),
+        ("a norml 1 2", "line 1: no kind is named `norml`; did you mean `normal`?"),
+        ("a x 1 2", "no kind is named `x`; the kinds are normal, safety, complexity"),
+        ("a normal nan 2", "middlegame weight `nan`, expected a finite number"),
+        ("a normal 1 inf", "endgame weight `inf`, expected a finite number"),
+        ("a normal 1 1e999", "endgame weight `1e999`, expected a finite number"),
+        ("a normal 1", "expected `NAME KIND MIDDLEGAME ENDGAME`, as in"),
+        ("a normal 1 2 3", "found `a normal 1 2 3`"),
+        ("a..b normal 1 2", "`a..b` is no name"),
+        ("a*b normal 1 2", "`a*b` is no name"),
+        ("tempo normal 1 2", "no term can be named tempo; write `tempo 1` alone"),
+        ("phase 24\nphase 12", "line 2: `phase` stands in line 1 already"),
+        ("phase 0", "phase 0, expected more than 0"),
+        ("scale -1", "scale -1, expected more than 0"),
+        ("fase 24", "`fase` is none of phase, scale, tempo"),
+    ] {
+        let error = list(text).unwrap_err();
+        assert!(error.contains(told), "{text:?} gives {error:?}");
+    }
+    let many: String = (0..65_536).map(|i| format!("t{i} normal 0 0\n")).collect();
+    assert!(list(&many).unwrap_err().contains("line 65536: more than 65535 terms"));
+    let most = many.strip_suffix("t65535 normal 0 0\n").unwrap();
+    assert_eq!(list(most).unwrap().list.len(), 65_535);
+    let missing = OwnTerms::read(Path::new("no/such.txt")).unwrap_err();
+    assert!(missing.to_string().starts_with("cannot read the term list no/such.txt"));
+}
+
+/// The value of a trace for White, tempo included, from the formula in one piece.
+fn value(traced: &Traced, own: &OwnTerms) -> f64 {
+    let mut sums = Sums::default();
+    for &Entry { term, white, black } in &traced.entries {
+        let term = &own.list.terms[usize::from(term)];
+        let [white, black] = [f64::from(white), f64::from(black)];
+        for phase in 0..2 {
+            let weight = term.start[phase];
+            match term.kind {
+                Kind::Normal => sums.normal[phase] += weight * (white - black),
+                Kind::Safety => {
+                    sums.safety[0][phase] += weight * white;
+                    sums.safety[1][phase] += weight * black;
+                }
+                Kind::Complexity => {
+                    sums.complexity += if phase == 1 { weight * white } else { 0.0 }
+                }
+            }
+        }
+    }
+    let tempo = if traced.turn == Color::White { own.list.tempo } else { -own.list.tempo };
+    sums.white(own.shares(traced.phase, traced.scale)) + tempo
+}
+
+/// The blocks of C in the guide.
+fn guide() -> Vec<String> {
+    let text = std::fs::read_to_string("docs/own-engine.md").unwrap();
+    let blocks = text.split("```c\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_string()).collect()
+}
+
+/// Compiles a C program; none where there is no compiler.
+fn compiled(source: &Path, program: &Path) -> Option<()> {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-o"]);
+    match compiler.arg(program).arg(source).status() {
+        Ok(status) => assert!(status.success(), "{} does not compile", source.display()),
+        Err(_) => {
+            println!("skipped: no C compiler `cc`");
+            return None;
+        }
+    }
+    Some(())
+}
+
+#[test]
+fn the_guide_shows_what_the_engine_does() {
+    let engine = std::fs::read_to_string("docs/own-engine/engine.c").unwrap();
+    let blocks = guide();
+    assert_eq!(blocks.len(), 3);
+    for block in &blocks[..2] {
+        assert!(engine.contains(block), "not in engine.c: {block}");
+    }
+}
+
+#[test]
+fn the_binary_records_of_the_guide_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, program] = ["records.c", "records"].map(|name| folder.path().join(name));
+    let main = format!(
+        "int main(void) {{\n\
+         Entry entries[2] = {{{{513, 3, -4}}, {{2, 1, 0}}}};\n\
+         fwrite(\"NNTRACE1\", 1, 8, stdout);\n\
+         write_record(stdout, (Record){{2, 1, 1, 0, 2, -35, 11.5f, 64, 12}}, entries, \"{FEN}\");\n\
+         write_record(stdout, (Record){{1, 0, 0, 0, 0, 0, 1, 1, 0}}, entries, \"\");\n\
+         return 0;\n}}\n"
+    );
+    let includes = "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n";
+    std::fs::write(&source, [includes, &guide()[2], &main].concat()).unwrap();
+    if compiled(&source, &program).is_none() {
+        return;
+    }
+    let bytes = Command::new(&program).output().unwrap().stdout;
+    let first = Traced {
+        result: 1.0,
+        turn: Color::Black,
+        phase: 11.5,
+        scale: 64.0,
+        score: Some(-35),
+        game: 12.try_into().ok(),
+        entries: vec![entry(513, 3, -4), entry(2, 1, 0)],
+        fen: FEN.into(),
+    };
+    let second = Traced { phase: 1.0, ..Traced::default() };
+    assert_eq!(read(&bytes, None), (vec![first, second], vec![]));
+}
+
+#[test]
+fn the_engine_of_the_guide_traces_what_it_evaluates() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("engine");
+    if compiled(Path::new("docs/own-engine/engine.c"), &program).is_none() {
+        return;
+    }
+    let run = |what: &str, lines: &Path| {
+        let file = std::fs::File::open(lines).unwrap();
+        let output = Command::new(&program).arg(what).stdin(Stdio::from(file)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let random = folder.path().join("random.epd");
+    let samples = games::samples(2000, 5);
+    format::write_all(&random, format::Format::named("epd").unwrap(), &samples).unwrap();
+    let list = folder.path().join("terms.txt");
+    std::fs::write(&list, run("--terms", &random)).unwrap();
+    let own = OwnTerms::read(&list).unwrap();
+    let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
+    let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);
+    for lines in [random.as_path()].into_iter().chain(data) {
+        if !lines.exists() {
+            println!("skipped: {} is not here", lines.display());
+            continue;
+        }
+        let trace = folder.path().join("positions.trace");
+        std::fs::write(&trace, run("--trace", lines)).unwrap();
+        let values = String::from_utf8(run("--eval", lines)).unwrap();
+        let mut source = TraceSource::open(&trace, &own, 0).unwrap();
+        let mut traced = Traced::default();
+        let (mut records, mut samples) = (Source::open(lines, None, 0).unwrap(), Vec::new());
+        while records.next_block(&mut samples).unwrap() {}
+        assert_eq!(values.lines().count(), samples.len());
+        for (value_text, sample) in values.lines().zip(samples) {
+            assert!(source.next(&mut traced).unwrap());
+            let (theirs, ours) = (value_text.parse::<f64>().unwrap(), value(&traced, &own));
+            assert!((theirs - ours).abs() < 1e-9, "{}: {theirs} and {ours}", traced.fen);
+            // What the engine printed beside the counts is what stood in its input.
+            assert_eq!(traced.sample().unwrap(), sample);
+            let kind = |kind| {
+                let of = |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;
+                traced.entries.iter().filter(of).count()
+            };
+            safe += kind(Kind::Safety);
+            scaled += usize::from(traced.scale < 128.0);
+            crossed += usize::from(ours.abs() == own.list.tempo);
+            all += 1;
+        }
+        assert!(!source.next(&mut traced).unwrap());
+    }
+    assert!(safe > all / 2, "{safe} safety entries in {all} positions");
+    if data.iter().all(|lines| lines.exists()) {
+        assert!(scaled > 20 && crossed > 20, "{scaled} scaled, {crossed} crossed of {all}");
+    }
+}

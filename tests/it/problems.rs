@@ -1,0 +1,158 @@
+//! Synthetic positions of handcrafted terms, from a seed.
+
+use std::sync::Arc;
+
+use nnuance::{
+    batch::{Held, Terms},
+    train::direct::{point::Point, problem::sigmoid},
+};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{Rng, SeedableRng},
+};
+
+/// Terms by kind: NORMAL ones come first, then SAFETY, then COMPLEXITY.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub normal: usize,
+    pub safety: usize,
+    pub complexity: usize,
+    /// Whether some terms are held.
+    pub held: bool,
+}
+
+pub const LINEAR: Shape = Shape { normal: 12, safety: 0, complexity: 0, held: false };
+pub const ALL: Shape = Shape { normal: 9, safety: 4, complexity: 3, held: true };
+
+impl Shape {
+    pub fn terms(&self) -> usize {
+        self.normal + self.safety + self.complexity
+    }
+}
+
+/// Random numbers.
+pub struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    pub fn below(&mut self, behind: usize) -> usize {
+        (self.0.next_u64() % behind as u64) as usize
+    }
+
+    /// 0 to 1.
+    pub fn share(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// `-most` to `most`.
+    pub fn about(&mut self, most: f64) -> f64 {
+        most * (2.0 * self.share() - 1.0)
+    }
+
+    /// Mean 0, variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.share()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.share()).cos()
+    }
+}
+
+/// Positions in pieces of uneven sizes, one of them empty. Terms come in no order and some twice
+/// in a row.
+pub fn pieces(shape: Shape, positions: usize, seed: u64) -> Vec<Arc<Terms>> {
+    let mut dice = Dice::new(seed);
+    let mut pieces = vec![Arc::new(Terms::default())];
+    let mut left = positions;
+    while left > 0 {
+        let rows = (1 + dice.below(700)).min(left);
+        let mut terms = Terms::default();
+        for row in 0..rows {
+            push(&mut terms, shape, row, &mut dice);
+        }
+        if shape.held {
+            let [normal, safety, complexity] = [20.0, 60.0, 30.0];
+            terms.held = Held {
+                normal: (0..rows).map(|_| [(); 2].map(|()| dice.about(normal) as f32)).collect(),
+                safety: (0..rows).map(|_| [(); 4].map(|()| dice.about(safety) as f32)).collect(),
+                complexity: (0..rows).map(|_| dice.about(complexity) as f32).collect(),
+            };
+        }
+        pieces.push(Arc::new(terms));
+        left -= rows;
+    }
+    pieces
+}
+
+fn push(terms: &mut Terms, shape: Shape, row: usize, dice: &mut Dice) {
+    let count = |dice: &mut Dice| [-2_i8, -1, 1, 1, 2][dice.below(5)];
+    let entries = |first: usize, of: usize, most: usize, dice: &mut Dice| -> Vec<u16> {
+        let entries = if of == 0 { 0 } else { dice.below(most + 1) };
+        (0..entries).map(|_| (first + dice.below(of)) as u16).collect()
+    };
+    let normal = entries(0, shape.normal, 7, dice);
+    terms.normal.push(row, normal.into_iter().map(|term| (term, count(dice))));
+    let safety = entries(shape.normal, shape.safety, 4, dice);
+    let safety =
+        safety.into_iter().map(|term| (term, [dice.below(3) as i8, 1 + dice.below(2) as i8]));
+    terms.safety.push(row, safety);
+    let complexity = entries(shape.normal + shape.safety, shape.complexity, 3, dice);
+    terms.complexity.push(row, complexity.into_iter().map(|term| (term, count(dice))));
+    let phase = dice.below(25) as f32 / 24.0;
+    terms.middlegame.push(1.0 - phase);
+    terms.endgame.push(phase);
+    terms.turn.push([-1, 1][dice.below(2)]);
+}
+
+/// Random weights, `most` centipawns at most.
+pub fn point(shape: Shape, most: f64, seed: u64) -> Point {
+    let mut dice = Dice::new(seed);
+    let weights = (0..shape.terms()).map(|_| [(); 2].map(|()| dice.about(most))).collect();
+    Point { weights, tempo: dice.about(most) }
+}
+
+/// The value of every position.
+pub fn values(pieces: &[Arc<Terms>], point: &Point) -> Vec<f64> {
+    let of_piece = |piece: &Arc<Terms>| -> Vec<f64> {
+        (0..piece.len()).map(|row| point.value(piece, row)).collect()
+    };
+    pieces.iter().flat_map(of_piece).collect()
+}
+
+/// Expected results with normal noise of a standard deviation.
+pub fn targets(
+    pieces: &[Arc<Terms>],
+    truth: &Point,
+    scale: f64,
+    noise: f64,
+    seed: u64,
+) -> Vec<f32> {
+    let mut dice = Dice::new(seed);
+    let mut target = |value: f64| (sigmoid(value / scale) + noise * dice.normal()) as f32;
+    values(pieces, truth).into_iter().map(&mut target).collect()
+}
+
+/// Runs in a pool of so many threads.
+pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads can be had").install(work)
+}
+
+/// Positions of three squares and of their piece, which counts as often as the three together.
+pub fn collinear() -> Vec<Arc<Terms>> {
+    let mut dice = Dice::new(100);
+    let mut terms = Terms::default();
+    for row in 0..500 {
+        let counts: [i8; 3] = [(); 3].map(|()| dice.below(5) as i8 - 2);
+        let men = counts.iter().sum::<i8>();
+        let entries = counts.into_iter().enumerate().map(|(square, count)| (square as u16, count));
+        let entries: Vec<_> = entries.chain([(3, men)]).filter(|(_, count)| *count != 0).collect();
+        terms.normal.push(row, entries.into_iter());
+        let phase = dice.share() as f32;
+        terms.middlegame.push(phase);
+        terms.endgame.push(1.0 - phase);
+        terms.turn.push([-1, 1][dice.below(2)]);
+    }
+    vec![Arc::new(terms)]
+}

@@ -1,0 +1,160 @@
+use std::sync::Arc;
+
+use nnuance::{
+    batch::{Rows, Terms},
+    loss::Loss,
+    train::direct::{
+        point::Point,
+        problem::{Goal, Problem, ProblemError},
+        search::Search,
+    },
+};
+
+use crate::problems::{ALL, Shape, pieces, point, targets, values, with_threads};
+
+const SCALE: f64 = 120.0;
+
+/// The search that evaluates everything anew for every trial.
+fn sweep_slowly(problem: &Problem, here: &mut Point, movable: &[bool], step: f64) -> usize {
+    let mut moved = 0;
+    let mut least = problem.loss(here);
+    for number in (0..movable.len()).filter(|number| movable[*number]) {
+        for by in [step, -step] {
+            let mut there = here.clone();
+            *there.get_mut(number).unwrap() += by;
+            let loss = problem.loss(&there);
+            if loss < least * (1.0 - 1e-13) {
+                (*here, least, moved) = (there, loss, moved + 1);
+                break;
+            }
+        }
+    }
+    moved
+}
+
+fn rounded(mut point: Point, movable: &[bool]) -> Point {
+    for number in (0..movable.len()).filter(|number| movable[*number]) {
+        let weight = point.get_mut(number).unwrap();
+        *weight = weight.round();
+    }
+    point
+}
+
+/// Ends of searches and what they were searched on.
+fn checked(shape: Shape, loss: Loss, seed: u64) {
+    let pieces = pieces(shape, 600, seed);
+    let targets = targets(&pieces, &point(shape, 40.0, seed + 1), SCALE, 0.1, seed + 2);
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss };
+    let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
+    let start = point(shape, 40.0, seed + 3);
+    let mut movable = vec![true; start.len()];
+    movable[2] = false;
+    movable[shape.terms()] = false;
+    let mut slow = rounded(start.clone(), &movable);
+    let mut search = Search::new(&problem, &start, &movable).unwrap();
+    assert_eq!(*search.point(), slow);
+    for step in [8, 4, 2, 1] {
+        for sweep in 0.. {
+            assert!(sweep < 200);
+            let before = search.loss();
+            let swept = search.sweep(step);
+            let moved = sweep_slowly(&problem, &mut slow, &movable, f64::from(step));
+            assert_eq!(*search.point(), slow, "step {step}, sweep {sweep}");
+            assert_eq!((swept.moved, swept.tried), (moved, start.len() - 2));
+            assert!((swept.loss - problem.loss(&slow)).abs() < 1e-14);
+            assert!(swept.loss <= before);
+            if moved == 0 {
+                break;
+            }
+        }
+    }
+    for number in (0..movable.len()).filter(|number| movable[*number]) {
+        for by in [1.0, -1.0] {
+            let mut there = search.point().clone();
+            *there.get_mut(number).unwrap() += by;
+            assert!(problem.loss(&there) >= search.loss() * (1.0 - 1e-12), "weight {number}");
+        }
+    }
+}
+
+#[test]
+fn a_search_is_the_one_that_evaluates_everything() {
+    let shapes = [
+        Shape { normal: 5, safety: 0, complexity: 0, held: false },
+        Shape { normal: 5, safety: 3, complexity: 2, held: false },
+        Shape { normal: 3, safety: 2, complexity: 3, held: true },
+    ];
+    for (seed, shape) in (200..).step_by(10).zip(shapes) {
+        checked(shape, Loss::Squared, seed);
+        checked(shape, Loss::Absolute, seed);
+    }
+}
+
+#[test]
+fn a_search_goes_on_from_its_weights_alone() {
+    let pieces = pieces(ALL, 3000, 300);
+    let targets = targets(&pieces, &point(ALL, 40.0, 301), SCALE, 0.1, 302);
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::Squared };
+    let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
+    let movable: Vec<bool> = (0..2 * ALL.terms() + 1).map(|number| number % 5 != 3).collect();
+    let mut whole = Search::new(&problem, &point(ALL, 40.0, 303), &movable).unwrap();
+    for step in [4, 4, 1, 1, 1] {
+        let mut again = Search::new(&problem, whole.point(), &movable).unwrap();
+        assert_eq!(whole.loss().to_bits(), again.loss().to_bits());
+        assert_eq!(whole.sweep(step), again.sweep(step));
+        assert_eq!(whole.point(), again.point());
+    }
+}
+
+#[test]
+fn any_number_of_threads_searches_the_same_way() {
+    let pieces = pieces(ALL, 20_000, 310);
+    let targets = targets(&pieces, &point(ALL, 40.0, 311), SCALE, 0.1, 312);
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::Squared };
+    let run = |threads| {
+        with_threads(threads, || {
+            let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
+            let movable = vec![true; problem.weights()];
+            let mut search = Search::new(&problem, &point(ALL, 40.0, 313), &movable).unwrap();
+            let swept: Vec<_> = [8, 4, 1].into_iter().map(|step| search.sweep(step)).collect();
+            (swept, search.point().clone())
+        })
+    };
+    let one = run(1);
+    assert!(one.0.iter().all(|swept| swept.moved > 0));
+    for threads in [2, 3, 8] {
+        assert_eq!(run(threads), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    let pieces = pieces(ALL, 50, 320);
+    let values = values(&pieces, &point(ALL, 40.0, 321));
+    let problem = Problem::new(&pieces, ALL.terms(), Goal::Values(&values)).unwrap();
+    let movable = vec![true; problem.weights()];
+    let mut start = point(ALL, 40.0, 322);
+    let refused =
+        |start: &Point, movable: &[bool]| Search::new(&problem, start, movable).unwrap_err();
+    assert_eq!(refused(&start, &movable), ProblemError::Values);
+    assert!(matches!(refused(&start, &movable[1..]), ProblemError::Length { .. }));
+    start.weights[1][0] = 40_000.0;
+    assert!(matches!(refused(&start, &movable), ProblemError::Weight { number: 2, .. }));
+    start.weights[1][0] = f64::NAN;
+    assert!(matches!(refused(&start, &movable), ProblemError::Weight { number: 2, .. }));
+
+    let mut often = Terms::clone(&pieces[1]);
+    often.normal = Rows::default();
+    (0..often.len()).for_each(|row| often.normal.push(row, [(0, 127); 300].into_iter()));
+    let (targets, often) = (vec![0.5; often.len()], [Arc::new(often)]);
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::Squared };
+    let problem = Problem::new(&often, ALL.terms(), goal).unwrap();
+    let refused = Search::new(&problem, &point(ALL, 40.0, 323), &movable).unwrap_err();
+    assert_eq!(refused, ProblemError::Count { term: 0, position: 0 });
+
+    let targets = vec![0.5; 50];
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::Squared };
+    let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
+    let movable: Vec<bool> = movable.iter().enumerate().map(|(number, _)| number != 2).collect();
+    assert_eq!(Search::new(&problem, &start, &movable).unwrap_err(), ProblemError::NotFinite);
+}

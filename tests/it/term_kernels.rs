@@ -1,0 +1,354 @@
+//! The fused operation for handcrafted terms against sums and slopes taken row by row in f64.
+
+use std::sync::Arc;
+
+use nnuance::batch::{Rows, Terms};
+use nnuance::loss::Loss;
+use nnuance::model::ops::cpu::{
+    Level, TermsGradients, TermsJob, terms_counts, terms_gradients, terms_logits, terms_loss,
+};
+use nnuance::sums::Sums;
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const TERMS: usize = 50;
+const LOSSES: [Loss; 2] = [Loss::Squared, Loss::Absolute];
+
+struct Case {
+    pieces: Vec<Arc<Terms>>,
+    targets: Vec<f32>,
+    weights: Vec<f32>,
+    tempo: f32,
+    scale: f32,
+    loss: Loss,
+}
+
+/// What the fused operation must give, in 64 bits.
+struct Right {
+    logits: Vec<f64>,
+    loss: f64,
+    terms: Vec<f64>,
+    tempo: f64,
+    /// The norm that the gradient would have if nothing cancelled.
+    size: f64,
+}
+
+fn job(case: &Case, level: Level) -> TermsJob<'_> {
+    let Case { pieces, targets, scale, loss, .. } = case;
+    TermsJob { pieces, targets, scale: *scale, loss: *loss, tempo: true, level }
+}
+
+fn random(sizes: &[usize], entries: usize, held: bool, seed: u64) -> Case {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut piece = |&size: &usize| {
+        let mut piece = Terms::default();
+        for row in 0..size {
+            let (terms, counts) = (0..TERMS as u16, -3i8..=3);
+            let mut list = |most: usize| -> Vec<(u16, i8)> {
+                (0..rng.random_range(0..=most))
+                    .map(|_| (rng.random_range(terms.clone()), rng.random_range(counts.clone())))
+                    .filter(|(_, count)| *count != 0)
+                    .collect()
+            };
+            let (normal, safety, black, complexity) =
+                (list(entries), list(entries / 4), list(entries), list(entries / 8));
+            piece.normal.push(row, normal.into_iter());
+            let other = black.iter().map(|(_, count)| *count).chain(std::iter::repeat(0));
+            let both =
+                safety.iter().zip(other).map(|(&(term, white), black)| (term, [white, black]));
+            piece.safety.push(row, both);
+            piece.complexity.push(row, complexity.into_iter());
+            let share: f32 = rng.random_range(0.0..=1.0);
+            piece.middlegame.push(share);
+            piece.endgame.push((1.0 - share) * rng.random_range(0.5..=1.0));
+            piece.turn.push(if rng.random() { 1 } else { -1 });
+            if held {
+                let mut sum = || rng.random_range(-100.0..100.0);
+                piece.held.normal.push([sum(), sum()]);
+                piece.held.safety.push([sum(), sum(), sum(), sum()]);
+                piece.held.complexity.push(sum());
+            }
+        }
+        Arc::new(piece)
+    };
+    let pieces = sizes.iter().map(&mut piece).collect();
+    let positions = sizes.iter().sum();
+    Case {
+        pieces,
+        targets: (0..positions).map(|_| rng.random_range(0.0..=1.0)).collect(),
+        weights: (0..2 * TERMS).map(|_| rng.random_range(-60.0..60.0)).collect(),
+        tempo: 12.5,
+        scale: 170.0,
+        loss: LOSSES[seed as usize % 2],
+    }
+}
+
+fn both<C: Copy>(
+    rows: &Rows<C>,
+    row: usize,
+    weights: &[f64],
+    held: [f64; 2],
+    count: impl Fn(C) -> i8,
+) -> [f64; 2] {
+    rows.row(row).fold(held, |[mg, eg], (term, counted)| {
+        let count = f64::from(count(counted));
+        [mg + weights[2 * term] * count, eg + weights[2 * term + 1] * count]
+    })
+}
+
+impl Case {
+    fn sums(&self, piece: &Terms, row: usize, weights: &[f64]) -> Sums {
+        let held = &piece.held;
+        let wide = |pair: &[f32]| [f64::from(pair[0]), f64::from(pair[1])];
+        let normal = held.normal.get(row).map_or([0.0; 2], |held| wide(held));
+        let white = held.safety.get(row).map_or([0.0; 2], |held| wide(&held[..2]));
+        let black = held.safety.get(row).map_or([0.0; 2], |held| wide(&held[2..]));
+        let complexity = held.complexity.get(row).map_or(0.0, |&held| f64::from(held));
+        Sums {
+            normal: both(&piece.normal, row, weights, normal, |count| count),
+            safety: [
+                both(&piece.safety, row, weights, white, |count| count[0]),
+                both(&piece.safety, row, weights, black, |count| count[1]),
+            ],
+            complexity: both(&piece.complexity, row, weights, [0.0, complexity], |count| count)[1],
+        }
+    }
+
+    fn right(&self, weights: &[f64], tempo: f64) -> Right {
+        let mut targets = self.targets.iter();
+        let (mut logits, mut loss) = (vec![], 0.0);
+        let (mut tempo_gradient, mut tempo_size) = (0.0, 0.0);
+        let (mut terms, mut sizes) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
+        let mut add = |term: usize, k: usize, gradient: f64| {
+            terms[2 * term + k] += gradient;
+            sizes[2 * term + k] += gradient.abs();
+        };
+        for piece in &self.pieces {
+            for row in 0..piece.len() {
+                let sums = self.sums(piece, row, weights);
+                let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
+                let turn = f64::from(piece.turn[row]);
+                let scale = f64::from(self.scale);
+                let logit = (sums.white(shares) + tempo * turn) / scale;
+                let p = 1.0 / (1.0 + (-logit).exp());
+                let error = p - f64::from(*targets.next().unwrap());
+                logits.push(logit);
+                loss += self.loss.of(error);
+                let slope = self.loss.slope(error) * p * (1.0 - p) / scale;
+                tempo_gradient += slope * turn;
+                tempo_size += slope.abs();
+                let slopes = sums.slopes(shares);
+                for (term, count) in piece.normal.row(row) {
+                    let count = f64::from(count);
+                    (0..2).for_each(|k| add(term, k, slope * slopes.normal[k] * count));
+                }
+                for (term, [white, black]) in piece.safety.row(row) {
+                    let [by_white, by_black] = slopes.safety;
+                    let (white, black) = (f64::from(white), f64::from(black));
+                    (0..2).for_each(|k| {
+                        add(term, k, slope * (by_white[k] * white + by_black[k] * black));
+                    });
+                }
+                for (term, count) in piece.complexity.row(row) {
+                    add(term, 1, slope * slopes.complexity * f64::from(count));
+                }
+            }
+        }
+        let positions = logits.len() as f64;
+        terms.iter_mut().for_each(|gradient| *gradient /= positions);
+        let size = norm(sizes.iter().chain([&tempo_size]).map(|size| size / positions));
+        Right { logits, loss: loss / positions, terms, tempo: tempo_gradient / positions, size }
+    }
+
+    fn check(&self, level: Level) {
+        let weights: Vec<f64> = self.weights.iter().map(|&weight| f64::from(weight)).collect();
+        let right = self.right(&weights, f64::from(self.tempo));
+        let job = job(self, level);
+        let TermsGradients { loss, terms, tempo } = terms_gradients(&self.weights, self.tempo, job);
+        let what = format!("{} {:?}", level.name(), self.loss);
+        assert!((loss - right.loss).abs() <= 1e-5 * right.loss, "{what}: {loss} {}", right.loss);
+        assert_eq!(loss.to_bits(), terms_loss(&self.weights, self.tempo, job).to_bits(), "{what}");
+        let all = terms.iter().chain([&tempo]).zip(right.terms.iter().chain([&right.tempo]));
+        let error = norm(all.map(|(&got, right)| f64::from(got) - right));
+        let size = norm(right.terms.iter().copied()).max(right.size / 10.0);
+        assert!(error <= 1e-5 * size, "{what}: off by {error} of {size}");
+        let none = TermsJob { targets: &[], tempo: false, ..job };
+        let logits = terms_logits(&self.weights, self.tempo, none);
+        assert_eq!(logits.len(), right.logits.len());
+        for (got, right) in logits.iter().zip(&right.logits) {
+            assert!((f64::from(*got) - right).abs() < 1e-4, "{what}: {got} for {right}");
+        }
+        let still = terms_gradients(&self.weights, self.tempo, TermsJob { tempo: false, ..job });
+        assert_eq!(still, TermsGradients { loss, terms, tempo: 0.0 }, "{what}");
+    }
+}
+
+fn norm(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.map(|number| number * number).sum::<f64>().sqrt()
+}
+
+#[test]
+fn every_level_matches_the_formula_row_by_row() {
+    let shapes: [&[usize]; 6] =
+        [&[1], &[0, 3, 0], &[255, 256, 257], &[1023, 1, 1025], &[4096, 700, 4096], &[20_000]];
+    for level in Level::available() {
+        for (i, sizes) in shapes.iter().enumerate() {
+            for (entries, held) in [(0, true), (20, false), (60, true), (300, false)] {
+                for seed in 0..2 {
+                    random(sizes, entries, held, 10 * i as u64 + seed).check(level);
+                }
+            }
+        }
+    }
+}
+
+/// One position, whose sums and shares floats hold exactly.
+fn single(normal: [f32; 2], safety: [f32; 4], complexity: f32) -> Case {
+    let mut piece = Terms::default();
+    piece.normal.push(0, [(0, 1)].into_iter());
+    piece.safety.push(0, [(1, [1, 0]), (2, [0, 1])].into_iter());
+    piece.complexity.push(0, [(3, 1)].into_iter());
+    piece.middlegame = vec![0.5];
+    piece.endgame = vec![0.25];
+    piece.turn = vec![-1];
+    let [white_mg, white_eg, black_mg, black_eg] = safety;
+    let [mg, eg] = normal;
+    Case {
+        pieces: vec![Arc::new(piece)],
+        targets: vec![0.75],
+        weights: vec![mg, eg, white_mg, white_eg, black_mg, black_eg, 7.0, complexity],
+        tempo: 4.0,
+        scale: 128.0,
+        loss: Loss::Squared,
+    }
+}
+
+#[test]
+fn the_kinks_are_where_the_formula_has_them() {
+    let sides = [[0.0; 4], [40.0, 40.0, 0.0, 0.0], [-40.0, -40.0, 40.0, 20.0]];
+    for level in Level::available() {
+        for safety in sides {
+            for eg in [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0] {
+                for complexity in [-4.0, -3.0, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0] {
+                    single([32.0, eg], safety, complexity).check(level);
+                }
+            }
+        }
+    }
+    // Where the value is 0 or just reaches 0 the endgame weight moves; beyond, it does not.
+    let endgame = |eg, complexity| {
+        let case = single([32.0, eg], [0.0; 4], complexity);
+        terms_gradients(&case.weights, case.tempo, job(&case, Level::detect())).terms
+    };
+    assert!(endgame(0.0, -1.0)[1] != 0.0 && endgame(0.0, -1.0)[7] == 0.0);
+    assert!(endgame(2.0, -2.0)[1] != 0.0 && endgame(2.0, -2.0)[7] != 0.0);
+    assert!(endgame(2.0, -2.5)[1] == 0.0 && endgame(2.0, -2.5)[7] == 0.0);
+}
+
+/// Of a formula without kinks nearby the slopes are differences.
+#[test]
+fn the_oracle_has_the_gradients_of_its_loss() {
+    for loss in LOSSES {
+        let case = Case { loss, ..single([40.0, 90.0], [60.0, 80.0, 50.0, -40.0], -20.0) };
+        let weights: Vec<f64> = case.weights.iter().map(|&weight| f64::from(weight)).collect();
+        let right = case.right(&weights, 4.0);
+        let step = 1e-4;
+        let near = |differences: f64, gradient: f64| {
+            assert!((differences / (2.0 * step) - gradient).abs() < 1e-9, "{gradient}");
+        };
+        for i in 0..weights.len() {
+            let at = |step: f64| {
+                let mut moved = weights.clone();
+                moved[i] += step;
+                case.right(&moved, 4.0).loss
+            };
+            near(at(step) - at(-step), right.terms[i]);
+        }
+        near(
+            case.right(&weights, 4.0 + step).loss - case.right(&weights, 4.0 - step).loss,
+            right.tempo,
+        );
+        assert!(right.terms.iter().filter(|gradient| **gradient != 0.0).count() >= 6);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let case = random(&[0, 4096, 77, 9000, 4096, 4096], 40, true, 6);
+    for level in Level::available() {
+        let of = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let job = job(&case, level);
+                let TermsGradients { loss, terms, tempo } =
+                    terms_gradients(&case.weights, case.tempo, job);
+                let terms: Vec<u32> = terms.iter().map(|gradient| gradient.to_bits()).collect();
+                let logits = terms_logits(&case.weights, case.tempo, job);
+                (loss.to_bits(), terms, tempo.to_bits(), logits, terms_counts(&case.pieces, TERMS))
+            })
+        };
+        let one = of(1);
+        for threads in [2, 3, 8] {
+            assert!(of(threads) == one, "{} with {threads} threads", level.name());
+        }
+    }
+}
+
+#[test]
+fn a_term_that_a_position_repeats_counts_once() {
+    let mut piece = Terms::default();
+    piece.normal.push(0, [(2, 1), (2, -1), (0, 3)].into_iter());
+    piece.safety.push(0, [(2, [1, 0]), (1, [0, 1])].into_iter());
+    piece.complexity.push(0, [].into_iter());
+    piece.normal.push(1, [(2, 5)].into_iter());
+    piece.safety.push(1, [].into_iter());
+    piece.complexity.push(1, [].into_iter());
+    (piece.middlegame, piece.endgame, piece.turn) = (vec![1.0; 2], vec![0.0; 2], vec![1, 1]);
+    let pieces = [Arc::new(piece.clone()), Arc::new(Terms::default()), Arc::new(piece)];
+    assert_eq!(terms_counts(&pieces, 4), [2, 2, 4, 0]);
+}
+
+#[test]
+fn extreme_logits_stay_finite_and_a_weight_that_is_no_number_shows() {
+    for level in Level::available() {
+        for loss in LOSSES {
+            for size in [-1e9, 1e9, f32::NAN] {
+                let case = Case { loss, ..single([size, 1.0], [0.0; 4], 0.0) };
+                let TermsGradients { loss, terms, tempo } =
+                    terms_gradients(&case.weights, case.tempo, job(&case, level));
+                assert_eq!(loss.is_nan(), size.is_nan(), "{}", level.name());
+                if !size.is_nan() {
+                    assert!(terms.iter().chain([&tempo]).all(|gradient| gradient.abs() < 1e-30));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_at_all_gives_no_loss_and_no_gradient() {
+    for pieces in [vec![], vec![Arc::new(Terms::default())]] {
+        let case = Case { pieces, targets: vec![], ..single([1.0; 2], [0.0; 4], 0.0) };
+        let TermsGradients { loss, terms, tempo } =
+            terms_gradients(&case.weights, case.tempo, job(&case, Level::Portable));
+        assert!(loss.is_nan());
+        assert!(terms.iter().chain([&tempo]).all(|&gradient| gradient == 0.0));
+        assert!(terms_logits(&case.weights, case.tempo, job(&case, Level::Portable)).is_empty());
+    }
+}
+
+#[test]
+#[should_panic(expected = "an entry is of term 50, but there are 50")]
+fn a_term_beyond_the_weights_panics() {
+    let mut case = random(&[2000], 20, false, 1);
+    *Arc::get_mut(&mut case.pieces[0]).unwrap().normal.term.last_mut().unwrap() = 50;
+    terms_loss(&case.weights, case.tempo, job(&case, Level::detect()));
+}
+
+#[test]
+#[should_panic(expected = "targets")]
+fn targets_that_do_not_fit_panic() {
+    let mut case = random(&[300], 20, false, 1);
+    case.targets.pop();
+    terms_gradients(&case.weights, case.tempo, job(&case, Level::detect()));
+}
