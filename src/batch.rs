@@ -138,6 +138,21 @@ impl Terms {
         self.turn.is_empty()
     }
 
+    /// Adds to `counts`, by term, the positions that have an entry of it; one that a position
+    /// repeats counts once.
+    pub fn count(&self, counts: &mut [u64]) {
+        // The last position that had the term, plus one.
+        let mut last = vec![0; counts.len()];
+        for row in 0..self.len() {
+            let terms = self.normal.row(row).map(|(term, _)| term);
+            let terms = terms.chain(self.safety.row(row).map(|(term, _)| term));
+            for term in terms.chain(self.complexity.row(row).map(|(term, _)| term)) {
+                counts[term] += u64::from(last[term] != row + 1);
+                last[term] = row + 1;
+            }
+        }
+    }
+
     /// Copies of rows of other pieces.
     pub fn gather<'a>(rows: impl Iterator<Item = (&'a Terms, usize)>) -> Self {
         fn held<T: Copy + Default>(to: &mut Vec<T>, from: &[T], row: usize, len: usize) {

@@ -16,9 +16,13 @@ use super::Cli;
 #[command(after_help = "Example:\n  cargo run --release -- quickstart")]
 pub struct Args {}
 
-const STEPS: [(&str, &str); 5] = [
+const STEPS: [(&str, &str); 6] = [
     (
-        "Handcrafted terms: material and tapered piece-square tables, tuned on the games' results.",
+        "Tapered piece-square tables, from material alone, tuned on the games' results.",
+        "train configs/hce-pst.toml --overwrite",
+    ),
+    (
+        "All handcrafted terms: mobility, pawns, threats, king safety and more.",
         "train configs/quickstart-hce.toml --overwrite",
     ),
     (
@@ -37,7 +41,7 @@ const STEPS: [(&str, &str); 5] = [
     ),
     (
         "Which one predicts better how games end that neither has seen?",
-        "compare material runs/quickstart-hce runs/quickstart-net \
+        "compare material runs/hce-pst runs/quickstart-hce runs/quickstart-net \
          runs/quickstart-net/net.bin score",
     ),
 ];

@@ -202,6 +202,9 @@ fn train(
             eprintln!("stopped at step {step} of {steps}: the held-out loss no longer fell");
         }
         End::Converged => eprintln!("converged at step {step}: no step makes the loss fall"),
+        End::Finished if direct => {
+            eprintln!("ended at step {step}, as the config says; it has not converged yet");
+        }
         End::Finished => {}
     }
     finish::finish(recipe, &data, folder).map(Some)

@@ -29,7 +29,9 @@ pub static FORMAT: Format = Format {
 };
 
 fn parse(line: &str) -> Result<Sample, String> {
-    if let Some((fen, rest)) = line.split_once(" c9 \"") {
+    let quote = line.match_indices('"').find(|&(at, _)| line[..at].ends_with(" c9 "));
+    if let Some((at, _)) = quote {
+        let (fen, rest) = (&line[..at - " c9 ".len()], &line[at + 1..]);
         let Some((result, rest)) = rest.split_once('"') else {
             return Err("the result after `c9` has no closing quote".to_string());
         };

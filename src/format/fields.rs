@@ -40,9 +40,9 @@ pub fn byte_result(byte: u8) -> Result<f32, String> {
 /// A result as people write it.
 pub fn text_result(text: &str) -> Result<f32, String> {
     match text {
-        "1-0" => return Ok(1.0),
-        "0-1" => return Ok(0.0),
-        "1/2-1/2" => return Ok(0.5),
+        "1.0" | "1-0" => return Ok(1.0),
+        "0.0" | "0-1" => return Ok(0.0),
+        "0.5" | "1/2-1/2" => return Ok(0.5),
         _ => {}
     }
     match text.parse::<f32>() {
@@ -67,6 +67,9 @@ pub fn text_score(text: &str) -> Result<i16, String> {
 
 /// A FEN of four to six fields, with none of the extras that variants of chess add.
 pub fn text_fen(text: &str) -> Result<Position, String> {
+    if let Some(position) = Position::from_plain_fen(text) {
+        return Ok(position);
+    }
     let count = text.split_ascii_whitespace().count();
     if !(4..=6).contains(&count) {
         return Err(format!("FEN of {count} fields, expected 4 to 6: `{text}`"));

@@ -1,6 +1,6 @@
 //! Formats of one position a line.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead as _, Read as _};
 
 use super::{BLOCK, BadRecord, Fault, Input, Reader};
 use crate::sample::Sample;
@@ -24,23 +24,17 @@ impl Lines {
     /// Reads a line into `self.line`, at most one byte more than allowed of it; false at the end.
     fn next(&mut self) -> io::Result<bool> {
         self.line.clear();
-        loop {
-            let bytes = match self.input.fill_buf() {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let end = bytes.iter().position(|&byte| byte == b'\n');
-            let part = &bytes[..end.unwrap_or(bytes.len())];
-            let room = (LONGEST + 1).saturating_sub(self.line.len());
-            self.line.extend_from_slice(&part[..part.len().min(room)]);
-            let (used, ended) = (part.len() + usize::from(end.is_some()), bytes.is_empty());
-            self.input.consume(used);
-            if end.is_some() || ended {
-                self.number += 1;
-                return Ok(end.is_some() || !self.line.is_empty());
-            }
+        self.number += 1;
+        let mut input = (&mut self.input).take(LONGEST as u64 + 1);
+        if input.read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(false);
         }
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+        } else if self.line.len() > LONGEST {
+            self.input.skip_until(b'\n')?;
+        }
+        Ok(true)
     }
 }
 

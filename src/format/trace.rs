@@ -11,7 +11,7 @@
 //! Result and score are White's, the score in whole centipawns. Phase and scale factor are in the
 //! units of the engine, which its term list tells, as it tells what term 0 is. A term applies
 //! WHITE and BLACK times; one that does not stand in the line does not apply, one that stands
-//! there twice applies as often as both say. Blank lines, Windows line ends and several files put
+//! there twice applies as often as both say. The positions of a game stand together. Blank lines, Windows line ends and several files put
 //! together are fine.
 //!
 //! A binary file begins with the bytes `NNTRACE1`; each record after them is, little-endian,
@@ -45,7 +45,7 @@ use std::num::NonZeroU64;
 use shakmaty::Color;
 
 use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, fields, fill};
-use crate::sample::{Position, Sample};
+use crate::sample::{Position, Sample, mix};
 use crate::terms::{Kind, OwnTerms};
 
 pub static FORMAT: Format = Format {
@@ -143,6 +143,15 @@ impl Traced {
         Ok(Sample { game: self.game, ..sample })
     }
 
+    /// A hash of the counts.
+    pub fn hash(&self) -> u64 {
+        self.entries.iter().fold(0, |hash, entry| {
+            let Entry { term, white, black } = *entry;
+            let [white, black] = [white, black].map(|count| u64::from(count as u16));
+            mix(hash, u64::from(term) | white << 16 | black << 32)
+        })
+    }
+
     fn set_fen(&mut self, fen: &[u8]) -> Result<(), String> {
         let text = str::from_utf8(fen).map_err(|_| "the FEN is not UTF-8".to_string())?;
         if text.len() > LONGEST_FEN {
@@ -154,12 +163,33 @@ impl Traced {
     }
 }
 
+/// Tells games of the same number in different files apart: by the counts of their first
+/// positions. The positions of a game stand together.
+#[derive(Debug, Default)]
+pub struct Games {
+    number: Option<NonZeroU64>,
+    id: Option<NonZeroU64>,
+}
+
+impl Games {
+    /// The identity of the game of the next position.
+    pub fn id(&mut self, traced: &Traced) -> Option<NonZeroU64> {
+        if traced.game != self.number {
+            self.number = traced.game;
+            let first = |number: NonZeroU64| mix(traced.hash(), number.get());
+            self.id = traced.game.map(first).and_then(|id| NonZeroU64::new(id.max(1)));
+        }
+        self.id
+    }
+}
+
 /// Bytes to [`Traced`]s, text or binary.
 pub struct Traces {
     input: Input,
     /// None before the first record.
     layout: Option<Layout>,
     limits: Option<Limits>,
+    games: Games,
     /// Lines or records read.
     number: u64,
     /// The line or record at hand.
@@ -189,7 +219,7 @@ impl Traces {
             phase: own.phase,
             scale: own.scale,
         });
-        Self { input, layout: None, limits, number: 0, bytes: Vec::new() }
+        Self { input, layout: None, limits, games: Games::default(), number: 0, bytes: Vec::new() }
     }
 
     /// Reads the next position into `traced`, whose buffers are used again; false at the end.
@@ -290,7 +320,13 @@ impl Reader for Traces {
             if !self.next(&mut traced)? {
                 return Ok(false);
             }
-            out.push(traced.sample().map_err(|reason| self.bad(reason))?);
+            let game = self.games.id(&traced);
+            let sample = traced.sample();
+            out.push(
+                sample
+                    .map(|sample| Sample { game, ..sample })
+                    .map_err(|reason| self.bad(reason))?,
+            );
         }
         Ok(true)
     }

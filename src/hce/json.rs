@@ -110,8 +110,8 @@ impl HceWeights {
         Ok(weights)
     }
 
-    /// Writes what [`HceWeights::from_json`] reads, one rank a line; weights of an engine's own
-    /// terms are for reading by people, and marked as such.
+    /// Writes what [`HceWeights::from_json`] reads, one rank a line, without what weighs nothing;
+    /// weights of an engine's own terms are for reading by people, and marked as such.
     pub fn to_json(&self) -> String {
         let mut out = format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n");
         if let Some(source) = &self.source {
@@ -126,9 +126,10 @@ impl HceWeights {
         if self.scale_factor {
             out.push_str(",\n  \"scale_factor\": true");
         }
-        for (name, tree) in Tree::of(&self.list.terms).children {
+        let (list, values) = self.used();
+        for (name, tree) in Tree::of(&list.terms).children {
             let _ = write!(out, ",\n  {}: ", Value::from(name));
-            write(&mut out, 2, &tree, &self.values);
+            write(&mut out, 2, &tree, &values);
         }
         out.push_str("\n}\n");
         out

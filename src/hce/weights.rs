@@ -1,5 +1,6 @@
 //! The weights of handcrafted terms.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::terms::list;
@@ -70,6 +71,28 @@ impl HceWeights {
             list.terms.iter().map(|term| (term.name.clone(), term.kind)).collect::<Vec<_>>()
         };
         Arc::ptr_eq(&self.list, &ours) || names(&self.list) == names(&ours)
+    }
+
+    /// The terms of which the evaluation has any, by the first word of their names, and their
+    /// values. What weighs nothing at all is no part of our own evaluations; an engine's own list
+    /// stays whole.
+    pub fn used(&self) -> (TermList, Vec<[f64; 2]>) {
+        let ours = self.is_ours();
+        let word = |name: &str| name.split('.').next().unwrap_or_default().to_string();
+        let words: HashSet<String> = self
+            .list
+            .terms
+            .iter()
+            .zip(&self.values)
+            .filter(|(_, value)| **value != [0.0; 2] || !ours)
+            .map(|(term, _)| word(&term.name))
+            .collect();
+        let pairs = self.list.terms.iter().zip(&self.values);
+        let (terms, values) = pairs
+            .filter(|(term, _)| words.contains(&word(&term.name)))
+            .map(|(term, value)| (term.clone(), *value))
+            .unzip();
+        (TermList { terms, tempo: self.list.tempo }, values)
     }
 
     /// The weights as an engine with integers has them, halves away from zero.

@@ -41,6 +41,19 @@ pub struct Part<'a> {
 /// Result and score of the positions of a piece.
 type Labels = Vec<(f32, f32)>;
 
+/// A piece of terms, and how many of its positions have each term, held or not.
+pub(super) type Piece = (Arc<Terms>, Vec<u64>);
+
+/// Positions as terms.
+pub(super) struct Found {
+    pub pieces: Vec<Arc<Terms>>,
+    pub results: Vec<f32>,
+    /// NaN where there is none.
+    pub scores: Vec<f32>,
+    /// By term, the positions that have it.
+    pub counts: Vec<u64>,
+}
+
 /// Positions that a thread encodes at a time.
 const PIECE: usize = 256;
 
@@ -82,7 +95,8 @@ impl Encoder {
                     .iter()
                     .flat_map(|part| part.order.iter().map(|place| part.records[*place as usize]))
                     .collect();
-                encoder.pieces(near.par_chunks(TERMS_PIECE))
+                let found = encoder.pieces(near.par_chunks(TERMS_PIECE));
+                (Inputs::Terms(found.pieces), found.results, found.scores)
             }
         };
         let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
@@ -91,13 +105,12 @@ impl Encoder {
 }
 
 impl TermsEncoder {
-    /// Inputs, results and scores of positions, a piece each; records are dropped as they turn
-    /// into terms.
+    /// The terms of positions, a piece each; records are dropped as they turn into terms.
     pub(super) fn pieces<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
-    ) -> (Inputs, Vec<f32>, Vec<f32>) {
-        let (pieces, labels): (Vec<Arc<Terms>>, Vec<Labels>) = records
+    ) -> Found {
+        let (pieces, labels): (Vec<Piece>, Vec<Labels>) = records
             .map_init(Trace::default, |trace, records| {
                 let mut terms = Terms::default();
                 let records = records.as_ref();
@@ -107,11 +120,23 @@ impl TermsEncoder {
                     self.coding.encode(&position, trace, &mut terms);
                     labels.push(seen(PointOfView::White, record, &position));
                 }
-                (Arc::new(self.hold(terms)), labels)
+                (self.piece(terms), labels)
             })
             .unzip();
+        let mut counts = vec![0; self.kinds.len()];
+        for (_, of_piece) in &pieces {
+            counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
+        }
+        let pieces = pieces.into_iter().map(|(terms, _)| terms).collect();
         let (results, scores) = labels.into_iter().flatten().unzip();
-        (Inputs::Terms(pieces), results, scores)
+        Found { pieces, results, scores, counts }
+    }
+
+    /// A piece as it is kept, and how many of its positions have each term.
+    pub(super) fn piece(&self, terms: Terms) -> Piece {
+        let mut counts = vec![0; self.kinds.len()];
+        terms.count(&mut counts);
+        (Arc::new(self.hold(terms)), counts)
     }
 
     /// The entries of terms that stand still become sums.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{TERMS_PIECE, TermsEncoder};
+use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use crate::batch::{Batch, Inputs, Terms};
 
@@ -18,6 +18,8 @@ pub struct Store {
     pub results: Arc<[f32]>,
     /// Seen by White; empty unless every position has one.
     pub scores: Arc<[f32]>,
+    /// By term, the positions that have it, held or not.
+    pub counts: Vec<u64>,
 }
 
 /// The records of a file on their way to a store, in pieces that are dropped one by one.
@@ -44,13 +46,11 @@ impl Kept {
 impl Store {
     /// Finds the terms of all records.
     pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
-        let (inputs, results, scores) = encoder.pieces(records.0.into_par_iter());
-        let Inputs::Terms(pieces) = inputs else { unreachable!("the encoder makes terms") };
-        Self::new(pieces, results, scores)
+        Self::new(encoder.pieces(records.0.into_par_iter()))
     }
 
     /// Scores with a NaN among them are none.
-    pub fn new(pieces: Vec<Arc<Terms>>, results: Vec<f32>, scores: Vec<f32>) -> Self {
+    pub(super) fn new(Found { pieces, results, scores, counts }: Found) -> Self {
         let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
         let starts = pieces.iter().scan(0, |next, piece| {
             let start = *next;
@@ -58,7 +58,7 @@ impl Store {
             Some(start)
         });
         let starts = starts.collect();
-        Self { pieces, starts, results: results.into(), scores: scores.into() }
+        Self { pieces, starts, results: results.into(), scores: scores.into(), counts }
     }
 
     /// The number of positions.

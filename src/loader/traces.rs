@@ -6,12 +6,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use shakmaty::Color;
 
-use super::encode::{TERMS_PIECE, TermsEncoder};
+use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::scan::fingerprint;
 use super::{DataFile, LoadError, Plan, Sketch, Store};
 use crate::batch::Terms;
-use crate::format::trace::{Entry, FORMAT, TraceSource, Traced};
-use crate::sample::mix;
+use crate::format::trace::{Entry, FORMAT, Games, TraceSource, Traced};
 use crate::terms::{Kind, OwnTerms};
 
 /// What files of traces hold.
@@ -90,6 +89,7 @@ struct Side {
     open: Terms,
     results: Vec<f32>,
     scores: Vec<f32>,
+    counts: Vec<u64>,
 }
 
 impl Side {
@@ -104,7 +104,9 @@ impl Side {
 
     fn close(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
-            self.pieces.push(Arc::new(encoder.hold(std::mem::take(&mut self.open))));
+            let (piece, counts) = encoder.piece(std::mem::take(&mut self.open));
+            self.pieces.push(piece);
+            self.add(counts);
         }
     }
 
@@ -112,10 +114,17 @@ impl Side {
         self.pieces.extend(other.pieces);
         self.results.extend(other.results);
         self.scores.extend(other.scores);
+        self.add(other.counts);
+    }
+
+    fn add(&mut self, counts: Vec<u64>) {
+        self.counts.resize(self.counts.len().max(counts.len()), 0);
+        self.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
 
     fn store(self) -> Store {
-        Store::new(self.pieces, self.results, self.scores)
+        let Side { pieces, results, scores, counts, .. } = self;
+        Store::new(Found { pieces, results, scores, counts })
     }
 }
 
@@ -128,10 +137,12 @@ fn read(
 ) -> Result<FileTraces, LoadError> {
     let mut source = TraceSource::open(path, own, plan.bad_records)?;
     let (mut sides, mut sketch) = (Sides::default(), Sketch::default());
-    let (mut traced, mut game) = (Traced::default(), None);
+    let mut traced = Traced::default();
+    let (mut game, mut ids) = (None, Games::default());
     let (mut positions, mut games) = (0, 0);
     while positions < plan.limit.unwrap_or(u64::MAX) && source.next(&mut traced)? {
         positions += 1;
+        traced.game = ids.id(&traced);
         if plan.scores && traced.score.is_none() {
             let path = path.to_path_buf();
             return Err(LoadError::NoScore { path, position: positions });
@@ -168,11 +179,7 @@ fn group(traced: &Traced) -> u64 {
     }
     match traced.sample() {
         Ok(sample) => sample.group(),
-        Err(_) => traced.entries.iter().fold(0, |hash, entry| {
-            let Entry { term, white, black } = *entry;
-            let [white, black] = [white, black].map(|count| u64::from(count as u16));
-            mix(hash, u64::from(term) | white << 16 | black << 32)
-        }),
+        Err(_) => traced.hash(),
     }
 }
 

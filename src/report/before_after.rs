@@ -18,8 +18,8 @@ pub enum Why {
 pub struct TermResult {
     pub name: String,
     pub kind: Kind,
-    /// Positions in which it applies.
-    pub count: u64,
+    /// Positions in which it applies, where they were counted.
+    pub count: Option<u64>,
     pub start: [f64; 2],
     pub tuned: [f64; 2],
     /// Standard errors of the tuned weights, where they are known.
@@ -74,8 +74,11 @@ pub fn text(results: &[TermResult]) -> String {
     .width(WIDTH);
     for result in results {
         let change = result.change();
-        let mut cells =
-            vec![result.name.clone(), result.kind.name().to_string(), result.count.to_string()];
+        let mut cells = vec![
+            result.name.clone(),
+            result.kind.name().to_string(),
+            result.count.map_or_else(String::new, |count| count.to_string()),
+        ];
         for (phase, change) in change.into_iter().enumerate() {
             if phase == 0 && result.endgame_only() {
                 cells.extend([const { String::new() }; 4]);
@@ -100,8 +103,11 @@ pub fn csv(results: &[TermResult]) -> String {
          error_eg,held\n",
     );
     for result in results {
-        let mut cells =
-            vec![quoted(&result.name), result.kind.name().to_string(), result.count.to_string()];
+        let mut cells = vec![
+            quoted(&result.name),
+            result.kind.name().to_string(),
+            result.count.map_or_else(String::new, |count| count.to_string()),
+        ];
         let pairs = [Some(result.start), Some(result.tuned), Some(result.change()), result.error];
         for pair in pairs {
             for phase in 0..2 {

@@ -30,6 +30,9 @@ pub struct State {
     /// Training losses since the last row of the log.
     pub loss_sum: f64,
     pub loss_steps: u64,
+    /// Whether another step would change nothing.
+    #[serde(default)]
+    pub converged: bool,
 }
 
 /// The lowest held-out loss so far.

@@ -148,6 +148,9 @@ where
     let mut batches = batches.into_iter();
     let mut end = End::Finished;
     while trainer.state.step < job.settings.steps {
+        if trainer.state.converged {
+            break;
+        }
         if watch.stop() {
             end = End::Interrupted;
             break;
@@ -167,10 +170,9 @@ where
         if last || due(job.settings.checkpoint_every) {
             trainer.save()?;
         }
-        if progress.converged {
-            end = End::Converged;
-            break;
-        }
+    }
+    if trainer.state.converged {
+        end = End::Converged;
     }
     trainer.save()?;
     Ok((end, trainer.checkpoint()?))
@@ -245,6 +247,7 @@ impl<'a> Trainer<'a> {
                 (value, converged) = (stepped.loss, stepped.converged);
             }
         }
+        self.state.converged = converged;
         self.state.step += 1;
         self.state.positions += batch.len() as u64;
         self.state.loss_sum += value;

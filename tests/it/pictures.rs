@@ -12,7 +12,7 @@ fn result(name: &str, change: f64, error: Option<f64>, held: Option<Why>) -> Ter
     TermResult {
         name: name.to_string(),
         kind: Kind::Normal,
-        count: 7,
+        count: Some(7),
         start: [100.0, -0.01],
         tuned: [100.0 + change, -0.01],
         error: error.map(|error| [error; 2]),

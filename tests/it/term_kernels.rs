@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::batch::{Rows, Terms};
 use nnuance::loss::Loss;
 use nnuance::model::ops::cpu::{
-    Level, TermsGradients, TermsJob, terms_counts, terms_gradients, terms_logits, terms_loss,
+    Level, TermsGradients, TermsJob, terms_gradients, terms_logits, terms_loss,
 };
 use nnuance::sums::Sums;
 use rand::prelude::*;
@@ -284,7 +284,7 @@ fn any_number_of_threads_gives_the_same_bits() {
                     terms_gradients(&case.weights, case.tempo, job);
                 let terms: Vec<u32> = terms.iter().map(|gradient| gradient.to_bits()).collect();
                 let logits = terms_logits(&case.weights, case.tempo, job);
-                (loss.to_bits(), terms, tempo.to_bits(), logits, terms_counts(&case.pieces, TERMS))
+                (loss.to_bits(), terms, tempo.to_bits(), logits)
             })
         };
         let one = of(1);
@@ -305,7 +305,9 @@ fn a_term_that_a_position_repeats_counts_once() {
     piece.complexity.push(1, [].into_iter());
     (piece.middlegame, piece.endgame, piece.turn) = (vec![1.0; 2], vec![0.0; 2], vec![1, 1]);
     let pieces = [Arc::new(piece.clone()), Arc::new(Terms::default()), Arc::new(piece)];
-    assert_eq!(terms_counts(&pieces, 4), [2, 2, 4, 0]);
+    let mut counts = [0; 4];
+    pieces.iter().for_each(|piece| piece.count(&mut counts));
+    assert_eq!(counts, [2, 2, 4, 0]);
 }
 
 #[test]

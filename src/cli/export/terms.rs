@@ -38,12 +38,12 @@ pub fn are_at(path: &Path) -> bool {
 
 /// Writes the terms as the ending of the output says.
 pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
-    let (weights, seen) = read(path).with_context(|| path.display().to_string())?;
-    let rounded = weights.clone().rounded(2);
+    let weights = read(path).with_context(|| path.display().to_string())?;
     let source = weights.source.clone().unwrap_or_else(|| path.display().to_string());
+    let (list, values) = weights.used();
     let tuned = Tuned {
-        list: &weights.list,
-        weights: &weights.values,
+        list: &list,
+        weights: &values,
         tempo: weights.tempo,
         scale: weights.scale,
         source: &source,
@@ -52,11 +52,10 @@ pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
         Some("h") => c::source(&tuned, style)?,
         Some("hpp" | "hh" | "hxx") => cpp::source(&tuned, style)?,
         Some("rs") => rust::source(&tuned, style)?,
-        Some("json") => rounded.to_json(),
+        Some("json") => weights.clone().rounded(2).to_json(),
         Some("svg") => {
-            let picture =
-                Picture { list: &weights.list, weights: &weights.values, seen: seen.as_deref() };
-            svg(&picture, &source, weights.scale)?
+            let picture = Picture { list: &list, weights: &values, seen: None };
+            svg(&picture, "Handcrafted terms", weights.scale)?
         }
         _ => bail!(
             "the ending of {} names no language for handcrafted terms; there are .h (C), .hpp \
@@ -72,14 +71,13 @@ pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
     out::line(output.display())
 }
 
-/// The weights, and which terms any position had where that is known.
-fn read(path: &Path) -> Result<(HceWeights, Option<Vec<bool>>)> {
+fn read(path: &Path) -> Result<HceWeights> {
     let best = path.join(BEST);
     let path = if path.is_dir() { &best } else { path };
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     if let FileKind::Json = kind_of(&bytes) {
         let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
-        return Ok((HceWeights::from_json(text)?, None));
+        return Ok(HceWeights::from_json(text)?);
     }
     let (checkpoint, recipe) = recipe::open(path)?;
     let terms = recipe.terms()?.context("these weights belong to a net")?;
@@ -87,5 +85,5 @@ fn read(path: &Path) -> Result<(HceWeights, Option<Vec<bool>>)> {
     let Recipe { data, .. } = &recipe;
     let files: Vec<String> = data.iter().map(|file| file.path.display().to_string()).collect();
     weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
-    Ok((weights, None))
+    Ok(weights)
 }

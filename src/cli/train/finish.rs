@@ -1,5 +1,7 @@
 //! What a finished run leaves: the net with its manifest, or the tuned terms as tables.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result};
 
 use super::data::{Data, Source, Tuned};
@@ -51,7 +53,6 @@ fn terms(
     what: &str,
     folder: &RunFolder,
 ) -> Result<String> {
-    let list = tuned.terms.list.clone();
     let scale = recipe.config.scale();
     let exact = tuned.terms.trained(&best.weights, scale)?;
     let mut weights = exact.clone().rounded(2);
@@ -61,11 +62,15 @@ fn terms(
 
     let results = results(recipe, data, tuned, best, &exact)?;
     write(folder::TERMS_CSV, csv(&results))?;
-    let seen: Option<Vec<bool>> =
-        tuned.counts.as_ref().map(|counts| counts.iter().map(|count| *count > 0).collect());
-    let picture = Picture { list: &list, weights: &weights.values, seen: seen.as_deref() };
-    let title = format!("Handcrafted terms, {what}");
-    write(folder::TERMS_SVG, svg(&picture, &title, scale)?)?;
+    let (list, values) = weights.used();
+    let unseen: HashSet<&str> = results
+        .iter()
+        .filter(|result| result.count == Some(0))
+        .map(|result| &result.name[..])
+        .collect();
+    let seen: Vec<bool> = list.terms.iter().map(|term| !unseen.contains(&term.name[..])).collect();
+    let picture = Picture { list: &list, weights: &values, seen: Some(&seen) };
+    write(folder::TERMS_SVG, svg(&picture, "Handcrafted terms", scale)?)?;
 
     let mut text = String::new();
     let clearest = clearest(&results, NAMED);
@@ -108,7 +113,7 @@ fn results(
         TermResult {
             name: entry.name.clone(),
             kind: entry.kind,
-            count: counts.as_ref().map_or(0, |counts| counts[i]),
+            count: counts.as_ref().map(|counts| counts[i]),
             start: start.values[i],
             tuned: weights.values[i],
             error: match (error(0), error(1)) {

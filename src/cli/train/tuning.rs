@@ -13,7 +13,7 @@ use crate::cli::terms::RunTerms;
 use crate::config::Config;
 use crate::hce::HceWeights;
 use crate::loader::{Encoder, Scan, Store, TraceScan, scan_traces};
-use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, ops, to_host};
+use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, to_host};
 use crate::report::fit::{Conventions, fit};
 use crate::weights::Weights;
 
@@ -36,7 +36,7 @@ pub fn positions(
     match kept {
         Some(records) => {
             let mut store = Store::encode(records, &terms.encoder(&start));
-            let seen = ops::terms_counts(&store.pieces, terms.list.len());
+            let seen = store.counts.clone();
             if hold_rare(&mut terms, &seen, config.rare()) {
                 store.hold(&terms.encoder(&start));
             }
@@ -45,6 +45,9 @@ pub fn positions(
             source = Source::Store(Arc::new(store));
         }
         None => {
+            eprintln!(
+                "the positions stream by and nobody counts their terms: none is held as rare"
+            );
             let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
             weights = begin(config, &terms, &start, &encoder.encode(&scan.first), place)?;
             counts = None;
@@ -77,7 +80,7 @@ pub fn traces(
     let TraceScan { files, train: mut store, mut held_out, sketch, games } = scan?;
     look::files(&files, config.data.held_out > 0.0);
     look::counts(store.len() as u64, held_out.len() as u64, games);
-    let seen = ops::terms_counts(&store.pieces, terms.list.len());
+    let seen = store.counts.clone();
     if hold_rare(&mut terms, &seen, config.rare()) {
         let encoder = terms.encoder(&start);
         store.hold(&encoder);

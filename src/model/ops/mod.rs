@@ -19,7 +19,7 @@ use burn::tensor::Tensor;
 use crate::batch::Active;
 use cpu::{Adam, Net, Scratch};
 
-pub use cpu::{TermsJob, terms_counts};
+pub use cpu::TermsJob;
 
 /// What a fused operation takes from the host: the net's shape, the positions, memory to work in.
 #[derive(Clone)]

@@ -7,7 +7,6 @@
 //! has the same bits for any number of threads.
 
 mod block;
-mod counts;
 mod entries;
 mod exp;
 mod prefetch;
@@ -21,8 +20,6 @@ use self::unit::{Pass, Purpose, Shard, Unit, Workspace};
 use super::Level;
 use crate::batch::Terms;
 use crate::loss::Loss;
-
-pub use self::counts::terms_counts;
 
 /// What the loss of handcrafted terms is computed from.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,188 @@
+//! The FEN of an ordinary position, read at the speed of data sets.
+//!
+//! [`plain`] answers only where it is certain what the slow path of [`Position::from_fen`] would
+//! answer, which stays the only judge of anything unusual and the only one that words errors.
+//! Checks that a game cannot bring about and more men than promotions allow are forgiven there,
+//! so they need no look here.
+
+use shakmaty::{Bitboard, Color, Role, Square, attacks};
+
+use super::{CASTLING_ROOK, Position};
+
+/// What a byte of the board field does.
+#[derive(Clone, Copy)]
+struct Letter {
+    /// The nibble of a man, or [`NO_MAN`].
+    nibble: u8,
+    /// The squares it fills.
+    squares: u8,
+    /// What it adds to the squares still free in the rank, modulo 256.
+    room: u8,
+}
+
+const NO_MAN: u8 = 15;
+
+static LETTERS: [Letter; 256] = {
+    // A byte that means nothing asks for more room than any rank has.
+    let mut letters = [Letter { nibble: NO_MAN, squares: 0, room: 128 }; 256];
+    let mut role = 0;
+    while role < 6 {
+        let (white, black) = (b"PNBRQK"[role], b"pnbrqk"[role]);
+        letters[white as usize] = Letter { nibble: role as u8, squares: 1, room: 255 };
+        letters[black as usize] = Letter { nibble: role as u8 | 8, squares: 1, room: 255 };
+        role += 1;
+    }
+    let mut squares = 1;
+    while squares <= 8 {
+        let room = 0u8.wrapping_sub(squares);
+        letters[(b'0' + squares) as usize] = Letter { nibble: NO_MAN, squares, room };
+        squares += 1;
+    }
+    // The next rank begins, for which this one has to be full.
+    letters[b'/' as usize] = Letter { nibble: NO_MAN, squares: 0, room: 8 };
+    letters
+};
+
+/// The longest board field: a man on every square, and seven slashes.
+const LONGEST: usize = 71;
+
+/// The position of a FEN of 4 to 6 fields with one space between, if it is a legal one with
+/// castling rights `-` or such letters of `KQkq` as kings and rooks at home bear out, no en
+/// passant square, and counters of at most 4 digits.
+pub(super) fn plain(fen: &[u8]) -> Option<Position> {
+    let (occupied, men, rest) = board(fen)?;
+    let mut fields = rest.split(|&byte| byte == b' ');
+    let turn = match fields.next()? {
+        [b'w'] => Color::White,
+        [b'b'] => Color::Black,
+        _ => return None,
+    };
+    let castling = fields.next()?;
+    if !matches!(fields.next()?, [b'-']) {
+        return None;
+    }
+    let halfmove = fields.next().map_or(Some(0), counter)?.min(255) as u8;
+    let fullmove = fields.next().map_or(Some(1), counter)?.max(1);
+    if fields.next().is_some() {
+        return None;
+    }
+    let men = men.to_le_bytes();
+    let mut position = Position { halfmove, fullmove, ..Position::of_board(occupied, men, turn) };
+    let sets = position.bitboards().map(|side| side.map(Bitboard));
+    if !is_legal(&sets, Bitboard(occupied), turn) {
+        return None;
+    }
+    if !matches!(castling, [b'-']) {
+        let rooks = castling_rooks(castling, &sets)?;
+        position.men = (u128::from_le_bytes(men) ^ at_places(rooks, occupied)).to_le_bytes();
+    }
+    Some(position)
+}
+
+/// The occupied squares and the nibbles of a board field of at most 32 men, and what follows the
+/// space behind it.
+fn board(text: &[u8]) -> Option<(u64, u128, &[u8])> {
+    // Men in the order of the field, with room to load eight at any place; the squares they stand
+    // on, a8 in the lowest bit.
+    let (mut men, mut count, mut ranks) = ([0u8; LONGEST + 8], 0, 0u64);
+    // The squares passed, and those still free in the rank. Men and digits come in no order that
+    // a processor could foresee, so nothing branches on which of them it is.
+    let (mut passed, mut room) = (0u32, 8u8);
+    for (at, &byte) in text.iter().enumerate().take(LONGEST + 1) {
+        if byte == b' ' {
+            let whole = passed == 64 && room == 0 && count <= 32;
+            return whole.then(|| (ranks.swap_bytes(), packed(&men, ranks), &text[at + 1..]));
+        }
+        let letter = LETTERS[usize::from(byte)];
+        room = room.wrapping_add(letter.room);
+        if room > 8 {
+            return None;
+        }
+        let man = letter.nibble != NO_MAN;
+        men[count] = letter.nibble;
+        count += usize::from(man);
+        ranks |= u64::from(man).wrapping_shl(passed);
+        passed += u32::from(letter.squares);
+    }
+    None
+}
+
+/// The nibbles in order of their squares, a1 first, of men from a8 to h1.
+fn packed(men: &[u8; LONGEST + 8], ranks: u64) -> u128 {
+    // The men of each rank, one count a byte, by adding neighbours.
+    let mut counts = ranks - (ranks >> 1 & 0x5555_5555_5555_5555);
+    counts = (counts & 0x3333_3333_3333_3333) + (counts >> 2 & 0x3333_3333_3333_3333);
+    counts = (counts + (counts >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
+    let (mut packed, mut from) = (0u128, 0);
+    for count in counts.to_le_bytes().map(usize::from) {
+        let eight = men[from..from + 8].try_into().expect("eight bytes were taken");
+        // Eight bytes become eight nibbles: gaps of 4, 8 and 16 bits close in turn.
+        let mut nibbles = u64::from_le_bytes(eight) & 0x0f0f_0f0f_0f0f_0f0f;
+        nibbles = (nibbles | nibbles >> 4) & 0x00ff_00ff_00ff_00ff;
+        nibbles = (nibbles | nibbles >> 8) & 0x0000_ffff_0000_ffff;
+        nibbles = (nibbles | nibbles >> 16) & ((1 << (4 * count)) - 1);
+        packed = packed << (4 * count) | u128::from(nibbles);
+        from += count;
+    }
+    packed
+}
+
+/// Whether each side has one king, no pawn stands on a back rank, and the side that just moved is
+/// not in check. The sets are by colour, White first, and role, pawn to king.
+fn is_legal(sets: &[[Bitboard; 6]; 2], occupied: Bitboard, turn: Color) -> bool {
+    let [[white_pawns, .., white_king], [black_pawns, .., black_king]] = *sets;
+    let pawns = white_pawns | black_pawns;
+    let (Some(white_king), Some(black_king)) =
+        (white_king.single_square(), black_king.single_square())
+    else {
+        return false;
+    };
+    let king = turn.fold_wb(black_king, white_king);
+    let [pawn, knights, bishops, rooks, queens, kings] = sets[turn.fold_wb(0, 1)];
+    let checks = attacks::rook_attacks(king, occupied) & (rooks | queens)
+        | attacks::bishop_attacks(king, occupied) & (bishops | queens)
+        | attacks::knight_attacks(king) & knights
+        | attacks::king_attacks(king) & kings
+        | attacks::pawn_attacks(turn.other(), king) & pawn;
+    checks.is_empty() && (pawns & Bitboard::BACKRANKS).is_empty()
+}
+
+/// The rooks of letters of `KQkq`; None if a letter is another, or king or rook is not at home,
+/// or there is no letter.
+fn castling_rooks(letters: &[u8], sets: &[[Bitboard; 6]; 2]) -> Option<Bitboard> {
+    let mut castling = Bitboard::EMPTY;
+    for letter in letters {
+        let (side, king, rook) = match letter {
+            b'K' => (0, Square::E1, Square::H1),
+            b'Q' => (0, Square::E1, Square::A1),
+            b'k' => (1, Square::E8, Square::H8),
+            b'q' => (1, Square::E8, Square::A8),
+            _ => return None,
+        };
+        let [.., rooks, _, kings] = sets[side];
+        if !kings.contains(king) || !rooks.contains(rook) {
+            return None;
+        }
+        castling.add(rook);
+    }
+    (!castling.is_empty()).then_some(castling)
+}
+
+/// The bits in which the nibbles of these rooks change once they may castle.
+fn at_places(rooks: Bitboard, occupied: u64) -> u128 {
+    let castles = u128::from(CASTLING_ROOK ^ (Role::Rook as u8 - 1));
+    rooks.into_iter().fold(0, |bits, rook| {
+        let below = occupied & ((1 << rook as u32) - 1);
+        bits | castles << (4 * below.count_ones())
+    })
+}
+
+/// A number of one to four digits.
+fn counter(digits: &[u8]) -> Option<u16> {
+    if !(1..=4).contains(&digits.len()) {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, byte| {
+        byte.is_ascii_digit().then(|| 10 * number + u16::from(byte - b'0'))
+    })
+}

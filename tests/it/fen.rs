@@ -1,0 +1,245 @@
+//! The fast path of reading FENs against shakmaty's reader and rules.
+
+use std::fs;
+use std::io::Cursor;
+use std::sync::LazyLock;
+
+use nnuance::format::{Format, epd, text};
+use nnuance::sample::{Impossible, Position};
+use proptest::prelude::*;
+use shakmaty::fen::Fen;
+
+use crate::games;
+
+/// What the slow path says, which no fast path comes before.
+fn slow(fen: &str) -> Result<Position, Impossible> {
+    let fen = fen.parse::<Fen>().map_err(|error| Impossible::Fen(error.to_string()))?;
+    Position::from_setup(fen.into_setup())
+}
+
+fn assert_same(fen: &str) {
+    assert_eq!(Position::from_fen(fen), slow(fen), "{fen}");
+}
+
+/// The FENs of a file of the project.
+static FENS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let lines = fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
+    lines.lines().map(|line| line.split('|').next().unwrap().trim().to_string()).collect()
+});
+
+#[test]
+fn real_positions_are_read_alike() {
+    for fen in FENS.iter() {
+        assert!(slow(fen).is_ok(), "{fen}");
+        assert_same(fen);
+    }
+}
+
+#[test]
+fn either_side_to_move_is_judged_alike() {
+    let (mut legal, mut refused) = (0, 0);
+    for position in games::positions(20_000, 29) {
+        let fen = position.fen();
+        for fen in [fen.replacen(" b ", " w ", 1), fen.replacen(" w ", " b ", 1)] {
+            assert_same(&fen);
+            *if slow(&fen).is_ok() { &mut legal } else { &mut refused } += 1;
+        }
+    }
+    assert!(legal > 20_000 && refused > 500, "{legal} {refused}");
+}
+
+#[test]
+fn fields_as_they_come() {
+    let boards = [
+        "r3k2r/8/8/8/8/8/8/R3K2R",
+        "r3k1r1/8/8/8/8/8/8/1R2K2R",
+        "r2k3r/8/8/8/8/8/8/RR2K1RR",
+        "4k3/8/8/8/8/8/8/r3K2r",
+        "R3k2R/8/8/8/8/8/8/4K3",
+        "r3k2r/8/8/3pP3/8/8/8/R3K2R",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR",
+    ];
+    let castling = [
+        "-", "KQkq", "K", "Q", "k", "q", "qkQK", "KK", "KKQQkkqq", "HAha", "AH", "Gb", "KQ-", "--",
+        "x", "", "KQkqx", "é",
+    ];
+    let ends = [
+        "-",
+        "- 0 1",
+        "- 5",
+        "- 12 345",
+        "d6 0 1",
+        "e3 0 1",
+        "- 0 0",
+        "- 9999 9999",
+        "- 10000 10000",
+        "- 300 65536",
+        "- 99999999999 99999999999",
+        "- -1 1",
+        "- +1 1",
+        "- 3+3 0 1",
+        "- 0 1 3+3",
+        "- 0 1 +0+0",
+        "- 0 1 2",
+        "- 0x 1",
+        "-  0 1",
+        "- 0 1 ",
+        "",
+        "– 0 1",
+        "- 00 01",
+        "-_0_1",
+    ];
+    for board in boards {
+        for turn in ["w", "b", "W", "-", "wb", ""] {
+            for castling in castling {
+                for end in ends {
+                    assert_same(&format!("{board} {turn} {castling} {end}"));
+                }
+                assert_same(&format!("{board} {turn} {castling}"));
+            }
+            assert_same(&format!("{board} {turn}"));
+        }
+        assert_same(board);
+    }
+}
+
+#[test]
+fn odd_boards_are_judged_alike() {
+    let full = "PPPPPPPP/".repeat(3);
+    for board in [
+        "",
+        "/",
+        "8/8/8/8/8/8/8/8",
+        "8/8/8/8/8/8/8/8/",
+        "8/8/8/8/8/8/8/8/8",
+        "8/8/8/8/8/8/8",
+        "k7/8/8/8/8/8/8/K71",
+        "k7/8/8/8/8/8/8/K7/",
+        "k7/8/8/8/8/8/8/K7/8",
+        "k7/8/8/8/8/8/8/K7[]",
+        "k7/8/8/8/8/8/8/K7[Q]",
+        "k7/8/8/8/8/8/8/K7/Q",
+        "k7/8/8/8/8/8/8/K6Q~",
+        "k7/8/8/8/8/8/8/KQ~6",
+        "k7/8/8/8/8/8/8/K8",
+        "k7/8/8/8/8/8/8/K9",
+        "k7/8/8/8/8/8/8/K07",
+        "k7/8/8/8/8/8//K7",
+        "k7/44/8/8/8/8/11111111/K2221",
+        "k78/8/8/8/8/8/8/K7",
+        "k7/88/8/8/8/8/8/K7",
+        "k7/8/8/8/8/8/8/K7P",
+        "k7/8/8/8/8/8/8/KP6",
+        "p6k/8/8/8/8/8/8/K7",
+        "kk6/8/8/8/8/8/8/K7",
+        "k7/8/8/8/8/8/8/KK6",
+        "8/8/8/8/8/8/8/K7",
+        "k7/8/8/8/8/8/8/8",
+        "kK6/8/8/8/8/8/8/8",
+        "k7/8/8/8/8/8/8/K7\u{e9}",
+        &format!("7k/8/{full}QQQQQQQ1/8/K7"),
+        &format!("6pk/8/{full}QQQQQQQQ/8/K7"),
+        &format!("5rrk/8/{full}BBBBBB2/8/KB6"),
+        &format!("5rrk/8/{full}BBBB4/8/KN6"),
+        &format!("k7/8/{full}PPPPPP2/8/K7"),
+        &format!("8/8/8/{full}PPPPPPPk/K7"),
+        &"PPPPPPPP".repeat(9),
+        &"8".repeat(90),
+        &"/".repeat(90),
+        &"1".repeat(90),
+        &"K".repeat(90),
+    ] {
+        for rest in [" w - - 0 1", " b - - 0 1", ""] {
+            assert_same(&format!("{board}{rest}"));
+        }
+    }
+}
+
+#[test]
+fn lines_take_no_empty_pocket() {
+    let line = "k7/8/8/8/8/8/8/K7 w - - 0 1 | 0 | 0.5";
+    assert!(read(&text::FORMAT, line).is_some());
+    assert!(read(&text::FORMAT, &line.replace("K7", "K7/")).is_none());
+}
+
+/// A board of random men, of the usual shape more often than not.
+fn boards() -> impl Strategy<Value = String> {
+    let sparse = || prop::collection::vec("[1-8]|[pnbrqkPNBRQK]", 1..6);
+    let pieces = prop_oneof![sparse(), prop::collection::vec("[pnbrqPNBRQ1-3]", 1..9)];
+    (prop::collection::vec(pieces, 8), 0..64usize, 0..64usize).prop_map(|(ranks, white, black)| {
+        let mut squares = vec![None; 64];
+        for (rank, letters) in ranks.iter().enumerate() {
+            let mut file = 0;
+            for letter in letters.iter().flat_map(|letters| letters.chars()) {
+                match letter.to_digit(10) {
+                    Some(empty) => file += empty as usize,
+                    None if file < 8 => {
+                        let pawn = letter.eq_ignore_ascii_case(&'p') && (rank % 7 == 0);
+                        let king = letter.eq_ignore_ascii_case(&'k') && file % 4 != 0;
+                        squares[8 * rank + file] = (!pawn && !king).then_some(letter);
+                        file += 1;
+                    }
+                    None => {}
+                }
+            }
+        }
+        squares[white] = Some('K');
+        squares[black] = Some('k');
+        let rank =
+            |rank: &[Option<char>]| rank.iter().map(|man| man.unwrap_or('1')).collect::<String>();
+        squares.chunks(8).map(rank).collect::<Vec<_>>().join("/")
+    })
+}
+
+/// The position of a line, if it is one.
+fn read(format: &Format, line: &str) -> Option<Position> {
+    let mut samples = Vec::new();
+    let more = (format.reader)(Box::new(Cursor::new(line.to_string()))).read(&mut samples);
+    more.ok().and_then(|_| samples.first().map(|sample| sample.position))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 4096,
+        ..Default::default()
+    })]
+
+    #[test]
+    fn random_boards_are_read_alike(
+        board in boards(),
+        rest in " [wb] (-|[KQkq]{1,4}) (-|[a-h][36])( [0-9]{1,5}( [0-9]{1,6})?)?",
+    ) {
+        assert_same(&format!("{board}{rest}"));
+    }
+
+    #[test]
+    fn any_letters_are_read_alike(fen in "[pnbrqkPNBRQK1-9/ wb_~0-9-]{0,90}") {
+        assert_same(&fen);
+    }
+
+    #[test]
+    fn changed_positions_are_read_alike(
+        line in 0..30_000usize,
+        changes in prop::collection::vec((0..90usize, 0..3u8, "[pnbrqkPNBRQK1-9/ wbKQkq0~é-]"), 0..5),
+    ) {
+        let mut fen: Vec<char> = FENS[line].chars().collect();
+        for (at, kind, letter) in changes {
+            let (at, letter) = (at % fen.len(), letter.chars().next().unwrap());
+            match kind {
+                0 => fen.insert(at, letter),
+                1 if fen.len() > 1 => drop(fen.remove(at)),
+                _ => fen[at] = letter,
+            }
+        }
+        let fen: String = fen.into_iter().collect();
+        assert_same(&fen);
+        // Lines take no marks of variants, and else what the FEN gives.
+        let chess = fen.bytes().filter(|&byte| byte == b'/').count() == 7
+            && !fen.contains(['[', '~', '+', '_'])
+            && (4..=6).contains(&fen.split_ascii_whitespace().count());
+        let expected = slow(fen.trim()).ok().filter(|_| chess);
+        assert_eq!(read(&text::FORMAT, &format!("{fen} | 12 | 0.5")), expected);
+        assert_eq!(read(&epd::FORMAT, &format!("{fen} [0.5]")), expected);
+    }
+}

@@ -1,0 +1,278 @@
+//! An engine of one's own, from its traces to its tuned weights, as the guide tells it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use nnuance::format::trace::{MAGIC, TraceSource, Traced, write_binary};
+use nnuance::hce::HceWeights;
+use nnuance::loader::{Part, Plan, Split, collect};
+use nnuance::report::bootstrap::Bootstrap;
+use nnuance::report::{Evaluation, Options, Truth, Values, compare};
+use nnuance::sample::Sample;
+use nnuance::terms::OwnTerms;
+use nnuance::train::checkpoint::Checkpoint;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tuning::{Run, column, complaint, killed_and_resumed, log, nnuance, refused, said};
+
+const LINES: &str = "data/selfplay_sf151_quiet.epd";
+const ENGINE: &str = "docs/own-engine/engine.c";
+
+/// The engine of the guide, with what it printed.
+struct Engine {
+    folder: TempDir,
+    list: PathBuf,
+    trace: PathBuf,
+}
+
+impl Engine {
+    /// None where there is no compiler.
+    fn new() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compiled(folder.path(), &std::fs::read_to_string(ENGINE).unwrap())?;
+        let [list, trace] = ["terms.txt", "positions.trace"].map(|name| folder.path().join(name));
+        std::fs::write(&list, printed(&program, "--terms")).unwrap();
+        std::fs::write(&trace, printed(&program, "--trace")).unwrap();
+        Some(Self { folder, list, trace })
+    }
+
+    fn terms(&self) -> OwnTerms {
+        OwnTerms::read(&self.list).unwrap()
+    }
+
+    /// The lines of the trace changed, in a file of another name.
+    fn changed(&self, name: &str, change: impl Fn(usize, &str) -> String) -> PathBuf {
+        let text = std::fs::read_to_string(&self.trace).unwrap();
+        let lines = text.lines().enumerate().map(|(i, line)| match i {
+            0 => format!("{line}\n"),
+            i => format!("{}\n", change(i, line)),
+        });
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        path
+    }
+
+    fn config(&self, trace: &Path, optimizer: &str, schedule: &str) -> String {
+        format!(
+            "version = 1\n[data]\nfiles = [\"{}\"]\n\
+             [model]\ninputs = \"trace\"\nterm_list = \"{}\"\n\
+             [target]\nwdl = 1.0\n[optimizer]\n{optimizer}\n[schedule]\n{schedule}\n",
+            trace.display(),
+            self.list.display()
+        )
+    }
+}
+
+/// Compiles an engine; none where there is no compiler.
+fn compiled(folder: &Path, source: &str) -> Option<PathBuf> {
+    let [code, program] = ["engine.c", "engine"].map(|name| folder.join(name));
+    std::fs::write(&code, source).unwrap();
+    match Command::new("cc").args(["-std=c11", "-O1", "-o"]).arg(&program).arg(&code).status() {
+        Ok(status) => assert!(status.success()),
+        Err(_) => {
+            println!("skipped: no C compiler `cc`");
+            return None;
+        }
+    }
+    Some(program)
+}
+
+fn printed(program: &Path, what: &str) -> Vec<u8> {
+    let lines = Stdio::from(std::fs::File::open(LINES).unwrap());
+    let output = Command::new(program).arg(what).stdin(lines).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+const GAUSS_NEWTON: &str = "name = \"gauss-newton\"";
+const ADAM: &str = "name = \"adam\"";
+const MINIBATCH: &str = "epochs = 12\nbatch = 1024\nlearning_rate = 1.0";
+
+fn without_fen(_: usize, line: &str) -> String {
+    line.rsplit_once(" | ").unwrap().0.to_string()
+}
+
+#[test]
+fn training_lowers_the_loss() {
+    let Some(engine) = Engine::new() else { return };
+    for (optimizer, schedule) in [
+        (GAUSS_NEWTON, "epochs = 8"),
+        ("name = \"local-search\"\nstep = 4", "epochs = 6"),
+        (ADAM, MINIBATCH),
+    ] {
+        let run = Run::new(&engine.config(&engine.trace, optimizer, schedule), "2");
+        let train = column(&run.out, "train_loss");
+        assert!(train.last() < train.first(), "{optimizer}: {train:?}");
+        let held_out = column(&run.out, "held_out_loss");
+        let best = held_out.iter().fold(f64::MAX, |least, loss| least.min(*loss));
+        assert!(best < 0.98 * held_out[0], "{optimizer}: {held_out:?}");
+        let rows = String::from_utf8(run.file("terms.csv")).unwrap();
+        assert_eq!(rows.lines().count(), 1 + engine.terms().list.len());
+        assert!(run.said[1].contains("the centipawns a logit that fit the start best"));
+        for name in ["own.h", "own.json"] {
+            let path = engine.folder.path().join(name);
+            said(nnuance().arg("export").arg(&run.out).arg("-o").arg(&path));
+            assert!(std::fs::read_to_string(path).unwrap().contains("attackers"));
+        }
+    }
+}
+
+/// The engine's values of all lines with these weights in its source, for the side to move.
+fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> Vec<f64> {
+    let source = std::fs::read_to_string(ENGINE).unwrap();
+    let mut tuned = String::from("start_weights();\n");
+    for (i, [mg, eg]) in weights.values.iter().enumerate() {
+        tuned += &format!("    weight[{i}] = (Pair){{{mg:?}, {eg:?}}};\n");
+    }
+    let (before, behind) = source.rsplit_once("start_weights();\n").unwrap();
+    let source = [before, &tuned, behind].concat();
+    let source =
+        source.replace("#define TEMPO 12\n", &format!("#define TEMPO ({:?})\n", weights.tempo));
+    let folder = engine.folder.path().join("tuned");
+    std::fs::create_dir(&folder).unwrap();
+    let values = printed(&compiled(&folder, &source).unwrap(), "--eval");
+    let values = String::from_utf8(values).unwrap();
+    let values: Vec<f64> = values.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(values.len(), samples.len());
+    let sign = |sample: &Sample| sample.position.turn().fold_wb(1.0, -1.0);
+    values.iter().zip(samples).map(|(value, sample)| value * sign(sample)).collect()
+}
+
+#[test]
+fn a_comparison_measures_what_the_engine_would_say_with_the_tuned_weights() {
+    let Some(engine) = Engine::new() else { return };
+    let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 6"), "2");
+    let best = Checkpoint::read(&run.out.join("best.safetensors")).unwrap();
+    let list = Arc::new(engine.terms().list);
+    let weights = HceWeights::from_weights(&best.weights, list.clone(), 400.0).unwrap();
+    assert_ne!(weights.values, HceWeights::of_list(list, 400.0).values);
+
+    let samples = collect(&Plan::reading(vec![engine.trace.clone()]), Part::All, &|_| ()).unwrap();
+    let values = engine_values(&engine, &weights, &samples);
+    let evaluation = Evaluation { name: "engine".into(), values: Values::Cp(values) };
+    let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
+    let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
+    let truth = Truth { results: &results, targets: None, groups: &groups, noun: "positions" };
+    let bootstrap = Bootstrap { resamples: 100, ..Bootstrap::default() };
+    let options = Options { fit_on_same: false, fixed_scale: None, bootstrap };
+    let expected = compare(&[evaluation], &truth, &options).unwrap();
+    let expected = serde_json::to_value(&expected).unwrap();
+
+    let mut command = nnuance();
+    command.args(["compare", "material", "nets/quickstart-32.bin", "--all", "--json"]);
+    let [json, _] =
+        said(command.arg(&run.out).args(["--resamples", "100", "--data"]).arg(&engine.trace));
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["measured_on"]["positions"], samples.len());
+    let all = found["evaluations"].as_array().unwrap();
+    assert_eq!(all.len(), 3);
+    let loss = |one: &Value| one["loss"]["mean"].as_f64().unwrap();
+    let named = |name: &str| all.iter().find(|one| one["name"] == name).unwrap();
+    let (own, engine) = (loss(named("out/best")), loss(&expected["evaluations"][0]));
+    assert!((own - engine).abs() < 1e-9, "{own}, the engine's {engine}");
+    assert!(own < loss(named("material")));
+}
+
+#[test]
+fn games_of_a_trace_are_held_out_whole_and_found_again() {
+    let Some(engine) = Engine::new() else { return };
+    let numbered =
+        |i: usize, line: &str| line.replacen(" |", &format!(" game={} |", i / 10 + 1), 1);
+    let trace = engine.changed("games.trace", numbered);
+    let run = Run::new(&engine.config(&trace, GAUSS_NEWTON, "epochs = 3"), "2");
+    assert!(run.said[1].contains(", by game, of 1,501 games"), "{}", run.said[1]);
+    let [json, _] = said(nnuance().args(["compare", "material", "--json"]).arg(&run.out));
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["noun"], "held-out games");
+    let split = Split { share: 0.1, seed: 0 };
+    let plan = Plan { split, ..Plan::reading(vec![trace]) };
+    let held_out = collect(&plan, Part::HeldOut, &|_| ()).unwrap();
+    assert_eq!(found["measured_on"]["positions"], held_out.len());
+    assert!(held_out.len() > 1000 && held_out.len() < 2000);
+    let names = |rank: usize| found["evaluations"][rank]["name"].as_str().unwrap();
+    assert_eq!([names(0), names(1)], ["out/best", "material"]);
+}
+
+#[test]
+fn killed_and_resumed_a_run_on_traces_ends_with_the_same_bits() {
+    let Some(engine) = Engine::new() else { return };
+    killed_and_resumed(&engine.config(&engine.trace, GAUSS_NEWTON, ""), 3);
+    let schedule = "epochs = 60.5\nbatch = 700\nlearning_rate = 0.5\nlooks = 9";
+    killed_and_resumed(&engine.config(&engine.trace, ADAM, schedule), 3);
+}
+
+#[test]
+fn traces_without_fen_train_but_cannot_be_compared() {
+    let Some(engine) = Engine::new() else { return };
+    let trace = engine.changed("bare.trace", without_fen);
+    let run = Run::new(&engine.config(&trace, GAUSS_NEWTON, "epochs = 2"), "2");
+    let train = column(&run.out, "train_loss");
+    assert!(train.last() < train.first(), "{train:?}");
+    let said = complaint(nnuance().args(["compare", "material"]).arg(&run.out));
+    assert!(said.contains("bare.trace, line 2: it has no FEN"), "{said}");
+    // The same positions in another format tell nothing of the engine's terms.
+    let said = complaint(nnuance().arg("compare").arg(&run.out).args(["--data", LINES]));
+    assert!(said.contains("only the engine knows its terms"), "{said}");
+}
+
+#[test]
+fn the_engines_tables_are_no_weights_of_ours() {
+    let Some(engine) = Engine::new() else { return };
+    let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 1"), "2");
+    let tables = run.out.join("terms.json");
+    let said = complaint(nnuance().arg("compare").arg(&tables).args(["--data", LINES]));
+    assert!(said.contains("name the run folder instead"), "{said}");
+    let ours = engine
+        .config(Path::new(LINES), GAUSS_NEWTON, "")
+        .replace("inputs = \"trace\"", "inputs = \"hce\"")
+        .replace("term_list", "start")
+        .replace("terms.txt", "terms.json");
+    std::fs::copy(&tables, engine.folder.path().join("terms.json")).unwrap();
+    let said = refused(&ours);
+    assert!(said.contains("weights of an engine's own terms"), "{said}");
+}
+
+#[test]
+fn wrong_traces_are_named_with_file_and_line() {
+    let Some(engine) = Engine::new() else { return };
+    let third = |i: usize, line: &str, from: &str, to: &str| match i {
+        2 => line.replacen(from, to, 1),
+        _ => line.to_string(),
+    };
+    for (name, from, to, told) in [
+        ("term", " | ", " | 95:1:0 ", "term 95, but the term list ends with term 94"),
+        ("phase", " ", " b 24.5 128 | |\n", "but the term list says `phase 24`"),
+        ("kind", " | ", " | 94:1:1 ", "term 94 is a complexity term and has no sides"),
+    ] {
+        let name = format!("{name}.trace");
+        let trace = engine.changed(&name, |i, line| third(i, line, from, to));
+        let said = refused(&engine.config(&trace, GAUSS_NEWTON, ""));
+        assert!(said.contains(&format!("{name}, line 3: ")), "{said}");
+        assert!(said.contains(told), "{said}");
+        assert!(said.contains("data.bad_records"), "{said}");
+    }
+    let said =
+        refused(&engine.config(&engine.trace, ADAM, MINIBATCH).replace("wdl = 1.0", "wdl = 0.5"));
+    assert!(said.contains("position 1 has no score"), "{said}");
+    let said = refused(&engine.config(Path::new(LINES), GAUSS_NEWTON, ""));
+    assert!(said.contains("not like trace"), "{said}");
+}
+
+#[test]
+fn both_forms_of_a_trace_train_to_the_same_bits() {
+    let Some(engine) = Engine::new() else { return };
+    let mut source = TraceSource::open(&engine.trace, &engine.terms(), 0).unwrap();
+    let (mut bytes, mut traced) = (MAGIC.to_vec(), Traced::default());
+    while source.next(&mut traced).unwrap() {
+        write_binary(&traced, &mut bytes).unwrap();
+    }
+    let binary = engine.folder.path().join("binary.trace");
+    std::fs::write(&binary, bytes).unwrap();
+    let [text, binary] = [&engine.trace, &binary]
+        .map(|trace| Run::new(&engine.config(trace, GAUSS_NEWTON, "epochs = 5"), "2"));
+    assert!(text.last().weights == binary.last().weights);
+    assert_eq!(log(&text.out), log(&binary.out));
+    assert_eq!(text.file("terms.csv"), binary.file("terms.csv"));
+}
