@@ -117,10 +117,15 @@ impl Block {
     /// Turns the sums into the derivatives of the losses by them, times centipawns a logit.
     #[inline(always)]
     pub fn differentiate(&mut self) {
+        let (mut by_mgs, mut by_egs, mut egs) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         for i in 0..BLOCK {
             let (eg, crossed) = self.endgame(i);
-            let by_mg = self.slopes[i] * self.middlegame[i];
-            let by_eg = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
+            by_mgs[i] = self.slopes[i] * self.middlegame[i];
+            by_egs[i] = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
+            egs[i] = eg;
+        }
+        for i in 0..BLOCK {
+            let (by_mg, by_eg, eg) = (by_mgs[i], by_egs[i], egs[i]);
             let danger = |[mg, eg]: Pair| {
                 let positive = if eg > 0.0 { 1.0 / ENDGAME } else { 0.0 };
                 [2.0 / MIDDLEGAME * above(mg) * by_mg, positive * by_eg]
@@ -137,7 +142,8 @@ impl Block {
     fn endgame(&self, i: usize) -> (f32, bool) {
         let [[_, white], [_, black]] = self.safety[i];
         let value = self.normal[i][0][1] + (above(black) - above(white)) / ENDGAME;
-        (value, value != 0.0 && value.abs() + self.complexity[i][0][1] < 0.0)
+        // Not `&&`, which would be a branch.
+        (value, (value != 0.0) & (value.abs() + self.complexity[i][0][1] < 0.0))
     }
 }
 
