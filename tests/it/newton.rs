@@ -1,8 +1,14 @@
+use std::path::Path;
 use std::sync::Arc;
 
 use nnuance::{
-    batch::Terms,
+    batch::{Inputs, Terms},
+    format::Source,
+    hce::{Coding, HceWeights, Term},
+    loader::{Encoder, TermsEncoder},
     loss::Loss,
+    sample::Sample,
+    terms::{Chosen, Kind},
     train::direct::{
         linear::fit_linear,
         newton::{Newton, Prior, Stepped, standard_errors},
@@ -434,4 +440,60 @@ fn an_absolute_loss_ends_where_no_small_change_lowers_it() {
             assert!(problem.loss(&there) > stepped.loss_after - 1e-6);
         }
     }
+}
+
+/// Our own linear terms on real positions: the values come back whatever the start; the weights
+/// do where the board leaves no choice, so without the squares that mirror material.
+#[test]
+fn fitting_our_evaluation_to_itself_returns_its_weights() {
+    let positions: Vec<Sample> = fens("data/selfplay_sf151_scored.txt", 12_000);
+    let truth = HceWeights::default();
+    let kinds: Vec<Kind> = Term::all().map(Term::kind).collect();
+    let linear: Vec<bool> = kinds.iter().map(|kind| *kind == Kind::Normal).collect();
+    let encoder = |wanted: &[bool]| {
+        Encoder::Hce(Arc::new(TermsEncoder {
+            coding: Coding::new(wanted, true),
+            chosen: Chosen::all(kinds.len()),
+            weights: truth.values.clone(),
+            kinds: kinds.clone(),
+        }))
+    };
+    let plain = ["material", "bishops.pair", "threats", "space"];
+    let few: Vec<bool> = Term::all()
+        .map(|term| linear[term.index()] && plain.iter().any(|word| term.name().starts_with(word)))
+        .collect();
+    for (wanted, determined) in [(&linear, false), (&few, true)] {
+        let Inputs::Terms(pieces) = encoder(wanted).encode(&positions).inputs else { panic!() };
+        let truth = Point { weights: truth.values.clone(), tempo: 12.0 };
+        let wanted = values(&pieces, &truth);
+        let seen = counts(&pieces, kinds.len());
+        let movable: Vec<bool> =
+            (0..2 * kinds.len() + 1).map(|i| i == 2 * kinds.len() || seen[i / 2] > 0).collect();
+        let mut here = Point { weights: vec![[0.0; 2]; kinds.len()], tempo: 0.0 };
+        fit_linear(&pieces, &wanted, &movable, &mut here).unwrap();
+        for (one, other) in values(&pieces, &here).into_iter().zip(&wanted) {
+            assert!((one - other).abs() < 1e-6, "{one} against {other}");
+        }
+        if determined {
+            assert_close(here.tempo, 12.0, 1e-6);
+            for term in Term::all().filter(|term| seen[term.index()] > 0) {
+                let [one, other] = [&here, &truth].map(|point| point.weights[term.index()]);
+                let far = (one[0] - other[0]).abs().max((one[1] - other[1]).abs());
+                assert!(far < 1e-6, "{}: {one:?} against {other:?}", term.name());
+            }
+        }
+    }
+}
+
+fn counts(pieces: &[Arc<Terms>], terms: usize) -> Vec<u64> {
+    let mut counts = vec![0; terms];
+    pieces.iter().for_each(|piece| piece.count(&mut counts));
+    counts
+}
+
+fn fens(path: &str, most: usize) -> Vec<Sample> {
+    let mut source = Source::open(Path::new(path), None, 0).unwrap();
+    let mut samples = Vec::new();
+    while samples.len() < most && source.next_block(&mut samples).unwrap() {}
+    samples
 }
