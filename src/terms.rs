@@ -81,8 +81,8 @@ impl Chosen {
 pub enum PatternError {
     #[error("{pattern:?} is no pattern: {error}")]
     Bad { pattern: String, error: &'static str },
-    #[error("no term is named {pattern:?}")]
-    Nothing { pattern: String },
+    #[error("no term is named {pattern:?}; the nearest name is {nearest:?}")]
+    Nothing { pattern: String, nearest: String },
 }
 
 impl TermList {
@@ -125,9 +125,24 @@ impl TermList {
                 (chosen.scale_factor, found) = (keep, true);
             }
             if !found {
-                return Err(PatternError::Nothing { pattern: text.clone() });
+                let (pattern, nearest) = (text.clone(), self.nearest(name));
+                return Err(PatternError::Nothing { pattern, nearest });
             }
         }
         Ok(chosen)
+    }
+
+    /// The name of a term, or the beginning of one, that is most like a text.
+    fn nearest(&self, text: &str) -> String {
+        let dots = |name: &str| name.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
+        let names = self.terms.iter().flat_map(|term| {
+            let ends = dots(&term.name).into_iter().chain([term.name.len()]);
+            ends.map(|end| &term.name[..end]).collect::<Vec<_>>()
+        });
+        let likeness = |name: &&str| strsim::jaro(name, text);
+        let best = names
+            .chain([TEMPO, SCALE_FACTOR])
+            .max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+        best.unwrap_or_default().to_string()
     }
 }

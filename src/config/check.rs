@@ -33,6 +33,9 @@ impl Config {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
         }
+        if self.data.limit == Some(0) {
+            return wrong("data.limit", "must be at least 1; leave it out to take all".into());
+        }
         if self.data.window.is_some_and(|window| !(1..=1 << 31).contains(&window)) {
             return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
