@@ -14,7 +14,7 @@ use read::nearest;
 
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
-use crate::format::Format;
+use crate::format::{Format, PointOfView};
 use crate::loader::Filter;
 use crate::loss::Loss;
 use crate::model::Precision;
@@ -83,6 +83,12 @@ pub struct Data {
     /// Bad records to bear with, a file.
     #[serde(default)]
     pub bad_records: u64,
+    /// Whose eyes see scores and results, "white" or "side-to-move", where formats leave it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub point_of_view: Option<String>,
+    /// Whether material must bear out the point of view.
+    #[serde(default = "defaults::yes")]
+    pub check_view: bool,
     /// Positions to take of each file at most, the first that pass the filter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
@@ -309,6 +315,14 @@ impl Config {
         let reason = || nearest(format!("no format is named {name:?}"), name, &names);
         let unknown = || ConfigError::Value { key: "data.format", reason: reason() };
         Format::named(name).ok_or_else(unknown).map(Some)
+    }
+
+    /// Whose eyes see scores and results, where the config says.
+    pub fn view(&self) -> Result<Option<PointOfView>, ConfigError> {
+        let Some(name) = &self.data.point_of_view else { return Ok(None) };
+        let reason = format!("there are \"white\" and \"side-to-move\", found {name:?}");
+        let unknown = || ConfigError::Value { key: "data.point_of_view", reason };
+        PointOfView::named(name).ok_or_else(unknown).map(Some)
     }
 
     /// The optimiser, with defaults that fit the model: nets are clipped so that they quantise,

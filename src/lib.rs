@@ -27,6 +27,8 @@ pub mod architecture;
 pub mod batch;
 pub mod cli;
 pub mod config;
+pub mod data;
+pub mod engine;
 pub mod export;
 pub mod features;
 pub mod format;

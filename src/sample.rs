@@ -138,13 +138,14 @@ impl Position {
         if count > 32 {
             return Err(Impossible::TooManyMen(count));
         }
-        for i in 0..count {
-            let nibble = men[i / 2] >> (4 * (i % 2)) & 15;
-            if nibble & 7 > CASTLING_ROOK {
-                return Err(Impossible::Nibble(nibble));
-            }
+        let nibbles = u128::from_le_bytes(men);
+        // The lowest bit of each nibble whose low three bits are all set, the only role too many.
+        let wrong = nibbles & nibbles >> 1 & nibbles >> 2 & (u128::MAX / 15);
+        if wrong != 0 {
+            let nibble = (nibbles >> wrong.trailing_zeros()) as u8 & 15;
+            return Err(Impossible::Nibble(nibble));
         }
-        if count < 32 && u128::from_le_bytes(men) >> (4 * count) != 0 {
+        if count < 32 && nibbles >> (4 * count) != 0 {
             return Err(Impossible::MoreMen(count));
         }
         let ep = ep.map_or(NO_EP, |square| square as u8);

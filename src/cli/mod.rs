@@ -3,6 +3,7 @@
 
 mod bench;
 mod compare;
+mod data;
 mod eval;
 mod evaluator;
 mod export;
@@ -41,6 +42,7 @@ enum Command {
     Verify(verify::Args),
     Eval(eval::Args),
     Compare(compare::Args),
+    Data(data::Args),
     Bench(bench::Args),
 }
 
@@ -57,6 +59,7 @@ impl Cli {
             Command::Verify(args) => verify::run(args)?,
             Command::Eval(args) => eval::run(args)?,
             Command::Compare(args) => compare::run(args)?,
+            Command::Data(args) => return data::run(args),
             Command::Bench(args) => bench::run(args)?,
         }
         Ok(std::process::ExitCode::SUCCESS)

@@ -113,13 +113,13 @@ impl Watch for Screen {
         self.held_out = row.held_out_loss;
         let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
         let text = format!(
-            "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9.2e} {:>12}",
+            "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9} {:>12}",
             row.step,
             grouped(row.positions),
             loss(row.train_loss),
             loss(row.held_out_loss),
             loss(row.held_out_result_loss),
-            row.learning_rate,
+            row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}")),
             row.positions_per_second.map_or("-".into(), short),
         );
         self.bar.suspend(|| eprintln!("{text}"));

@@ -153,6 +153,8 @@ pub fn plan(config: &Config) -> Result<Plan> {
         files: config.data.files.clone(),
         format: config.format()?,
         bad_records: config.data.bad_records,
+        view: config.view()?,
+        check_view: config.data.check_view,
         filter: config.data.filter.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         scores: config.needs_scores(),

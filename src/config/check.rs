@@ -40,6 +40,7 @@ impl Config {
             return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
         self.format()?;
+        self.view()?;
         let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);
         match self.architecture()? {
             Some(_) if !whole || scale > 32_767.0 => {

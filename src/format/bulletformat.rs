@@ -18,12 +18,12 @@
 //! over 2, score -32768. Bytes 29-31 are not looked at: some tools keep data of their own there.
 //! A bad record is skipped by its length.
 
-use shakmaty::{Bitboard, Color, Role};
+use shakmaty::{Color, Role};
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Writer, fields, fill};
+use super::record::{self, LENGTH, Records};
+use super::rules::Boards;
+use super::{Facts, Format, Holds, PointOfView, View, Writer, fields};
 use crate::sample::{Position, Sample};
-
-const LENGTH: usize = 32;
 
 pub static FORMAT: Format = Format {
     name: "bulletformat",
@@ -38,46 +38,11 @@ pub static FORMAT: Format = Format {
         games: Holds::Never,
         colours: Holds::Never,
     },
-    recognises,
-    reader: |input| Box::new(BulletReader { input, records: 0 }),
+    view: View::Fixed(PointOfView::SideToMove),
+    recognises: |head| record::recognises(head, decode),
+    reader: |input| Box::new(Records::new(input, decode)),
     writer: Some(|| Box::new(BulletWriter)),
 };
-
-/// Whether most of the first records are sound.
-fn recognises(head: &[u8]) -> bool {
-    let (records, _) = head.as_chunks::<LENGTH>();
-    let first = &records[..records.len().min(64)];
-    let sound = first.iter().filter(|record| decode(record).is_ok()).count();
-    2 * sound > first.len()
-}
-
-struct BulletReader {
-    input: Input,
-    records: u64,
-}
-
-impl Reader for BulletReader {
-    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        for _ in 0..BLOCK {
-            let mut record = [0; LENGTH];
-            let length = fill(&mut *self.input, &mut record)?;
-            if length == 0 {
-                return Ok(false);
-            }
-            self.records += 1;
-            let place = || format!("record {}", self.records);
-            if length < LENGTH {
-                let reason = format!("the file ends after {length} of its {LENGTH} bytes");
-                return Err(Fault::CutOff(BadRecord { place: place(), reason }));
-            }
-            match decode(&record) {
-                Ok(sample) => out.push(sample),
-                Err(reason) => return Err(Fault::Skipped(BadRecord { place: place(), reason })),
-            }
-        }
-        Ok(true)
-    }
-}
 
 fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
     let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
@@ -89,7 +54,7 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
     Ok(Sample {
         position,
         result: fields::byte_result(*result)?,
-        score: Some(fields::turned_score(i16::from_le_bytes(*score), Color::White)?),
+        score: Some(fields::score_in_range(i16::from_le_bytes(*score))?),
         ply: None,
         played: None,
         game: None,
@@ -98,17 +63,16 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
 
 /// The rules, as far as they can be asked in little time, and the bytes of the kings.
 fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
+    let boards = Boards::new(position);
     // A rook that may castle has a nibble in other formats, never in this one.
-    if let Some(man) = position.men().find(|man| man.castles) {
-        return Err(format!("the nibble of {} stands for no man", man.square));
+    if let Some(square) = boards.castling().first() {
+        return Err(format!("the nibble of {square} stands for no man"));
     }
-    let board = position.board();
-    let king = |color| {
-        let kings = board.kings() & board.by_color(color);
-        let whose = if color == Color::White { "side to move" } else { "other side" };
-        kings
-            .single_square()
-            .ok_or_else(|| format!("the {whose} has {} kings, expected 1", kings.count()))
+    let king = |color: Color| {
+        let whose = if color.is_white() { "side to move" } else { "other side" };
+        boards.king(color).ok_or_else(|| {
+            format!("the {whose} has {} kings, expected 1", boards.kings(color).count())
+        })
     };
     let (our_king, their_king) = (king(Color::White)?, king(Color::Black)?);
     if (own, theirs) != (our_king as u8, their_king.flip_vertical() as u8) {
@@ -118,13 +82,7 @@ fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
             their_king.flip_vertical() as u8
         ));
     }
-    if (board.by_role(Role::Pawn) & Bitboard::BACKRANKS).any() {
-        return Err("a pawn stands on the first or last rank".to_string());
-    }
-    if board.attacks_to(their_king, Color::White, board.occupied()).any() {
-        return Err("the side that just moved is in check".to_string());
-    }
-    Ok(())
+    boards.check(Color::White)
 }
 
 struct BulletWriter;
@@ -138,7 +96,7 @@ impl Writer for BulletWriter {
         let Some(score) = sample.score else {
             return Err("it has no score; write epd, which needs none".to_string());
         };
-        let score = fields::turned_score(score, Color::White)?;
+        let score = fields::score_in_range(score)?;
         let result = fields::result_byte(sample.result)?;
         let (mut men, mut own, mut theirs) = (0u128, None, None);
         for (i, man) in position.men().enumerate() {

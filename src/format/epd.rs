@@ -1,20 +1,21 @@
-//! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, and
-//! `pieces w - - c9 "1/2-1/2";` as Zurichess wrote them.
+//! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`,
+//! `FEN "0-1"`, and `pieces w - - c9 "1/2-1/2";` as Zurichess wrote them.
 //!
-//! Score and result are White's; the score is in whole centipawns. The FEN has 4 to 6 fields;
-//! other operations beside `c9` are passed over if they end with a semicolon. Results may be
-//! written 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1. Blank lines, Windows line ends and a last line
-//! without an end are fine. Castling rights and en passant squares that the board contradicts are
-//! dropped. Lines of `FEN score result` are refused: the tool that writes them takes the view of
-//! the side to move.
+//! Score and result are White's unless the user says otherwise; the score is in whole centipawns.
+//! The FEN has 4 to 6 fields; other operations beside `c9` are passed over if they end with a
+//! semicolon. Results may be written 1-0, 1/2-1/2, 0-1 or as a number from 0 to 1, of which six
+//! decimals count. A result in neither brackets nor quotes needs a FEN of 4 or 6 fields before it
+//! and may not be a whole number, which might be a counter. Blank lines, Windows line ends and a
+//! last line without an end are fine. Castling rights and en passant squares that the board
+//! contradicts are dropped. Lines of `FEN score result` are another format, [`super::hce`].
 
-use super::{Facts, Format, Holds, Writer, fields, lines};
+use super::{Facts, Format, Holds, PointOfView, View, Writer, fields, lines};
 use crate::sample::Sample;
 
 pub static FORMAT: Format = Format {
     name: "epd",
-    about: "lines of `FEN [result]`, `FEN [result] score` or `FEN c9 \"result\";`; score in \
-            centipawns, score and result seen by White; FEN of 4 to 6 fields",
+    about: "lines of `FEN [result]`, `FEN [result] score`, `FEN result` or `FEN c9 \"result\";`; \
+            score in centipawns, score and result seen by White; FEN of 4 to 6 fields",
     extensions: &["epd", "book"],
     facts: Facts {
         scores: Holds::Sometimes,
@@ -23,6 +24,7 @@ pub static FORMAT: Format = Format {
         games: Holds::Never,
         colours: Holds::Always,
     },
+    view: View::Usual(PointOfView::White),
     recognises: |head| lines::recognises(head, parse),
     reader: |input| Box::new(lines::Lines::new(input, parse)),
     writer: Some(|| Box::new(EpdWriter)),
@@ -40,18 +42,37 @@ fn parse(line: &str) -> Result<Sample, String> {
             return Err(format!("expected `;` after the result, found `{rest}`"));
         }
         let position = fields::text_fen(before_operations(fen)?)?;
-        return fields::seen_by_white(position, None, fields::text_result(result)?);
+        return fields::seen_by_white(position, None, fields::text_share(result)?);
     }
-    let unexpected = || format!("expected `FEN [result]` or `FEN c9 \"result\";`, found `{line}`");
-    let (fen, rest) = line.split_once('[').ok_or_else(unexpected)?;
+    let Some((fen, rest)) = line.split_once('[') else { return bare(line) };
+    let unexpected = || format!("expected `]` after the result, found `{line}`");
     let (result, score) = rest.split_once(']').ok_or_else(unexpected)?;
     let fen = fen.trim_end();
     let position = fields::text_fen(fen.strip_suffix(';').unwrap_or(fen))?;
-    let score = match score.trim() {
+    let score = match score.trim().trim_end_matches(';') {
         "" => None,
         score => Some(fields::text_score(score)?),
     };
-    fields::seen_by_white(position, score, fields::text_result(result.trim())?)
+    fields::seen_by_white(position, score, fields::text_share(result.trim())?)
+}
+
+/// A result without brackets at the end of the line.
+fn bare(line: &str) -> Result<Sample, String> {
+    let unexpected = || format!("expected `FEN [result]` or `FEN c9 \"result\";`, found `{line}`");
+    let (fen, result) = line
+        .trim_end_matches(';')
+        .rsplit_once(|letter: char| letter == ';' || letter.is_whitespace())
+        .ok_or_else(unexpected)?;
+    let fen = fen.trim_end_matches(|letter: char| letter == ';' || letter.is_whitespace());
+    let quoted = result.strip_prefix('"').and_then(|result| result.strip_suffix('"'));
+    // A counter might else be a result, and a result a counter.
+    let five = fen.split_ascii_whitespace().count() == 5;
+    let whole = result.bytes().all(|byte| byte.is_ascii_digit());
+    if quoted.is_none() && (five || whole) {
+        return Err(unexpected());
+    }
+    let result = fields::text_share(quoted.unwrap_or(result)).map_err(|_| unexpected())?;
+    fields::seen_by_white(fields::text_fen(fen)?, None, result)
 }
 
 /// The FEN before the operations of an EPD line, each of which ends with a semicolon.
@@ -80,7 +101,7 @@ struct EpdWriter;
 impl Writer for EpdWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let turn = sample.position.turn();
-        let result = fields::result_text(fields::turned_result(sample.result, turn))?;
+        let result = fields::share_text(fields::turned_result(sample.result, turn))?;
         let fen = sample.position.fen();
         let score = match sample.score {
             Some(score) => format!(" {}", fields::turned_score(score, turn)?),

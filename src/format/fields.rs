@@ -1,6 +1,6 @@
 //! Fields that several formats share: results and scores, and whose eyes see them.
 
-use shakmaty::Color;
+use shakmaty::{Chess, Color, Position as _};
 
 use crate::sample::{Position, Sample};
 
@@ -12,6 +12,11 @@ pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
         None => Err(format!("score {score} is out of range, expected -32767 to 32767")),
         Some(negative) => Ok(if turn == Color::Black { negative } else { score }),
     }
+}
+
+/// A score that every format can hold.
+pub fn score_in_range(score: i16) -> Result<i16, String> {
+    turned_score(score, Color::White)
 }
 
 /// A result seen by White, turned to the side to move; or the other way.
@@ -51,6 +56,25 @@ pub fn text_result(text: &str) -> Result<f32, String> {
     }
 }
 
+/// A result as people write it, or any number from 0 to 1, of which six decimals count.
+pub fn text_share(text: &str) -> Result<f32, String> {
+    text_result(text).or_else(|_| match text.parse::<f64>() {
+        Ok(share @ 0.0..=1.0) => Ok(((share * 1e6).round() / 1e6) as f32),
+        _ => Err(format!("result `{text}`, expected 0 to 1, 1-0, 1/2-1/2 or 0-1")),
+    })
+}
+
+/// A number from 0 to 1 with at most six decimals, `1.0`, `0.5` and `0.0` as everywhere.
+pub fn share_text(share: f32) -> Result<String, String> {
+    if let Ok(text) = result_text(share) {
+        return Ok(text.to_string());
+    }
+    if !(0.0..=1.0).contains(&share) {
+        return Err(format!("result {share} cannot be held, expected 0 to 1"));
+    }
+    Ok(format!("{}", (f64::from(share) * 1e6).round() / 1e6))
+}
+
 /// `1.0`, `0.5` or `0.0`.
 pub fn result_text(result: f32) -> Result<&'static str, String> {
     result_byte(result).map(|byte| ["0.0", "0.5", "1.0"][usize::from(byte)])
@@ -83,6 +107,34 @@ pub fn text_fen(text: &str) -> Result<Position, String> {
     Position::from_fen(text).map_err(|error| format!("{error}: `{text}`"))
 }
 
+/// Half-moves since the start of the game, counted from move number 1 where a sample does not say.
+pub fn ply(sample: &Sample) -> u16 {
+    let position = &sample.position;
+    let before = 2 * u32::from(position.fullmove().saturating_sub(1));
+    let counted = before + u32::from(position.turn().is_black());
+    sample.ply.unwrap_or_else(|| counted.try_into().unwrap_or(u16::MAX))
+}
+
+/// The score that stands for none in data of Stockfish.
+pub const NO_SCORE: i16 = 32_002;
+
+/// A score for data of Stockfish.
+pub fn stockfish_score(score: Option<i16>) -> Result<i16, String> {
+    match score {
+        None => Ok(NO_SCORE),
+        Some(NO_SCORE) => Err(format!("score {NO_SCORE} cannot be held, it stands for no score")),
+        Some(score) => score_in_range(score),
+    }
+}
+
+/// A score of data of Stockfish.
+pub fn score_of_stockfish(score: i16) -> Result<Option<i16>, String> {
+    match score {
+        NO_SCORE => Ok(None),
+        score => score_in_range(score).map(Some),
+    }
+}
+
 /// A sample of a text line, from values that White sees.
 pub fn seen_by_white(
     position: Position,
@@ -98,4 +150,10 @@ pub fn seen_by_white(
         played: None,
         game: None,
     })
+}
+
+/// Half-moves since move number 1, by the number of the move that comes next.
+pub fn ply_of(chess: &Chess) -> u16 {
+    let before = 2 * (u64::from(chess.fullmoves().get()) - 1) + u64::from(chess.turn().is_black());
+    before.try_into().unwrap_or(u16::MAX)
 }

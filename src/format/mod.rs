@@ -7,19 +7,31 @@
 //! Readers keep the view of [`Sample`]: score and result are turned to the side to move. What a
 //! format lacks is `None` in its samples.
 
+pub mod binpack;
 pub mod bulletformat;
+mod chain;
 pub mod epd;
 mod fields;
+pub mod hce;
 mod lines;
+pub mod marlinformat;
+pub mod pedantic;
+pub mod pgn;
+pub mod plain;
+mod record;
+mod rules;
 mod sink;
 mod sniff;
 mod source;
 pub mod text;
 pub mod trace;
+mod unpack;
+pub mod view;
 pub mod viriformat;
 
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
+pub use view::{PointOfView, View};
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -62,6 +74,8 @@ pub struct Format {
     /// Usual endings of file names, without the dot.
     pub extensions: &'static [&'static str],
     pub facts: Facts,
+    /// Who sees score and result in the file.
+    pub view: View,
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,
     pub reader: fn(Input) -> Box<dyn Reader>,
@@ -70,8 +84,19 @@ pub struct Format {
 }
 
 /// Every format there is.
-pub static ALL: [&Format; 5] =
-    [&viriformat::FORMAT, &bulletformat::FORMAT, &text::FORMAT, &epd::FORMAT, &trace::FORMAT];
+pub static ALL: [&Format; 11] = [
+    &viriformat::FORMAT,
+    &binpack::FORMAT,
+    &bulletformat::FORMAT,
+    &marlinformat::FORMAT,
+    &pgn::FORMAT,
+    &text::FORMAT,
+    &epd::FORMAT,
+    &hce::FORMAT,
+    &plain::FORMAT,
+    &pedantic::FORMAT,
+    &trace::FORMAT,
+];
 
 impl Format {
     pub fn named(name: &str) -> Option<&'static Format> {
@@ -92,6 +117,11 @@ pub trait Reader: Send {
     /// Samples before a bad record are appended before the fault is returned. Whether reading can
     /// go on is told by [`Fault`].
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
+
+    /// The games passed over so far because they have no result to learn from; no fault of theirs.
+    fn unfinished(&self) -> u64 {
+        0
+    }
 }
 
 /// Samples to bytes.

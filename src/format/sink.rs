@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
+use liblzma::write::XzEncoder;
 
 use super::{Format, Writer};
 use crate::output::{Output, OutputError};
@@ -11,6 +12,8 @@ use crate::sample::Sample;
 
 /// Bytes are handed on in pieces of about this many.
 const PIECE: usize = 1 << 16;
+/// The usual level of xz.
+const XZ_LEVEL: u32 = 6;
 
 /// Why samples could not be written. No file is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +31,7 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// A file of samples under way, packed as its name says: `.gz`, `.zst` or not.
+/// A file of samples under way, packed as its name says: `.gz`, `.zst`, `.xz` or not.
 pub struct Sink {
     path: PathBuf,
     format: &'static Format,
@@ -103,6 +106,7 @@ enum Packed {
     Plain(Output),
     Gz(GzEncoder<Output>),
     Zst(zstd::Encoder<'static, Output>),
+    Xz(XzEncoder<Output>),
 }
 
 impl Packed {
@@ -113,6 +117,11 @@ impl Packed {
             Some("zst") => zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)
                 .map(Packed::Zst)
                 .map_err(|error| OutputError::new(path, error)),
+            Some("xz") => Ok(Packed::Xz(XzEncoder::new(output, XZ_LEVEL))),
+            Some("zip") => {
+                let reason = "zip archives are only read; choose .zst";
+                Err(OutputError::new(path, io::Error::new(io::ErrorKind::Unsupported, reason)))
+            }
             _ => Ok(Packed::Plain(output)),
         }
     }
@@ -122,6 +131,7 @@ impl Packed {
             Packed::Plain(output) => output.write_all(bytes),
             Packed::Gz(encoder) => encoder.write_all(bytes),
             Packed::Zst(encoder) => encoder.write_all(bytes),
+            Packed::Xz(encoder) => encoder.write_all(bytes),
         };
         written.map_err(|error| self.output().failed(error))
     }
@@ -131,6 +141,7 @@ impl Packed {
             Packed::Plain(output) => output,
             Packed::Gz(encoder) => encoder.get_ref(),
             Packed::Zst(encoder) => encoder.get_ref(),
+            Packed::Xz(encoder) => encoder.get_ref(),
         }
     }
 
@@ -140,6 +151,7 @@ impl Packed {
             Packed::Plain(output) => Ok(output),
             Packed::Gz(encoder) => encoder.finish(),
             Packed::Zst(encoder) => encoder.finish(),
+            Packed::Xz(encoder) => encoder.finish(),
         };
         unpacked.map_err(|error| OutputError::new(&path, error))?.finish()
     }

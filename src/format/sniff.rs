@@ -1,10 +1,11 @@
-//! What a file is, told by its content; the name only settles what the content leaves open.
+//! What a file is, told by its content; the name only says which reader tells best what is wrong
+//! with a file that no format recognises.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::{ALL, Format, fields};
+use super::{ALL, Format};
 
 /// Finds the format of a file by the first bytes of its content, which are not empty, and checks
 /// what the user said about it; the error tells what the file looks like.
@@ -16,15 +17,20 @@ pub fn sniff(
     if let Some(said) = said.filter(|format| (format.recognises)(head)) {
         return Ok(said);
     }
-    let named = ALL.into_iter().find(|format| has_extension(path, format));
-    let mut found = ALL.into_iter().filter(|format| (format.recognises)(head));
-    let found = match (found.next(), found.next()) {
-        (Some(one), None) => Some(one),
-        (Some(one), Some(_)) => {
-            Some(named.filter(|&named| (named.recognises)(head)).unwrap_or(one))
+    let found: Vec<_> = ALL.into_iter().filter(|format| (format.recognises)(head)).collect();
+    let found = match found[..] {
+        [] => None,
+        [one] => Some(one),
+        _ => {
+            let names: Vec<_> = found.iter().map(|format| format.name).collect();
+            return Err(format!(
+                "it may be {}; set data.format = \"{}\" or the other",
+                names.join(" or "),
+                names[0]
+            ));
         }
-        _ => None,
     };
+    let named = ALL.into_iter().find(|format| has_extension(path, format));
     match (said, found) {
         (None, Some(found)) => Ok(found),
         (Some(said), Some(found)) => {
@@ -39,10 +45,13 @@ pub fn sniff(
     }
 }
 
-/// Whether the name ends as files of this format do, `.gz` and `.zst` aside.
+/// Whether the name ends as files of this format do, endings of packed files aside.
 fn has_extension(path: &Path, format: &Format) -> bool {
     let mut name = path.to_path_buf();
-    if name.extension().is_some_and(|packed| packed == "gz" || packed == "zst") {
+    if name
+        .extension()
+        .is_some_and(|end| ["gz", "zst", "xz", "zip"].iter().any(|&packed| end == packed))
+    {
         name.set_extension("");
     }
     name.extension()
@@ -52,15 +61,10 @@ fn has_extension(path: &Path, format: &Format) -> bool {
 
 /// What else a chess programmer might have taken for training data.
 fn foreign(path: &Path, head: &[u8]) -> Option<String> {
-    let starts: [(&[u8], &str); 8] = [
-        (b"BINP", "it is a Stockfish binpack"),
-        (b"\xfd7zXZ\0", "it is packed with xz; unpack it first"),
+    let starts: [(&[u8], &str); 3] = [
         (b"BZh", "it is packed with bzip2; unpack it first"),
-        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; unpack it first"),
         (b"\xff\xfe", "it is UTF-16 text; convert it to UTF-8"),
-        (b"Hash,Ply,", "it is a CSV table of Pedantic"),
-        (b"fen ", "it is Stockfish's plain text"),
     ];
     if let Some((_, looks)) = starts.iter().find(|(start, _)| head.starts_with(start)) {
         return Some(looks.to_string());
@@ -72,12 +76,7 @@ fn foreign(path: &Path, head: &[u8]) -> Option<String> {
     } else {
         let text = head.trim_ascii_start();
         match text {
-            [b'[', b'A'..=b'Z', ..] => "it is a PGN file",
             [b'{', ..] | [b'[', b'{' | b'"' | b'[', ..] => "it is JSON",
-            _ if first_line(text).is_some_and(mover_line) => {
-                "it has lines of `FEN score result`, whose score and result are seen by the side \
-                 to move; write them as `FEN | score | result`, seen by White"
-            }
             _ => return None,
         }
     };
@@ -96,17 +95,6 @@ fn ends_with_padding(path: &Path) -> bool {
         file.take(62).read_to_end(&mut tail)
     });
     read.is_ok() && tail.windows(12).any(|window| window == b"bulletbullet")
-}
-
-/// `FEN score result`, as one tuner has it.
-fn mover_line(line: &str) -> bool {
-    let mut parts = line.rsplitn(3, ' ');
-    let (Some(result), Some(score), Some(fen)) = (parts.next(), parts.next(), parts.next()) else {
-        return false;
-    };
-    fields::text_result(result).is_ok()
-        && score.parse::<f32>().is_ok()
-        && fields::text_fen(fen).is_ok()
 }
 
 fn first_line(head: &[u8]) -> Option<&str> {

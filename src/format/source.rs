@@ -1,10 +1,13 @@
 //! A file of samples: opened, unpacked, recognised, and read block by block.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use super::{BLOCK, BadRecord, Fault, Format, Input, Reader, fill, sniff};
+use shakmaty::Color;
+
+use super::{
+    BLOCK, BadRecord, Fault, Format, Input, PointOfView, Reader, View, fields, fill, sniff, unpack,
+};
 use crate::sample::Sample;
 
 /// The head of a file by which its format is recognised: many records of any format.
@@ -22,10 +25,15 @@ pub enum ReadError {
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
-    #[error("{path} holds no positions ({skipped} bad records were skipped)")]
-    NoPositions { path: PathBuf, skipped: u64 },
+    #[error("{path} holds no positions ({skipped} bad records were skipped{})", others(*.unfinished))]
+    NoPositions { path: PathBuf, skipped: u64, unfinished: u64 },
     #[error("cannot tell the positions in {path}: {looks}")]
     Unrecognised { path: PathBuf, looks: String },
+    #[error(
+        "{path} is {format}, whose scores and results are always seen by {view}; leave \
+         data.point_of_view out"
+    )]
+    View { path: PathBuf, format: &'static str, view: PointOfView },
     #[error("{path}, {bad} ({})", allowance(*.limit))]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
@@ -34,6 +42,13 @@ fn allowance(limit: u64) -> String {
     match limit {
         0 => "to skip up to N bad records, set data.bad_records = N".to_string(),
         _ => format!("one more bad record than data.bad_records = {limit} allows"),
+    }
+}
+
+fn others(unfinished: u64) -> String {
+    match unfinished {
+        0 => String::new(),
+        _ => format!(", and {unfinished} games without a result"),
     }
 }
 
@@ -69,6 +84,7 @@ pub struct Source {
     path: PathBuf,
     format: &'static Format,
     reader: Box<dyn Reader>,
+    view: PointOfView,
     limit: u64,
     bad: BadRecords,
     /// Whether any sample was read.
@@ -79,8 +95,8 @@ pub struct Source {
 impl Source {
     /// Opens a file and finds its format by its content; a `format` given is checked against it.
     ///
-    /// Files packed with gzip or zstd are unpacked on the way, whatever they are called. More
-    /// than `limit` bad records end the reading with an error.
+    /// Files packed with gzip, zstd, xz or zip are unpacked on the way, whatever they are called;
+    /// `-` is standard input. More than `limit` bad records end the reading with an error.
     pub fn open(
         path: &Path,
         format: Option<&'static Format>,
@@ -91,11 +107,31 @@ impl Source {
             path: path.to_path_buf(),
             format,
             reader: (format.reader)(input),
+            view: format.view.usual(),
             limit,
             bad: BadRecords::default(),
             some: false,
             ended: false,
         })
+    }
+
+    /// Takes scores and results as seen by `view`, whatever is usual in files of this format; an
+    /// error if the format fixes another view.
+    pub fn seen_by(mut self, view: PointOfView) -> Result<Self, ReadError> {
+        match self.format.view {
+            View::Fixed(fixed) if fixed != view => {
+                Err(ReadError::View { path: self.path, format: self.format.name, view: fixed })
+            }
+            _ => {
+                self.view = view;
+                Ok(self)
+            }
+        }
+    }
+
+    /// Who sees scores and results in the file, as it is being read.
+    pub fn view(&self) -> PointOfView {
+        self.view
     }
 
     /// Appends the next samples, about [`BLOCK`] of them and the same at every reading of the
@@ -113,10 +149,13 @@ impl Source {
             }
         }
         self.some |= out.len() > before;
+        if self.view != self.format.view.usual() {
+            turn_black(&mut out[before..]);
+        }
         if self.ended && !self.some {
             let (path, skipped) = (self.path.clone(), self.bad.count);
             self.some = true; // Told once: the next call finds the end.
-            return Err(ReadError::NoPositions { path, skipped });
+            return Err(ReadError::NoPositions { path, skipped, unfinished: self.unfinished() });
         }
         Ok(out.len() > before)
     }
@@ -137,9 +176,23 @@ impl Source {
         &self.path
     }
 
+    /// The games passed over so far because they have no result.
+    pub fn unfinished(&self) -> u64 {
+        self.reader.unfinished()
+    }
+
     /// What was skipped so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
+    }
+}
+
+/// Turns what was read under the other view, which differs where Black is to move.
+fn turn_black(samples: &mut [Sample]) {
+    for sample in samples.iter_mut().filter(|sample| sample.position.turn().is_black()) {
+        sample.result = fields::turned_result(sample.result, Color::Black);
+        // -32768 has no negative, and no reader yields it.
+        sample.score = sample.score.map(i16::saturating_neg);
     }
 }
 
@@ -148,13 +201,9 @@ pub(super) fn opened(
     path: &Path,
     said: Option<&'static Format>,
 ) -> Result<(&'static Format, Input), ReadError> {
-    let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
-        true => Err(io::ErrorKind::IsADirectory.into()),
-        false => Ok(file),
-    });
-    let file = opened.map_err(|error| ReadError::Open { path: path.to_path_buf(), error })?;
+    let mut input =
+        unpack::open(path).map_err(|error| ReadError::Open { path: path.to_path_buf(), error })?;
     let failed = |error| ReadError::Io { path: path.to_path_buf(), error };
-    let mut input = unpacked(file).map_err(failed)?;
     let mut head = vec![0; HEAD];
     let length = fill(&mut *input, &mut head).map_err(failed)?;
     head.truncate(length);
@@ -165,26 +214,4 @@ pub(super) fn opened(
         .map_err(|looks| ReadError::Unrecognised { path: path.to_path_buf(), looks })?;
     let input = Box::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input)));
     Ok((format, input))
-}
-
-/// The content of a file, unpacked if its first bytes say that it is packed.
-fn unpacked(file: File) -> io::Result<Box<dyn BufRead + Send>> {
-    let mut file = BufReader::with_capacity(BUFFER, file);
-    let mut magic = [0; 4];
-    let length = fill(&mut file, &mut magic)?;
-    let magic = &magic[..length];
-    let input = Cursor::new(magic.to_vec()).chain(file);
-    Ok(match magic {
-        [0x1f, 0x8b, ..] => {
-            let decoder = flate2::bufread::MultiGzDecoder::new(input);
-            Box::new(BufReader::with_capacity(BUFFER, decoder))
-        }
-        [0x28, 0xb5, 0x2f, 0xfd] => {
-            let mut decoder = zstd::Decoder::with_buffer(input)?;
-            // Files packed with `zstd --long` need more than the usual 128 MiB of window.
-            decoder.window_log_max(31)?;
-            Box::new(BufReader::with_capacity(BUFFER, decoder))
-        }
-        _ => Box::new(input),
-    })
 }

@@ -1,11 +1,12 @@
 //! Lines of `FEN | score | result`, as bullet's tools read and write them.
 //!
-//! Score and result are White's; the score is in whole centipawns. The FEN has 4 to 6 fields.
-//! Results may be written 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1. Blank lines, Windows line ends and
-//! a last line without an end are fine; anything else that is not such a line is a bad record.
-//! Castling rights and en passant squares that the board contradicts are dropped.
+//! Score and result are White's unless the user says otherwise; the score is in whole centipawns.
+//! The FEN has 4 to 6 fields. Results may be written 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1. Blank
+//! lines, Windows line ends and a last line without an end are fine; anything else that is not
+//! such a line is a bad record. Castling rights and en passant squares that the board contradicts
+//! are dropped.
 
-use super::{Facts, Format, Holds, Writer, fields, lines};
+use super::{Facts, Format, Holds, PointOfView, View, Writer, fields, lines};
 use crate::sample::Sample;
 
 pub static FORMAT: Format = Format {
@@ -20,6 +21,7 @@ pub static FORMAT: Format = Format {
         games: Holds::Never,
         colours: Holds::Always,
     },
+    view: View::Usual(PointOfView::White),
     recognises: |head| lines::recognises(head, parse),
     reader: |input| Box::new(lines::Lines::new(input, parse)),
     writer: Some(|| Box::new(TextWriter)),

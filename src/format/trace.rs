@@ -44,7 +44,9 @@ use std::num::NonZeroU64;
 
 use shakmaty::Color;
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, fields, fill};
+use super::{
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View, fields, fill,
+};
 use crate::sample::{Position, Sample, mix};
 use crate::terms::{Kind, OwnTerms};
 
@@ -60,6 +62,7 @@ pub static FORMAT: Format = Format {
         games: Holds::Sometimes,
         colours: Holds::Always,
     },
+    view: View::Fixed(PointOfView::White),
     recognises: |head| {
         let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
         text.starts_with(b"nnuance-trace ") || head.starts_with(VERSIONS)

@@ -12,25 +12,31 @@
 //! moves, not scores and result.
 //!
 //! Refused, with the whole game: impossible start positions, illegal moves, a result byte over 2,
-//! score -32768. The reader goes on behind the next four zero bytes where a move could stand. A
-//! file that ends within a game is cut off there, and that game is lost. Castling rights and en
-//! passant squares that the board contradicts are dropped; the score and the last byte of a start
-//! position are not looked at, and written as zero.
+//! score -32768, more than 16,384 moves. The reader goes on behind the next four zero bytes where
+//! a move could stand. A file that ends within a game is cut off there, and that game is lost.
+//! Castling rights and en passant squares that the board contradicts are dropped; the score and
+//! the last byte of a start position are not looked at, and written as zero.
 //!
 //! The writer chains samples that follow from each other; where samples were left out, a game
 //! breaks in two.
 
 use std::num::NonZeroU64;
 
-use shakmaty::{Chess, Color, Position as _, Square};
+use shakmaty::{Chess, Position as _};
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Writer, fields, fill};
+use super::chain::{Chain, MOVELESS};
+use super::marlinformat::Record;
+use super::{
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View, Writer,
+    fields, fill,
+};
 use crate::sample::{Played, Position, Sample, mix};
 
 const START: usize = 32;
 const MOVE: usize = 4;
 const END: [u8; MOVE] = [0; MOVE];
-const NO_EP: u8 = 64;
+/// No game by the rules is longer: after 75 moves without pawn move and capture it ends.
+const LONGEST: usize = 1 << 14;
 
 pub static FORMAT: Format = Format {
     name: "viriformat",
@@ -44,6 +50,7 @@ pub static FORMAT: Format = Format {
         games: Holds::Always,
         colours: Holds::Always,
     },
+    view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, games: 0, at: 0 }),
     writer: Some(|| Box::new(ViriWriter { game: None })),
@@ -124,7 +131,7 @@ impl ViriReader {
                 return Err(Fault::Skipped(bad(0, reason)));
             }
         };
-        let mut ply = ply(&chess);
+        let mut ply = fields::ply_of(&chess);
         let mut hash = Position::from_chess(&chess).key();
         while let Some(entry) = self.entry()? {
             if entry == END {
@@ -135,6 +142,10 @@ impl ViriReader {
             let moves = out.len() - first + 1;
             let turn = chess.turn();
             let white_score = i16::from_le_bytes([entry[2], entry[3]]);
+            if moves > LONGEST {
+                self.skip()?;
+                return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
+            }
             let checked = legal(&entry, &chess)
                 .and_then(|legal| Ok((legal, fields::turned_score(white_score, turn)?)));
             let ((played, legal), score) = match checked {
@@ -176,30 +187,10 @@ impl ViriReader {
 }
 
 /// The position of a start record, and its result as White sees it.
-fn start(record: &[u8; START]) -> Result<(Chess, f32), String> {
-    let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
-    let men = *record[8..].first_chunk().expect("24 bytes follow");
-    let [turn_ep, halfmove, fullmove @ .., _, _, result, _] =
-        record.last_chunk::<8>().expect("32 bytes");
-    let ep = match turn_ep & 127 {
-        NO_EP => None,
-        square => Some(
-            Square::try_from(u32::from(square))
-                .map_err(|_| crate::sample::Impossible::EnPassant(square).to_string())?,
-        ),
-    };
-    let turn = Color::from_black(turn_ep >> 7 == 1);
-    let fullmove = u16::from_le_bytes(*fullmove);
-    let chess = Position::from_parts(occupied, men, turn, ep, *halfmove, fullmove)
-        .and_then(|position| position.to_chess())
-        .map_err(|error| error.to_string())?;
-    Ok((chess, fields::byte_result(*result)?))
-}
-
-/// Half-moves since move number 1.
-fn ply(chess: &Chess) -> u16 {
-    let before = 2 * (u64::from(chess.fullmoves().get()) - 1) + u64::from(chess.turn().is_black());
-    before.try_into().unwrap_or(u16::MAX)
+fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
+    let record = Record::decode(bytes)?;
+    let chess = record.position.to_chess().map_err(|error| error.to_string())?;
+    Ok((chess, record.white_result))
 }
 
 /// The move of an entry, if it is legal.
@@ -213,54 +204,30 @@ fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(Played, shakmaty::Move), 
     Ok((Played::from_move(&legal).ok_or_else(illegal)?, legal))
 }
 
-/// Chains samples into games: a sample goes on with the game of the one before if it has the
-/// same [`Sample::game`] and result and if the move played there leads to it; else it starts a
-/// game of its own.
+/// A sample to which no game under way leads starts a game of its own.
 struct ViriWriter {
-    game: Option<Game>,
-}
-
-/// A game under way.
-struct Game {
-    /// After the moves written so far.
-    chess: Chess,
-    hash: Option<NonZeroU64>,
-    white_result: u8,
+    game: Option<Chain>,
 }
 
 impl Writer for ViriWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
-        let position = sample.position;
-        let turn = position.turn();
-        let Some(played) = sample.played else {
-            return Err("it lacks the move played, so it is not part of a game; write \
-                        bulletformat, text or epd"
-                .to_string());
-        };
+        let Some(played) = sample.played else { return Err(MOVELESS.to_string()) };
         let Some(score) = sample.score else {
             return Err("it has no score; write epd, which needs none".to_string());
         };
-        let score = fields::turned_score(score, turn)?;
-        let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
-        let goes_on = self.game.as_ref().is_some_and(|game| {
-            game.hash == sample.game
-                && game.white_result == white_result
-                && Position::from_chess(&game.chess) == position
-        });
-        if !goes_on {
+        let score = fields::turned_score(score, sample.position.turn())?;
+        if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
             self.finish(out);
         }
         let game = match &mut self.game {
             Some(game) => game,
             none => {
-                let chess = position.to_chess().map_err(|error| error.to_string())?;
-                write_start(&Position::from_chess(&chess), white_result, out);
-                none.insert(Game { chess, hash: sample.game, white_result })
+                let game = Chain::start(sample)?;
+                Record::encode(&Position::from_chess(&game.chess), 0, game.white_result, out);
+                none.insert(game)
             }
         };
-        let legal = played
-            .legal_move(&game.chess)
-            .ok_or_else(|| format!("move {:#06x} is not legal in {}", played.0, position.fen()))?;
+        let legal = game.legal(played)?;
         out.extend_from_slice(&played.0.get().to_le_bytes());
         out.extend_from_slice(&score.to_le_bytes());
         game.chess.play_unchecked(legal);
@@ -272,13 +239,4 @@ impl Writer for ViriWriter {
             out.extend_from_slice(&END);
         }
     }
-}
-
-fn write_start(position: &Position, white_result: u8, out: &mut Vec<u8>) {
-    let ep = position.ep_square().map_or(NO_EP, |square| square as u8);
-    out.extend_from_slice(&position.occupied().to_le_bytes());
-    out.extend_from_slice(&position.nibbles());
-    out.extend_from_slice(&[ep | u8::from(position.turn().is_black()) << 7, position.halfmove()]);
-    out.extend_from_slice(&position.fullmove().to_le_bytes());
-    out.extend_from_slice(&[0, 0, white_result, 0]);
 }

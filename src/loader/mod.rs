@@ -31,7 +31,7 @@ pub use stored::{Cut, Stored};
 pub use stream::{Cursor, Stream};
 pub use traces::{TraceScan, push, scan_traces};
 
-use crate::format::{Format, ReadError};
+use crate::format::{Format, PointOfView, ReadError};
 
 /// Which positions to read, and how.
 #[derive(Clone, Debug)]
@@ -41,6 +41,10 @@ pub struct Plan {
     pub format: Option<&'static Format>,
     /// Bad records to bear with, a file.
     pub bad_records: u64,
+    /// Whose eyes see scores and results; None: those that are usual for the format.
+    pub view: Option<PointOfView>,
+    /// Whether material must bear out the point of view.
+    pub check_view: bool,
     pub filter: Filter,
     pub split: Split,
     /// Whether the data must have scores.
@@ -66,6 +70,8 @@ impl Plan {
             files,
             format: None,
             bad_records: 0,
+            view: None,
+            check_view: true,
             filter: Filter::default(),
             split: Split { share: 0.0, seed: 0 },
             scores: false,
@@ -103,6 +109,8 @@ pub enum LoadError {
          eyes; use `perspective` or `side-to-move` inputs, or data in another format"
     )]
     NoColours { path: PathBuf },
+    #[error("{path}: {reason}; or set data.check_view = false if you know better")]
+    View { path: PathBuf, reason: String },
     #[error("no position is left: {0}")]
     Empty(String),
     #[error(

@@ -26,6 +26,10 @@ impl<'a> Filtered<'a> {
     /// Opens a file and checks that its format can tell what the plan asks for.
     pub fn open(path: &Path, plan: &'a Plan) -> Result<Self, LoadError> {
         let source = Source::open(path, plan.format, plan.bad_records)?;
+        let source = match plan.view {
+            Some(view) => source.seen_by(view)?,
+            None => source,
+        };
         let format = source.format();
         plan.filter.check(path, format)?;
         let path = path.to_path_buf();

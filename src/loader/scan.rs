@@ -14,6 +14,8 @@ use super::packed::Packed;
 use super::read::Filtered;
 use super::store::Kept;
 use super::{LoadError, Plan, Rejected, Sketch};
+use crate::format::Holds;
+use crate::format::view::{Of, measure};
 use crate::sample::{Sample, mix};
 
 /// What the data holds.
@@ -41,6 +43,9 @@ pub struct Scan {
 
 /// What is kept in memory of the held-out positions.
 pub const HELD_OUT_MAX: usize = 500_000;
+
+/// Positions of a file, about, on which its point of view is measured.
+const PROBE: usize = 50_000;
 
 /// What is kept of the others, for a look at them and for fitting a scale.
 pub const FIRST: usize = 100_000;
@@ -126,10 +131,14 @@ fn read_file(
     let mut scan = Scan { kept: Some(Kept::default()), ..Scan::default() };
     let mut block = Vec::new();
     let mut game: Option<NonZeroU64> = None;
+    let mut probe = Vec::new();
     loop {
         block.clear();
         let (before, trained) = (file.read, scan.train);
         let more = file.next(&mut block)?;
+        if plan.check_view && probe.len() < PROBE {
+            probe.extend_from_slice(&block);
+        }
         for sample in &block {
             scan.sketch.add(sample);
             if sample.game.is_some() && sample.game != game {
@@ -166,6 +175,7 @@ fn read_file(
             break;
         }
     }
+    check_view(path, &file, &probe)?;
     thin(&mut scan.held_out);
     scan.read = file.read;
     scan.rejected = file.rejected;
@@ -179,6 +189,19 @@ fn read_file(
         bad_records: file.source().bad_records().count,
     }];
     Ok(scan)
+}
+
+/// Whether material bears out whose eyes see results and scores: read with the wrong ones, data
+/// ruins what learns from it.
+fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), LoadError> {
+    let source = file.source();
+    let colours = source.format().facts.colours != Holds::Never;
+    for of in [Of::Result, Of::Score] {
+        if let Some(reason) = measure(probe, of, colours).contradiction(source.view()) {
+            return Err(LoadError::View { path: path.to_path_buf(), reason });
+        }
+    }
+    Ok(())
 }
 
 /// Keeps the positions of some games where there are too many: those whose hashes come first, so

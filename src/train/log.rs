@@ -20,7 +20,8 @@ pub struct Row {
     pub held_out_loss: Option<f64>,
     /// Against the result.
     pub held_out_result_loss: Option<f64>,
-    pub learning_rate: f64,
+    /// None for a direct method, which has none.
+    pub learning_rate: Option<f64>,
     pub wdl: f64,
     pub positions_per_second: Option<f64>,
 }
@@ -66,13 +67,13 @@ impl Log {
             value.map_or(String::new(), |value| format!("{value:.digits$}"))
         };
         self.write(&format!(
-            "{},{},{},{},{},{:e},{},{}\n",
+            "{},{},{},{},{},{},{},{}\n",
             row.step,
             row.positions,
             cell(row.train_loss, 8),
             cell(row.held_out_loss, 8),
             cell(row.held_out_result_loss, 8),
-            row.learning_rate,
+            row.learning_rate.map_or(String::new(), |rate| format!("{rate:e}")),
             row.wdl,
             cell(row.positions_per_second, 0),
         ))?;

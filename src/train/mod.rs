@@ -281,7 +281,10 @@ impl<'a> Trainer<'a> {
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.map(|losses| losses.target),
             held_out_result_loss: held_out.map(|losses| losses.result),
-            learning_rate: settings.learning_rate.at(self.done()),
+            learning_rate: match self.rule {
+                Rule::Gradient(_) => Some(settings.learning_rate.at(self.done())),
+                Rule::Direct(_) => None,
+            },
             wdl,
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
         };

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use nnuance::format::{
-    self, Fault, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, text,
+    self, Fault, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, pgn, text,
     viriformat,
 };
 use nnuance::sample::{Man, Played, Position, Sample, mix};
@@ -15,13 +15,14 @@ use shakmaty::{
     Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Role, Setup, Square,
 };
 
-const GAMES: &str = "data/selfplay-sf15.vf";
-const SCORED: &str = "data/selfplay_sf151_scored.txt";
-const QUIET: &str = "data/selfplay_sf151_quiet.epd";
-const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
+pub const GAMES: &str = "data/selfplay-sf15.vf";
+pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
+pub const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
+pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
+pub const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
 
 /// Whether a file outside of the project is there; says so if not.
-fn present(path: &str) -> bool {
+pub fn present(path: &str) -> bool {
     let present = Path::new(path).exists();
     if !present {
         println!("skipped: ../shared is absent");
@@ -29,47 +30,47 @@ fn present(path: &str) -> bool {
     present
 }
 
-fn open(path: &Path) -> Result<Source, ReadError> {
+pub fn open(path: &Path) -> Result<Source, ReadError> {
     Source::open(path, None, 0)
 }
 
-fn read_source(mut source: Source) -> Result<Vec<Sample>, ReadError> {
+pub fn read_source(mut source: Source) -> Result<Vec<Sample>, ReadError> {
     let mut samples = Vec::new();
     while source.next_block(&mut samples)? {}
     Ok(samples)
 }
 
-fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
+pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, ReadError> {
     read_source(open(path.as_ref())?)
 }
 
 /// A file in a folder that goes away with it.
-struct Scratch {
+pub struct Scratch {
     _folder: tempfile::TempDir,
-    path: PathBuf,
+    pub path: PathBuf,
 }
 
-fn scratch(name: &str, bytes: &[u8]) -> Scratch {
+pub fn scratch(name: &str, bytes: &[u8]) -> Scratch {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, bytes).unwrap();
     Scratch { _folder: folder, path }
 }
 
-fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
+pub fn read_bytes(bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     read(&scratch("positions", bytes).path)
 }
 
-fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
+pub fn read_as(format: &'static Format, bytes: &[u8]) -> Result<Vec<Sample>, ReadError> {
     read_source(Source::open(&scratch("positions", bytes).path, Some(format), 0)?)
 }
 
 /// The formats that samples can be written in.
-fn writable() -> impl Iterator<Item = &'static Format> {
+pub fn writable() -> impl Iterator<Item = &'static Format> {
     format::ALL.into_iter().filter(|format| format.writer.is_some())
 }
 
-fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
+pub fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
     let mut writer = format.writer.expect("a format that can be written")();
     let mut bytes = Vec::new();
     for sample in samples {
@@ -80,7 +81,7 @@ fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
 }
 
 /// Drives a reader to its end over whatever bytes; the samples and the number of faults.
-fn exhaust(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
+pub fn exhaust(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
     let mut reader = (format.reader)(Box::new(Cursor::new(bytes.to_vec())));
     let (mut samples, mut faults) = (Vec::new(), 0);
     loop {
@@ -91,25 +92,25 @@ fn exhaust(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
             Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
                 assert!(!bad.place.is_empty() && !bad.reason.is_empty());
                 faults += 1;
-                // A header can be missing from an empty file.
+                // An empty file may lack a header.
                 assert!(faults <= bytes.len() + 1, "the reader does not move on");
             }
         }
     }
 }
 
-fn hex(text: &str) -> Vec<u8> {
+pub fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
     digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
 }
 
 /// `FEN | score | result` of White, as samples.
-fn samples(lines: &str) -> Vec<Sample> {
+pub fn samples(lines: &str) -> Vec<Sample> {
     read_as(&text::FORMAT, lines.as_bytes()).unwrap()
 }
 
 /// What a format keeps of a sample.
-fn kept(format: &Format, sample: &Sample) -> Sample {
+pub fn kept(format: &Format, sample: &Sample) -> Sample {
     let mut kept = *sample;
     if format.facts.colours == Holds::Never {
         let turned = match sample.position.turn() {
@@ -131,16 +132,35 @@ fn kept(format: &Format, sample: &Sample) -> Sample {
     if format.facts.plies == Holds::Never {
         kept.ply = None;
     }
+    if format.facts.scores == Holds::Never {
+        kept.score = None;
+    }
+    if format.facts.plies == Holds::Always {
+        let position = &sample.position;
+        let counted = 2 * position.fullmove().saturating_sub(1);
+        let counted = counted + u16::from(position.turn().is_black());
+        kept.ply = sample.ply.or(Some(counted));
+    }
     if format.facts.moves == Holds::Never {
         kept.played = None;
     }
     if format.facts.games == Holds::Never {
         kept.game = None;
     }
+    if format.name == "binpack" {
+        kept.position = numbered(&sample.position, kept.ply.unwrap() / 2 + 1);
+    }
     kept
 }
 
-const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+/// The position with another move number.
+fn numbered(position: &Position, fullmove: u16) -> Position {
+    let (occupied, men, turn) = (position.occupied(), position.nibbles(), position.turn());
+    let (ep, halfmove) = (position.ep_square(), position.halfmove());
+    Position::from_parts(occupied, men, turn, ep, halfmove, fullmove).unwrap()
+}
+
+pub const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 const VIRI_EXAMPLE: &str = "ffff00000000ffff 16422561 00000000 88888888 9ecaade9 40 00 0100 0000 \
                             02 00  0c07 0a00  3409 1400  c309 e2ff  3c0d ff7f  2709 ff7f  00000000";
@@ -264,6 +284,10 @@ fn viriformat_cut_anywhere_is_told() {
     let one = hex(VIRI_EXAMPLE);
     let bytes = one.repeat(2);
     for length in 0..=bytes.len() {
+        // A start alone is a sound record of marlinformat.
+        if length == 32 {
+            continue;
+        }
         let whole = length != 0 && length % one.len() == 0;
         match read_bytes(&bytes[..length]) {
             Ok(samples) => assert!(whole && samples.len() == 5 * length / one.len(), "{length}"),
@@ -339,7 +363,7 @@ fn castling_rooks_and_chess960() {
 
 /// Random games from the starting positions of Chess960, castling and taking en passant whenever
 /// they can.
-fn chess960_games() -> Vec<Sample> {
+pub fn chess960_games() -> Vec<Sample> {
     let mut samples = Vec::new();
     for start in (0..960).step_by(13) {
         let mut setup = Setup::initial();
@@ -370,13 +394,18 @@ fn chess960_games() -> Vec<Sample> {
 }
 
 #[test]
-fn chess960_games_come_back() {
+pub fn chess960_games_come_back() {
     let games = chess960_games();
     let played =
         |is: fn(Played) -> bool| games.iter().filter(|sample| is(sample.played.unwrap())).count();
     let special = (played(Played::is_castling), played(Played::is_en_passant));
     assert!(special.0 > 50 && special.1 > 10, "{special:?}");
     for format in writable() {
+        if format.name == "binpack" {
+            let error = write(format, &games).unwrap_err();
+            assert!(error.contains("castling from other squares"), "{error}");
+            continue;
+        }
         let bytes = write(format, &games).unwrap();
         let back = read_bytes(&bytes).unwrap();
         assert_eq!(back.len(), games.len());
@@ -518,18 +547,14 @@ fn other_files_are_named() {
     let mut net = vec![1; 1600];
     net.extend_from_slice(&b"bullet".repeat(10));
     let safetensors = [&40u64.to_le_bytes()[..], b"{\"a\":{\"dtype\":\"F32\"}}"].concat();
-    let hce = format!("{START} 35 0.5\n");
     let empty: &[u8] = b"";
     for (bytes, looks) in [
-        (&b"BINP\xa1\0\x10\0"[..], "binpack"),
-        (b"[Event \"self-play\"]\n[Site \"here\"]\n\n1. e4 1-0\n", "PGN"),
+        (&b"BZh91AY"[..], "bzip2"),
+        (b"[net]\nname = \"first\"\n", "its first line is `[net]`"),
         (b"{\"a\": 1}", "JSON"),
         (b"[{\"a\": 1}]", "JSON"),
         (&safetensors, "safetensors"),
         (&net, "a net"),
-        (b"\xfd7zXZ\0\0\0", "xz"),
-        (hce.as_bytes(), "seen by the side to move"),
-        (b"fen 8/8\nmove e2e4\n", "Stockfish's plain text"),
         (b"hello, world\n", "its first line is `hello, world`"),
         (b"\x01\x02\x03", "begins with the bytes 01 02 03"),
         (b"\n\n\n", "none of"),
@@ -558,11 +583,8 @@ fn other_files_are_named() {
     assert!(error.contains("cannot open data: "), "{error}");
     if present(BULLET) {
         for (path, looks) in [
-            ("../shared/data/formats/nnue-pytorch_small.binpack", "binpack"),
             ("../shared/data/nets/leorik-16HL.bin", "a net"),
             ("../shared/data/nets/tcheran-256.bin", "a net"),
-            ("../shared/data/games/gm_games_40k.pgn.zst", "PGN"),
-            ("../shared/data/books/noob_3moves.epd.zip", "zip"),
         ] {
             let error = read(path).unwrap_err().to_string();
             assert!(error.contains(looks) && error.contains(path), "{error}");
@@ -576,6 +598,7 @@ fn fixtures_are_recognised_without_their_names() {
         (GAMES, &viriformat::FORMAT, 1_554_109),
         (SCORED, &text::FORMAT, 30_000),
         (QUIET, &epd::FORMAT, 15_000),
+        (NOTATED, &pgn::FORMAT, 27_951),
         (BULLET, &bulletformat::FORMAT, 16_273),
     ] {
         if path != BULLET || present(path) {
@@ -588,7 +611,7 @@ fn fixtures_are_recognised_without_their_names() {
 }
 
 /// Real positions: whole games, and lines with and without scores.
-fn real() -> Vec<Sample> {
+pub fn real() -> Vec<Sample> {
     let mut source = open(Path::new(GAMES)).unwrap();
     let mut real = Vec::new();
     while real.len() < 20_000 && source.next_block(&mut real).unwrap() {}
@@ -614,12 +637,51 @@ fn every_format_keeps_what_it_can_hold() {
         let held = held(format, &real);
         assert!(held.len() >= 20_000);
         let bytes = write(format, &held).unwrap();
-        let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
         let back = read_bytes(&bytes).unwrap();
-        assert!(back == expected, "{}", format.name);
+        assert_eq!(back.len(), held.len(), "{}", format.name);
+        for (back, sample) in back.iter().zip(&held) {
+            let mut expected = kept(format, sample);
+            if format.name == "binpack" {
+                // The last games are torn where the samples end; single positions have none.
+                expected.game = back.game;
+            }
+            assert_eq!(*back, expected, "{}", format.name);
+        }
         assert!(write(format, &back).unwrap() == bytes, "{}", format.name);
         assert_eq!(Format::named(format.name).unwrap().name, format.name);
     }
+}
+
+#[test]
+fn every_format_through_every_other() {
+    // Positions of games, with scores, and without them.
+    let real: Vec<_> = real().into_iter().step_by(7).collect();
+    for from in writable() {
+        let first = held(from, &real);
+        let read = read_bytes(&write(from, &first).unwrap()).unwrap();
+        for to in writable() {
+            let second = held(to, &read);
+            let passes = |format: &Format| format.facts.moves != Holds::Always;
+            let expected = first.iter().map(|sample| kept(from, sample));
+            let expected = held(to, &expected.collect::<Vec<_>>());
+            if second.is_empty() {
+                assert!(!passes(to) || to.facts.scores == Holds::Always && !scored(from));
+                continue;
+            }
+            let back = read_bytes(&write(to, &second).unwrap()).unwrap();
+            assert_eq!(back.len(), expected.len(), "{} to {}", from.name, to.name);
+            for (back, sample) in back.iter().zip(&expected) {
+                // Games are torn here: every seventh position of theirs is left.
+                let expected = Sample { game: None, ..kept(to, sample) };
+                let back = Sample { game: None, ..*back };
+                assert_eq!(back, expected, "{} to {}", from.name, to.name);
+            }
+        }
+    }
+}
+
+fn scored(format: &Format) -> bool {
+    format.facts.scores != Holds::Never
 }
 
 #[test]
@@ -629,7 +691,7 @@ fn every_format_packed() {
     for format in writable() {
         let held = &held(format, &real)[..3000];
         let expected: Vec<_> = held.iter().map(|sample| kept(format, sample)).collect();
-        for packed in ["", ".gz", ".zst"] {
+        for packed in ["", ".gz", ".zst", ".xz"] {
             let path = folder.path().join(format!("positions.{}{packed}", format.extensions[0]));
             assert_eq!(format::write_all(&path, format, held).unwrap(), 3000);
             let back = read(&path).unwrap();
@@ -643,6 +705,7 @@ fn every_format_packed() {
             match packed {
                 ".gz" => assert_eq!(bytes[..2], [0x1f, 0x8b]),
                 ".zst" => assert_eq!(bytes[..4], [0x28, 0xb5, 0x2f, 0xfd]),
+                ".xz" => assert_eq!(bytes[..6], *b"\xfd7zXZ\0"),
                 _ => continue,
             }
             // Magic bytes count, not names, and packed files that are cut do not pass.
@@ -689,12 +752,11 @@ fn what_cannot_be_written_is_told() {
     let scoreless = Sample { score: None, ..sample };
     let between = Sample { result: 0.3, ..sample };
     let lowest = Sample { score: Some(i16::MIN), ..sample };
-    let cases: [(&'static Format, Sample, &str); 7] = [
+    let cases: [(&'static Format, Sample, &str); 6] = [
         (&text::FORMAT, scoreless, "no score; write epd"),
         (&bulletformat::FORMAT, scoreless, "no score; write epd"),
         (&bulletformat::FORMAT, between, "result 0.3"),
         (&bulletformat::FORMAT, lowest, "-32768"),
-        (&epd::FORMAT, between, "result 0.3"),
         (&epd::FORMAT, lowest, "-32768"),
         (&viriformat::FORMAT, sample, "lacks the move played"),
     ];
@@ -717,11 +779,12 @@ fn what_cannot_be_written_is_told() {
 #[test]
 fn faults_spread_over_real_files_never_panic() {
     let viri = fs::read(GAMES).unwrap();
-    let files: [(&Format, Vec<u8>); 4] = [
+    let files: [(&Format, Vec<u8>); 5] = [
         (&viriformat::FORMAT, viri[..40_000].to_vec()),
         (&bulletformat::FORMAT, hex(BULLET_EXAMPLES[1].1).repeat(300)),
         (&text::FORMAT, fs::read(SCORED).unwrap()[..20_000].to_vec()),
         (&epd::FORMAT, fs::read(QUIET).unwrap()[..20_000].to_vec()),
+        (&pgn::FORMAT, fs::read(NOTATED).unwrap()[..20_000].to_vec()),
     ];
     for (format, bytes) in files {
         for seed in 0..200 {

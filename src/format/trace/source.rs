@@ -59,6 +59,7 @@ impl TraceSource {
             return Err(ReadError::NoPositions {
                 path: self.path.clone(),
                 skipped: self.bad.count,
+                unfinished: 0,
             });
         }
         Ok(false)

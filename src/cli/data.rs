@@ -1,0 +1,64 @@
+//! `nnuance data`: files of positions, turned into what training wants.
+
+mod convert;
+mod dedup;
+mod doctor;
+mod engine;
+mod extract;
+mod filter;
+mod interleave;
+mod io;
+mod label;
+mod resolve;
+mod sample;
+mod selfplay;
+mod shuffle;
+mod split;
+mod stats;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Convert, check and make files of positions
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Convert(convert::Args),
+    Shuffle(shuffle::Args),
+    Interleave(interleave::Args),
+    Split(split::Args),
+    Dedup(dedup::Args),
+    Filter(filter::Args),
+    Sample(sample::Args),
+    Stats(stats::Args),
+    Extract(extract::Args),
+    Doctor(doctor::Args),
+    Label(label::Args),
+    Resolve(resolve::Args),
+    Selfplay(selfplay::Args),
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    match args.command {
+        Command::Convert(args) => convert::run(args),
+        Command::Shuffle(args) => shuffle::run(args),
+        Command::Interleave(args) => interleave::run(args),
+        Command::Split(args) => split::run(args),
+        Command::Dedup(args) => dedup::run(args),
+        Command::Filter(args) => filter::run(args),
+        Command::Sample(args) => sample::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Extract(args) => extract::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Label(args) => label::run(args),
+        Command::Resolve(args) => resolve::run(args),
+        Command::Selfplay(args) => selfplay::run(args),
+    }
+}

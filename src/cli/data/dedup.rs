@@ -1,0 +1,85 @@
+//! `nnuance data dedup`: every position once.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+
+use super::io::{Inputs, Writing};
+use crate::data::dedup::{Averages, Seen};
+
+/// Keep every position once
+///
+/// Positions are the same if men, side to move, castling rights and en passant square are. About
+/// 16 bytes of memory a position, up to 31 while the table grows. Averages read the files three
+/// times.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance data dedup a.bf b.bf -o once.bf
+  nnuance data dedup a.bf b.bf -o once.epd --keep average")]
+pub struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    writing: Writing,
+    /// The score and result to keep: those that come first, or their averages (most formats hold
+    /// no result but 0, 0.5 and 1; epd does)
+    #[arg(long, value_enum, default_value = "first")]
+    keep: Keep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    First,
+    Average,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let averages = match args.keep {
+        Keep::First => Averages::default(),
+        Keep::Average => averages(&args.inputs)?,
+    };
+    let mut seen = Seen::default();
+    let mut twice = 0;
+    let mut tally = args.inputs.each("dedup", |source, block| {
+        written.tell_losses(source);
+        for sample in block {
+            if !seen.first(sample) {
+                twice += 1;
+                continue;
+            }
+            written.write(&averages.averaged(sample)).map_err(|error| match args.keep {
+                Keep::First => error,
+                Keep::Average => anyhow!("{error}; epd holds averages, or pass --keep first"),
+            })?;
+        }
+        Ok(())
+    })?;
+    tally.without("seen before", twice);
+    written.finish(tally)
+}
+
+/// Finds what comes more than once, and sums over it.
+fn averages(inputs: &Inputs) -> Result<Averages> {
+    inputs.refuse_pipe("averages read three times")?;
+    let (mut seen, mut averages) = (Seen::default(), Averages::default());
+    inputs.each("look for duplicates", |_, block| {
+        for sample in block {
+            if !seen.first(sample) {
+                averages.expect(sample);
+            }
+        }
+        Ok(())
+    })?;
+    inputs.each("average", |_, block| {
+        block.iter().for_each(|sample| averages.add(sample));
+        Ok(())
+    })?;
+    Ok(averages)
+}

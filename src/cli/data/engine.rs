@@ -1,0 +1,303 @@
+//! What the commands that make data with an engine share: which engine, how far it searches, and
+//! how a job shows while it runs and once it has ended.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::out;
+use crate::cli::progress::{grouped, interrupts, short};
+use crate::engine::journal::Journal;
+use crate::engine::{Crew, EngineError, EngineSettings, JournalError, Limit, Report, Watch};
+use crate::format::{self, Format, Source};
+
+/// Where Debian and others put games.
+const GAMES: &str = "/usr/games";
+/// How often a run without a terminal says how far it is.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// So many items that were skipped are told of.
+const TOLD: usize = 5;
+
+/// Which engines.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Engine")]
+pub struct Engines {
+    /// The engine, a program that speaks UCI [default: stockfish]
+    #[arg(long, value_name = "PATH")]
+    engine: Option<PathBuf>,
+    /// What the engine is started with; may be given several times
+    #[arg(long = "argument", value_name = "TEXT", allow_hyphen_values = true)]
+    arguments: Vec<String>,
+    /// Engines side by side [default: one a core]. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    engines: Option<u16>,
+    /// An option of the engine; may be given several times
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
+    options: Vec<(String, String)>,
+    /// Hash table of each engine in MB [default: 16]. It is cleared for every position or game, so
+    /// a large one costs time
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
+    hash: Option<u32>,
+    /// So often an item is tried again, each time with a fresh engine, before it is skipped
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: u32,
+    /// Seconds until an engine that does not answer is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    patience: u64,
+}
+
+/// How far each search goes.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Search {
+    /// Nodes of each search
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    nodes: Option<u64>,
+    /// Depth of each search in half-moves
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+    /// Milliseconds of each search; not the same from run to run
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    movetime: Option<u64>,
+}
+
+/// What is written where.
+#[derive(clap::Args)]
+pub struct Target {
+    /// The file to make; a run that was stopped or killed goes on with it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Its format [default: by its extension]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Replace a file that is there already. One that is under way is resumed all the same
+    #[arg(long)]
+    overwrite: bool,
+}
+
+fn option(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("expected Name=Value".to_string()),
+    }
+}
+
+impl Engines {
+    pub fn crew(&self) -> Result<Crew> {
+        let program = match &self.engine {
+            Some(program) => program.clone(),
+            None => stockfish().context(
+                "no stockfish is installed here; install it (apt install stockfish), or name an \
+                 engine with --engine PATH",
+            )?,
+        };
+        let hash = self.hash.map(|size| ("Hash".to_string(), size.to_string()));
+        let engine = EngineSettings {
+            arguments: self.arguments.clone(),
+            options: hash.into_iter().chain(self.options.iter().cloned()).collect(),
+            patience_ms: self.patience * 1000,
+            ..EngineSettings::new(program)
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let engines = self.engines.map_or_else(cores, usize::from);
+        Ok(Crew { engine, engines, retries: self.retries })
+    }
+}
+
+/// Stockfish where a shell would find it, or where Debian puts it, which not every PATH names.
+fn stockfish() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([PathBuf::from(GAMES)]);
+    let name = format!("stockfish{}", std::env::consts::EXE_SUFFIX);
+    folders.map(|folder| folder.join(&name)).find(|program| program.is_file())
+}
+
+impl Search {
+    pub fn limit(&self) -> Limit {
+        let nodes = self.nodes.map(Limit::Nodes);
+        let depth = self.depth.map(Limit::Depth);
+        let movetime = self.movetime.map(Limit::Movetime);
+        nodes.or(depth).or(movetime).expect("clap asks for one of them")
+    }
+}
+
+impl Target {
+    /// The format that was asked for, or the one whose files end like this.
+    pub fn format(&self) -> Result<&'static Format> {
+        let writable = || format::ALL.into_iter().filter(|format| format.writer.is_some());
+        let names = || writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
+        if let Some(name) = &self.format {
+            return Format::named(name)
+                .with_context(|| format!("unknown format `{name}`, expected one of {}", names()));
+        }
+        let extension = self.output.extension().unwrap_or_default().to_string_lossy();
+        if matches!(&*extension, "gz" | "zst" | "xz" | "zip") {
+            return Err(JournalError::Packed(self.output.clone()).into());
+        }
+        writable().find(|format| format.extensions.contains(&&*extension)).with_context(|| {
+            let output = self.output.display();
+            format!("the name {output} does not tell its format; give --format, one of {}", names())
+        })
+    }
+
+    /// Runs a job of so many items ("positions", "games") to its end, or until Ctrl-C, and tells
+    /// what came of it. `input` must not be overwritten.
+    pub fn make(
+        &self,
+        (total, noun): (u64, &'static str),
+        input: Option<&Path>,
+        job: impl Fn(&dyn Watch) -> Result<Report, EngineError>,
+    ) -> Result<ExitCode> {
+        let output = self.output.display();
+        if let (Some(input), Ok(there)) = (input, fs::canonicalize(&self.output)) {
+            let same = fs::canonicalize(input).is_ok_and(|input| input == there);
+            ensure!(!same, "{output} is the input, too; name another file with --output");
+        }
+        let screen = Screen::new(total, noun, Journal::path_of(&self.output).exists());
+        let mut made = job(&screen);
+        if self.overwrite && matches!(made, Err(EngineError::Journal(JournalError::Exists(_)))) {
+            // Only now that settings and engine are known to be good.
+            fs::remove_file(&self.output).with_context(|| format!("cannot replace {output}"))?;
+            made = job(&screen);
+        }
+        screen.bar.finish_and_clear();
+        let report = made.map_err(|error| self.explained(error))?;
+        if report.stopped {
+            let (done, total) = (grouped(report.done), grouped(total));
+            eprintln!(
+                "stopped after {done} of {total} {noun}; the same command goes on from there"
+            );
+            return Ok(ExitCode::from(130));
+        }
+        self.tell(&report, noun)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn tell(&self, report: &Report, noun: &str) -> Result<()> {
+        let skipped = report.skipped.len() as u64;
+        let left_out = report.done - report.written - skipped;
+        let left_out = match left_out {
+            0 => String::new(),
+            some => format!("{} not quiet, ", grouped(some)),
+        };
+        let shown = |skip: &crate::engine::Skip| {
+            let noun = noun.trim_end_matches('s');
+            format!("{noun} {} was skipped: {}", grouped(skip.item + 1), skip.reason)
+        };
+        let reasons = report.skipped.iter().take(TOLD).map(shown);
+        let more = (skipped > TOLD as u64)
+            .then(|| format!("{} more were skipped", grouped(skipped - TOLD as u64)));
+        let bad = &report.bad_records;
+        let bad = (bad.count > 0).then(|| {
+            let first = bad.first.first().map(|bad| format!(", the first {bad}"));
+            format!("{} bad records left out{}", grouped(bad.count), first.unwrap_or_default())
+        });
+        let last = format!(
+            "{} {noun} done: {} written, {left_out}{} skipped, {} restarts: {}",
+            grouped(report.done),
+            grouped(report.written),
+            grouped(skipped),
+            grouped(report.restarts),
+            self.output.display(),
+        );
+        out::lines(bad.into_iter().chain(reasons).chain(more).chain([last]).map(Ok))
+    }
+
+    fn explained(&self, error: EngineError) -> anyhow::Error {
+        let output = self.output.display();
+        match &error {
+            EngineError::Journal(JournalError::Exists(_)) => anyhow!(
+                "{output} exists already; replace it with --overwrite, or name another file"
+            ),
+            EngineError::Start { program, error } => anyhow!(
+                "cannot start the engine {}: {error}; install one (apt install stockfish), or give \
+                 another path with --engine",
+                program.display(),
+            ),
+            EngineError::Hopeless { .. } => {
+                anyhow!("{error}. What was made is kept, and the same command goes on from there")
+            }
+            _ => error.into(),
+        }
+    }
+}
+
+/// How many positions a file holds, to know how much is left to do: reading is a thousand times
+/// faster than searching.
+pub fn count(input: &Path, bad_records: u64) -> Result<u64> {
+    if input.as_os_str() == "-" {
+        bail!("standard input cannot be read again when the job is resumed; name a file");
+    }
+    let mut source = Source::open(input, None, bad_records)?;
+    let (mut block, mut count) = (Vec::new(), 0);
+    while source.next_block(&mut block)? {
+        count += block.len() as u64;
+        block.clear();
+    }
+    Ok(count + block.len() as u64)
+}
+
+/// Shows how far a job is: a bar, or a line a minute where stderr is no terminal.
+struct Screen {
+    stop: Arc<AtomicBool>,
+    bar: ProgressBar,
+    total: u64,
+    noun: &'static str,
+    resumes: bool,
+    /// When the first item of this run was finished, and its number.
+    first: Cell<Option<(Instant, u64)>>,
+    said: Cell<Instant>,
+}
+
+impl Screen {
+    fn new(total: u64, noun: &'static str, resumes: bool) -> Self {
+        let bar = ProgressBar::new(total);
+        let template = "{bar:24} {human_pos} of {human_len} {prefix}, {msg}";
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style);
+        bar.set_prefix(noun);
+        let (first, said) = (Cell::new(None), Cell::new(Instant::now()));
+        Self { stop: interrupts(), bar, total, noun, resumes, first, said }
+    }
+}
+
+impl Watch for Screen {
+    fn progress(&self, done: u64) {
+        let now = Instant::now();
+        let Some((start, first)) = self.first.get() else {
+            self.first.set(Some((now, done)));
+            if self.resumes {
+                let (before, noun) = (grouped(done - 1), self.noun);
+                self.bar.suspend(|| eprintln!("resumed behind {before} {noun} of an earlier run"));
+            }
+            return;
+        };
+        let rate = (done - first) as f64 / (now - start).as_secs_f64().max(1e-9);
+        let left = self.total.saturating_sub(done) as f64 / rate;
+        let left = indicatif::HumanDuration(Duration::from_secs(left as u64));
+        // Games come at less than one a second.
+        let rate = if rate < 10.0 { format!("{rate:.1}") } else { short(rate) };
+        let message = format!("{rate}/s, {left} left");
+        if self.bar.is_hidden() && now - self.said.get() >= INTERVAL {
+            self.said.set(now);
+            eprintln!("{} of {} {}, {message}", grouped(done), grouped(self.total), self.noun);
+        }
+        self.bar.set_message(message);
+        self.bar.set_position(done);
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,78 @@
+//! `nnuance data filter`: leave out what is not worth learning from.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::io::{Inputs, Writing};
+use crate::loader::{Filter, Rejected};
+
+/// Leave out positions, by the keys of [data.filter] in configs
+///
+/// A key that asks for a fact which the format never tells is refused. Formats of games hold
+/// positions that follow each other: a game with gaps is written as several.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance data filter games.vf -o quiet.bf --min-ply 16 --min-men 4 --skip-in-check \\
+      --skip-captures --skip-promotions --max-score 10000")]
+pub struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    writing: Writing,
+    /// Half-moves since the start of the game, at least
+    #[arg(long, value_name = "N")]
+    min_ply: Option<u16>,
+    /// Men at least, kings included
+    #[arg(long, value_name = "N")]
+    min_men: Option<usize>,
+    /// Men at most, kings included
+    #[arg(long, value_name = "N")]
+    max_men: Option<usize>,
+    /// The largest |score| in centipawns
+    #[arg(long, value_name = "CP")]
+    max_score: Option<u16>,
+    /// Leave out positions whose side to move is in check
+    #[arg(long)]
+    skip_in_check: bool,
+    /// Leave out positions in which a capture was played
+    #[arg(long)]
+    skip_captures: bool,
+    /// Leave out positions in which a promotion was played
+    #[arg(long)]
+    skip_promotions: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let filter = Filter {
+        min_ply: args.min_ply,
+        skip_in_check: args.skip_in_check,
+        skip_captures: args.skip_captures,
+        skip_promotions: args.skip_promotions,
+        max_score: args.max_score,
+        min_men: args.min_men,
+        max_men: args.max_men,
+    };
+    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let mut rejected = Rejected::default();
+    let mut tally = args.inputs.each("filter", |source, block| {
+        filter.check(source.path(), source.format())?;
+        written.tell_losses(source);
+        for sample in block {
+            match filter.rejects(sample) {
+                Some(rejection) => rejected.count(rejection),
+                None => written.write(sample)?,
+            }
+        }
+        Ok(())
+    })?;
+    for (key, count) in rejected.counts() {
+        tally.without(key, count);
+    }
+    written.finish(tally)
+}

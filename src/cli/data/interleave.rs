@@ -1,0 +1,101 @@
+//! `nnuance data interleave`: several files into one.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::io::{Inputs, Pace, Tally, Writing, worded};
+use crate::data::interleave::Interleave;
+use crate::data::units::Borders;
+use crate::format::{BLOCK, Source};
+use crate::sample::Sample;
+
+/// Merge files, each in proportion to its positions
+///
+/// The order within a file stays, and the positions of a game stay together. Reads the files
+/// twice, first to count.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance data interleave old.vf new.vf -o both.vf --seed 1")]
+pub struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    writing: Writing,
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    args.inputs.refuse_pipe("files are counted first")?;
+    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let mut streams = Vec::new();
+    let mut counts = Vec::new();
+    let mut pace = Pace::new("count");
+    for path in &args.inputs.files {
+        let (mut source, mut block, mut count) = (args.inputs.open(path)?, Vec::new(), 0);
+        while source.next_block(&mut block).map_err(worded)? {
+            count += block.len() as u64;
+            pace.step(block.len() as u64)?;
+            block.clear();
+        }
+        counts.push(count);
+        let source = args.inputs.open(path)?;
+        written.tell_losses(&source);
+        streams.push(Stream { source, block: Vec::new(), at: 0 });
+    }
+    pace.finish();
+
+    let mut pace = Pace::new("interleave");
+    let mut tally = Tally::default();
+    let mut draw = Interleave::new(args.seed, counts);
+    let (mut game, mut untold) = (Vec::new(), 0);
+    while let Some(drawn) = draw.draw() {
+        game.clear();
+        streams[drawn].game(&mut game)?;
+        draw.took(drawn, game.len() as u64);
+        game.iter().try_for_each(|sample| written.write(sample))?;
+        tally.read += game.len() as u64;
+        untold += game.len() as u64;
+        if untold >= BLOCK as u64 {
+            pace.step(std::mem::take(&mut untold))?;
+        }
+    }
+    pace.step(untold)?;
+    pace.finish();
+    streams.iter().for_each(|stream| tally.bad(&stream.source));
+    written.finish(tally)
+}
+
+/// A file, game by game.
+struct Stream {
+    source: Source,
+    block: Vec<Sample>,
+    at: usize,
+}
+
+impl Stream {
+    /// Appends the next game, or the next position where games are unknown; nothing at the end.
+    fn game(&mut self, out: &mut Vec<Sample>) -> Result<()> {
+        let mut borders = Borders::default();
+        loop {
+            while let Some(sample) = self.block.get(self.at) {
+                if borders.begins(sample) && !out.is_empty() {
+                    return Ok(());
+                }
+                out.push(*sample);
+                self.at += 1;
+            }
+            self.block.clear();
+            self.at = 0;
+            if !self.source.next_block(&mut self.block).map_err(worded)? {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! What the data commands share: files in, files out, and the count of what became of positions.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use indicatif::ProgressBar;
+
+use crate::cli::out;
+use crate::cli::progress::{bar, grouped, interrupts, short};
+use crate::data::carry;
+use crate::format::view::{self, Of};
+use crate::format::{ALL, Format, PointOfView, ReadError, Sink, Source, View, WriteError};
+use crate::sample::Sample;
+
+/// Files to read.
+#[derive(clap::Args)]
+pub struct Inputs {
+    /// Files of positions in any format, packed or not; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Format of the files [default: by their content]
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub from: Option<&'static Format>,
+    /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
+    #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
+    view: Option<PointOfView>,
+    /// Bad records to skip, a file
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub bad_records: u64,
+}
+
+/// How files are written.
+#[derive(clap::Args)]
+pub struct Writing {
+    /// Format to write [default: by the ending of the output]
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    to: Option<&'static Format>,
+    /// Replace an output that exists
+    #[arg(long)]
+    overwrite: bool,
+}
+
+pub fn format(name: &str) -> Result<&'static Format, String> {
+    Format::named(name).ok_or_else(|| {
+        format!("no such format, known are {}", ALL.map(|format| format.name).join(", "))
+    })
+}
+
+fn point_of_view(name: &str) -> Result<PointOfView, String> {
+    PointOfView::named(name).ok_or_else(|| "expected white or side-to-move".to_string())
+}
+
+pub fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("expected a number between 0 and 1".to_string()),
+    }
+}
+
+/// A count of positions or games, 1 or more.
+pub fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err("expected 1 or more".to_string()),
+    }
+}
+
+impl Inputs {
+    /// Opens one of the files.
+    pub fn open(&self, path: &Path) -> Result<Source> {
+        let source = Source::open(path, self.from, self.bad_records).map_err(worded)?;
+        match self.view {
+            Some(view) => source.seen_by(view).map_err(worded),
+            None => Ok(source),
+        }
+    }
+
+    /// Reads all files once, in order, and hands on their samples in blocks.
+    pub fn each(
+        &self,
+        what: &str,
+        mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
+    ) -> Result<Tally> {
+        let mut pace = Pace::new(what);
+        let mut tally = Tally::default();
+        for path in &self.files {
+            let mut source = self.open(path)?;
+            let mut block = Vec::new();
+            let mut first = true;
+            while source.next_block(&mut block).map_err(worded)? {
+                if std::mem::take(&mut first) {
+                    warn_of_view(&source, &block);
+                }
+                take(&source, &block)?;
+                pace.step(block.len() as u64)?;
+                tally.read += block.len() as u64;
+                block.clear();
+            }
+            tally.bad(&source);
+        }
+        pace.finish();
+        Ok(tally)
+    }
+
+    /// An error where a command must read the files more than once and one of them is a pipe.
+    pub fn refuse_pipe(&self, why: &str) -> Result<()> {
+        ensure!(
+            !self.files.iter().any(|path| path == Path::new("-")),
+            "standard input can be read only once, and {why}; write it to a file first"
+        );
+        Ok(())
+    }
+}
+
+/// Says so where results or scores look as if others saw them; the doctor says more.
+fn warn_of_view(source: &Source, block: &[Sample]) {
+    if matches!(source.format().view, View::Usual(_)) {
+        let colours = source.format().facts.colours != crate::format::Holds::Never;
+        let verdict = view::measure(block, Of::Result, colours);
+        if let Some(reason) = verdict.contradiction(source.view()) {
+            let cure = reason.replace("set data.point_of_view = ", "pass --view ");
+            eprintln!("warning: {}: {}", source.path().display(), cure.replace('"', ""));
+        }
+    }
+}
+
+/// The cure is an option here, not a key of a config.
+pub fn worded(error: ReadError) -> anyhow::Error {
+    match error {
+        ReadError::Bad { path, bad, limit } => {
+            let cure = match limit {
+                0 => "to skip up to N bad records, pass --bad-records N".to_string(),
+                _ => format!("one more bad record than --bad-records {limit} allows"),
+            };
+            anyhow!("{}, {bad} ({cure})", path.display())
+        }
+        ReadError::View { path, format, view } => anyhow!(
+            "{} is {format}, whose scores and results are always seen by {view}; leave --view out",
+            path.display()
+        ),
+        ReadError::Unrecognised { path, looks } => anyhow!(
+            "cannot tell the positions in {}: {}",
+            path.display(),
+            looks.replace("set data.format = ", "pass --from ").replace('"', "")
+        ),
+        other => other.into(),
+    }
+}
+
+impl Writing {
+    /// The format to write to a path: as said, or by the ending of its name.
+    pub fn format(&self, path: &Path) -> Result<&'static Format> {
+        if let Some(format) = self.to {
+            return Ok(format);
+        }
+        let mut name = path.to_path_buf();
+        if name.extension().is_some_and(|end| ["gz", "zst", "xz"].iter().any(|&it| end == it)) {
+            name.set_extension("");
+        }
+        let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or("");
+        let found = ALL.iter().copied().find(|format| format.extensions.contains(&ending));
+        found.with_context(|| {
+            let usual = ALL.iter().filter(|it| it.writer.is_some());
+            let usual: Vec<_> =
+                usual.map(|it| format!(".{} {}", it.extensions[0], it.name)).collect();
+            format!(
+                "the ending of {} tells no format; name it with --to, or end the name in {}",
+                path.display(),
+                usual.join(", ")
+            )
+        })
+    }
+
+    /// Refuses an output that is an input, or that exists already.
+    pub fn check(&self, path: &Path, inputs: &Inputs) -> Result<()> {
+        if let Ok(there) = path.canonicalize() {
+            let same = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == there);
+            if let Some(input) = inputs.files.iter().find(same) {
+                bail!("the output {} is also an input; choose another name", input.display());
+            }
+            ensure!(
+                self.overwrite,
+                "{} exists; replace it with --overwrite, or choose another name",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Begins a file.
+    pub fn create(&self, path: &Path, inputs: &Inputs) -> Result<Written> {
+        self.check(path, inputs)?;
+        let format = self.format(path)?;
+        Ok(Written { sink: Sink::create(path, format)?, format, told: Vec::new(), count: 0 })
+    }
+}
+
+/// A file being written.
+pub struct Written {
+    sink: Sink,
+    pub format: &'static Format,
+    /// The formats whose losses were told.
+    told: Vec<&'static str>,
+    pub count: u64,
+}
+
+impl Written {
+    /// Says in one line what positions of a file lose here, once a format.
+    pub fn tell_losses(&mut self, source: &Source) {
+        let from = source.format();
+        if self.told.contains(&from.name) {
+            return;
+        }
+        self.told.push(from.name);
+        let lost = carry::lost(from, self.format);
+        if !lost.is_empty() {
+            eprintln!(
+                "{} does not hold {}, which {} may",
+                self.format.name,
+                lost.join(", "),
+                from.name
+            );
+        }
+    }
+
+    pub fn write(&mut self, sample: &Sample) -> Result<()> {
+        self.count += 1;
+        Ok(self.sink.write(sample)?)
+    }
+
+    /// Gives the file its name and prints the counts; they are part of the error if nothing was
+    /// written.
+    pub fn finish(self, mut tally: Tally) -> Result<ExitCode> {
+        tally.written = self.count;
+        self.close(&tally)?;
+        out::line(tally)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Gives the file its name.
+    pub fn close(self, tally: &Tally) -> Result<()> {
+        match self.sink.finish() {
+            Ok(_) => Ok(()),
+            Err(error @ WriteError::Empty(_)) => Err(anyhow!("{error}: {tally}")),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What became of positions.
+#[derive(Default)]
+pub struct Tally {
+    pub read: u64,
+    pub written: u64,
+    /// Why positions, records or games are not there.
+    pub left_out: Vec<(String, u64)>,
+}
+
+impl Tally {
+    pub fn without(&mut self, reason: impl Into<String>, count: u64) {
+        if count > 0 {
+            self.left_out.push((reason.into(), count));
+        }
+    }
+
+    /// What the reader of a file passed over.
+    pub fn bad(&mut self, source: &Source) {
+        let bad = source.bad_records();
+        for record in &bad.first {
+            eprintln!("{}, {record}; skipped", source.path().display());
+        }
+        for (reason, count) in
+            [("bad records", bad.count), ("games without a result", source.unfinished())]
+        {
+            match self.left_out.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, sum)) => *sum += count,
+                None => self.without(reason, count),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} positions read, {} written", grouped(self.read), grouped(self.written))?;
+        for (i, (reason, count)) in self.left_out.iter().enumerate() {
+            let before = if i == 0 { "; left out: " } else { ", " };
+            write!(f, "{before}{reason} {}", grouped(*count))?;
+        }
+        Ok(())
+    }
+}
+
+/// An error after Ctrl-C, so that what is half written goes away.
+pub fn interrupted() -> Result<()> {
+    ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
+    Ok(())
+}
+
+/// Progress on stderr.
+pub struct Pace {
+    what: String,
+    start: Instant,
+    bar: ProgressBar,
+    positions: u64,
+}
+
+impl Pace {
+    pub fn new(what: &str) -> Self {
+        let (what, start) = (what.to_string(), Instant::now());
+        Self { bar: bar(None, &what), what, start, positions: 0 }
+    }
+
+    /// So many positions more; an error after Ctrl-C, so that what is half written goes away.
+    pub fn step(&mut self, positions: u64) -> Result<()> {
+        self.positions += positions;
+        self.bar.inc(positions);
+        interrupted()
+    }
+
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+        let seconds = self.start.elapsed().as_secs_f64();
+        eprintln!(
+            "{}: {} positions in {seconds:.2} s, {}/s",
+            self.what,
+            grouped(self.positions),
+            short(self.positions as f64 / seconds.max(1e-9))
+        );
+    }
+}

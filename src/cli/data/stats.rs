@@ -1,0 +1,88 @@
+//! `nnuance data stats`: what is in files, in numbers.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::io::Inputs;
+use crate::cli::out;
+use crate::cli::progress::grouped;
+use crate::data::stats::{SCORES, Stats};
+use crate::report::{Align, Table};
+
+/// Count positions, games, results, scores and men
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance data stats data/selfplay-sf15.vf")]
+pub struct Args {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The counts as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let mut stats = Stats::default();
+    let tally = args.inputs.each("stats", |_, block| {
+        block.iter().for_each(|sample| stats.add(sample));
+        Ok(())
+    })?;
+    for (reason, count) in &tally.left_out {
+        eprintln!("{} {reason} left out", grouped(*count));
+    }
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&stats)?)?,
+        false => out::line(table(&stats).to_string().trim_end())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Characters of the longest bar.
+const BAR: f64 = 30.0;
+
+fn table(stats: &Stats) -> Table {
+    let columns = [
+        ("what", Align::Left),
+        ("positions", Align::Right),
+        ("share", Align::Right),
+        ("", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    let all = stats.positions.max(1) as f64;
+    let mut row = |what: String, count: u64, bar: bool| {
+        let share = count as f64 / all;
+        let bar = if bar { "#".repeat((share * BAR).round() as usize) } else { String::new() };
+        table.row([what, grouped(count), format!("{:.1} %", 100.0 * share), bar]);
+    };
+    row("positions".into(), stats.positions, false);
+    row("White to move".into(), stats.white_to_move, false);
+    row("in check".into(), stats.in_check, false);
+    row("lost for the side to move".into(), stats.losses, true);
+    row("drawn".into(), stats.draws, true);
+    row("won".into(), stats.wins, true);
+    if stats.other_results > 0 {
+        row("results between".into(), stats.other_results, true);
+    }
+    row("with a score".into(), stats.scored, false);
+    let mut from = 0;
+    for (to, count) in SCORES.into_iter().zip(stats.scores) {
+        if count > 0 {
+            row(format!("|score| {from} to {to} cp"), count, true);
+        }
+        from = to + 1;
+    }
+    for (men, count) in (2..).zip(stats.men) {
+        if count > 0 {
+            row(format!("{men} men"), count, true);
+        }
+    }
+    if stats.scored > 0 {
+        let mean = stats.score_sum as f64 / stats.scored as f64;
+        table.row(["mean score, cp".to_string(), format!("{mean:+.1}")]);
+    }
+    let games = stats.games.map_or("unknown".to_string(), grouped);
+    table.row(["games".to_string(), games]);
+    table
+}

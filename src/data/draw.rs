@@ -1,0 +1,42 @@
+//! A random part of a stream, in the order of the stream.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// Draws items one after the other.
+pub enum Draw {
+    /// Each with the same probability, 0 to 1.
+    Share { random: Xoshiro256PlusPlus, share: f64 },
+    /// Exactly so many of the items that are left; every choice of them is equally likely.
+    Count { random: Xoshiro256PlusPlus, wanted: u64, left: u64 },
+}
+
+impl Draw {
+    pub fn share(seed: u64, share: f64) -> Self {
+        Draw::Share { random: Xoshiro256PlusPlus::seed_from_u64(seed), share }
+    }
+
+    /// `wanted` of `all` items, or all of them if there are fewer.
+    pub fn count(seed: u64, wanted: u64, all: u64) -> Self {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Draw::Count { random, wanted: wanted.min(all), left: all }
+    }
+
+    /// Whether the next item is drawn.
+    pub fn takes(&mut self) -> bool {
+        match self {
+            // 53 bits make an exact number from 0 to below 1.
+            Draw::Share { random, share } => {
+                ((random.next_u64() >> 11) as f64) < *share * (1u64 << 53) as f64
+            }
+            Draw::Count { random, wanted, left } => {
+                let product = u128::from(random.next_u64()) * u128::from(*left);
+                let drawn = (product >> 64) as u64;
+                let takes = drawn < *wanted;
+                *wanted -= u64::from(takes);
+                *left = left.saturating_sub(1);
+                takes
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A sample of no game in 40 bytes, for temporary files.
+
+use std::num::NonZeroU16;
+
+use shakmaty::{Color, Square};
+
+use crate::sample::{Impossible, Played, Position, Sample};
+
+/// Everything that a [`Sample`] holds except its game.
+///
+/// Occupied squares, nibbles, turn and en passant square, half-move clock and move number as in
+/// marlinformat (28 bytes); result as f32; score, ply and move as 16 bits each; bit 0 of the next
+/// byte says that there is a score, bit 1 that there is a ply; a byte of zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record(pub [u8; Record::LENGTH]);
+
+impl Record {
+    pub const LENGTH: usize = 40;
+
+    pub fn pack(sample: &Sample) -> Self {
+        let position = &sample.position;
+        let ep = position.ep_square().map_or(64, |square| square as u8);
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(&position.occupied().to_le_bytes());
+        bytes[8..24].copy_from_slice(&position.nibbles());
+        bytes[24] = ep | u8::from(position.turn().is_black()) << 7;
+        bytes[25] = position.halfmove();
+        bytes[26..28].copy_from_slice(&position.fullmove().to_le_bytes());
+        bytes[28..32].copy_from_slice(&sample.result.to_le_bytes());
+        bytes[32..34].copy_from_slice(&sample.score.unwrap_or(0).to_le_bytes());
+        bytes[34..36].copy_from_slice(&sample.ply.unwrap_or(0).to_le_bytes());
+        let played = sample.played.map_or(0, |played| played.0.get());
+        bytes[36..38].copy_from_slice(&played.to_le_bytes());
+        bytes[38] = u8::from(sample.score.is_some()) | u8::from(sample.ply.is_some()) << 1;
+        Self(bytes)
+    }
+
+    /// The sample; an error only where the bytes are not those of [`Record::pack`].
+    pub fn unpack(&self) -> Result<Sample, Impossible> {
+        let bytes = &self.0;
+        let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("40 bytes"));
+        let men = *bytes[8..].first_chunk().expect("32 bytes follow");
+        let position = Position::from_parts(
+            occupied,
+            men,
+            Color::from_black(bytes[24] >> 7 == 1),
+            Square::try_from(u32::from(bytes[24] & 127)).ok(),
+            bytes[25],
+            two(26),
+        )?;
+        Ok(Sample {
+            position,
+            result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
+            score: (bytes[38] & 1 == 1).then_some(two(32) as i16),
+            ply: (bytes[38] & 2 == 2).then_some(two(34)),
+            played: NonZeroU16::new(two(36)).map(Played),
+            game: None,
+        })
+    }
+}

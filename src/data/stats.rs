@@ -1,0 +1,69 @@
+//! What is in a file, in numbers.
+
+use serde::Serialize;
+use shakmaty::Color;
+
+use super::units::Borders;
+use crate::sample::Sample;
+
+/// Upper ends of the ranges of |score| that are counted, in centipawns, included.
+pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
+
+/// Counts over a stream of samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stats {
+    pub positions: u64,
+    /// None where the positions do not know their games.
+    pub games: Option<u64>,
+    /// Positions with White to move; all of them where the format does not tell who is White.
+    pub white_to_move: u64,
+    /// Losses, draws and wins of the side to move, and results between them.
+    pub losses: u64,
+    pub draws: u64,
+    pub wins: u64,
+    pub other_results: u64,
+    pub in_check: u64,
+    pub scored: u64,
+    pub score_sum: i64,
+    /// Positions by |score|, see [`SCORES`].
+    pub scores: [u64; SCORES.len()],
+    /// Positions by men, kings included: entry 0 is two men, entry 30 is 32.
+    pub men: [u64; 31],
+    #[serde(skip)]
+    borders: Counted,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted(Borders);
+
+/// Where the stream stands is no part of what was counted.
+impl PartialEq for Counted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Stats {
+    pub fn add(&mut self, sample: &Sample) {
+        let position = &sample.position;
+        self.positions += 1;
+        if self.borders.0.begins(sample) && sample.game.is_some() {
+            *self.games.get_or_insert(0) += 1;
+        }
+        self.white_to_move += u64::from(position.turn() == Color::White);
+        *match sample.result {
+            0.0 => &mut self.losses,
+            0.5 => &mut self.draws,
+            1.0 => &mut self.wins,
+            _ => &mut self.other_results,
+        } += 1;
+        self.in_check += u64::from(position.in_check());
+        if let Some(score) = sample.score {
+            self.scored += 1;
+            self.score_sum += i64::from(score);
+            let range = SCORES.partition_point(|&end| end < score.unsigned_abs());
+            self.scores[range.min(SCORES.len() - 1)] += 1;
+        }
+        self.men[position.count().clamp(2, 32) - 2] += 1;
+    }
+}

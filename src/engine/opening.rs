@@ -1,0 +1,147 @@
+//! Where games begin: a start position, and random moves after it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rand::{RngExt, seq::SliceRandom};
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use shakmaty::{ByColor, Chess, Position as _};
+
+use super::adjudicate::Referee;
+use super::chess960;
+use crate::sample::{Position, mix};
+
+/// What games begin from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    Standard,
+    /// The same of 960 arrays for both sides.
+    Chess960,
+    /// An array of its own for each side.
+    DoubleChess960,
+    /// A file of one FEN or EPD a line. Its order is shuffled by the seed; each line serves once
+    /// before any serves twice.
+    Book(PathBuf),
+}
+
+/// How games begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Openings {
+    pub start: Start,
+    /// The least and the most random half-moves; each number between is equally likely, as is
+    /// each legal move.
+    pub plies: (u32, u32),
+    /// Openings that a first search scores higher than this, for either side, are not played.
+    pub bound: i16,
+}
+
+impl Default for Openings {
+    fn default() -> Self {
+        Self { start: Start::Standard, plies: (8, 9), bound: 400 }
+    }
+}
+
+/// Why a book cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BookError {
+    #[error("cannot read {path}: {error}; unpack it if it is packed")]
+    Io { path: PathBuf, error: io::Error },
+    #[error("{path}, line {line}: {reason}")]
+    Line { path: PathBuf, line: usize, reason: String },
+    #[error("{0} holds no positions")]
+    Empty(PathBuf),
+    #[error(
+        "{path} holds {lines} positions, and {games} games without random moves would repeat \
+         them; ask for fewer games or for some random moves"
+    )]
+    Small { path: PathBuf, lines: usize, games: u64 },
+}
+
+/// Openings by the number of the game. Each depends on the seed and that number alone.
+#[derive(Debug)]
+pub struct Opener {
+    start: Start,
+    plies: (u32, u32),
+    seed: u64,
+    book: Vec<Position>,
+}
+
+impl Opener {
+    /// Reads the book, if there is one, and checks that `games` games can differ.
+    pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, super::EngineError> {
+        let (least, most) = openings.plies;
+        let mut book = Vec::new();
+        if let Start::Book(path) = &openings.start {
+            book = read(path)?;
+            let lines = book.len();
+            if least == 0 && games > lines as u64 {
+                return Err(BookError::Small { path: path.clone(), lines, games }.into());
+            }
+            book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        }
+        if openings.start == Start::Standard && most == 0 && games > 1 {
+            return Err(super::EngineError::SameGames);
+        }
+        let plies = (least.min(most), most);
+        Ok(Self { start: openings.start.clone(), plies, seed, book })
+    }
+
+    /// The `attempt`th opening of a game, none if it is over before it begins. Another attempt
+    /// gives another opening, except from a book without random moves.
+    pub fn opening(&self, game: u64, attempt: u64) -> Option<Chess> {
+        let seed = mix(mix(self.seed, game), attempt);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut array = || random.random_range(0..chess960::ARRAYS);
+        let mut chess = match self.start {
+            Start::Standard => Chess::new(),
+            Start::Chess960 => {
+                let number = array();
+                chess960::start(ByColor { white: number, black: number })
+            }
+            Start::DoubleChess960 => {
+                let (white, black) = (array(), array());
+                chess960::start(ByColor { white, black })
+            }
+            Start::Book(_) => {
+                let line = game % self.book.len() as u64;
+                self.book[line as usize].to_chess().expect("checked when the book was read")
+            }
+        };
+        for _ in 0..random.random_range(self.plies.0..=self.plies.1) {
+            let moves = chess.legal_moves();
+            if moves.is_empty() {
+                return None;
+            }
+            chess.play_unchecked(moves[random.random_range(0..moves.len())]);
+        }
+        Referee::is_over(&chess).is_none().then_some(chess)
+    }
+
+    /// Whether another attempt may give another opening.
+    pub fn has_choice(&self) -> bool {
+        self.plies.1 > 0 || matches!(self.start, Start::Chess960 | Start::DoubleChess960)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Position>, BookError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| BookError::Io { path: path.to_path_buf(), error })?;
+    let mut book = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        if words.is_empty() || words[0].starts_with('#') {
+            continue;
+        }
+        // An EPD has operations where a FEN has its counters.
+        let counters = words.iter().skip(4).take(2).filter(|word| word.parse::<u32>().is_ok());
+        let fields = if counters.count() == 2 { 6 } else { 4 };
+        let fen = words[..fields.min(words.len())].join(" ");
+        let position = Position::from_fen(&fen).map_err(|error| BookError::Line {
+            path: path.to_path_buf(),
+            line: i + 1,
+            reason: format!("{error}: `{fen}`"),
+        })?;
+        book.push(position);
+    }
+    if book.is_empty() { Err(BookError::Empty(path.to_path_buf())) } else { Ok(book) }
+}

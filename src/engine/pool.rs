@@ -1,0 +1,177 @@
+//! Several engines side by side, and what they made in the order in which it was asked for.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use super::uci::{EngineSettings, Fault, Uci};
+use super::{EngineError, Watch};
+
+/// The engines of a job.
+#[derive(Clone, Debug)]
+pub struct Crew {
+    pub engine: EngineSettings,
+    /// How many of them run side by side, at least 1. What they make does not depend on it.
+    pub engines: usize,
+    /// How often an item is tried again, each time with a fresh engine, before it is skipped.
+    pub retries: u32,
+}
+
+/// Items that are finished may wait for an earlier one, so many for each engine.
+const AHEAD: usize = 64;
+
+/// Why an item was not made.
+#[derive(Debug)]
+pub enum Obstacle {
+    /// The engine failed; another try may help.
+    Engine(Fault),
+    /// The item itself is at fault. The FEN says where.
+    Item { fen: String, reason: String },
+}
+
+impl From<Fault> for Obstacle {
+    fn from(fault: Fault) -> Self {
+        Obstacle::Engine(fault)
+    }
+}
+
+/// An item that was tried, and what came of it.
+pub struct Tried<I, T> {
+    pub item: I,
+    /// The obstacle is that of the last try.
+    pub made: Result<T, Obstacle>,
+    /// How many engines had to be started anew.
+    pub restarts: u64,
+}
+
+type Answer<I, T> = (u64, Result<Tried<I, T>, EngineError>);
+
+/// Works on `items` with all engines of the crew and hands what they made to `keep`, in order.
+/// True once all items are kept.
+///
+/// Once [`Watch::stop`] is true no item is begun; those under way are finished and kept. An error
+/// of `items` ends the work in the same way before it is returned. After one of `keep`, or an
+/// engine that does not start, those under way are finished but not kept.
+pub fn run<I: Send, T: Send>(
+    crew: &Crew,
+    mut items: impl Iterator<Item = Result<I, EngineError>>,
+    work: impl Fn(&mut Uci, &I) -> Result<T, Obstacle> + Sync,
+    mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
+    watch: &dyn Watch,
+) -> Result<bool, EngineError> {
+    let (orders, queue) = channel();
+    let (answers, answered) = channel::<Answer<I, T>>();
+    let desk = Desk { queue: Mutex::new(queue), closed: AtomicBool::new(false) };
+    let engines = crew.engines.max(1);
+    thread::scope(|scope| {
+        for _ in 0..engines {
+            let (desk, answers, work) = (&desk, answers.clone(), &work);
+            scope.spawn(move || serve(crew, desk, &answers, work));
+        }
+        drop(answers);
+        let mut kept = 0;
+        let mut waiting = BTreeMap::new();
+        let mut each = |(number, tried): Answer<I, T>| -> Result<u64, EngineError> {
+            waiting.insert(number, tried);
+            while let Some(tried) = waiting.remove(&kept) {
+                kept += 1;
+                keep(tried?)?;
+            }
+            Ok(kept)
+        };
+        let (mut ordered, mut returned, mut done) = (0, 0, 0);
+        let mut ended = Ok(false);
+        while matches!(ended, Ok(false)) && !watch.stop() {
+            // An order for each engine lies ready, so that none has to wait for its next.
+            let short = ordered - returned < 2 * engines as u64;
+            if short && ordered - done < (AHEAD * engines) as u64 {
+                match items.next() {
+                    Some(Ok(item)) => {
+                        orders.send((ordered, item)).expect("the queue outlives this scope");
+                        ordered += 1;
+                    }
+                    Some(Err(error)) => ended = Err(error),
+                    None => ended = Ok(true),
+                }
+            } else {
+                let answer = answered.recv().expect("orders lie ready, and the desk is open");
+                returned += 1;
+                done = each(answer).inspect_err(|_| desk.close())?;
+            }
+        }
+        // Orders are begun in turn, so those that are left are the last ones.
+        if !matches!(ended, Ok(true)) {
+            desk.close();
+        }
+        drop(orders);
+        for answer in answered {
+            done = each(answer).inspect_err(|_| desk.close())?;
+            if watch.stop() {
+                desk.close();
+            }
+        }
+        ended.map(|all| all && done == ordered)
+    })
+}
+
+/// Where workers get their orders.
+struct Desk<I> {
+    queue: Mutex<Receiver<(u64, I)>>,
+    /// Whether what lies ready is not to be begun any more.
+    closed: AtomicBool,
+}
+
+impl<I> Desk<I> {
+    fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// The next order; none once there will be no more.
+    fn next(&self) -> Option<(u64, I)> {
+        let queue = self.queue.lock().expect("no worker panics while it holds the queue");
+        let order = queue.recv().ok()?;
+        (!self.closed.load(Ordering::Relaxed)).then_some(order)
+    }
+}
+
+/// One worker: an engine, started when it is first needed, and again when it fails.
+fn serve<I, T>(
+    crew: &Crew,
+    desk: &Desk<I>,
+    answers: &Sender<Answer<I, T>>,
+    work: &impl Fn(&mut Uci, &I) -> Result<T, Obstacle>,
+) {
+    let mut engine = None;
+    while let Some((number, item)) = desk.next() {
+        let tried = attempt(crew, &mut engine, item, work);
+        if answers.send((number, tried)).is_err() {
+            return;
+        }
+    }
+}
+
+fn attempt<I, T>(
+    crew: &Crew,
+    engine: &mut Option<Uci>,
+    item: I,
+    work: &impl Fn(&mut Uci, &I) -> Result<T, Obstacle>,
+) -> Result<Tried<I, T>, EngineError> {
+    let mut restarts = 0;
+    loop {
+        if engine.is_none() {
+            *engine = Some(Uci::start(&crew.engine)?);
+        }
+        let made = work(engine.as_mut().expect("started above"), &item);
+        if let Err(Obstacle::Engine(_)) = made {
+            // The item may have harmed it, whatever it did: the next one meets a fresh engine.
+            *engine = None;
+            restarts += 1;
+            if restarts <= u64::from(crew.retries) {
+                continue;
+            }
+        }
+        return Ok(Tried { item, made, restarts });
+    }
+}

@@ -1,0 +1,104 @@
+//! Positions resolved: each gives way to the end of its principal variation.
+//!
+//! The method of Ethereal's data (A. Grant, Evaluation & Tuning in Chess Engines, section 2.2):
+//! search a position, play the whole principal variation, and keep where it ends with the result
+//! of the game. What hangs is taken by then, so that a static evaluation can be fitted without a
+//! quiescence search.
+
+use std::path::PathBuf;
+
+use shakmaty::{Chess, Move, Position as _};
+
+use super::job;
+use super::journal::Journal;
+use super::label::{Piece, Pieces, Records, finished, line_of};
+use super::pool::{Crew, Obstacle};
+use super::search::Limit;
+use super::uci::Uci;
+use super::{EngineError, Report, Watch};
+use crate::format::{Format, Holds};
+use crate::sample::{Position, Sample};
+
+/// Positions between two entries in the journal.
+const EVERY: u64 = 256;
+
+/// Which positions to resolve, and how.
+#[derive(Clone, Debug)]
+pub struct ResolveJob {
+    pub input: PathBuf,
+    /// Not packed, and not there yet, unless a run before this one began it.
+    pub output: PathBuf,
+    /// Not one of whole games: what follows from each other in a game does not do so any more.
+    pub format: &'static Format,
+    pub limit: Limit,
+    pub crew: Crew,
+    /// So many bad records of the input may be left out.
+    pub bad_records: u64,
+}
+
+/// Writes, for each position of the input, the end of the principal variation that the engine
+/// finds there. Score and result are turned to the side to move at that end; the order is kept.
+///
+/// Ends that are not quiet are left out: those in check, those without a legal move, and those
+/// where the last move took a man and can be answered by taking back.
+pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineError> {
+    if job.format.facts.moves == Holds::Always {
+        let made = "the end of a variation".to_string();
+        return Err(EngineError::NoMoves { format: job.format.name, made });
+    }
+    let settings = [
+        ("job", "resolve".to_string()),
+        ("input", job::hash_of(&job.input)?),
+        ("format", job.format.name.to_string()),
+        ("limit", job.limit.to_string()),
+    ];
+    let mut pieces = Pieces::open(&job.input, job.format, job.bad_records)?;
+    let settings = [settings.to_vec(), job::engine_settings(&job.crew)?].concat();
+    let journal = Journal::open(&job.output, &settings)?;
+    let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
+    pieces.pass(journal.progress().items)?;
+    let report = job::drive(
+        &job.crew,
+        journal,
+        EVERY,
+        pieces.by_ref(),
+        |engine, piece: &Piece| end(engine, &piece.sample, job.limit),
+        |piece, made, bytes| records.keep(piece, made.flatten(), bytes),
+        watch,
+    )?;
+    finished(report, pieces, &job.output)
+}
+
+/// The quiet end of a sample's principal variation, if it has one.
+fn end(engine: &mut Uci, sample: &Sample, limit: Limit) -> Result<Option<Sample>, Obstacle> {
+    let line = line_of(sample)?;
+    if line.chess().legal_moves().is_empty() {
+        return Ok(None);
+    }
+    let searched = engine.search_anew(&line, limit)?;
+    let mut chess = line.chess().clone();
+    for &legal in &searched.pv {
+        chess.play_unchecked(legal);
+    }
+    if !is_quiet(&chess, searched.pv.last()) {
+        return Ok(None);
+    }
+    let turned = chess.turn() != line.chess().turn();
+    let score = searched.score.centipawns();
+    let played = searched.pv.len() as u16;
+    Ok(Some(Sample {
+        position: Position::from_chess(&chess),
+        result: if turned { 1.0 - sample.result } else { sample.result },
+        score: Some(if turned { -score } else { score }),
+        ply: sample.ply.map(|ply| ply.saturating_add(played)),
+        played: None,
+        game: sample.game,
+    }))
+}
+
+fn is_quiet(chess: &Chess, last: Option<&Move>) -> bool {
+    let moves = chess.legal_moves();
+    let taken = last.filter(|last| last.is_capture()).map(|last| last.to());
+    let takes_back = |answer: &Move| answer.is_capture() && Some(answer.to()) == taken;
+    !chess.is_check() && !moves.is_empty() && !moves.iter().any(takes_back)
+}

@@ -1,0 +1,139 @@
+//! What an engine is asked and what it finds: limits, scores, and lines of `info`.
+
+use std::fmt;
+
+use shakmaty::{Chess, Move, Position as _, uci::UciMove};
+
+/// How far an engine searches. Nodes and depth on one thread give the same answer every time;
+/// time does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Half-moves.
+    Depth(u32),
+    Nodes(u64),
+    /// Milliseconds.
+    Movetime(u64),
+}
+
+impl fmt::Display for Limit {
+    /// As the command `go` of UCI has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Depth(depth) => write!(f, "depth {depth}"),
+            Limit::Nodes(nodes) => write!(f, "nodes {nodes}"),
+            Limit::Movetime(milliseconds) => write!(f, "movetime {milliseconds}"),
+        }
+    }
+}
+
+/// A score as the side to move sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Score {
+    Centipawns(i32),
+    /// Moves until mate; negative where the side to move is mated, 0 where it is already.
+    Mate(i32),
+}
+
+/// The score of a mate on the board.
+const MATE: i32 = 32_000;
+/// Nothing but a mate is scored higher, so that the two cannot be confused.
+const HIGHEST: i32 = 31_000;
+
+impl Score {
+    /// In 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
+    pub fn centipawns(self) -> i16 {
+        let score = match self {
+            Score::Centipawns(score) => score.clamp(-HIGHEST, HIGHEST),
+            Score::Mate(moves) => {
+                let far = moves.saturating_abs().min(MATE - HIGHEST - 1);
+                if moves > 0 { MATE - far } else { far - MATE }
+            }
+        };
+        score as i16
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searched {
+    pub best: Move,
+    /// The answer that the engine expects.
+    pub ponder: Option<Move>,
+    /// Seen by the side to move.
+    pub score: Score,
+    /// The principal variation, as far as its moves are legal: the hash tables of engines now and
+    /// then put a wrong one at its end.
+    pub pv: Vec<Move>,
+    /// Half-moves of the last finished iteration.
+    pub depth: u32,
+    pub nodes: u64,
+}
+
+/// The best of the `info` lines so far.
+#[derive(Default)]
+pub(super) struct Info {
+    found: Option<Found>,
+    pub nodes: u64,
+}
+
+#[derive(Clone)]
+struct Found {
+    score: Score,
+    exact: bool,
+    depth: u32,
+    pv: Vec<String>,
+}
+
+impl Info {
+    /// Takes in a line that began with `info`; the rest of the line is given. Other than first
+    /// lines of several, and lines without a score, say nothing that counts.
+    pub fn read(&mut self, line: &str) {
+        let (mut depth, mut score, mut pv) = (0, None, Vec::new());
+        let (mut first, mut exact) = (true, true);
+        let mut words = line.split_ascii_whitespace();
+        while let Some(word) = words.next() {
+            match word {
+                "string" => return,
+                "multipv" => first = words.next() == Some("1"),
+                "depth" => depth = number(words.next()).unwrap_or(0),
+                "nodes" => self.nodes = number(words.next()).unwrap_or(self.nodes),
+                "score" => {
+                    score = match (words.next(), number(words.next())) {
+                        (Some("cp"), Some(value)) => Some(Score::Centipawns(value)),
+                        (Some("mate"), Some(moves)) => Some(Score::Mate(moves)),
+                        _ => return,
+                    }
+                }
+                "lowerbound" | "upperbound" => exact = false,
+                "pv" => pv = words.by_ref().map(str::to_string).collect(),
+                _ => {}
+            }
+        }
+        let (true, Some(score)) = (first, score) else { return };
+        // A bound is better than nothing, but no reason to give up a true score.
+        if exact || self.found.as_ref().is_none_or(|found| !found.exact) {
+            self.found = Some(Found { score, exact, depth, pv });
+        }
+    }
+
+    /// All together, with the best move; none if there was no score.
+    pub fn searched(self, chess: &Chess, best: Move, ponder: Option<Move>) -> Option<Searched> {
+        let Found { score, depth, pv, .. } = self.found?;
+        let mut after = chess.clone();
+        let pv = pv.iter().map_while(|word| {
+            let legal = parse_move(word, &after)?;
+            after.play_unchecked(legal);
+            Some(legal)
+        });
+        Some(Searched { best, ponder, score, pv: pv.collect(), depth, nodes: self.nodes })
+    }
+}
+
+/// A legal move in the notation of UCI.
+pub(super) fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
+    word.parse::<UciMove>().ok()?.to_move(chess).ok()
+}
+
+fn number<T: std::str::FromStr>(word: Option<&str>) -> Option<T> {
+    word?.parse().ok()
+}

@@ -1,0 +1,207 @@
+//! Stockfish's binpack: chunks of chains of positions, packed into a few bytes a move.
+//!
+//! A chunk is the bytes `BINP`, its length (u32, little-endian), and chains until that length is
+//! used up. A chain is a position with the move played there, then moves and scores that follow
+//! from it; all numbers are big-endian, and the higher bits come first:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0-7 | occupied squares |
+//! | 8-23 | a nibble a man in order of squares, low half first |
+//! | 24-25 | the move: 2 bits of kind, 6 from, 6 to, 2 what a pawn becomes (N B R Q) |
+//! | 26-27 | score with its sign in the lowest bit; 32002 = none |
+//! | 28-29 | 2 bits of result (0 draw, 1 lost, 2 won), 14 of ply |
+//! | 30-31 | half-move clock |
+//! | 32-33 | number of moves that follow |
+//! | 34- | movetext: for each move which own man, which of its moves, and the change of score |
+//!
+//! A nibble is twice the role (pawn 0 ... king 5), + 1 Black's; 12 is a pawn that has just made a
+//! double step, 13 and 14 White's and Black's rook that may castle, 15 Black's king with Black to
+//! move. Kinds of moves are normal, promotion, castling as king takes rook, and en passant; all
+//! bits zero are no move.
+//!
+//! Score and result are those of the side to move. The move number is `ply / 2 + 1`. `game` hashes
+//! the first position and the moves of a chain, as [`super::viriformat`] does; a chain of a single
+//! position has none. Castling is that of the usual chess.
+//!
+//! Refused: impossible positions, illegal moves, movetext that ends early, results of no meaning,
+//! score -32768. Since lengths of chains are not told, the rest of its chunk is lost with a bad
+//! one. Chunks of more than 100 MiB are refused; where a chunk should begin and does not, the file
+//! is cut off. Castling rights without king or rook on their squares, and en passant squares that
+//! no pawn attacks, are dropped.
+//!
+//! The writer chains samples that follow from each other.
+
+mod bits;
+mod board;
+mod chain;
+mod moves;
+
+use std::io::Read;
+
+use super::{
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View, Writer, fill,
+};
+use crate::sample::Sample;
+use chain::Chain;
+
+const MAGIC: &[u8; 4] = b"BINP";
+const LARGEST: u32 = 100 << 20;
+/// The writer ends a chunk with the chain that reaches this.
+const CHUNK: usize = 1 << 20;
+
+pub static FORMAT: Format = Format {
+    name: "binpack",
+    about: "Stockfish's binpack; score in units of the engine, score and result seen by the side \
+            to move; every move must be legal",
+    extensions: &["binpack"],
+    facts: Facts {
+        scores: Holds::Sometimes,
+        plies: Holds::Always,
+        moves: Holds::Sometimes,
+        games: Holds::Sometimes,
+        colours: Holds::Always,
+    },
+    view: View::Fixed(PointOfView::SideToMove),
+    recognises: |head| head.starts_with(MAGIC),
+    reader: |input| Box::new(BinpackReader::new(input)),
+    writer: Some(|| Box::new(BinpackWriter { chunk: Vec::new(), chain: None })),
+};
+
+struct BinpackReader {
+    input: Input,
+    /// The chunk at hand, and how much of it is read.
+    chunk: Vec<u8>,
+    at: usize,
+    /// Whether the file ends before the chunk does.
+    cut: bool,
+    chunks: u64,
+    chains: u64,
+    ended: bool,
+}
+
+impl BinpackReader {
+    fn new(input: Input) -> Self {
+        let (chunk, at) = (Vec::new(), 0);
+        Self { input, chunk, at, cut: false, chunks: 0, chains: 0, ended: false }
+    }
+
+    /// Goes to the next chunk; false at the end of the file.
+    fn next_chunk(&mut self) -> Result<bool, Fault> {
+        let mut header = [0; 8];
+        let length = fill(&mut *self.input, &mut header)?;
+        self.ended = length < header.len();
+        if length == 0 {
+            return Ok(false);
+        }
+        self.chunks += 1;
+        let [magic @ .., _, _, _, _] = header;
+        let size = u32::from_le_bytes(*header.last_chunk().expect("8 bytes"));
+        let reason = if self.ended {
+            format!("the file ends after {length} of the 8 bytes that begin a chunk")
+        } else if magic != *MAGIC {
+            "a chunk should begin here with the bytes BINP, but does not".to_string()
+        } else if size > LARGEST {
+            format!("a chunk of {size} bytes, expected at most {LARGEST}")
+        } else {
+            self.chunk.clear();
+            // Grows with what is there: the length may lie.
+            let read = (&mut self.input).take(size.into()).read_to_end(&mut self.chunk)?;
+            (self.at, self.chains, self.cut) = (0, 0, read < size as usize);
+            return Ok(true);
+        };
+        self.ended = true;
+        let place = format!("chunk {}", self.chunks);
+        Err(Fault::CutOff(BadRecord { place, reason }))
+    }
+
+    /// The samples of the next chain.
+    fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
+        self.chains += 1;
+        let kept = out.len();
+        let broken = match chain::read(&self.chunk[self.at..], out) {
+            Ok(length) => {
+                self.at += length;
+                return Ok(());
+            }
+            Err(broken) => broken,
+        };
+        out.truncate(kept);
+        let (moves, reason) = broken;
+        let place = match moves {
+            0 => format!("chunk {}, chain {}", self.chunks, self.chains),
+            _ => format!("chunk {}, chain {}, move {moves}", self.chunks, self.chains),
+        };
+        let lost = self.chunk.len() - self.at;
+        self.at = self.chunk.len();
+        if std::mem::take(&mut self.cut) {
+            let reason = "the file ends within the chunk".to_string();
+            return Err(Fault::CutOff(BadRecord { place, reason }));
+        }
+        let reason = format!("{reason}; the last {lost} bytes of the chunk are lost with it");
+        Err(Fault::Skipped(BadRecord { place, reason }))
+    }
+}
+
+impl Reader for BinpackReader {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let enough = out.len() + BLOCK;
+        while out.len() < enough {
+            if self.at < self.chunk.len() {
+                self.chain(out)?;
+            } else if std::mem::take(&mut self.cut) {
+                let place = format!("chunk {}", self.chunks);
+                let reason = "the file ends within the chunk".to_string();
+                return Err(Fault::CutOff(BadRecord { place, reason }));
+            } else if self.ended || !self.next_chunk()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Chains samples: one goes on with the chain of the one before if it has the same
+/// [`Sample::game`] and result, the next ply, and if the move played there leads to it.
+struct BinpackWriter {
+    chunk: Vec<u8>,
+    chain: Option<Chain>,
+}
+
+impl Writer for BinpackWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        if let Some(chain) = &mut self.chain
+            && chain.go_on(sample)?
+        {
+            return Ok(());
+        }
+        self.end_chain();
+        if self.chunk.len() >= CHUNK {
+            self.end_chunk(out);
+        }
+        self.chain = Some(Chain::begin(sample)?);
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        self.end_chain();
+        if !self.chunk.is_empty() {
+            self.end_chunk(out);
+        }
+    }
+}
+
+impl BinpackWriter {
+    fn end_chain(&mut self) {
+        if let Some(chain) = self.chain.take() {
+            chain.end(&mut self.chunk);
+        }
+    }
+
+    fn end_chunk(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(MAGIC);
+        let size = u32::try_from(self.chunk.len()).expect("a chain has at most 65,535 moves");
+        out.extend_from_slice(&size.to_le_bytes());
+        out.append(&mut self.chunk);
+    }
+}

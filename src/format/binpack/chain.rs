@@ -1,0 +1,220 @@
+//! A chain: a stem of 32 bytes, the number of moves that follow, and their movetext.
+
+use std::num::{NonZeroU16, NonZeroU64};
+
+use super::super::fields;
+use super::bits::{BitReader, BitWriter, folded, unfolded};
+use super::board::Board;
+use crate::sample::{Played, Position, Sample, mix};
+
+/// Stem and number of moves.
+pub const LEAST: usize = 34;
+/// Of the 16 bits of ply and result.
+const PLY: u16 = 0x3fff;
+
+/// Why a chain cannot be read: how many of its positions were, and what is wrong with the next.
+pub type Broken = (usize, String);
+
+/// Appends the samples of the chain at the start of the bytes; the number of bytes it takes.
+pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
+    let first = out.len();
+    let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
+        return Err((0, format!("{} bytes, but a chain has {LEAST} at least", bytes.len())));
+    };
+    let word = |at: usize| u16::from_be_bytes([stem[at], stem[at + 1]]);
+    let at_stem = |reason| (0, reason);
+    let halfmove = word(30).min(255) as u8;
+    let position = stem.first_chunk().expect("34 bytes");
+    let mut board = Board::unpack(position, halfmove).map_err(at_stem)?;
+    let played = stem_move(word(24)).map_err(at_stem)?;
+    let mut score = unfolded(word(26));
+    let mut ply = word(28) & PLY;
+    let mut result = match unfolded(word(28) >> 14) {
+        result @ -1..=1 => f32::from(result + 1) / 2.0,
+        _ => return Err((0, "a result of neither -1, 0 nor 1".to_string())),
+    };
+    let count = word(32);
+    let position = board.position(ply);
+    out.push(Sample {
+        position,
+        result,
+        score: fields::score_of_stockfish(score).map_err(at_stem)?,
+        ply: Some(ply),
+        played,
+        game: None,
+    });
+    let mut bits = BitReader::new(text);
+    let mut hash = None;
+    if let Some(played) = played {
+        if !board.is_possible(played) {
+            return Err((0, illegal(played)));
+        }
+        board.play(played).map_err(at_stem)?;
+        hash = (count > 0).then(|| mix(position.key(), u64::from(played.0.get())));
+    } else if count > 0 {
+        return Err((0, format!("no move in the stem, but {count} follow")));
+    }
+    for number in 1..=usize::from(count) {
+        let wrong = |reason| (number, reason);
+        let played = board.read_move(&mut bits).map_err(wrong)?;
+        let Some(delta) = bits.number() else {
+            return Err((number, "the movetext ends within a score".to_string()));
+        };
+        score = score.wrapping_neg().wrapping_add(unfolded(delta));
+        ply = ply.saturating_add(1);
+        result = 1.0 - result;
+        out.push(Sample {
+            position: board.position(ply),
+            result,
+            score: fields::score_of_stockfish(score).map_err(wrong)?,
+            ply: Some(ply),
+            played: Some(played),
+            game: None,
+        });
+        board.play(played).map_err(wrong)?;
+        hash = hash.map(|hash| mix(hash, u64::from(played.0.get())));
+    }
+    if let Some(hash) = hash {
+        let game = NonZeroU64::new(hash).or(Some(NonZeroU64::MIN));
+        out[first..].iter_mut().for_each(|sample| sample.game = game);
+    }
+    Ok(LEAST + bits.bytes_taken())
+}
+
+fn illegal(played: Played) -> String {
+    format!("move {}{} is not legal", played.from(), played.to())
+}
+
+/// The move of a stem: kind (normal, promotion, castling, en passant), from, to, and what a pawn
+/// becomes, highest bits first; all zero for none.
+fn stem_move(bits: u16) -> Result<Option<Played>, String> {
+    let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);
+    let kind = match bits >> 14 {
+        0 => 0,
+        1 => (bits & 3) << 12 | 3 << 14,
+        2 => 2 << 14,
+        _ => 1 << 14,
+    };
+    let played = NonZeroU16::new(from | to << 6 | kind).map(Played);
+    match played {
+        Some(_) if from == to => Err("a move that stays where it is".to_string()),
+        played => Ok(played),
+    }
+}
+
+fn stem_bits(played: Played) -> u16 {
+    let kind = match played.promotion() {
+        Some(role) => 1 << 14 | (role as u16 - 2),
+        None if played.is_castling() => 2 << 14,
+        None if played.is_en_passant() => 3 << 14,
+        None => 0,
+    };
+    kind | (played.from() as u16) << 8 | (played.to() as u16) << 2
+}
+
+/// A chain under way.
+pub struct Chain {
+    bytes: [u8; LEAST],
+    text: BitWriter,
+    moves: u16,
+    /// After the last move, none where there was none.
+    next: Option<Board>,
+    ply: u16,
+    score: i16,
+    white_result: u8,
+    game: Option<NonZeroU64>,
+}
+
+impl Chain {
+    /// Begins with a sample.
+    pub fn begin(sample: &Sample) -> Result<Self, String> {
+        let entry = Entry::new(sample)?;
+        let board = Board::new(&entry.position)?;
+        let mut bytes = [0; LEAST];
+        let mut word = |at: usize, word: u16| {
+            bytes[at..at + 2].copy_from_slice(&word.to_be_bytes());
+        };
+        let result = i16::from(fields::result_byte(sample.result)?) - 1;
+        word(24, sample.played.map_or(0, stem_bits));
+        word(26, folded(entry.score));
+        word(28, folded(result) << 14 | entry.ply);
+        word(30, u16::from(sample.position.halfmove()));
+        bytes[..24].copy_from_slice(&board.pack());
+        let next = sample.played.map(|played| after(board, played)).transpose()?;
+        Ok(Self {
+            bytes,
+            text: BitWriter::default(),
+            moves: 0,
+            next,
+            ply: entry.ply,
+            score: entry.score,
+            white_result: entry.white_result,
+            game: sample.game,
+        })
+    }
+
+    /// Adds a sample if it follows from the last one; false if it does not.
+    pub fn go_on(&mut self, sample: &Sample) -> Result<bool, String> {
+        let entry = Entry::new(sample)?;
+        let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
+        let follows = self.game == sample.game
+            && self.white_result == entry.white_result
+            && self.ply + 1 == entry.ply
+            && self.moves < u16::MAX
+            && board.position(entry.ply) == entry.position;
+        if !follows {
+            return Ok(false);
+        }
+        let next = after(board.clone(), played)?;
+        board.write_move(played, &mut self.text);
+        self.text.number(folded(entry.score.wrapping_add(self.score)));
+        self.next = Some(next);
+        (self.ply, self.score) = (entry.ply, entry.score);
+        self.moves += 1;
+        Ok(true)
+    }
+
+    /// Appends the bytes of the chain.
+    pub fn end(mut self, out: &mut Vec<u8>) {
+        self.bytes[32..].copy_from_slice(&self.moves.to_be_bytes());
+        out.extend_from_slice(&self.bytes);
+        out.extend_from_slice(&self.text.bytes);
+    }
+}
+
+fn after(mut board: Board, played: Played) -> Result<Board, String> {
+    if !board.is_possible(played) {
+        return Err(illegal(played));
+    }
+    board.play(played)?;
+    Ok(board)
+}
+
+/// A sample as a chain holds it.
+struct Entry {
+    /// With the move number of the ply.
+    position: Position,
+    ply: u16,
+    score: i16,
+    white_result: u8,
+}
+
+impl Entry {
+    fn new(sample: &Sample) -> Result<Self, String> {
+        let position = &sample.position;
+        let ply = fields::ply(sample);
+        if ply > PLY {
+            return Err(format!("ply {ply} cannot be held, expected at most {PLY}"));
+        }
+        let (occupied, men, turn) = (position.occupied(), position.nibbles(), position.turn());
+        let (ep, halfmove) = (position.ep_square(), position.halfmove());
+        let numbered = Position::from_parts(occupied, men, turn, ep, halfmove, ply / 2 + 1);
+        let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
+        Ok(Self {
+            position: numbered.map_err(|error| error.to_string())?,
+            ply,
+            score: fields::stockfish_score(sample.score)?,
+            white_result,
+        })
+    }
+}

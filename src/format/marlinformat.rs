@@ -1,0 +1,128 @@
+//! marlinformat: 32 bytes a position.
+//!
+//! | bytes | field, little-endian |
+//! |---|---|
+//! | 0-7 | occupied squares |
+//! | 8-23 | a nibble per man in order of squares, low half first |
+//! | 24 | bit 7: Black is to move; low bits: en passant square, 64 = none |
+//! | 25 | half-move clock |
+//! | 26-27 | move number |
+//! | 28-29 | score, centipawns |
+//! | 30 | result 0, 1, 2 = Black won, draw, White won |
+//! | 31 | of no meaning; not looked at, written as zero |
+//!
+//! A nibble is pawn 0 ... king 5, 6 = a rook that may castle, + 8 Black's. Score and result are
+//! White's.
+//!
+//! Refused: nibbles that are no man, more or fewer than one king a side, pawns on the first or
+//! last rank, the side that just moved in check, an en passant square over 64, a result byte over
+//! 2, score -32768. Castling rights and en passant squares that the board contradicts are
+//! dropped. A bad record is skipped by its length.
+
+use shakmaty::{Color, Role, Square};
+
+use super::record::{self, LENGTH, Records};
+use super::{Facts, Format, Holds, PointOfView, View, Writer, fields, rules};
+use crate::sample::{Impossible, Man, Position, Sample};
+
+const NO_EP: u8 = 64;
+
+pub static FORMAT: Format = Format {
+    name: "marlinformat",
+    about: "records of 32 bytes with castling rights, en passant and counters; score in \
+            centipawns, score and result seen by White",
+    extensions: &["marlin", "marlinformat"],
+    facts: Facts {
+        scores: Holds::Always,
+        plies: Holds::Never,
+        moves: Holds::Never,
+        games: Holds::Never,
+        colours: Holds::Always,
+    },
+    view: View::Fixed(PointOfView::White),
+    recognises: |head| {
+        // A record and something behind it is rather the first game of viriformat.
+        let games = head.len() > LENGTH && head.len() < 2 * LENGTH;
+        !games && record::recognises(head, plausible)
+    },
+    reader: |input| Box::new(Records::new(input, decode)),
+    writer: Some(|| Box::new(MarlinWriter)),
+};
+
+fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
+    let Record { position, white_score, white_result } = Record::decode(bytes)?;
+    fields::seen_by_white(rules::sound(position)?, Some(white_score), white_result)
+}
+
+/// A record as a program writes it: an en passant square has a pawn that may have passed it. In
+/// other formats any number stands in that byte.
+fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
+    let position = Record::decode(bytes)?.position;
+    if let Some(square) = position.ep_square() {
+        let (rank, passed) = if position.turn().is_white() { (5, 32) } else { (2, 24) };
+        let pawn = Square::new(passed + square as u32 % 8);
+        let stands =
+            |man: Man| (man.square, man.role, man.color) == (pawn, Role::Pawn, !position.turn());
+        if square as u32 / 8 != rank || !position.men().any(stands) {
+            return Err(format!("en passant on {square}, but no pawn has passed it"));
+        }
+    }
+    decode(bytes)
+}
+
+/// The fields of a record, as White sees them.
+pub(super) struct Record {
+    /// Not checked against the rules.
+    pub position: Position,
+    pub white_score: i16,
+    pub white_result: f32,
+}
+
+impl Record {
+    pub fn decode(bytes: &[u8; LENGTH]) -> Result<Self, String> {
+        let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("32 bytes"));
+        let men = *bytes[8..].first_chunk().expect("24 bytes follow");
+        let [turn_ep, halfmove, full_low, full_high, score @ .., result, _] =
+            bytes.last_chunk::<8>().expect("32 bytes");
+        let ep = match turn_ep & 127 {
+            NO_EP => None,
+            square => Some(
+                Square::try_from(u32::from(square))
+                    .map_err(|_| Impossible::EnPassant(square).to_string())?,
+            ),
+        };
+        let turn = Color::from_black(turn_ep >> 7 == 1);
+        let fullmove = u16::from_le_bytes([*full_low, *full_high]);
+        let position = Position::from_parts(occupied, men, turn, ep, *halfmove, fullmove)
+            .map_err(|error| error.to_string())?;
+        let white_result = fields::byte_result(*result)?;
+        Ok(Self { position, white_score: i16::from_le_bytes(*score), white_result })
+    }
+
+    /// Appends the bytes of a record.
+    pub fn encode(position: &Position, white_score: i16, white_result: u8, out: &mut Vec<u8>) {
+        let ep = position.ep_square().map_or(NO_EP, |square| square as u8);
+        let turn_ep = ep | u8::from(position.turn().is_black()) << 7;
+        out.extend_from_slice(&position.occupied().to_le_bytes());
+        out.extend_from_slice(&position.nibbles());
+        out.extend_from_slice(&[turn_ep, position.halfmove()]);
+        out.extend_from_slice(&position.fullmove().to_le_bytes());
+        out.extend_from_slice(&white_score.to_le_bytes());
+        out.extend_from_slice(&[white_result, 0]);
+    }
+}
+
+struct MarlinWriter;
+
+impl Writer for MarlinWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let Some(score) = sample.score else {
+            return Err("it has no score; write epd, which needs none".to_string());
+        };
+        let turn = sample.position.turn();
+        let white_score = fields::turned_score(score, turn)?;
+        let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
+        Record::encode(&sample.position, white_score, white_result, out);
+        Ok(())
+    }
+}

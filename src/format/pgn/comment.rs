@@ -1,0 +1,122 @@
+//! Scores in comments, as tournament programs and lichess write them.
+//!
+//! | comment after a move | score of | seen by |
+//! |---|---|---|
+//! | `+0.35/12 0.10s`, `-M4/20` (cutechess, fastchess) | the position before the move | the mover |
+//! | `d=26, wv=1.04,`, `wv=-M12` (TCEC) | the position before the move | White |
+//! | `[%eval 0.17]`, `[%eval #-3,20]` (lichess) | the position after the move | White |
+//!
+//! Scores are in pawns. Numbers of mates are half-moves in the first two and moves in the third.
+
+use shakmaty::Color;
+
+use crate::format::fields;
+
+/// A mate in n half-moves is `MATE - n`.
+pub const MATE: i16 = 32_000;
+/// No score is larger, whatever a comment says.
+pub const LARGEST: i16 = MATE - 1;
+/// Mates are not counted further than this.
+pub const LONGEST_MATE: i16 = 1000;
+
+/// A score found in a comment, in centipawns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Of the position before the last move, seen by who moved.
+    Before(i16),
+    /// Of the position on the board, seen by who is to move.
+    Standing(i16),
+}
+
+/// The score in a comment, if it has one; `turn` is to move after the move it comments on.
+pub fn score(comment: &[u8], turn: Color) -> Option<Said> {
+    let comment = comment.trim_ascii();
+    if let Some(score) = searched(comment) {
+        return Some(Said::Before(score));
+    }
+    if let Some(value) = after(comment, b"wv=") {
+        let (value, _) = number(value)?;
+        let score = fields::turned_score(value.score(|plies| plies), turn.other()).ok()?;
+        return Some(Said::Before(score));
+    }
+    let (value, _) = number(after(comment, b"[%eval")?.trim_ascii_start())?;
+    // Who mates makes the first move of the mate, or the other side does.
+    let mates_next = value.negative == turn.is_black();
+    let score = value.score(|moves| 2 * moves - i32::from(mates_next));
+    fields::turned_score(score, turn).ok().map(Said::Standing)
+}
+
+/// `+0.35/12`: told from prose such as `1/2 was offered` by its sign or its point.
+fn searched(comment: &[u8]) -> Option<i16> {
+    let (value, rest) = number(comment)?;
+    let [b'/', b'0'..=b'9', ..] = rest else { return None };
+    let plain = comment[..comment.len() - rest.len()].iter().all(u8::is_ascii_digit);
+    (!plain).then(|| value.score(|plies| plies))
+}
+
+/// What follows the name of a value, which must stand at the beginning of a word.
+fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let first = name[0];
+    (0..comment.len())
+        .filter(|&at| comment[at] == first && comment[at..].starts_with(name))
+        .find(|&at| at == 0 || !comment[at - 1].is_ascii_alphanumeric())
+        .map(|at| &comment[at + name.len()..])
+}
+
+/// A number of a comment.
+struct Number {
+    negative: bool,
+    /// Centipawns, or the number of a mate.
+    size: i32,
+    mate: bool,
+}
+
+impl Number {
+    /// The score; `plies` turns the number of a mate into half-moves.
+    fn score(&self, plies: impl Fn(i32) -> i32) -> i16 {
+        let size = match self.mate {
+            true => i32::from(MATE) - plies(self.size).clamp(1, LONGEST_MATE.into()),
+            false => self.size.min(LARGEST.into()),
+        };
+        if self.negative { -(size as i16) } else { size as i16 }
+    }
+}
+
+/// The number at the beginning of a text, and what follows it: `+0.35`, `-12`, `M5`, `#-3`.
+fn number(text: &[u8]) -> Option<(Number, &[u8])> {
+    let sign = |text: &mut &[u8]| {
+        let signed = matches!(text, [b'+' | b'-', ..]);
+        let negative = signed && text[0] == b'-';
+        *text = &text[usize::from(signed)..];
+        negative
+    };
+    let mut rest = text;
+    let mut negative = sign(&mut rest);
+    let mate = matches!(rest, [b'M' | b'#', ..]);
+    if mate {
+        rest = &rest[1..];
+        negative |= sign(&mut rest);
+    }
+    let (whole, mut rest) = digits(rest)?;
+    let mut size = whole;
+    if !mate {
+        size = 100 * whole;
+        if let Some(after) = rest.strip_prefix(b".") {
+            rest = digits(after)?.1;
+            let fraction = &after[..after.len() - rest.len()];
+            let digit = |i: usize| fraction.get(i).map_or(0, |byte| i32::from(byte - b'0'));
+            size += 10 * digit(0) + digit(1) + i32::from(digit(2) >= 5);
+        }
+    }
+    Some((Number { negative, size, mate }, rest))
+}
+
+/// The digits at the beginning of a text, at least one, as a number that grows no larger than a
+/// score can need.
+fn digits(text: &[u8]) -> Option<(i32, &[u8])> {
+    let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = text[..length]
+        .iter()
+        .fold(0i32, |value, byte| (10 * value + i32::from(byte - b'0')).min(100_000));
+    (length > 0).then_some((value, &text[length..]))
+}

@@ -1,0 +1,123 @@
+//! PGN: games in the notation that people and tournament programs write.
+//!
+//! Each move gives one sample, its position the one before the move. `ply` and `game` are those
+//! of viriformat: half-moves from move number 1, and a hash of start position and moves. The
+//! result is that of the tag `Result`, which must agree with the end of the moves, or that end
+//! where the tag is missing. Games whose result is `*` or `?` are passed over and counted.
+//!
+//! Scores are read from comments, see [`comment`]; all are optional, and what is not a score is
+//! no fault. NAGs, variations, `;` comments, `%` lines, marks of byte order, Windows line ends and
+//! missing blank lines are fine; tags may be in any encoding. Numbers of moves and the tag `SetUp`
+//! are not looked at.
+//! Games of Chess960 must tell their start in the tag `FEN`, with castling rights in the letters
+//! KQkq or in those of the rooks' files.
+//!
+//! Refused, with the whole game: other variants, impossible start positions, moves that are
+//! illegal, ambiguous or none at all, null moves, comments and variations that are not closed,
+//! results that contradict each other or are missing. The reader goes on with the next tag that
+//! begins a game. A file that ends before its last game does is cut off there.
+//!
+//! The writer chains samples that follow from each other; where samples were left out, a game
+//! breaks in two. Scores are written as `{+0.35/0}`, seen by the mover, with a depth of 0 since
+//! it is unknown.
+
+pub mod comment;
+mod frame;
+mod game;
+mod tags;
+mod token;
+mod writer;
+
+use shakmaty::Color;
+
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View};
+use crate::sample::Sample;
+use frame::{Frame, Frames};
+use game::{Game, Wrong};
+
+pub static FORMAT: Format = Format {
+    name: "pgn",
+    about: "games in PGN; scores from comments such as {+0.35/12}, seen by the mover, {wv=0.35} \
+            and {[%eval 0.35]}, seen by White, in pawns; every move must be legal; games without \
+            a result are passed over",
+    extensions: &["pgn"],
+    facts: Facts {
+        scores: Holds::Sometimes,
+        plies: Holds::Always,
+        moves: Holds::Always,
+        games: Holds::Always,
+        colours: Holds::Always,
+    },
+    view: View::Fixed(PointOfView::White),
+    recognises,
+    reader: |input| Box::new(PgnReader::new(input)),
+    writer: Some(|| Box::new(writer::PgnWriter::default())),
+};
+
+/// Whether one of the first lines is a tag.
+fn recognises(head: &[u8]) -> bool {
+    head.split(|&byte| byte == b'\n').take(100).any(|line| frame::tag_name(line).is_some())
+}
+
+struct PgnReader {
+    frames: Frames,
+    frame: Frame,
+    games: u64,
+    unfinished: u64,
+}
+
+impl PgnReader {
+    fn new(input: Input) -> Self {
+        Self { frames: Frames::new(input), frame: Frame::default(), games: 0, unfinished: 0 }
+    }
+
+    /// The fault of the game in `self.frame`.
+    fn fault(&self, wrong: Wrong) -> Fault {
+        let line = self.frame.line_of(wrong.at);
+        let mut place = format!("game {}, line {line}", self.games);
+        if let Some((number, turn)) = wrong.turn {
+            let dots = if turn == Color::White { "." } else { "..." };
+            place = format!("{place}, move {number}{dots}");
+        }
+        let bad = BadRecord { place, reason: wrong.reason };
+        if self.frame.last && wrong.at_end { Fault::CutOff(bad) } else { Fault::Skipped(bad) }
+    }
+}
+
+impl Reader for PgnReader {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        let enough = out.len() + BLOCK;
+        while out.len() < enough {
+            if !self.frames.next(&mut self.frame)? {
+                return Ok(false);
+            }
+            let kept = out.len();
+            let replayed = match self.frame.too_long {
+                false => game::replay(&self.frame.text, out),
+                true => Err(frame::too_long()),
+            };
+            match replayed {
+                Ok(Game::Nothing) => continue,
+                Ok(Game::Whole) => {}
+                Ok(Game::Unfinished) => self.unfinished += 1,
+                Err(wrong) => {
+                    self.games += 1;
+                    out.truncate(kept);
+                    return Err(self.fault(wrong));
+                }
+            }
+            self.games += 1;
+        }
+        Ok(true)
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+}
+
+/// The beginning of a text that may be anything, fit for a message.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(80)]);
+    text.chars().filter(|letter| !letter.is_control()).take(40).collect()
+}

@@ -1,0 +1,198 @@
+//! Stockfish's `.plain`: the fields of a position on lines of their own,
+//!
+//! ```text
+//! fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1
+//! move c7c5
+//! score -27
+//! ply 1
+//! result 0
+//! e
+//! ```
+//!
+//! Score and result are those of the side to move unless the user says otherwise. The score is in
+//! whole units of the engine, 32002 where there is none; the result is 1, 0 or -1; the ply counts
+//! half-moves since the start of the game. The move, in UCI notation, must be legal; `0000`
+//! stands for none, and so does its absence. The other fields must be there, each once, in
+//! whatever order. Blank lines and Windows line ends are fine; a bad record is skipped up to its
+//! line `e`. Castling rights and en passant squares that the board contradicts are dropped.
+
+use shakmaty::Square;
+use shakmaty::uci::UciMove;
+
+use super::fields;
+use super::lines::{self, Text};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, PointOfView, Reader, View, Writer};
+use crate::sample::{Played, Position, Sample};
+
+pub static FORMAT: Format = Format {
+    name: "plain",
+    about: "Stockfish's plain text, lines of fen, move, score, ply, result and e; score and \
+            result seen by the side to move",
+    extensions: &["plain"],
+    facts: Facts {
+        scores: Holds::Sometimes,
+        plies: Holds::Always,
+        moves: Holds::Sometimes,
+        games: Holds::Never,
+        colours: Holds::Always,
+    },
+    view: View::Usual(PointOfView::SideToMove),
+    recognises: |head| {
+        lines::first(head)
+            .any(|line| line.strip_prefix("fen ").is_some_and(|fen| fields::text_fen(fen).is_ok()))
+    },
+    reader: |input| Box::new(PlainReader { text: Text::new(input) }),
+    writer: Some(|| Box::new(PlainWriter)),
+};
+
+struct PlainReader {
+    text: Text,
+}
+
+impl PlainReader {
+    /// The next sample, none at the end of the file.
+    fn record(&mut self) -> Result<Option<Sample>, Fault> {
+        let mut entry = Entry::default();
+        let (mut begun, mut wrong) = (false, None::<BadRecord>);
+        while self.text.next()? {
+            let line = self.text.line();
+            if line == Ok("") {
+                continue;
+            }
+            begun = true;
+            let ended = line == Ok("e");
+            let read = match line {
+                Ok("e") => entry.sample().map(Some),
+                Ok(line) => entry.take(line).map(|()| None),
+                Err(reason) => Err(reason),
+            };
+            let read = match wrong.take() {
+                // The first thing that was wrong is told.
+                Some(bad) => Err(bad),
+                None => read.map_err(|reason| self.text.bad(reason)),
+            };
+            match read {
+                Ok(sample) if ended => return Ok(sample),
+                Ok(_) => {}
+                Err(bad) if ended => return Err(Fault::Skipped(bad)),
+                Err(bad) => wrong = Some(bad),
+            }
+        }
+        if begun {
+            let reason = "the file ends before the line `e` of a record".to_string();
+            return Err(Fault::CutOff(wrong.unwrap_or_else(|| self.text.bad(reason))));
+        }
+        Ok(None)
+    }
+}
+
+impl Reader for PlainReader {
+    fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
+        for _ in 0..BLOCK {
+            match self.record()? {
+                Some(sample) => out.push(sample),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The fields of a record that are known so far.
+#[derive(Default)]
+struct Entry {
+    position: Option<Position>,
+    played: Option<String>,
+    score: Option<i16>,
+    ply: Option<u16>,
+    result: Option<f32>,
+}
+
+impl Entry {
+    /// Takes a line `name value`.
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let value = value.trim();
+        let again = match name {
+            "fen" => self.position.replace(fields::text_fen(value)?).is_some(),
+            "move" => self.played.replace(value.to_string()).is_some(),
+            "score" => self.score.replace(fields::text_score(value)?).is_some(),
+            "ply" => {
+                let wrong = |_| format!("ply `{value}`, expected a number from 0 to 65535");
+                self.ply.replace(value.parse().map_err(wrong)?).is_some()
+            }
+            "result" => self.result.replace(result(value)?).is_some(),
+            _ => {
+                return Err(format!(
+                    "expected a line of fen, move, score, ply, result or e, found `{line}`"
+                ));
+            }
+        };
+        if again { Err(format!("a second `{name}` before the line `e`")) } else { Ok(()) }
+    }
+
+    fn sample(&self) -> Result<Sample, String> {
+        let missing = |name| move || format!("the record has no `{name}`");
+        let position = self.position.ok_or_else(missing("fen"))?;
+        let played = match self.played.as_deref() {
+            None | Some("0000") => None,
+            Some(text) => Some(played(text, &position)?),
+        };
+        Ok(Sample {
+            position,
+            result: self.result.ok_or_else(missing("result"))?,
+            score: fields::score_of_stockfish(self.score.ok_or_else(missing("score"))?)?,
+            ply: Some(self.ply.ok_or_else(missing("ply"))?),
+            played,
+            game: None,
+        })
+    }
+}
+
+fn result(text: &str) -> Result<f32, String> {
+    match text {
+        "1" => Ok(1.0),
+        "0" => Ok(0.5),
+        "-1" => Ok(0.0),
+        _ => Err(format!("result `{text}`, expected 1, 0 or -1")),
+    }
+}
+
+/// A legal move in UCI notation.
+fn played(text: &str, position: &Position) -> Result<Played, String> {
+    let chess = position.to_chess().map_err(|error| error.to_string())?;
+    let legal = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(&chess).ok());
+    legal
+        .and_then(|legal| Played::from_move(&legal))
+        .ok_or_else(|| format!("move `{text}` is not legal in {}", position.fen()))
+}
+
+struct PlainWriter;
+
+impl Writer for PlainWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let score = fields::stockfish_score(sample.score)?;
+        let result = i16::from(fields::result_byte(sample.result)?) - 1;
+        let played = sample.played.map_or_else(|| "0000".to_string(), uci);
+        let (fen, ply) = (sample.position.fen(), fields::ply(sample));
+        let record =
+            format!("fen {fen}\nmove {played}\nscore {score}\nply {ply}\nresult {result}\ne\n");
+        out.extend_from_slice(record.as_bytes());
+        Ok(())
+    }
+}
+
+/// A move as engines write it: castling as the king's move, or as king takes rook where it does
+/// not start from the usual squares.
+fn uci(played: Played) -> String {
+    let (from, to) = (played.from(), played.to());
+    let usual = |king: Square| match (king, to) {
+        (Square::E1, Square::H1) => Some(Square::G1),
+        (Square::E1, Square::A1) => Some(Square::C1),
+        (Square::E8, Square::H8) => Some(Square::G8),
+        (Square::E8, Square::A8) => Some(Square::C8),
+        _ => None,
+    };
+    let to = if played.is_castling() { usual(from).unwrap_or(to) } else { to };
+    UciMove::Normal { from, to, promotion: played.promotion() }.to_string()
+}

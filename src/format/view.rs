@@ -1,0 +1,235 @@
+//! Whose eyes see the scores and results of a file: what is said about it, measured.
+//!
+//! The side with more material wins more often and has the better score. A file whose results
+//! are White's, read as if they were those of the side to move, shows it the other way round
+//! wherever Black is to move; with results turned altogether it shows so for White too.
+
+use std::fmt;
+
+use shakmaty::{Color, Role};
+
+use crate::sample::{Position, Sample};
+
+/// Who sees a score or a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointOfView {
+    White,
+    SideToMove,
+}
+
+impl PointOfView {
+    /// The name in configs.
+    pub fn name(self) -> &'static str {
+        match self {
+            PointOfView::White => "white",
+            PointOfView::SideToMove => "side-to-move",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        [PointOfView::White, PointOfView::SideToMove].into_iter().find(|view| view.name() == name)
+    }
+
+    fn other(self) -> Self {
+        match self {
+            PointOfView::White => PointOfView::SideToMove,
+            PointOfView::SideToMove => PointOfView::White,
+        }
+    }
+}
+
+impl fmt::Display for PointOfView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PointOfView::White => "White",
+            PointOfView::SideToMove => "the side to move",
+        })
+    }
+}
+
+/// Who sees the scores and results of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The same in every file.
+    Fixed(PointOfView),
+    /// Tools disagree: this unless the user says otherwise.
+    Usual(PointOfView),
+}
+
+impl View {
+    /// The view where the user says nothing.
+    pub fn usual(self) -> PointOfView {
+        match self {
+            View::Fixed(view) | View::Usual(view) => view,
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    Result,
+    Score,
+}
+
+impl Of {
+    fn name(self) -> &'static str {
+        match self {
+            Of::Result => "results",
+            Of::Score => "scores",
+        }
+    }
+}
+
+/// How results or scores go with material, where one side is to move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    pub of: Of,
+    pub turn: Color,
+    /// Positions.
+    pub count: usize,
+    /// Between own minus their material and the value, both seen by the side to move, -1 to 1.
+    pub correlation: f64,
+    /// How many standard deviations the correlation is away from none.
+    pub deviations: f64,
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Evidence { of, turn, count, correlation, deviations } = self;
+        write!(
+            f,
+            "over {count} positions with {turn:?} to move the correlation of {} with material is \
+             {correlation:+.2}, {deviations:+.0} standard deviations from none",
+            of.name()
+        )
+    }
+}
+
+/// What the samples say about the view under which they were read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// It holds; the evidence is that of the side to move that decides.
+    Holds(Evidence),
+    /// They are those of the other view.
+    OtherView(Evidence),
+    /// They are turned for both sides: a win is written as a loss.
+    Turned(Evidence),
+    /// Too few positions, too little to see, or none in which the views differ.
+    Unsure,
+}
+
+impl Verdict {
+    /// Why this view cannot be right, in one sentence with the evidence, if it cannot.
+    pub fn contradiction(&self, said: PointOfView) -> Option<String> {
+        match self {
+            Verdict::Holds(_) | Verdict::Unsure => None,
+            Verdict::OtherView(evidence) => Some(format!(
+                "the {} are read as seen by {said}, but seem to be seen by {}: {evidence}; \
+                 set data.point_of_view = \"{}\"",
+                evidence.of.name(),
+                said.other(),
+                said.other().name()
+            )),
+            Verdict::Turned(evidence) => Some(format!(
+                "the {0} seem to be turned, a win written as a loss: {evidence}; write the \
+                 {0} anew",
+                evidence.of.name()
+            )),
+        }
+    }
+}
+
+/// Positions next to each other come from the same game and say nearly the same: so many count
+/// as one.
+const ALIKE: f64 = 16.0;
+/// Standard deviations that decide.
+const SURE: f64 = 4.0;
+
+/// Measures results, or scores where they are known, against material, over samples as a reader
+/// yields them: seen by the side to move if the view is right. A few thousand suffice.
+///
+/// `colours` is whether it is known who is White, see [`super::Facts::colours`]; where it is not,
+/// White to move stands for both.
+pub fn measure(samples: &[Sample], of: Of, colours: bool) -> Verdict {
+    let white = evidence(samples, of, Color::White);
+    let black = evidence(samples, of, Color::Black);
+    match (sign(&white), sign(&black)) {
+        // Where Black is to move the views differ.
+        (Some(true) | None, Some(true)) => Verdict::Holds(black),
+        (Some(true) | None, Some(false)) => Verdict::OtherView(black),
+        (Some(false), Some(true)) => Verdict::OtherView(white),
+        (Some(false), _) => Verdict::Turned(white),
+        (Some(true), None) if !colours => Verdict::Holds(white),
+        (_, None) => Verdict::Unsure,
+    }
+}
+
+/// Whether the correlation is surely above or surely below zero.
+fn sign(evidence: &Evidence) -> Option<bool> {
+    (evidence.deviations.abs() >= SURE).then_some(evidence.deviations > 0.0)
+}
+
+fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
+    let mut sums = Sums::default();
+    for sample in samples.iter().filter(|sample| sample.position.turn() == turn) {
+        let value = match of {
+            Of::Result => Some(f64::from(sample.result)),
+            // Mates would drown the rest.
+            Of::Score => sample.score.map(|score| f64::from(score).clamp(-1000.0, 1000.0)),
+        };
+        if let Some(value) = value {
+            sums.add(material(&sample.position), value);
+        }
+    }
+    let correlation = sums.correlation();
+    // Fisher's transformation, whose deviation is 1 / sqrt(n - 3).
+    let freedom = (sums.count / ALIKE - 3.0).max(0.0);
+    let deviations = correlation.clamp(-0.999_999, 0.999_999).atanh() * freedom.sqrt();
+    Evidence { of, turn, count: sums.count as usize, correlation, deviations }
+}
+
+/// Own minus their material in pawns: 1, 3, 3, 5, 9.
+fn material(position: &Position) -> f64 {
+    let turn = position.turn();
+    let men = position.men().map(|man| {
+        let value = match man.role {
+            Role::Pawn => 1,
+            Role::Knight | Role::Bishop => 3,
+            Role::Rook => 5,
+            Role::Queen => 9,
+            Role::King => 0,
+        };
+        if man.color == turn { value } else { -value }
+    });
+    f64::from(men.sum::<i32>())
+}
+
+#[derive(Default)]
+struct Sums {
+    count: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    yy: f64,
+    xy: f64,
+}
+
+impl Sums {
+    fn add(&mut self, x: f64, y: f64) {
+        self.count += 1.0;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.yy += y * y;
+        self.xy += x * y;
+    }
+
+    /// Pearson's; zero where one of both does not vary.
+    fn correlation(&self) -> f64 {
+        let n = self.count;
+        let together = n * self.xy - self.x * self.y;
+        let (x, y) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
+        if x > 0.0 && y > 0.0 { together / (x.sqrt() * y.sqrt()) } else { 0.0 }
+    }
+}

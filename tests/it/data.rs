@@ -1,0 +1,447 @@
+//! The tools of `nnuance data` as a user meets them, and the parts below them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use nnuance::data::Record;
+use nnuance::data::draw::Draw;
+use nnuance::data::shuffle::{Shuffle, ShuffleError};
+use nnuance::format::{Format, write_all};
+use nnuance::loader::{Filter, Split};
+use nnuance::sample::{Position, Sample};
+use tempfile::TempDir;
+
+use crate::formats::read;
+
+const GAMES: &str = "data/selfplay_sf151_200games.pgn";
+const TEXT: &str = "data/selfplay_sf151_scored.txt";
+
+fn data(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.arg("data").args(args).output().unwrap()
+}
+
+/// What it prints, if it ends well.
+fn fine(args: &[&str]) -> String {
+    let output = data(args);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What it complains about, if it ends badly, with the exit code of an error.
+fn fails(args: &[&str]) -> String {
+    let output = data(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.path(name).to_string_lossy().into_owned()
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    fn samples(&self, name: &str) -> Vec<Sample> {
+        read(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> HashSet<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+fn write(path: &Path, format: &str, samples: &[Sample]) {
+    write_all(path, Format::named(format).unwrap(), samples).unwrap();
+}
+
+/// Records of bulletformat that differ: the score counts them.
+fn numbered(count: i16) -> Vec<Sample> {
+    let position = Position::from_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap();
+    let (ply, played, game) = (None, None, None);
+    let sample = |score| Sample { position, result: 0.5, score: Some(score), ply, played, game };
+    (0..count).map(sample).collect()
+}
+
+fn shuffled<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<[u8; N]> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shuffle = Shuffle::new(seed, memory, folder.path());
+    for piece in records.chunks(777) {
+        shuffle.push(piece).unwrap();
+    }
+    let mut out = Vec::new();
+    let take = |piece: &[[u8; N]]| -> Result<(), ShuffleError> {
+        out.extend_from_slice(piece);
+        Ok(())
+    };
+    shuffle.finish(take).unwrap();
+    out
+}
+
+#[test]
+fn a_shuffle_is_a_permutation_that_hangs_on_the_seed_and_not_on_memory() {
+    let records: Vec<[u8; 4]> = (0..200_000u32).map(u32::to_le_bytes).collect();
+    let first = shuffled(&records, 1, 1 << 30);
+    assert_ne!(first, records);
+    let mut sorted = first.clone();
+    sorted.sort_by_key(|record| u32::from_le_bytes(*record));
+    assert!(sorted == records, "it is no permutation");
+    // 40,000 bytes: the buckets go to the file 50 times.
+    assert!(shuffled(&records, 1, 40_000) == first, "memory shows in the order");
+    assert!(shuffled(&records, 1, 1 << 30) == first);
+    assert!(shuffled(&records, 2, 1 << 30) != first);
+}
+
+#[test]
+fn memory_that_cannot_suffice_is_told() {
+    let records = vec![[0u8; 32]; 20_000];
+    let mut shuffle = Shuffle::new(1, 1000, Path::new("."));
+    shuffle.push(&records).unwrap();
+    let error = shuffle.finish(|_| Ok::<(), ShuffleError>(())).unwrap_err();
+    assert!(error.to_string().contains("raise it"), "{error}");
+}
+
+#[test]
+fn every_place_is_equally_likely() {
+    // 4,000 seeds, 40 records: chi square with 39 degrees of freedom, whose 99.99 % lies at 79.
+    let records: Vec<[u8; 1]> = (0..40).map(|number| [number]).collect();
+    let (mut first, mut neighbours, mut chosen) = ([0f64; 40], [0f64; 40], [0f64; 40]);
+    for seed in 0..4000 {
+        let order = shuffled(&records, seed, 1 << 20);
+        let place = |number| order.iter().position(|record| record[0] == number).unwrap();
+        first[place(0)] += 1.0;
+        neighbours[(40 + place(1) - place(0)) % 40] += 1.0;
+        let mut draw = Draw::count(seed, 10, 40);
+        let drawn: Vec<usize> = (0..40).filter(|_| draw.takes()).collect();
+        assert_eq!(drawn.len(), 10);
+        drawn.into_iter().for_each(|item| chosen[item] += 1.0);
+    }
+    let square = |counts: &[f64]| {
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        counts.iter().map(|count| (count - mean).powi(2) / mean).sum::<f64>()
+    };
+    for counts in [&first[..], &neighbours[1..], &chosen[..]] {
+        assert!(square(counts) < 79.0, "{counts:?}");
+    }
+}
+
+#[test]
+fn records_on_disk_are_shuffled_without_and_with_decoding_to_the_same_order() {
+    let folder = Folder::new();
+    let samples = numbered(30_000);
+    write(&folder.path("a.bf"), "bulletformat", &samples);
+    write(&folder.path("a.bf.gz"), "bulletformat", &samples);
+    let (a, packed) = (folder.name("a.bf"), folder.name("a.bf.gz"));
+    let text = fine(&["shuffle", &a, "-o", &folder.name("1.bf"), "--seed", "3"]);
+    assert_eq!(text, "30,000 positions read, 30,000 written\n");
+    fine(&["shuffle", &packed, "-o", &folder.name("2.bf"), "--seed", "3", "--memory", "1"]);
+    fine(&["shuffle", &a, "-o", &folder.name("3.bf"), "--seed", "3", "--memory", "1"]);
+    fine(&["shuffle", &a, "-o", &folder.name("4.bf"), "--seed", "4"]);
+    assert!(folder.bytes("1.bf") == folder.bytes("2.bf"), "decoding shows in the order");
+    assert!(folder.bytes("1.bf") == folder.bytes("3.bf"), "memory shows in the order");
+    assert!(folder.bytes("1.bf") != folder.bytes("4.bf"));
+    let mut scores: Vec<_> = folder.samples("1.bf").iter().map(|it| it.score).collect();
+    scores.sort();
+    assert!(scores.into_iter().eq((0..30_000).map(Some)));
+    let expected = ["a.bf", "a.bf.gz", "1.bf", "2.bf", "3.bf", "4.bf"].map(String::from);
+    assert_eq!(folder.names(), expected.into());
+}
+
+#[test]
+fn a_shuffle_refuses_what_it_would_spoil() {
+    let folder = Folder::new();
+    write(&folder.path("a.bf"), "bulletformat", &numbered(100));
+    let mut bytes = folder.bytes("a.bf");
+    bytes.truncate(100 * 32 - 5);
+    std::fs::write(folder.path("cut.bf"), bytes).unwrap();
+    let (a, cut, out) = (folder.name("a.bf"), folder.name("cut.bf"), folder.name("out.bf"));
+    let error = fails(&["shuffle", &a, &cut, "-o", &out]);
+    assert!(error.contains("cut.bf, record 100: the file ends after 27 of its 32"), "{error}");
+    assert!(!folder.path("out.bf").exists());
+    let text = fine(&["shuffle", &cut, "-o", &out, "--bad-records", "1"]);
+    assert_eq!(text, "99 positions read, 99 written; left out: bad records 1\n");
+    assert!(fails(&["shuffle", &a, "-o", &out]).contains("--overwrite"));
+    fine(&["shuffle", &a, "-o", &out, "--overwrite"]);
+    assert!(fails(&["shuffle", &a, "-o", &a, "--overwrite"]).contains("also an input"));
+    let pgn = fails(&["shuffle", GAMES, "-o", &folder.name("x.bf")]);
+    assert!(pgn.contains("convert it to"), "{pgn}");
+    let pgn = fails(&["shuffle", &a, "-o", &folder.name("x.vf")]);
+    assert!(pgn.contains("tears apart"), "{pgn}");
+    assert_eq!(folder.names().len(), 3);
+}
+
+#[test]
+fn temporary_records_hold_everything_but_the_game() {
+    for path in ["data/selfplay_sf151_quiet.epd", TEXT, GAMES] {
+        for sample in read(path).unwrap().into_iter().step_by(7) {
+            let back = Record::pack(&sample).unpack().unwrap();
+            assert_eq!(back, Sample { game: None, ..sample });
+        }
+    }
+}
+
+#[test]
+fn converting_there_and_back_keeps_all_that_both_hold() {
+    let folder = Folder::new();
+    let games = read(GAMES).unwrap();
+    let (vf, back) = (folder.name("a.vf.zst"), folder.name("b.binpack"));
+    let text = fine(&["convert", GAMES, "-o", &vf, "--skip-unfit"]);
+    let scored: Vec<Sample> = games.iter().filter(|it| it.score.is_some()).copied().collect();
+    assert!(!scored.is_empty() && !text.contains(" 0 written"), "{text}");
+    let written = folder.samples("a.vf.zst");
+    let plain = |samples: &[Sample]| -> Vec<Sample> {
+        samples.iter().map(|sample| Sample { game: None, ..*sample }).collect()
+    };
+    assert_eq!(plain(&written), plain(&scored));
+    fine(&["convert", &vf, "-o", &back]);
+    let key = |it: &Sample| (it.position.key(), it.result.to_bits(), it.score, it.ply, it.played);
+    let keys = |samples: &[Sample]| samples.iter().map(key).collect::<Vec<_>>();
+    assert_eq!(keys(&folder.samples("b.binpack")), keys(&scored));
+}
+
+#[test]
+fn converting_says_what_is_lost_and_what_does_not_fit() {
+    let folder = Folder::new();
+    let out = folder.name("a.bf");
+    let output = data(&["convert", TEXT, "-o", &out]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("bulletformat does not hold who is White, castling rights"), "{told}");
+    assert_eq!(folder.bytes("a.bf").len(), 30_000 * 32);
+    let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
+                 4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\
+                 4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.25] -7\n";
+    std::fs::write(folder.path("lines.epd"), lines).unwrap();
+    let (lines, bf) = (folder.name("lines.epd"), folder.name("lines.bf"));
+    let error = fails(&["convert", &lines, "-o", &bf]);
+    assert!(error.contains("no score") && error.contains("--skip-unfit"), "{error}");
+    assert!(!folder.path("lines.bf").exists());
+    let text = fine(&["convert", &lines, "-o", &bf, "--skip-unfit"]);
+    assert_eq!(text, "3 positions read, 1 written; left out: unfit for bulletformat 2\n");
+    // The view as it is said.
+    let turned = folder.name("turned.epd");
+    fine(&["convert", &lines, "-o", &turned, "--view", "side-to-move"]);
+    let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
+    assert_eq!(scores, [Some(50), None, Some(-7)]);
+    let error = fails(&["convert", &lines, "-o", &folder.name("what.ever")]);
+    assert!(error.contains("--to"), "{error}");
+    std::fs::write(
+        folder.path("bad.txt"),
+        format!("{}\nnonsense\n", "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5"),
+    )
+    .unwrap();
+    let error = fails(&["convert", &folder.name("bad.txt"), "-o", &folder.name("bad.bf")]);
+    assert!(error.contains("line 2") && error.contains("--bad-records"), "{error}");
+}
+
+#[test]
+fn filters_are_those_of_training() {
+    let folder = Folder::new();
+    let out = folder.name("quiet.epd");
+    fine(&[
+        "filter",
+        GAMES,
+        "-o",
+        &out,
+        "--min-ply",
+        "16",
+        "--min-men",
+        "4",
+        "--max-score",
+        "1000",
+        "--skip-in-check",
+        "--skip-captures",
+        "--skip-promotions",
+    ]);
+    let filter = Filter {
+        min_ply: Some(16),
+        min_men: Some(4),
+        max_score: Some(1000),
+        skip_in_check: true,
+        skip_captures: true,
+        skip_promotions: true,
+        ..Filter::default()
+    };
+    let games = read(GAMES).unwrap();
+    let kept: Vec<_> =
+        games.iter().filter(|it| filter.rejects(it).is_none()).map(|it| it.position).collect();
+    let found: Vec<_> = folder.samples("quiet.epd").iter().map(|it| it.position).collect();
+    assert!(kept.len() > 1000 && kept == found);
+    let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--min-ply", "16"]);
+    assert!(error.contains("min_ply"), "{error}");
+    let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--max-men", "1"]);
+    assert!(error.contains("no positions to write") && error.contains("men 30,000"), "{error}");
+    assert_eq!(folder.names().len(), 1);
+}
+
+#[test]
+fn extracts_hang_on_games_and_seed() {
+    let folder = Folder::new();
+    let extract = |name: &str, seed: &str| {
+        let out = folder.name(name);
+        let rules = ["--skip-plies", "16", "--per-game", "5", "--quiet", "--seed", seed];
+        fine(&[&["extract", GAMES, "-o", &out], &rules[..]].concat());
+        folder.samples(name)
+    };
+    let (one, two) = (extract("1.epd", "1"), extract("2.epd", "2"));
+    assert!(one.len() > 500 && one.len() <= 5 * 200, "{}", one.len());
+    assert_eq!(extract("3.epd", "1"), one);
+    assert_ne!(one, two);
+    assert!(one.iter().all(|sample| !sample.position.in_check()));
+    let error = fails(&["extract", TEXT, "-o", &folder.name("x.epd"), "--per-game", "5"]);
+    assert!(error.contains("--per-game needs to know games"), "{error}");
+}
+
+#[test]
+fn splits_are_those_of_training() {
+    let folder = Folder::new();
+    let (train, held) = (folder.name("train.pgn"), folder.name("held.pgn"));
+    let split = ["split", GAMES, "-o", &train, "--held-out", &held, "--share", "0.3"];
+    let text = fine(&[&split[..], &["--seed", "5"]].concat());
+    let rule = Split { share: 0.3, seed: 5 };
+    let games = read(GAMES).unwrap();
+    let (expected_held, expected): (Vec<_>, Vec<_>) =
+        games.iter().partition(|sample| rule.holds_out(sample));
+    assert_eq!(folder.samples("train.pgn"), expected);
+    assert_eq!(folder.samples("held.pgn"), expected_held);
+    let count = expected_held.iter().map(|it| it.game).collect::<HashSet<_>>().len();
+    assert!(text.contains(&format!(" of {count} held out in ")), "{text}");
+    assert!(fails(&["split", GAMES, "-o", &train, "--held-out", &train]).contains("both"));
+    let few = folder.name("few.bf");
+    write(&folder.path("few.bf"), "bulletformat", &numbered(1));
+    let (x, y) = (folder.name("x.bf"), folder.name("y.bf"));
+    let error = fails(&["split", &few, "-o", &x, "--held-out", &y]);
+    assert!(error.contains("no position is left for"), "{error}");
+    assert!(!folder.path("x.bf").exists() && !folder.path("y.bf").exists());
+}
+
+#[test]
+fn duplicates_go_and_averages_are_right() {
+    let folder = Folder::new();
+    let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
+                 4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5] 9\n\
+                 4k3/8/8/8/8/8/4P3/4K3 w - - 7 9 [0.0] 101\n\
+                 4k3/4p3/8/8/8/8/8/4K3 b - - 0 1 [0.0] 4\n\
+                 r3k3/8/8/8/8/8/8/4K3 w q - 0 1 [0.5]\n\
+                 r3k3/8/8/8/8/8/8/4K3 w - - 0 1 [0.5]\n\
+                 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n";
+    std::fs::write(folder.path("a.epd"), lines).unwrap();
+    let (a, first, mean) = (folder.name("a.epd"), folder.name("f.epd"), folder.name("m.epd"));
+    let text = fine(&["dedup", &a, "-o", &first]);
+    assert_eq!(text, "7 positions read, 5 written; left out: seen before 2\n");
+    let all = folder.samples("a.epd");
+    assert_eq!(folder.samples("f.epd"), [all[0], all[1], all[3], all[4], all[5]]);
+    fine(&["dedup", &a, "-o", &mean, "--keep", "average"]);
+    let averaged = folder.samples("m.epd");
+    assert_eq!(averaged[0].score, Some(76));
+    assert!((averaged[0].result - 2.0 / 3.0).abs() < 1e-6);
+    assert_eq!(averaged[1..], folder.samples("f.epd")[1..]);
+    let error = fails(&["dedup", &a, "-o", &folder.name("m.txt"), "--keep", "average"]);
+    assert!(error.contains("epd holds averages"), "{error}");
+    // Against the obvious way, over a real file.
+    let out = folder.name("real.epd");
+    fine(&["dedup", GAMES, "-o", &out]);
+    let mut seen = HashSet::new();
+    let bare = |it: &Sample| {
+        let fen = it.position.fen();
+        fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
+    };
+    let games = read(GAMES).unwrap();
+    let expected: Vec<_> = games.iter().map(bare).filter(|it| seen.insert(it.clone())).collect();
+    let found: Vec<_> = folder.samples("real.epd").iter().map(bare).collect();
+    assert!(expected.len() < games.len() && found == expected);
+}
+
+#[test]
+fn samples_are_exact_and_keep_games_whole() {
+    let folder = Folder::new();
+    let (a, b, c) = (folder.name("a.txt"), folder.name("b.txt"), folder.name("c.pgn"));
+    fine(&["sample", TEXT, "-o", &a, "--count", "1000"]);
+    fine(&["sample", TEXT, "-o", &b, "--count", "1000", "--seed", "2"]);
+    let drawn = folder.samples("a.txt");
+    assert_eq!(drawn.len(), 1000);
+    assert_ne!(drawn, folder.samples("b.txt"));
+    let mut all = read(TEXT).unwrap().into_iter();
+    assert!(drawn.iter().all(|sample| all.any(|it| it == *sample)), "not in order");
+    fine(&["sample", GAMES, "-o", &c, "--count", "20", "--games"]);
+    let lengths = |samples: &[Sample]| {
+        let mut lengths = BTreeMap::new();
+        samples.iter().for_each(|it| *lengths.entry(it.game).or_insert(0) += 1);
+        lengths
+    };
+    let (some, whole) = (lengths(&folder.samples("c.pgn")), lengths(&read(GAMES).unwrap()));
+    assert_eq!(some.len(), 20);
+    assert!(some.iter().all(|(game, length)| whole[game] == *length));
+    let d = folder.name("d.txt");
+    fine(&["sample", TEXT, "-o", &d, "--share", "0.1"]);
+    // 3,000 expected, 52 the deviation.
+    assert!(folder.samples("d.txt").len().abs_diff(3000) < 300);
+    let error = fails(&["sample", TEXT, "-o", &folder.name("e.txt"), "--count", "30001"]);
+    assert!(error.contains("only 30000"), "{error}");
+    let error = fails(&["sample", TEXT, "-o", &folder.name("e.txt"), "--share", "0.5", "--games"]);
+    assert!(error.contains("--games"), "{error}");
+}
+
+#[test]
+fn interleaved_files_keep_their_order_and_their_games() {
+    let folder = Folder::new();
+    let samples = numbered(12_000);
+    write(&folder.path("long.bf"), "bulletformat", &samples[..9000]);
+    write(&folder.path("short.bf"), "bulletformat", &samples[9000..]);
+    let (long, short, out) =
+        (folder.name("long.bf"), folder.name("short.bf"), folder.name("both.bf"));
+    fine(&["interleave", &long, &short, "-o", &out]);
+    let merged = folder.samples("both.bf");
+    let (a, b): (Vec<Sample>, Vec<Sample>) =
+        merged.iter().copied().partition(|it| it.score < Some(9000));
+    assert!(a == samples[..9000] && b == samples[9000..]);
+    // A quarter of every part comes from the short file; 1,000 draws deviate by 14 or so.
+    for part in merged.chunks(1000) {
+        let count = part.iter().filter(|it| it.score >= Some(9000)).count();
+        assert!(count.abs_diff(250) < 75, "{count}");
+    }
+    let games = read(GAMES).unwrap();
+    let border = games.iter().position(|it| it.game == games[5000].game).unwrap();
+    write(&folder.path("a.pgn"), "pgn", &games[..border]);
+    write(&folder.path("b.pgn"), "pgn", &games[border..]);
+    let (a, b, out) = (folder.name("a.pgn"), folder.name("b.pgn"), folder.name("c.pgn"));
+    fine(&["interleave", &a, &b, "-o", &out]);
+    let merged = folder.samples("c.pgn");
+    let mut by_game: HashMap<_, Vec<Sample>> = HashMap::new();
+    games.iter().for_each(|it| by_game.entry(it.game).or_default().push(*it));
+    assert_eq!(merged.len(), games.len());
+    assert!(merged != games);
+    for game in merged.chunk_by(|a, b| a.game == b.game) {
+        assert_eq!(by_game[&game[0].game], game);
+    }
+}
+
+#[test]
+fn stats_count() {
+    let json: serde_json::Value = serde_json::from_str(&fine(&["stats", GAMES, "--json"])).unwrap();
+    let games = read(GAMES).unwrap();
+    let count = |holds: &dyn Fn(&Sample) -> bool| games.iter().filter(|it| holds(it)).count();
+    assert_eq!(json["positions"], games.len());
+    assert_eq!(json["games"], 200);
+    assert_eq!(json["draws"], count(&|it| it.result == 0.5));
+    assert_eq!(json["in_check"], count(&|it| it.position.in_check()));
+    assert_eq!(json["men"][30], count(&|it| it.position.count() == 32));
+    let close = |it: &Sample| it.score.is_some_and(|score| (26..=50).contains(&score.abs()));
+    assert_eq!(json["scores"][1], count(&close));
+    let text = fine(&["stats", GAMES]);
+    assert!(text.contains("drawn") && text.contains("32 men"), "{text}");
+}

@@ -1,0 +1,312 @@
+//! `nnuance data doctor`: real files are fit, and every kind of damage is found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use nnuance::data::doctor::{Exam, Grade, Keys, Reading};
+use nnuance::format::{BadRecords, Format, PointOfView, Source, write_all};
+use nnuance::sample::{Sample, mix};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::formats::{BULLET, GAMES, QUIET, SCORED, present};
+
+/// Files with their format and point of view, as the README has them.
+const FILES: [(&str, &str, &str); 12] = [
+    (GAMES, "viriformat", "white"),
+    ("data/selfplay_sf151_200games.pgn", "pgn", "white"),
+    (SCORED, "text", "white"),
+    (QUIET, "epd", "white"),
+    (BULLET, "bulletformat", "side-to-move"),
+    ("../shared/data/formats/nnue-pytorch_small.binpack", "binpack", "side-to-move"),
+    ("../shared/data/games/fishtest-fastchess.pgn", "pgn", "white"),
+    ("../shared/data/games/gm868_1950-1987_decisive.pgn", "pgn", "white"),
+    ("../shared/data/games/gm_games_40k.pgn.zst", "pgn", "white"),
+    ("../shared/data/games/jackychess_example.pgn", "pgn", "white"),
+    ("../shared/data/train/gm_texel_train.txt.zst", "epd", "white"),
+    ("../shared/data/train/tcec_scored_train.txt.zst", "text", "white"),
+];
+
+fn doctor(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(["data", "doctor"]).args(arguments).output().expect("it runs")
+}
+
+/// The diagnosis of a file, and whether the exit status says that it is fit.
+fn json(arguments: &[&str]) -> (Value, bool) {
+    let output = doctor(&[arguments, &["--json"]].concat());
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let value: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{told}"));
+    let fit = value.as_array().expect("files").iter().all(|file| file["fit"] == true);
+    assert_eq!(output.status.code(), Some(i32::from(!fit)), "{told}");
+    (value[0].clone(), fit)
+}
+
+/// Grade and sentence of a finding.
+fn finding(file: &Value, about: &str) -> (String, String) {
+    let findings = file["diagnosis"]["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|finding| finding["about"] == about);
+    let found = found.unwrap_or_else(|| panic!("nothing about {about}: {findings:?}"));
+    let text = |key: &str| found[key].as_str().expect("text").to_string();
+    (text("grade"), text("says"))
+}
+
+fn samples(path: &str, count: usize) -> Vec<Sample> {
+    let mut source = Source::open(Path::new(path), None, 0).unwrap();
+    let mut samples = Vec::new();
+    while samples.len() < count && source.next_block(&mut samples).unwrap() {}
+    samples.truncate(count);
+    samples
+}
+
+/// A file of these samples.
+fn file(folder: &TempDir, name: &str, format: &str, samples: &[Sample]) -> String {
+    let path: PathBuf = folder.path().join(name);
+    write_all(&path, Format::named(format).unwrap(), samples).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+fn shuffled(samples: &[Sample]) -> Vec<Sample> {
+    let mut all: Vec<_> = samples.iter().copied().enumerate().collect();
+    all.sort_by_key(|(place, _)| mix(5, *place as u64));
+    all.into_iter().map(|(_, sample)| sample).collect()
+}
+
+fn turned(sample: &Sample) -> Sample {
+    Sample { result: 1.0 - sample.result, ..*sample }
+}
+
+#[test]
+fn real_files_are_fit() {
+    for (path, format, view) in FILES {
+        if !present(path) {
+            continue;
+        }
+        let (file, fit) = json(&[path, "--limit", "60000"]);
+        assert!(fit, "{path}: {}", file["diagnosis"]["findings"]);
+        assert_eq!((&file["format"], &file["seen_by"]), (&format.into(), &view.into()), "{path}");
+        assert_eq!(file["packed"] == "zstd", path.ends_with("zst"), "{path}");
+        let (grade, says) = finding(&file, "view, results");
+        assert_eq!(grade, "ok", "{path}: {says}");
+        let positions = file["diagnosis"]["positions"].as_u64().unwrap();
+        assert_eq!(positions == 60_000, file["limited"] == true, "{path}");
+        let men = file["diagnosis"]["men"]["counts"].as_array().unwrap();
+        let men: u64 = men.iter().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(men, positions, "{path}");
+    }
+}
+
+#[test]
+fn counts_are_those_of_a_slow_pass() {
+    let (file, _) = json(&[SCORED]);
+    let all = samples(SCORED, usize::MAX);
+    let it = &file["diagnosis"];
+    let count = |fact: &dyn Fn(&Sample) -> bool| all.iter().filter(|it| fact(it)).count() as u64;
+    assert_eq!(it["positions"], all.len());
+    assert_eq!(it["side_to_move"]["wins"], count(&|it| it.result == 1.0));
+    let white = |it: &Sample| if it.position.turn().is_white() { 1.0 } else { 0.0 };
+    assert_eq!(it["white"]["wins"], count(&|it| it.result == white(it)));
+    assert_eq!(it["noise"]["in_check"], count(&|it| it.position.in_check()));
+    assert_eq!(it["men"]["counts"][30], count(&|it| it.position.count() == 32));
+    let castles = |it: &Sample| it.position.men().any(|man| man.castles);
+    assert_eq!(it["sound"]["castling"], count(&castles));
+    let distinct: std::collections::HashSet<_> = all.iter().map(|it| it.position.key()).collect();
+    let repeated = 1.0 - distinct.len() as f64 / all.len() as f64;
+    assert!((it["repeats"]["positions"].as_f64().unwrap() - repeated).abs() < 1e-12);
+    // The mean of expected and observed results over all bins must agree where the scale fits.
+    let bins = it["calibration"]["bins"].as_array().unwrap();
+    let mean = |key: &str| -> f64 {
+        let part = |bin: &Value| bin[key].as_f64().unwrap() * bin["positions"].as_f64().unwrap();
+        bins.iter().map(part).sum::<f64>() / it["calibration"]["positions"].as_f64().unwrap()
+    };
+    assert_eq!(bins.len(), 10);
+    assert!((mean("expected") - mean("observed")).abs() < 0.02);
+}
+
+#[test]
+fn turned_results_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let right = samples(SCORED, 30_000);
+    let all: Vec<_> = right.iter().map(turned).collect();
+    let black = |it: &Sample| if it.position.turn().is_black() { turned(it) } else { *it };
+    let black: Vec<_> = right.iter().map(black).collect();
+    for (name, samples, sign) in
+        [("turned.txt", all, "turned"), ("black.txt", black, "seem to be seen by")]
+    {
+        let (file, fit) = json(&[&file(&folder, name, "text", &samples)]);
+        let (grade, says) = finding(&file, "view, results");
+        assert!(!fit && grade == "problem" && says.contains(sign), "{says}");
+        // The scores are as good as before.
+        assert_eq!(finding(&file, "view, scores").0, "ok");
+    }
+    let (file, fit) = json(&[SCORED, "--point-of-view", "side-to-move"]);
+    assert!(!fit && finding(&file, "view, scores").0 == "problem");
+}
+
+#[test]
+fn a_part_that_is_turned_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = samples(GAMES, 120_000);
+    all[100_000..].iter_mut().for_each(|sample| *sample = turned(sample));
+    let (file, fit) = json(&[&file(&folder, "joined.marlin", "marlinformat", &all)]);
+    let (grade, says) = finding(&file, "view, results");
+    assert!(!fit && grade == "problem" && says.contains("of 8 of the file"), "{says}");
+}
+
+#[test]
+fn results_that_teach_nothing_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = |it: &Sample| Sample { result: 0.5, ..*it };
+    let drawn: Vec<_> = samples(SCORED, 5000).iter().map(drawn).collect();
+    let (file, fit) = json(&[&file(&folder, "drawn.txt", "text", &drawn)]);
+    let (grade, says) = finding(&file, "results");
+    assert!(!fit && grade == "problem" && says.contains("all results are draws"), "{says}");
+}
+
+#[test]
+fn order_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = samples(GAMES, 60_000);
+    let mut sorted = games.clone();
+    sorted.sort_by(|a, b| a.result.total_cmp(&b.result));
+    for (name, samples, grade, sign) in [
+        ("games.marlin", games.clone(), "note", "not shuffled"),
+        ("games.bf", games.clone(), "note", "not shuffled"),
+        ("shuffled.marlin", shuffled(&games), "ok", "shuffled"),
+        ("shuffled.bf", shuffled(&games), "ok", "shuffled"),
+    ] {
+        let format = if name.ends_with("bf") { "bulletformat" } else { "marlinformat" };
+        let (file, fit) = json(&[&file(&folder, name, format, &samples), "--format", format]);
+        let (found, says) = finding(&file, "order");
+        assert!(fit && found == grade && says.starts_with(sign), "{name}: {says}");
+    }
+    let white =
+        |it: &Sample| if it.position.turn().is_white() { it.result } else { 1.0 - it.result };
+    sorted.sort_by(|a, b| white(a).total_cmp(&white(b)));
+    let (file, _) = json(&[&file(&folder, "sorted.marlin", "marlinformat", &sorted)]);
+    assert!(finding(&file, "order").1.starts_with("sorted"));
+}
+
+#[test]
+fn repeats_and_leaks_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = samples(SCORED, 30_000);
+    let doubled = [&all[..10_000], &all[..10_000]].concat();
+    let (one, _) = json(&[&file(&folder, "doubled.txt", "text", &doubled)]);
+    let (grade, says) = finding(&one, "repeats");
+    assert!(
+        grade == "note" && one["diagnosis"]["repeats"]["records"].as_f64() > Some(0.5),
+        "{says}"
+    );
+
+    let other = file(&folder, "other.txt", "text", &all[20_000..]);
+    let leaky = [&all[..10_000], &all[20_000..20_500]].concat();
+    let leaky = file(&folder, "leaky.txt", "text", &leaky);
+    let (one, fit) = json(&[&leaky, "--against", &other]);
+    assert!(!fit && finding(&one, "leakage").0 == "problem");
+
+    let games = samples(GAMES, 40_000);
+    let cut = games[..20_000].iter().rposition(|it| it.game != games[20_000].game).unwrap() + 1;
+    let first = file(&folder, "first.vf", "viriformat", &games[..cut]);
+    let second = file(&folder, "second.vf", "viriformat", &games[cut..]);
+    let (one, fit) = json(&[&first, "--against", &second]);
+    assert!(fit && one["diagnosis"]["against"]["games"] == 0.0);
+    let (one, fit) = json(&[&first, "--against", &second, &first]);
+    assert!(!fit && one["diagnosis"]["against"]["games"] == 1.0);
+    let twice = file(&folder, "twice.vf", "viriformat", &[&games[..cut], &games[..cut]].concat());
+    let (one, _) = json(&[&twice]);
+    assert_eq!(one["diagnosis"]["repeats"]["games"], 0.5);
+}
+
+#[test]
+fn damage_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.vf");
+    let bytes = std::fs::read(GAMES).unwrap();
+    std::fs::write(&path, &bytes[..200_001]).unwrap();
+    let (one, fit) = json(&[path.to_str().unwrap()]);
+    let (grade, says) = finding(&one, "records");
+    assert!(fit && grade == "note" && says.contains("1 record could not be read"), "{says}");
+
+    // Packed and cut off: what came before is still shown.
+    let path = folder.path().join("cut.txt.zst");
+    let packed = zstd::encode_all(&std::fs::read(SCORED).unwrap()[..], 3).unwrap();
+    std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    let (one, fit) = json(&[path.to_str().unwrap()]);
+    assert!(!fit && one["diagnosis"]["positions"].as_u64() > Some(1000));
+    assert_eq!(finding(&one, "records").0, "problem");
+
+    let path = folder.path().join("bad.txt");
+    let text = std::fs::read_to_string(SCORED).unwrap();
+    let bad = |(number, line): (usize, &str)| match number % 3 {
+        2 => format!("{}\n", &line[1..]),
+        _ => format!("{line}\n"),
+    };
+    std::fs::write(&path, text.lines().take(900).enumerate().map(bad).collect::<String>()).unwrap();
+    let (one, fit) = json(&[path.to_str().unwrap()]);
+    assert!(!fit && finding(&one, "records").0 == "problem");
+    assert_eq!(one["diagnosis"]["bad"]["first"].as_array().unwrap().len(), 5);
+    assert!(one["diagnosis"]["bad"]["first"][0].as_str().unwrap().starts_with("line 3"));
+
+    let output = doctor(&["data/README.md"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+}
+
+#[test]
+fn boards_that_no_game_reaches_are_shown() {
+    let text = Format::named("text").unwrap();
+    let mut exam = Exam::new(&text.facts);
+    let mut all = samples(SCORED, 1000);
+    let fen = "4k3/pppppppp/p7/8/8/8/8/4K3 w - - 0 1";
+    all[6].position = nnuance::sample::Position::from_fen(fen).unwrap();
+    all.iter().for_each(|sample| exam.add(sample));
+    let (view, bad) = (PointOfView::White, BadRecords::default());
+    let reading = Reading { view, bad, unfinished: 0, ended: None };
+    let diagnosis = exam.diagnose(&reading, None, None);
+    let [example] = &diagnosis.sound.examples[..] else { panic!("{:?}", diagnosis.sound) };
+    assert_eq!((example.position, &example.fen[..]), (7, fen));
+    assert!(example.reason.contains("eight pawns"));
+    let boards = diagnosis.findings.iter().find(|finding| finding.about == "boards").unwrap();
+    assert_eq!(boards.grade, Grade::Note);
+}
+
+/// More keys than room: the shares are estimates then, but good ones.
+#[test]
+fn thinned_keys_still_tell_the_shares() {
+    let sample = samples(SCORED, 1)[0];
+    let mut keys = [Keys::new(), Keys::new()];
+    let game = |number: u64| std::num::NonZeroU64::new(mix(3, number).max(1));
+    for number in 0..2_500_000u64 {
+        // Each game is new to the first; one in five of them is in the second too.
+        keys[0].add(&Sample { game: game(number), ..sample });
+        let other = if number % 5 == 0 { number } else { number + 10_000_000 };
+        keys[1].add(&Sample { game: game(other), ..sample });
+    }
+    let share = keys[0].overlap(&keys[1]).games.unwrap();
+    assert!((share - 0.2).abs() < 0.005, "{share}");
+}
+
+#[test]
+fn the_page_stands_alone_and_text_is_narrow() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("page.html");
+    let output = doctor(&[SCORED, QUIET, "--html", html.to_str().unwrap()]);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    assert!(text.contains("FIT TO TRAIN ON") && text.contains("█"), "{text}");
+    let html = std::fs::read_to_string(html).unwrap();
+    assert!(html.contains("prefers-color-scheme: dark") && html.contains("viewport"));
+    // Nothing is loaded and nothing runs.
+    for word in ["<script", "src=", "href=", "url(", "@import"] {
+        assert!(!html.contains(word), "{word}");
+    }
+    for picture in ["scores", "men", "phase", "calibration"] {
+        assert!(html.contains(&format!("aria-label=\"{picture}\"")), "{picture}");
+    }
+    assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+}

@@ -1,0 +1,266 @@
+//! A fake engine, which is this very test program, and what the tests of engines share.
+
+use std::cell::Cell;
+use std::env;
+use std::fs;
+use std::io::{BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use nnuance::engine::adjudicate::Adjudication;
+use nnuance::engine::opening::{Openings, Start};
+use nnuance::engine::{Crew, EngineSettings, LabelJob, Limit, SelfplayJob, Watch};
+use nnuance::format::{self, Format, Source, text};
+use nnuance::sample::{Sample, mix};
+use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
+
+use crate::games;
+
+/// A hash of a position without its counters.
+pub fn hash_of(chess: &Chess) -> u64 {
+    let fen = Fen::from_position(chess, EnPassantMode::Legal).to_string();
+    let fields = fen.split(' ').take(4).flat_map(str::bytes);
+    fields.fold(0, |hash, byte| mix(hash, u64::from(byte)))
+}
+
+/// What the fake engine finds: a score and a variation of up to four moves.
+pub fn fake_search(chess: &Chess) -> (i32, Vec<Move>) {
+    let (mut chess, mut pv) = (chess.clone(), Vec::new());
+    let score = (hash_of(&chess) % 601) as i32 - 300;
+    for _ in 0..1 + hash_of(&chess) / 601 % 4 {
+        let moves = chess.legal_moves();
+        if moves.is_empty() {
+            break;
+        }
+        let legal = moves[hash_of(&chess) as usize % moves.len()];
+        chess.play_unchecked(legal);
+        pv.push(legal);
+    }
+    (score, pv)
+}
+
+/// Not a test: the fake engine, which other tests start. Its options make it misbehave on those
+/// positions whose hash is a multiple of their value.
+#[test]
+#[ignore = "an engine, started by other tests"]
+fn fake_engine() {
+    let (mut chess, mut mode) = (Chess::new(), CastlingMode::Standard);
+    let mut bad: Vec<(String, u64)> = Vec::new();
+    let mut once: Option<PathBuf> = None;
+    let mut out = std::io::stdout();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.unwrap();
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[0] {
+            "uci" => {
+                writeln!(out, "id name Fake 1").unwrap();
+                for option in ["Crash", "Hang", "Nonsense", "Illegal", "Once", "Hash"] {
+                    writeln!(out, "option name {option} type string").unwrap();
+                }
+                writeln!(out, "option name UCI_Chess960 type check default false").unwrap();
+                writeln!(out, "uciok").unwrap();
+            }
+            "isready" => writeln!(out, "readyok").unwrap(),
+            "setoption" => match words[2] {
+                "UCI_Chess960" => mode = CastlingMode::from_chess960(words[4] == "true"),
+                "Once" => once = Some(words[4].into()),
+                "Hash" => {}
+                name => bad.push((name.to_string(), words[4].parse().unwrap())),
+            },
+            "position" => {
+                let fen: Fen = words[2..8].join(" ").parse().unwrap();
+                // As an engine does: castling from unusual squares is an error outside of 960.
+                chess = fen.into_position(mode).unwrap();
+                for word in words.iter().skip(9) {
+                    let uci: UciMove = word.parse().unwrap();
+                    let legal = uci.to_move(&chess).unwrap();
+                    assert_eq!(legal.to_uci(mode), uci);
+                    chess.play_unchecked(legal);
+                }
+            }
+            "go" => {
+                let hash = hash_of(&chess);
+                let hit = bad.iter().find(|(_, every)| hash.is_multiple_of(*every));
+                let first = || match &once {
+                    Some(folder) => fs::File::create_new(folder.join(hash.to_string())).is_ok(),
+                    None => true,
+                };
+                match hit.filter(|_| first()).map(|(name, _)| name.as_str()) {
+                    Some("Crash") => std::process::exit(3),
+                    Some("Hang") => thread::sleep(Duration::from_secs(3600)),
+                    Some("Nonsense") => {
+                        out.write_all(b"\xff\xfe info score cp\n\ninfo score mate x pv\n").unwrap();
+                        writeln!(out, "bestmove banana").unwrap();
+                    }
+                    Some(_) => writeln!(out, "info score cp 9\nbestmove a1a1").unwrap(),
+                    None => {
+                        let (score, pv) = fake_search(&chess);
+                        let pv: Vec<_> = pv.iter().map(|m| m.to_uci(mode).to_string()).collect();
+                        writeln!(out, "info depth 4 score cp {score} nodes 7 pv {}", pv.join(" "))
+                            .unwrap();
+                        writeln!(out, "info depth 5 score cp 31 lowerbound nodes 9").unwrap();
+                        writeln!(out, "info multipv 2 score cp 77").unwrap();
+                        writeln!(out, "bestmove {}", pv[0]).unwrap();
+                    }
+                }
+            }
+            _ => {}
+        }
+        out.flush().unwrap();
+    }
+}
+
+/// What starts this program as the fake engine.
+pub const FAKE: [&str; 4] = ["--ignored", "--exact", "engine::fake_engine", "--nocapture"];
+
+pub fn fake(options: &[(&str, String)]) -> EngineSettings {
+    EngineSettings {
+        arguments: FAKE.map(str::to_string).to_vec(),
+        options: options.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        ..EngineSettings::new(env::current_exe().unwrap())
+    }
+}
+
+pub fn crew(engine: EngineSettings, engines: usize) -> Crew {
+    Crew { engine, engines, retries: 1 }
+}
+
+/// Debian's Stockfish, if it is there.
+pub fn stockfish() -> Option<EngineSettings> {
+    let path = "/usr/games/stockfish";
+    let found = Path::new(path).exists();
+    if !found {
+        println!("skipped: {path} is absent");
+    }
+    found.then(|| EngineSettings::new(path))
+}
+
+pub struct Quiet;
+
+impl Watch for Quiet {
+    fn progress(&self, _: u64) {}
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// Stops a run once so many items are done.
+pub struct StopAt {
+    at: u64,
+    done: Cell<u64>,
+}
+
+impl StopAt {
+    pub fn new(at: u64) -> Self {
+        Self { at, done: Cell::new(0) }
+    }
+}
+
+impl Watch for StopAt {
+    fn progress(&self, done: u64) {
+        assert!(done > self.done.get());
+        self.done.set(done);
+    }
+    fn stop(&self) -> bool {
+        self.done.get() >= self.at
+    }
+}
+
+pub fn read(path: &Path) -> Vec<Sample> {
+    let mut source = Source::open(path, None, 0).unwrap();
+    let mut samples = Vec::new();
+    while source.next_block(&mut samples).unwrap() {}
+    samples
+}
+
+/// Positions of random games, written as text.
+pub fn positions_in(folder: &Path, count: usize) -> (PathBuf, Vec<Sample>) {
+    let path = folder.join("in.txt");
+    let samples = games::samples(count, 5);
+    format::write_all(&path, &text::FORMAT, &samples).unwrap();
+    (path, samples)
+}
+
+/// Whole games in viriformat, from the quickstart data.
+pub fn games_in(folder: &Path, bytes: usize) -> (PathBuf, Vec<Sample>) {
+    let all = fs::read("data/selfplay-sf15.vf").unwrap();
+    let mut whole = 0;
+    while whole < bytes {
+        let moves = all[whole + 32..].chunks(4).position(|entry| entry == [0; 4]).unwrap();
+        whole += 32 + 4 * moves + 4;
+    }
+    let path = folder.join("in.vf");
+    fs::write(&path, &all[..whole]).unwrap();
+    let samples = read(&path);
+    (path, samples)
+}
+
+pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew) -> LabelJob {
+    LabelJob {
+        input: input.to_path_buf(),
+        output: input.with_file_name(output),
+        format,
+        limit: Limit::Nodes(2000),
+        crew,
+        bad_records: 0,
+    }
+}
+
+pub fn selfplay_job(
+    folder: &Path,
+    output: &str,
+    format: &'static Format,
+    crew: Crew,
+) -> SelfplayJob {
+    SelfplayJob {
+        output: folder.join(output),
+        format,
+        games: 8,
+        seed: 42,
+        limit: Limit::Nodes(1000),
+        openings: Openings { start: Start::DoubleChess960, plies: (2, 5), bound: 250 },
+        adjudication: Adjudication { max_plies: 40, ..Adjudication::default() },
+        crew,
+    }
+}
+
+/// Stops after so many items of this run.
+pub struct StopAfter {
+    count: u64,
+    done: Cell<u64>,
+}
+
+impl StopAfter {
+    pub fn new(count: u64) -> Self {
+        Self { count, done: Cell::new(0) }
+    }
+}
+
+impl Watch for StopAfter {
+    fn progress(&self, _: u64) {
+        self.done.set(self.done.get() + 1);
+    }
+    fn stop(&self) -> bool {
+        self.done.get() > self.count
+    }
+}
+
+/// The games of a viriformat file, checked as they are read: the reader refuses illegal moves.
+pub fn games_of(path: &Path) -> Vec<Vec<Sample>> {
+    let samples = read(path);
+    samples.chunk_by(|a, b| a.game == b.game).map(<[Sample]>::to_vec).collect()
+}
+
+/// What labelling with the fake engine ought to give.
+pub fn labelled(sample: &Sample) -> Sample {
+    let chess = sample.position.to_chess().unwrap();
+    let score = if !chess.legal_moves().is_empty() {
+        fake_search(&chess).0 as i16
+    } else if chess.is_check() {
+        -32_000
+    } else {
+        0
+    };
+    Sample { score: Some(score), ..*sample }
+}

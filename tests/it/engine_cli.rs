@@ -1,0 +1,243 @@
+//! `nnuance data label`, `resolve` and `selfplay` as a user meets them.
+
+use std::collections::HashSet;
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nnuance::engine::journal::Journal;
+use nnuance::sample::mix;
+
+use crate::engine::*;
+
+/// A command in a folder, with the fake engine.
+fn data(folder: &Path, words: &str) -> Command {
+    let mut command = command(folder, words);
+    command.arg("--engine").arg(env::current_exe().unwrap()).args(["--engines", "2"]);
+    command.args(FAKE.iter().flat_map(|word| ["--argument", word]));
+    command
+}
+
+fn command(folder: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.current_dir(folder).arg("data").args(words.split(' '));
+    command
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a command that does its work and tells what it says of it.
+fn done(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    out(&output)
+}
+
+#[test]
+fn label_from_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, samples) = positions_in(folder.path(), 120);
+    let words = "label in.txt --nodes 100 -o out.txt";
+    let said = done(data(folder.path(), words));
+    assert_eq!(said, "120 positions done: 120 written, 0 skipped, 0 restarts: out.txt\n");
+    let output = folder.path().join("out.txt");
+    let expected: Vec<_> = samples.iter().map(labelled).collect();
+    assert_eq!(read(&output), expected);
+    assert!(!Journal::path_of(&output).exists());
+
+    // A file that is done is replaced on request only.
+    let again = data(folder.path(), words).output().unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    assert!(err(&again).contains("out.txt exists already; replace it with --overwrite"));
+    let mut other = data(folder.path(), words);
+    other.args(["--overwrite", "--option", "Crash=17", "--retries", "0"]);
+    let said = done(other);
+    let skips = said.lines().filter(|line| line.contains(" was skipped: ")).count();
+    let last = said.lines().last().unwrap();
+    let bad = 120 - read(&output).len();
+    assert!(bad > 2 && skips == bad.min(5), "{said}");
+    let told = format!("120 positions done: {} written, {bad} skipped, {bad} restarts", 120 - bad);
+    assert!(last.starts_with(&told), "{said}");
+    assert!(said.contains("ended by itself (exit status: 3) after `go nodes 100` on "), "{said}");
+}
+
+#[test]
+fn resolve_from_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    positions_in(folder.path(), 120);
+    let said = done(data(folder.path(), "resolve in.txt --depth 4 -o out.data --format text"));
+    let written = read(&folder.path().join("out.data")).len();
+    assert!(written > 50 && written < 120, "{written}");
+    let left = 120 - written;
+    let told = format!(
+        "120 positions done: {written} written, {left} not quiet, 0 skipped, 0 restarts: out.data\n"
+    );
+    assert_eq!(said, told);
+}
+
+#[test]
+fn openings_and_rules_of_games() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = |name: &str, words: &str| {
+        let words = format!("selfplay --games 12 --nodes 100 --max-plies 20 -o {name} {words}");
+        let said = done(data(folder.path(), words.trim_end()));
+        assert_eq!(said, format!("12 games done: 12 written, 0 skipped, 0 restarts: {name}\n"));
+        games_of(&folder.path().join(name))
+    };
+    let usual = play("usual.vf", "");
+    let plies: HashSet<_> = usual.iter().map(|game| game[0].ply.unwrap()).collect();
+    assert_eq!(plies, HashSet::from([8, 9]));
+    assert!(usual.iter().all(|game| game.len() <= 20));
+    assert_eq!(play("usual.pgn", "").concat(), usual.concat());
+    let firsts: HashSet<_> = usual.iter().map(|game| game[0].position).collect();
+    let other = play("other.vf", "--seed 1");
+    assert!(other.iter().all(|game| !firsts.contains(&game[0].position)));
+
+    let short = play("short.vf", "--random-plies 3 --bound 30 --chess960 double --seed 2");
+    let near =
+        |game: &[nnuance::sample::Sample]| game[0].score.is_some_and(|score| score.abs() <= 30);
+    assert!(short.iter().all(|game| game[0].ply == Some(3) && near(game)));
+    let won = play("won.vf", "--win-score 1 --win-plies 1 --chess960 single --random-plies 0");
+    // The fake engine's scores are hardly ever 0, so that every game is won at its first move.
+    assert!(won.iter().filter(|game| game.len() == 1 && game[0].result != 0.5).count() > 10);
+    let castles = won.iter().all(|game| game[0].position.men().filter(|m| m.castles).count() == 4);
+    assert!(castles);
+    let level =
+        play("level.vf", "--draw-score 301 --draw-plies 2 --draw-from 12 --random-plies 8..8");
+    assert!(level.iter().all(|game| game.len() == 4 && game[0].result == 0.5));
+
+    let fens: String = usual.iter().map(|game| format!("{}\n", game[0].position.fen())).collect();
+    fs::write(folder.path().join("book.txt"), fens).unwrap();
+    let booked = play("booked.vf", "--book book.txt");
+    assert_eq!(booked.iter().map(|game| game[0].position).collect::<HashSet<_>>(), firsts);
+}
+
+fn quiet(mut command: Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn killed_or_interrupted_the_same_command_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "selfplay --games 400 --nodes 100 --max-plies 15 --win-score 32000 -o";
+    done(data(folder.path(), &format!("{words} whole.vf")));
+    let again = || data(folder.path(), &format!("{words} parts.vf"));
+    let journal = Journal::path_of(&folder.path().join("parts.vf"));
+    let counted = || fs::read_to_string(&journal).unwrap_or_default().matches("\ndone ").count();
+    let (mut stops, mut interrupted) = (0, 0);
+    loop {
+        let before = counted();
+        let mut child = quiet(again());
+        // Some way on, so that there is something to lose.
+        while child.try_wait().unwrap().is_none() && counted() < before + 10 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(mix(7, stops) % 20));
+        if stops % 2 == 0 || cfg!(not(unix)) {
+            // Too late, if it is done.
+            let _ = child.kill();
+        } else {
+            Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            break;
+        }
+        stops += 1;
+        if output.status.code() == Some(130) {
+            interrupted += 1;
+            assert!(err(&output).contains(" of 400 games; the same command goes on from there"));
+        }
+        if stops == 6 {
+            let output = again().output().unwrap();
+            assert!(err(&output).contains("resumed behind "), "{}", err(&output));
+            assert!(output.status.success(), "{}", err(&output));
+            break;
+        }
+    }
+    assert!(stops >= 2 && (interrupted > 0 || cfg!(not(unix))), "{stops} {interrupted}");
+    let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(file("parts.vf") == file("whole.vf"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn mistakes_are_told_and_leave_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    positions_in(folder.path(), 20);
+    fs::write(folder.path().join("bad.txt"), "8/8/8/8/8/8/8/8 w - - 0 1 | 0 | 1.0\n").unwrap();
+    for (words, said) in [
+        ("label in.txt -o a.txt", "<--nodes <N>|--depth <N>|--movetime <MS>>"),
+        ("label in.txt -o a.txt --nodes 9 --depth 9", "cannot be used with"),
+        ("label in.txt -o a.txt --nodes 0", "0 is not in 1.."),
+        ("label in.txt -o a.txt --nodes 9 --option Hash", "expected Name=Value"),
+        ("label in.txt -o a.txt --nodes 9 --option Hesh=1", "did you mean `Hash`?"),
+        ("label in.txt -o a.bin --nodes 9", "does not tell its format; give --format, one of viri"),
+        ("label in.txt -o a.bin --nodes 9 --format tex", "unknown format `tex`, expected one of"),
+        ("label in.txt -o a.vf.xz --nodes 9", "pack it afterwards"),
+        ("label in.txt -o a.vf --nodes 9", "has no moves; write bulletformat, text or epd"),
+        ("label in.txt -o a.csv --nodes 9", "pedantic does not hold scores"),
+        ("label in.txt -o in.txt --nodes 9 --overwrite", "in.txt is the input, too"),
+        ("label - -o a.txt --nodes 9", "standard input cannot be read again"),
+        ("label none.txt -o a.txt --nodes 9", "none.txt"),
+        ("label bad.txt -o a.txt --nodes 9", "bad.txt, line 1"),
+        ("resolve in.txt -o a.pgn --nodes 9", "pgn holds games"),
+        ("selfplay --games 2 -o a.txt --nodes 9", "text does not hold games"),
+        ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 9..8", "a range such as 8..9"),
+        ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 0", "would all be the same"),
+        ("selfplay --games 2 -o a.vf --nodes 9 --book none.epd", "cannot read none.epd"),
+        ("selfplay --games 2 -o a.vf --nodes 9 --book in.txt --chess960 double", "cannot be used"),
+    ] {
+        let output = data(folder.path(), words).output().unwrap();
+        assert!(!output.status.success(), "{words}");
+        assert!(err(&output).contains(said), "{words}: {}", err(&output));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "{words}");
+    }
+    let none = command(folder.path(), "label in.txt -o a.txt --nodes 9 --engine ./none").output();
+    let said = err(&none.unwrap());
+    assert!(said.contains("cannot start the engine ./none") && said.contains("apt install"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn other_settings_do_not_resume() {
+    let folder = tempfile::tempdir().unwrap();
+    positions_in(folder.path(), 60);
+    // The first items are made; then the engine fails for good.
+    let words = "label in.txt -o out.txt --retries 0 --option Crash=1";
+    let output = data(folder.path(), &format!("{words} --nodes 9")).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("10 items in a row failed"), "{}", err(&output));
+    assert!(err(&output).contains("the same command goes on"), "{}", err(&output));
+    let output = data(folder.path(), &format!("{words} --nodes 8")).output().unwrap();
+    let said = "begun with limit = nodes 9, now it is nodes 8; give the same settings to resume";
+    assert!(err(&output).contains(said), "{}", err(&output));
+}
+
+#[test]
+fn stockfish_by_default() {
+    if stockfish().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    positions_in(folder.path(), 40);
+    for (words, done_words) in [
+        ("label in.txt --nodes 500 --hash 1 -o a.epd", "40 positions done: 40 written, 0 skipped"),
+        ("resolve in.txt --depth 3 --engines 1 -o a.txt", "40 positions done: "),
+        ("selfplay --games 3 --nodes 200 --chess960 double -o a.pgn", "3 games done: 3 written, "),
+        ("selfplay --games 2 --movetime 1 --max-plies 30 -o a.vf", "2 games done: 2 written, 0 "),
+    ] {
+        let said = done(command(folder.path(), words));
+        assert!(said.starts_with(done_words) && said.contains(" 0 restarts: "), "{said}");
+    }
+    assert_eq!(games_of(&folder.path().join("a.pgn")).len(), 3);
+}

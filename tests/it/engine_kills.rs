@@ -1,0 +1,226 @@
+//! Jobs with engines that are stopped, killed and resumed.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::env;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nnuance::engine::adjudicate::Adjudication;
+use nnuance::engine::journal::{Journal, Progress};
+use nnuance::engine::opening::{Openings, Start};
+use nnuance::engine::{
+    LabelJob, Limit, Report, ResolveJob, SelfplayJob, Skip, Watch, label, resolve, selfplay,
+};
+use nnuance::format::{Format, binpack, bulletformat, epd, pedantic, pgn, viriformat};
+use nnuance::sample::mix;
+
+use crate::engine::*;
+
+const GAMES: [&Format; 3] = [&viriformat::FORMAT, &pgn::FORMAT, &binpack::FORMAT];
+
+/// Runs a job again and again until it is done, each time stopped after less than `most` items,
+/// with what a kill may leave behind: bytes beyond the last entry of the journal, and a torn entry.
+fn interrupted(output: &Path, most: u64, run: &dyn Fn(&dyn Watch) -> Report) -> u64 {
+    for i in 0.. {
+        assert!(i < 100, "the job does not move on");
+        let report = run(&StopAfter::new(mix(most, i) % most));
+        if !report.stopped {
+            return i;
+        }
+        let random = mix(most, 1000 + i);
+        let junk: Vec<u8> = (0..random % 300).map(|k| mix(random, k) as u8).collect();
+        fs::OpenOptions::new().append(true).open(output).unwrap().write_all(&junk).unwrap();
+        let torn = b"skip 3 8/8/8/8/8/8/8/8 w - - 0 1 | x\ndone 999 items, 999 written, 9 byt";
+        let torn = &torn[..random as usize % torn.len()];
+        let journal = Journal::path_of(output);
+        fs::OpenOptions::new().append(true).open(journal).unwrap().write_all(torn).unwrap();
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_job_that_was_stopped_gives_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = || fake(&[("Crash", "37".into())]);
+    let rarely = || fake(&[("Crash", "150".into())]);
+    let same = |whole: &Path, parts: &Path| {
+        assert!(fs::read(whole).unwrap() == fs::read(parts).unwrap(), "{}", parts.display());
+        assert!(!Journal::path_of(parts).exists());
+    };
+
+    let (positions, _) = positions_in(folder.path(), 400);
+    let (games, _) = games_in(folder.path(), 3000);
+    for (input, name, format, most) in [
+        (&positions, "a.bin", &bulletformat::FORMAT, 160),
+        (&positions, "a.epd", &epd::FORMAT, 160),
+        (&positions, "a.binpack", &binpack::FORMAT, 160),
+        // A game that is stopped is begun anew, so a run must be longer than a game.
+        (&games, "a.vf", &viriformat::FORMAT, 600),
+    ] {
+        let whole = label_job(input, &format!("whole-{name}"), format, crew(engine(), 2));
+        let report = label(&whole, &Quiet).unwrap();
+        assert!(report.skipped.len() > 3);
+        let job = LabelJob { output: folder.path().join(name), ..whole.clone() };
+        let last = Cell::new(Vec::new());
+        let runs = interrupted(&job.output, most, &|watch| {
+            let report = label(&job, watch).unwrap();
+            last.set(report.skipped.clone());
+            report
+        });
+        assert!(runs > 2, "{runs}");
+        assert_eq!(last.take(), report.skipped);
+        same(&whole.output, &job.output);
+    }
+
+    // A table has one header, however often it was resumed.
+    let whole = ResolveJob {
+        input: positions.clone(),
+        output: folder.path().join("whole.csv"),
+        format: &pedantic::FORMAT,
+        limit: Limit::Depth(4),
+        crew: crew(engine(), 2),
+        bad_records: 0,
+    };
+    resolve(&whole, &Quiet).unwrap();
+    let job = ResolveJob { output: folder.path().join("c.csv"), ..whole.clone() };
+    let runs = interrupted(&job.output, 100, &|watch| resolve(&job, watch).unwrap());
+    assert!(runs > 1, "{runs}");
+    same(&whole.output, &job.output);
+
+    for (name, format, start) in [
+        ("b.vf", GAMES[0], Start::DoubleChess960),
+        ("b.pgn", GAMES[1], Start::DoubleChess960),
+        ("b.binpack", GAMES[2], Start::Standard),
+    ] {
+        let whole =
+            selfplay_job(folder.path(), &format!("whole-{name}"), format, crew(rarely(), 2));
+        let openings = Openings { start, ..whole.openings };
+        let whole = SelfplayJob { games: 90, openings, ..whole };
+        let report = selfplay(&whole, &Quiet).unwrap();
+        let job = SelfplayJob { output: folder.path().join(name), ..whole.clone() };
+        let runs = interrupted(&job.output, 30, &|watch| selfplay(&job, watch).unwrap());
+        assert!(runs > 2 && report.written > 9, "{runs} {}", report.written);
+        same(&whole.output, &job.output);
+    }
+}
+
+/// Not a test: a job that another test kills.
+#[test]
+#[ignore = "a job, started and killed by another test"]
+fn job_to_kill() {
+    let folder = PathBuf::from(env::var_os("NNUANCE_TEST_FOLDER").unwrap());
+    let job = selfplay_job(&folder, "killed.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
+    let adjudication = Adjudication { max_plies: 15, ..Adjudication::default() };
+    selfplay(&SelfplayJob { games: 600, adjudication, ..job }, &Quiet).unwrap();
+}
+
+#[test]
+fn a_job_that_was_killed_gives_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = tempfile::tempdir().unwrap();
+    let start = |folder: &Path| {
+        Command::new(env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "engine_kills::job_to_kill"])
+            .env("NNUANCE_TEST_FOLDER", folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    assert!(start(whole.path()).wait().unwrap().success());
+    let (mut kills, mut committed) = (0, HashSet::new());
+    loop {
+        let mut child = start(folder.path());
+        thread::sleep(Duration::from_millis(100 + mix(3, kills) % 150));
+        if kills < 8 && child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
+            let journal = Journal::path_of(&folder.path().join("killed.vf"));
+            let text = fs::read_to_string(journal).unwrap_or_default();
+            committed.insert(text.matches("\ndone ").count());
+        } else {
+            assert!(child.wait().unwrap().success());
+            break;
+        }
+    }
+    println!("killed {kills} times");
+    // Each run went on from where the one before had come.
+    assert!(kills > 0 && committed.len() > 1, "{committed:?}");
+    let read = |folder: &Path| fs::read(folder.join("killed.vf")).unwrap();
+    assert!(read(folder.path()) == read(whole.path()));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_journal_cut_anywhere_tells_of_bytes_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out");
+    let settings = [("job", "test".to_string()), ("seed", "1".to_string())];
+    let mut journal = Journal::open(&output, &settings).unwrap();
+    let path = Journal::path_of(&output);
+    let head = fs::read(&path).unwrap().len();
+    let skip = |item| Skip { item, fen: "8/8 w - - 0 1".into(), reason: "a | b\nc".into() };
+    for batch in 1..=5u64 {
+        let progress = Progress { items: 3 * batch, written: 2 * batch, bytes: 0, restarts: batch };
+        journal.commit(&[batch as u8; 7], progress, &[skip(3 * batch)]).unwrap();
+    }
+    assert!(matches!(
+        Journal::open(&output, &settings),
+        Err(nnuance::engine::JournalError::Busy(_))
+    ));
+    drop(journal);
+    let (whole, bytes) = (fs::read(&path).unwrap(), fs::read(&output).unwrap());
+    assert_eq!(bytes.len(), 35);
+    for length in head..=whole.len() {
+        let lines = whole[head..length].split_inclusive(|&byte| byte == b'\n');
+        let done = lines.filter(|line| line.starts_with(b"done") && line.ends_with(b"\n")).count();
+        fs::write(&path, &whole[..length]).unwrap();
+        fs::write(&output, [&bytes[..7 * done], &[255; 9][..length % 9]].concat()).unwrap();
+        let journal = Journal::open(&output, &settings).unwrap();
+        let progress = journal.progress();
+        let done64 = done as u64;
+        let expected = Progress {
+            items: 3 * done64,
+            written: 2 * done64,
+            bytes: 7 * done64,
+            restarts: done64,
+        };
+        assert_eq!(progress, expected);
+        assert_eq!(journal.skips().len(), done);
+        assert!(journal.skips().iter().all(|skip| skip.reason == "a | b c"));
+        drop(journal);
+        assert_eq!(fs::read(&output).unwrap(), bytes[..7 * done]);
+        assert!(whole.starts_with(&fs::read(&path).unwrap()));
+    }
+    // Garbage of a power cut in the middle of the journal: all before it counts.
+    let mut garbled = whole.clone();
+    garbled[head + 60..].fill(0);
+    fs::write(&path, &garbled).unwrap();
+    fs::write(&output, &bytes).unwrap();
+    assert_eq!(Journal::open(&output, &settings).unwrap().progress().items % 3, 0);
+
+    fs::write(&path, &whole).unwrap();
+    fs::write(&output, &bytes[..34]).unwrap();
+    let error = Journal::open(&output, &settings).unwrap_err().to_string();
+    assert!(error.contains("shorter than the 35 bytes"), "{error}");
+    fs::write(&output, &bytes).unwrap();
+    let other = [settings[0].clone(), ("seed", "2".to_string())];
+    let error = Journal::open(&output, &other).unwrap_err().to_string();
+    assert!(error.contains("begun with seed = 1, now it is 2"), "{error}");
+    assert!(Journal::open(&output, &settings[..1]).is_err());
+    fs::write(&path, "something else\n").unwrap();
+    let error = Journal::open(&output, &settings).unwrap_err().to_string();
+    assert!(error.contains("is not a journal"), "{error}");
+    fs::remove_file(&path).unwrap();
+    let error = Journal::open(&output, &settings).unwrap_err().to_string();
+    assert!(error.contains("exists already"), "{error}");
+    assert_eq!(fs::read(&output).unwrap(), bytes);
+    let packed = Journal::open(&folder.path().join("out.vf.zst"), &settings).unwrap_err();
+    assert!(packed.to_string().contains("pack it afterwards"));
+}

@@ -1,0 +1,265 @@
+//! Positions scored and resolved by engines, and engines that fail.
+
+use std::fs;
+
+use nnuance::engine::journal::Journal;
+use nnuance::engine::{EngineError, EngineSettings, LabelJob, Limit, ResolveJob, label, resolve};
+use nnuance::format::{bulletformat, pedantic, text, viriformat};
+use nnuance::sample::{Position, Sample};
+use shakmaty::{Color, Move, Position as _};
+
+use crate::engine::*;
+
+#[test]
+fn labels_stay_in_order_for_any_number_of_engines() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 700);
+    let expected: Vec<_> = samples.iter().map(labelled).collect();
+    for engines in [1, 3] {
+        let name = format!("out{engines}.txt");
+        let job = label_job(&input, &name, &text::FORMAT, crew(fake(&[]), engines));
+        let report = label(&job, &Quiet).unwrap();
+        assert_eq!((report.done, report.written, report.restarts), (700, 700, 0));
+        assert!(report.skipped.is_empty() && !report.stopped);
+        assert_eq!(read(&job.output), expected);
+        assert!(!Journal::path_of(&job.output).exists());
+    }
+}
+
+#[test]
+fn games_stay_games_when_they_are_labelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = games_in(folder.path(), 6000);
+    let job = label_job(&input, "out.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
+    label(&job, &Quiet).unwrap();
+    let expected: Vec<_> = samples.iter().map(labelled).collect();
+    assert_eq!(read(&job.output), expected);
+}
+
+#[test]
+fn positions_without_moves_need_no_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.txt");
+    let lines = "R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1 | 0 | 1.0\n\
+                 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
+    fs::write(&input, lines).unwrap();
+    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Crash", "1".into())]), 1));
+    label(&job, &Quiet).unwrap();
+    let scores: Vec<_> = read(&job.output).iter().map(|sample| sample.score.unwrap()).collect();
+    assert_eq!(scores, [-32_000, 0]);
+}
+
+#[test]
+fn resolved_positions_are_the_quiet_ends_of_variations() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 400);
+    let output = folder.path().join("out.txt");
+    let job = ResolveJob {
+        input,
+        output: output.clone(),
+        format: &text::FORMAT,
+        limit: Limit::Depth(4),
+        crew: crew(fake(&[]), 2),
+        bad_records: 0,
+    };
+    let report = resolve(&job, &Quiet).unwrap();
+    let (mut expected, mut odd) = (Vec::new(), 0);
+    for sample in &samples {
+        let mut chess = sample.position.to_chess().unwrap();
+        let white = |sample: &Sample, value: f32| match sample.position.turn() {
+            Color::White => value,
+            Color::Black => -value,
+        };
+        let (score, pv) = fake_search(&chess);
+        let mut took = None;
+        for &legal in &pv {
+            took = legal.is_capture().then(|| legal.to());
+            chess.play_unchecked(legal);
+        }
+        let back = |legal: &Move| legal.is_capture() && took == Some(legal.to());
+        let moves = chess.legal_moves();
+        if pv.is_empty() || chess.is_check() || moves.is_empty() || moves.iter().any(back) {
+            continue;
+        }
+        odd += pv.len() % 2;
+        let end = Position::from_chess(&chess);
+        let score = white(sample, score as f32);
+        expected.push((end, score, white(sample, sample.result - 0.5)));
+    }
+    let made: Vec<_> = read(&output)
+        .iter()
+        .map(|sample| {
+            let turn = if sample.position.turn().is_white() { 1.0 } else { -1.0 };
+            let score = turn * f32::from(sample.score.unwrap());
+            (sample.position, score, turn * (sample.result - 0.5))
+        })
+        .collect();
+    assert_eq!(made, expected);
+    assert_eq!(report.done, 400);
+    assert!(report.written < 400 && report.written > 200, "{}", report.written);
+    assert!(odd > 10, "{odd}");
+
+    let unscored = LabelJob {
+        format: &pedantic::FORMAT,
+        ..label_job(&job.input, "out.csv", &text::FORMAT, job.crew.clone())
+    };
+    let error = label(&unscored, &Quiet).unwrap_err();
+    assert!(matches!(error, EngineError::NoScores("pedantic")), "{error}");
+    let wrong = ResolveJob { format: &viriformat::FORMAT, ..job };
+    let error = resolve(&wrong, &Quiet).unwrap_err();
+    assert!(matches!(error, EngineError::NoMoves { .. }), "{error}");
+}
+
+// Engines that fail.
+
+#[test]
+fn an_engine_that_fails_spoils_only_its_position() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 120);
+    let is_bad = |sample: &&Sample| {
+        let chess = sample.position.to_chess().unwrap();
+        !chess.legal_moves().is_empty() && hash_of(&chess).is_multiple_of(17)
+    };
+    let bad: Vec<_> = samples.iter().filter(is_bad).collect();
+    assert!(bad.len() > 2 && bad.len() < 12, "{}", bad.len());
+    for (way, said) in [
+        ("Crash", "ended by itself (exit status: 3)"),
+        ("Hang", "did not answer within 700 ms"),
+        ("Nonsense", "answered `banana`, which is not a legal move"),
+        ("Illegal", "answered `a1a1`, which is not a legal move"),
+    ] {
+        let engine = EngineSettings { patience_ms: 700, ..fake(&[(way, "17".into())]) };
+        let job = label_job(&input, &format!("{way}.txt"), &text::FORMAT, crew(engine, 2));
+        let report = label(&job, &Quiet).unwrap();
+        let expected: Vec<_> =
+            samples.iter().filter(|sample| !is_bad(sample)).map(labelled).collect();
+        assert_eq!(read(&job.output), expected, "{way}");
+        assert_eq!(report.skipped.len(), bad.len());
+        assert_eq!(report.restarts, 2 * bad.len() as u64);
+        for (skip, sample) in report.skipped.iter().zip(&bad) {
+            assert_eq!(samples[skip.item as usize].position, sample.position);
+            assert_eq!(Position::from_fen(&skip.fen).unwrap().key(), sample.position.key());
+            assert!(skip.reason.contains(said), "{}", skip.reason);
+            assert!(skip.reason.contains("`go nodes 2000` on "), "{}", skip.reason);
+            assert!(skip.reason.contains(&skip.fen), "{}", skip.reason);
+        }
+    }
+}
+
+#[test]
+fn an_engine_that_fails_once_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 120);
+    let once = folder.path().join("once");
+    fs::create_dir(&once).unwrap();
+    let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
+    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
+    let report = label(&job, &Quiet).unwrap();
+    assert!(report.skipped.is_empty());
+    assert_eq!(report.restarts, fs::read_dir(once).unwrap().count() as u64);
+    assert!(report.restarts > 2);
+    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_engine_that_always_fails_ends_the_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 120);
+    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
+    label(&job, &StopAt::new(40)).unwrap();
+    let journal = Journal::path_of(&job.output);
+    let broken = LabelJob { crew: crew(fake(&[("Crash", "1".into())]), 1), ..job.clone() };
+    let error = label(&broken, &Quiet).unwrap_err().to_string();
+    assert!(error.contains("begun with options") && error.contains("Crash = 1"), "{error}");
+
+    // The same settings, but the engine is broken: nothing made before is lost.
+    let edited = fs::read_to_string(&journal).unwrap().replace("options ", "options Crash = 1");
+    fs::write(&journal, edited).unwrap();
+    let before = fs::read(&job.output).unwrap();
+    assert!(!before.is_empty());
+    let error = label(&broken, &Quiet).unwrap_err();
+    assert!(matches!(error, EngineError::Hopeless { count: 10, .. }), "{error}");
+    assert!(error.to_string().contains("see to the engine"));
+    assert_eq!(fs::read(&job.output).unwrap(), before);
+
+    let edited = fs::read_to_string(&journal).unwrap().replace("options Crash = 1", "options ");
+    fs::write(&journal, edited).unwrap();
+    let report = label(&job, &Quiet).unwrap();
+    assert!(report.resumed_at >= 40 && report.skipped.is_empty());
+    assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
+}
+
+#[test]
+fn engines_that_are_none_are_told_before_there_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, _) = positions_in(folder.path(), 10);
+    let missing = EngineSettings::new("/nonexistent/engine");
+    let silent = EngineSettings { patience_ms: 200, ..EngineSettings::new("cat") };
+    let brief = EngineSettings::new("true");
+    let misspelt = fake(&[("Hesh", "1".into())]);
+    let own = fake(&[("UCI_Chess960", "true".into())]);
+    for (engine, said) in [
+        (missing, "cannot start the engine /nonexistent/engine"),
+        (silent, "cat did not answer within 200 ms after `uci`; is it an engine"),
+        (brief, "true ended by itself (exit status: 0) after `uci`"),
+        (misspelt, "Fake"),
+        (own, "leave it out"),
+    ] {
+        let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 1));
+        let error = label(&job, &Quiet).unwrap_err().to_string();
+        let said = if said == "Fake" { "has no option `Hesh`; did you mean `Hash`?" } else { said };
+        assert!(error.contains(said), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn stockfish_labels_the_same_twice() {
+    let Some(engine) = stockfish() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 50);
+    let [first, second] = [1, 2].map(|engines| {
+        let name = format!("out{engines}.txt");
+        let job = label_job(&input, &name, &text::FORMAT, crew(engine.clone(), engines));
+        assert_eq!(label(&job, &Quiet).unwrap().written, 50);
+        fs::read(&job.output).unwrap()
+    });
+    assert!(first == second);
+    let made = read(&folder.path().join("out1.txt"));
+    let agree = made
+        .iter()
+        .zip(&samples)
+        .all(|(made, sample)| made.position == sample.position && made.result == sample.result);
+    assert!(agree);
+    // Random positions are mostly decided by material; the sign must be the mover's.
+    let material = |sample: &Sample| {
+        let value = |man: nnuance::sample::Man| {
+            let value = [0, 1, 3, 3, 5, 9, 0][man.role as usize];
+            if man.color == sample.position.turn() { value } else { -value }
+        };
+        sample.position.men().map(value).sum::<i32>()
+    };
+    let clear: Vec<_> = made.iter().filter(|sample| material(sample).abs() >= 5).collect();
+    let right = clear.iter().filter(|sample| (material(sample) > 0) == (sample.score.unwrap() > 0));
+    assert!(right.count() * 10 >= clear.len() * 7);
+}
+
+#[test]
+fn stockfish_resolves() {
+    let Some(engine) = stockfish() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (input, _) = positions_in(folder.path(), 50);
+    let job = ResolveJob {
+        input,
+        output: folder.path().join("out.bin"),
+        format: &bulletformat::FORMAT,
+        limit: Limit::Depth(4),
+        crew: crew(engine, 2),
+        bad_records: 0,
+    };
+    let report = resolve(&job, &Quiet).unwrap();
+    assert_eq!((report.done, report.skipped.len()), (50, 0));
+    let made = read(&job.output);
+    assert!(made.len() >= 20 && made.len() < 50, "{}", made.len());
+    assert!(made.iter().all(|sample| !sample.position.in_check()));
+}

@@ -1,0 +1,157 @@
+//! marlinformat, and what tells it from bulletformat.
+
+use nnuance::format::{bulletformat, marlinformat, viriformat};
+use nnuance::sample::Sample;
+use shakmaty::Role;
+
+use crate::formats::{
+    START, chess960_games, exhaust, hex, read_as, read_bytes, real, samples, write,
+};
+
+const EXAMPLE: &str = "ffff00000000ffff 16422561 00000000 88888888 9ecaade9 40 00 0100 0a00 02 00";
+
+#[test]
+fn golden_bytes() {
+    let bytes = hex(EXAMPLE);
+    let sample = samples(&format!("{START} | 10 | 1.0"))[0];
+    assert_eq!(write(&marlinformat::FORMAT, &[sample]).unwrap(), bytes);
+    assert_eq!(read_bytes(&bytes).unwrap(), [sample]);
+    // Score and result are White's.
+    let black = samples("r3k2r/8/8/8/3Pp3/8/4P3/4K3 b kq d3 7 300 | 35 | 0.0")[0];
+    assert_eq!((black.score, black.result), (Some(-35), 1.0));
+    let bytes = write(&marlinformat::FORMAT, &[black]).unwrap();
+    assert_eq!(bytes[24..], [0x80 | 19, 7, 300u16 as u8, 1, 35, 0, 0, 0]);
+    assert_eq!(read_bytes(&bytes).unwrap(), [black]);
+}
+
+#[test]
+fn castling_rooks_stay_rooks() {
+    let bytes = write(&marlinformat::FORMAT, &chess960_games()).unwrap();
+    let samples = read_bytes(&bytes).unwrap();
+    let rooks = |sample: &Sample| {
+        sample.position.men().filter(|man| man.castles).map(|man| man.role).collect::<Vec<_>>()
+    };
+    let castling: Vec<Role> = samples.iter().flat_map(rooks).collect();
+    assert!(castling.len() > 1000 && castling.iter().all(|&role| role == Role::Rook));
+    // In bulletformat they are plain rooks, and never bishops.
+    let men = |samples: &[Sample], role| {
+        let men = |sample: &Sample| sample.position.men().filter(|man| man.role == role).count();
+        samples.iter().map(men).sum::<usize>()
+    };
+    let bullet = write(&bulletformat::FORMAT, &samples).unwrap();
+    let bullet = read_bytes(&bullet).unwrap();
+    for role in Role::ALL {
+        assert_eq!(men(&samples, role), men(&bullet, role), "{role:?}");
+    }
+}
+
+#[test]
+fn rights_that_the_board_contradicts_are_dropped() {
+    // A rook that may castle without its king, one in the middle of the board, two on one side,
+    // and en passant without a pawn.
+    let plain = samples("4k3/8/8/8/8/8/8/R3K2R w - - 0 1 | 0 | 0.5")[0];
+    let bytes = write(&marlinformat::FORMAT, &[plain]).unwrap();
+    let changed = |changes: &[(usize, u8)]| {
+        let mut bytes = bytes.clone();
+        changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+        read_as(&marlinformat::FORMAT, &bytes).unwrap()[0]
+    };
+    assert_eq!(changed(&[]), plain);
+    // The men are a rook on a1, a king on e1, a rook on h1, and Black's king.
+    assert_eq!(changed(&[(8, 0x56)]).position.fen(), "4k3/8/8/8/8/8/8/R3K2R w Q - 0 1");
+    assert_eq!(changed(&[(24, 0x80 | 40)]).position.ep_square(), None);
+    let moved = samples("4k3/8/8/8/8/8/4K3/R6R w - - 0 1 | 0 | 0.5")[0];
+    let mut bytes = write(&marlinformat::FORMAT, &[moved]).unwrap();
+    (bytes[8], bytes[9]) = (0x66, 0xd5);
+    assert_eq!(read_bytes(&bytes).unwrap(), [moved]);
+}
+
+#[test]
+fn unsound_records_are_refused() {
+    let sound = hex(EXAMPLE);
+    for (at, byte, reason) in [
+        (8, 0x73, "nibble 7"),
+        (8, 0x55, "White has 3 kings"),
+        (10, 0x22, "White has 0 kings"),
+        (8, 0x06, "a pawn stands on the first or last rank"),
+        (0, 0xfe, "more men are listed"),
+        (24, 0x41, "en passant square number 65"),
+        (30, 3, "result byte 3"),
+        (29, 0x80, "score"),
+    ] {
+        let mut bytes = sound.repeat(3);
+        bytes[32 + at] = byte;
+        if at == 29 {
+            bytes[32 + 28] = 0;
+        }
+        let error = read_bytes(&bytes).unwrap_err().to_string();
+        assert!(error.contains("record 2: ") && error.contains(reason), "{error}");
+        assert_eq!(exhaust(&marlinformat::FORMAT, &bytes).0.len(), 2);
+    }
+    let cut = &sound.repeat(2)[..63];
+    let error = read_as(&marlinformat::FORMAT, cut).unwrap_err().to_string();
+    assert!(error.contains("record 2: the file ends after 31"), "{error}");
+}
+
+#[test]
+fn quick_rules_are_the_slow_ones() {
+    // Nibbles and squares at random, close to sound positions: whatever passes is legal, with the
+    // rights that the slow way gives it.
+    let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
+    let bytes = write(&marlinformat::FORMAT, &real[..5000]).unwrap();
+    let mut passed = 0;
+    for (i, record) in bytes.chunks(32).enumerate() {
+        let mut record = record.to_vec();
+        for round in 0..8u64 {
+            let random = nnuance::sample::mix(i as u64, round);
+            record[8 + random as usize % 17] ^= 1 << (random >> 61);
+            let mut turn_ep = record[24] & 127;
+            if turn_ep > 64 {
+                turn_ep = 64;
+            }
+            record[24] = record[24] & 128 | turn_ep;
+            let (quick, _) = exhaust(&marlinformat::FORMAT, &record);
+            let start = [&record[..], &[0; 4]].concat();
+            // viriformat asks the rules themselves; a start without a move yields no sample.
+            let (_, faults) = exhaust(&viriformat::FORMAT, &start);
+            assert_eq!(quick.is_empty(), faults == 1, "{record:02x?}");
+            for sample in quick {
+                passed += 1;
+                let slow = sample.position.to_chess().unwrap();
+                assert_eq!(nnuance::sample::Position::from_chess(&slow), sample.position);
+            }
+        }
+    }
+    assert!(passed > 1000, "{passed}");
+}
+
+#[test]
+fn both_kinds_of_records_are_told_apart() {
+    let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
+    for count in [1, 2, 3, 10, 1000, 20_000] {
+        for from in (0..20_000).step_by(997) {
+            let part = &real[from..(from + count).min(real.len())];
+            for format in [&marlinformat::FORMAT, &bulletformat::FORMAT] {
+                let bytes = write(format, part).unwrap();
+                let recognised: Vec<_> = nnuance::format::ALL
+                    .into_iter()
+                    .filter(|format| (format.recognises)(&bytes[..bytes.len().min(1 << 16)]))
+                    .map(|format| format.name)
+                    .collect();
+                // A score of 64 in the only records there are reads as `no en passant`.
+                if count > 10 {
+                    assert_eq!(recognised, [format.name], "{count} from {from}");
+                } else {
+                    assert!(recognised.contains(&format.name));
+                }
+            }
+        }
+    }
+    // That case is told, with the key that settles it.
+    let sample = samples(&format!("{START} | 64 | 0.5"));
+    let bytes = write(&bulletformat::FORMAT, &sample).unwrap();
+    let error = read_bytes(&bytes).unwrap_err().to_string();
+    assert!(error.contains("bulletformat or marlinformat"), "{error}");
+    assert!(error.contains("data.format = \"bulletformat\""), "{error}");
+    assert_eq!(read_as(&bulletformat::FORMAT, &bytes).unwrap().len(), 1);
+}

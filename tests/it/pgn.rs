@@ -1,0 +1,392 @@
+//! PGN: real files against counts of another program, and what goes wrong.
+
+use std::fs;
+
+use nnuance::format::pgn::FORMAT;
+use nnuance::format::{self, Holds, Source, viriformat};
+use nnuance::sample::{Played, Sample};
+use proptest::prelude::*;
+
+use crate::formats::{exhaust, present, read, read_as, read_bytes, scratch, write};
+
+const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
+
+/// What python-chess 1.11.2 counts in a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Counted {
+    games: usize,
+    plies: usize,
+    /// With White to move.
+    white: usize,
+    castles: usize,
+    promotions: usize,
+    en_passant: usize,
+    /// Positions in check.
+    checks: usize,
+    scored: usize,
+    /// The sum of all scores, seen by who is to move.
+    scores: i64,
+    /// Positions of games that White won, that were drawn, that Black won: as games.
+    results: [usize; 3],
+}
+
+fn count(samples: &[Sample]) -> Counted {
+    let starts: Vec<_> = (0..samples.len())
+        .filter(|&i| i == 0 || samples[i].ply != samples[i - 1].ply.map(|ply| ply + 1))
+        .collect();
+    let of = |is: &dyn Fn(&Sample) -> bool| samples.iter().filter(|sample| is(sample)).count();
+    let played = |is: fn(Played) -> bool| of(&|sample| is(sample.played.unwrap()));
+    let white_result = |&i: &usize| {
+        let sample = &samples[i];
+        if sample.position.turn().is_white() { sample.result } else { 1.0 - sample.result }
+    };
+    Counted {
+        games: starts.len(),
+        plies: samples.len(),
+        white: of(&|sample| sample.position.turn().is_white()),
+        castles: played(Played::is_castling),
+        promotions: played(|played| played.promotion().is_some()),
+        en_passant: played(Played::is_en_passant),
+        checks: of(&|sample| sample.position.in_check()),
+        scored: of(&|sample| sample.score.is_some()),
+        scores: samples.iter().filter_map(|sample| sample.score).map(i64::from).sum(),
+        results: [1.0, 0.5, 0.0]
+            .map(|result| starts.iter().map(white_result).filter(|&white| white == result).count()),
+    }
+}
+
+#[test]
+fn own_games_as_another_program_counts_them() {
+    let counted = Counted {
+        games: 200,
+        plies: 27_951,
+        white: 14_036,
+        castles: 241,
+        promotions: 108,
+        en_passant: 23,
+        checks: 2556,
+        scored: 26_246,
+        scores: 664_844,
+        results: [60, 70, 70],
+    };
+    assert_eq!(count(&read(NOTATED).unwrap()), counted);
+}
+
+#[test]
+fn real_games_as_another_program_counts_them() {
+    if !present("../shared/data/games") {
+        return;
+    }
+    for (name, counted) in [
+        (
+            "fishtest-fastchess.pgn",
+            Counted {
+                games: 330,
+                plies: 43_495,
+                white: 21_758,
+                castles: 448,
+                promotions: 56,
+                en_passant: 39,
+                checks: 3654,
+                scored: 43_495,
+                scores: 645_602,
+                results: [104, 166, 60],
+            },
+        ),
+        (
+            "jackychess_example.pgn",
+            Counted {
+                games: 400,
+                plies: 58_019,
+                white: 29_113,
+                castles: 782,
+                promotions: 337,
+                en_passant: 23,
+                checks: 4201,
+                scored: 51_619,
+                scores: 7_812_520,
+                results: [148, 131, 121],
+            },
+        ),
+        (
+            "gm868_1950-1987_decisive.pgn",
+            Counted {
+                games: 868,
+                plies: 76_436,
+                white: 38_484,
+                castles: 1580,
+                promotions: 65,
+                en_passant: 59,
+                checks: 3501,
+                scored: 0,
+                scores: 0,
+                results: [541, 0, 327],
+            },
+        ),
+        (
+            "gm_games_40k.pgn.zst",
+            Counted {
+                games: 40_000,
+                plies: 3_306_178,
+                white: 1_664_115,
+                castles: 71_838,
+                promotions: 2377,
+                en_passant: 2409,
+                checks: 158_504,
+                scored: 0,
+                scores: 0,
+                results: [14_196, 15_786, 10_018],
+            },
+        ),
+    ] {
+        let samples = read(format!("../shared/data/games/{name}")).unwrap();
+        assert_eq!(count(&samples), counted, "{name}");
+        assert!(samples.iter().all(|sample| sample.game.is_some()));
+    }
+}
+
+/// A game of these moves that White won.
+pub fn game(moves: &str) -> String {
+    format!("[Event \"?\"]\n[Result \"1-0\"]\n\n{moves} 1-0\n\n")
+}
+
+#[test]
+fn plies_results_and_games() {
+    let text = "[Result \"0-1\"]\n\n1. e4 e5 2. Nf3 0-1\n\
+                [Event \"Tags without a blank line\"]\n[SetUp \"1\"]\n\
+                [FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 0 40\"]\n1... Kd7 2. e4 1/2-1/2\n\
+                [Event \"A game without moves\"]\n[Result \"1-0\"]\n1-0\n\
+                [Event \"?\"]\n\n1. e4 e5 2. Nf3 1-0";
+    let samples = read_bytes(text.as_bytes()).unwrap();
+    let plies: Vec<_> = samples.iter().map(|sample| sample.ply.unwrap()).collect();
+    assert_eq!(plies, [0, 1, 2, 79, 80, 0, 1, 2]);
+    let results: Vec<_> = samples.iter().map(|sample| sample.result).collect();
+    assert_eq!(results, [0.0, 1.0, 0.0, 0.5, 0.5, 1.0, 0.0, 1.0]);
+    let games: Vec<_> = samples.iter().map(|sample| sample.game.unwrap()).collect();
+    assert!(games[..3].iter().all(|&game| game == games[0]));
+    assert!(games[3] == games[4] && games[3] != games[0]);
+    // The game is its start and moves, whatever its result.
+    assert_eq!(games[5..], games[..3]);
+    let fens: Vec<_> = samples.iter().map(|sample| sample.position.fen()).collect();
+    assert_eq!(fens[3], "4k3/8/8/8/8/8/4P3/4K3 b - - 0 40");
+    assert_eq!(fens[4], "8/3k4/8/8/8/8/4P3/4K3 w - - 1 41");
+}
+
+#[test]
+fn whatever_stands_between_the_moves() {
+    let plain = game("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O Nf6 5. d4 exd4");
+    let same = read_bytes(plain.as_bytes()).unwrap();
+    assert_eq!(same.len(), 10);
+    let moves = |moves: &str| game(moves).into_bytes();
+    let mut latin = plain.replacen("?", "M\u{1}nchen \\\"1\\\"", 1).into_bytes();
+    *latin.iter_mut().find(|byte| **byte == 1).unwrap() = 0xfc;
+    for text in [
+        plain.replace('\n', "\r\n").into_bytes(),
+        format!("\u{feff}{plain}").into_bytes(),
+        format!("\n% a line\n{plain}% more\n").into_bytes(),
+        plain.replace("\n\n", "\n").into_bytes(),
+        plain.replace("\"]\n", "\"] ").into_bytes(),
+        plain
+            .replace("[Event \"?\"]", "  [ Event  \"?\" ]\n[Site \"\n[Round \"a \"b\" c\"]")
+            .into(),
+        plain.replace("[Event \"?\"]\n", "").into_bytes(),
+        plain.replace("[Result \"1-0\"]\n", "").into_bytes(),
+        plain.replace("1-0\"]", "1-0\"]\n[Variant \"From Position\"]").into_bytes(),
+        latin,
+        moves("1.e4 e5 2.Nf3 Nc6 3.Bb5 a6 4.0-0 Nf6 5.d4 exd4"),
+        moves("1. e4 1... e5 2. Nf3 2... Nc6 3. Bb5 3...a6 4. O-O Nf6 5. d4 5. ... exd4"),
+        moves("e4 e5 Nf3 Nc6 Bb5 a6 O-O Nf6 d4 exd4"),
+        moves("1 e4 e5 2 Nf3 Nc6 3 Bb5 a6 4 O-O Nf6 5 d4 exd4"),
+        moves("1. e4! e5?! 2. Nf3$1$2 Nc6 $14 3. Bb5+ a6# 4. O-O!! Nf6 ! 5. d4 exd4 ?"),
+        moves("1.\ne4\te5\n\n2. Nf3\r\n\r\nNc6 3. Bb5 a6 4. O-O Nf6 5. d4 exd4\n"),
+        moves("{first} 1. e4 {a}{b} e5 2. Nf3 {(} Nc6 {[Event]} 3. Bb5 a6 4. O-O Nf6 5. d4 exd4"),
+        moves("1. e4 e5 ; 2. f4 {\n2. Nf3 Nc6 ;)\n%2. f4\n3. Bb5 a6 4. O-O Nf6 5. d4 exd4"),
+        moves(
+            "1. e4 (1. d4 d5 (1... Nf6 {)} 2. c4) 2. c4 ;)\n) e5 2. Nf3 (2. -- xx) Nc6 3. Bb5 a6 \
+             4. O-O Nf6 5. d4 exd4 (5... Nxe4)",
+        ),
+        moves("1. Pe4 e5 2. Ng1f3 Nb8c6 3. Bf1b5 a6 4. O-O Nf6 5. d2d4 exd4"),
+    ] {
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        assert_eq!(read_as(&FORMAT, &text).expect(&shown), same, "{shown}");
+    }
+    // Blank lines between tags do not end a game, and text between games is none.
+    let text = format!(";\n{{no game}}\n\n{}", plain.replace("\"]\n[R", "\"]\n\n[R"));
+    assert_eq!(read_as(&FORMAT, text.repeat(3).as_bytes()).unwrap(), same.repeat(3));
+}
+
+#[test]
+fn broken_games_are_named_and_passed() {
+    let sound = game("1. e4 e5 {a\ncomment} 2. Nf3");
+    let tagged = |tags: &str| format!("{tags}\n{}", &sound[12..]);
+    for (bad, place, reason) in [
+        (
+            game("1. e4 e5 2. Ke3 Nc6"),
+            "line 10, move 2.",
+            "`Ke3` is not legal in rnbqkbnr/pppp1ppp",
+        ),
+        (game("1. e4 e5\n2. Nf3\nNc3 3. d4"), "line 12, move 2...", "`Nc3` is not legal in"),
+        (game("1. e4 e5 2. Nf4x"), "line 10, move 2.", "`Nf4x` is not a move"),
+        (game("1. e4 e5 2. hello"), "line 10, move 2.", "`hello` is not a move"),
+        (game("1. e4 xx 2. d4"), "line 10, move 1...", "`xx` is not a move"),
+        (game("1. e4 e5 2. \u{e9}4"), "line 10, move 2.", "`\u{e9}4` is not a move"),
+        (game("1. e4 e5 2. -- d5"), "line 10, move 2.", "`--` is a null move"),
+        (game("1. e4 e5 2. Z0 d5"), "line 10, move 2.", "`Z0` is a null move"),
+        (game("1. N@e4"), "line 10, move 1.", "`N@e4` is not legal"),
+        (game("1. d4 d5 2. Nd2 e6 3. Ngf3 e5 4. Nb3 h6 5. Nd2"), "move 5.", "more than one move"),
+        (game("1. O-O"), "line 10, move 1.", "`O-O` is not legal"),
+        (game("1. e4 e5 2. Nf3)"), "line 10, move 2...", "`)` is not a move"),
+        (game("1. e4 e5 {2. Nf3"), "line 10, move 2.", "a comment is not closed"),
+        (game("1. e4 e5 (2. Nf3"), "line 10, move 2.", "a variation is not closed"),
+        (game("1. e4 e5 0-1"), "line 10, move 2.", "the moves end with 0-1, but the result before"),
+        (game("1. e4 1-0 e5"), "line 10, move 1...", "the move `e5` comes after the result"),
+        (sound.replace("Nf3 1-0", "Nf3"), "move 2...", "the moves end without a result"),
+        (sound.replace("Nf3 1-0", "Nf3 *"), "move 2...", "the moves end with *, but the result"),
+        (sound.replace("\"1-0\"", "\"won\""), "game 2, line 7: ", "the tag Result is `won`"),
+        (sound.replace("\"1-0\"]", "\"1-0"), "game 2, line 7: ", "no closing quote"),
+        (tagged("[Variant \"atomic\"]"), "game 2, line 7: ", "the tag Variant is `atomic`"),
+        (tagged("[Variant \"chess960\"]"), "game 2, line 7: ", "without the tag FEN"),
+        (tagged("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]"), "line 7: ", "the board is empty"),
+        (tagged("[FEN \"hello\"]"), "game 2, line 7: ", "FEN of 1 fields"),
+        ("[Event \"?\"]\n[Result \"1-0\"]\n\n".into(), "game 2", "the moves end without a result"),
+        (sound.clone() + "1. d4 d5", "game 2, line 13, move 2...", "comes after the result"),
+    ] {
+        let bad = match bad.starts_with("[Event") {
+            true => bad,
+            false => format!("[Event \"?\"]\n{bad}"),
+        };
+        let text = format!("{sound}{bad}\n{sound}");
+        let error = read_bytes(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(", game 2, line "), "{error}\n{text}");
+        assert!(error.contains(place) && error.contains(reason), "{error}\n{text}");
+        // Reading goes on.
+        let (samples, faults) = exhaust(&FORMAT, text.as_bytes());
+        assert_eq!((samples.len(), faults), (6, 1), "{text}");
+    }
+}
+
+#[test]
+fn games_without_a_result_are_counted() {
+    let sound = game("1. e4 e5 2. Nf3");
+    let by_tag = "[Event \"?\"]\n[Result \"*\"]\n\n1. e4 e5 *\n\n";
+    let by_end = "[Event \"?\"]\n\n1. e4 e5 *\n\n";
+    let unknown = by_tag.replace('*', "?");
+    let text = format!("{by_tag}{sound}{by_end}{sound}{unknown}");
+    let file = scratch("games", text.as_bytes());
+    let mut source = Source::open(&file.path, None, 0).unwrap();
+    let mut samples = Vec::new();
+    while source.next_block(&mut samples).unwrap() {}
+    assert_eq!((samples.len(), source.unfinished(), source.bad_records().count), (6, 3, 0));
+
+    let error = read_bytes(by_tag.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("no positions (0 bad records were skipped, and 1 games"), "{error}");
+}
+
+#[test]
+fn a_file_cut_anywhere_is_told() {
+    let one = game("1. e4 {+0.1/9} e5 (1... c5 {best}) 2. Nf3 Nc6 3. Bb5 Nf6 4. O-O")
+        .replace("1-0\n\n", "1-0\n");
+    let text = one.repeat(2);
+    for length in 1..=text.len() {
+        let (samples, faults) = exhaust(&FORMAT, &text.as_bytes()[..length]);
+        let within = length % one.len();
+        // The last line end may be missing.
+        let whole = within == 0 || within + 1 == one.len();
+        let games = (length + 1) / one.len();
+        assert_eq!((samples.len(), faults), (7 * games, usize::from(!whole)), "{length}");
+    }
+    let mut reader =
+        (FORMAT.reader)(Box::new(std::io::Cursor::new(one[..one.len() - 3].to_owned())));
+    let fault = reader.read(&mut Vec::new()).unwrap_err();
+    assert!(matches!(fault, format::Fault::CutOff(_)), "{fault:?}");
+}
+
+#[test]
+fn a_game_without_end_does_not_fill_the_memory() {
+    let mut text = game("1. e4 e5");
+    text += "[Event \"?\"]\n\n1. e4 {";
+    text += &"pv ".repeat(6 << 20);
+    text += "\n";
+    text += &game("1. d4 d5");
+    let (samples, faults) = exhaust(&FORMAT, text.as_bytes());
+    assert_eq!((samples.len(), faults), (4, 1));
+    let error = read_bytes(text.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("game 2, line 6: the game is longer than 16 MiB"), "{error}");
+}
+
+#[test]
+fn games_go_from_viriformat_to_pgn_and_back() {
+    let bytes = fs::read("data/selfplay-sf15.vf").unwrap();
+    let mut reader = (viriformat::FORMAT.reader)(Box::new(std::io::Cursor::new(bytes.clone())));
+    let mut samples = Vec::new();
+    while samples.len() < 100_000 && reader.read(&mut samples).unwrap() {}
+    let text = write(&FORMAT, &samples).unwrap();
+    assert!(text.split(|&byte| byte == b'\n').all(|line| line.len() <= 80));
+    let back = read_bytes(&text).unwrap();
+    assert!(back == samples, "ply, move, score, result and game are the same in both formats");
+    let again = write(&viriformat::FORMAT, &back).unwrap();
+    assert!(bytes.starts_with(&again[..again.len()]));
+}
+
+#[test]
+fn what_is_written_reads_like_pgn() {
+    let text = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 0 40\"]\n\n40... Kd7 {-1.00/9} 41. e4 \
+                {+M31/2} Kd6 1/2-1/2\n";
+    let samples = read_as(&FORMAT, text.as_bytes()).unwrap();
+    let written = String::from_utf8(write(&FORMAT, &samples).unwrap()).unwrap();
+    assert_eq!(
+        written,
+        "[Event \"?\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"?\"]\n[White \"?\"]\n\
+         [Black \"?\"]\n[Result \"1/2-1/2\"]\n[SetUp \"1\"]\n\
+         [FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 0 40\"]\n\n\
+         40... Kd7 {-1.00/0} 41. e4 {+M31/0} Kd6 1/2-1/2\n\n"
+    );
+    // What follows a gap is another game.
+    let parted = write(&FORMAT, &[samples[0], samples[2]]).unwrap();
+    assert_eq!(String::from_utf8(parted).unwrap().matches("[Event").count(), 2);
+    let moveless = Sample { played: None, ..samples[0] };
+    assert!(write(&FORMAT, &[moveless]).unwrap_err().contains("lacks the move played"));
+    let large = Sample { score: Some(32_000), ..samples[0] };
+    assert!(write(&FORMAT, &[large]).unwrap_err().contains("out of range"));
+    assert_eq!(FORMAT.facts.scores, Holds::Sometimes);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn bytes_in_place_of_others_never_panic(
+        changes in prop::collection::vec(
+            (0..4000usize, prop_oneof![
+                "[a-hKQRBNOx1-8+#=@(){};$%.\\[\\]\"* \n-]{0,4}",
+                Just("\n[Event \"?\"]\n".to_string()),
+                Just("1-0".to_string()),
+                Just("--".to_string()),
+                Just("\u{feff}".to_string()),
+            ]),
+            1..8,
+        ),
+    ) {
+        let mut text = fs::read_to_string(NOTATED).unwrap()[..4000].to_string();
+        for (at, new) in changes {
+            let at = at.min(text.len());
+            let at = (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap();
+            let end = (at + 2).min(text.len());
+            let end = (end..).find(|&end| text.is_char_boundary(end)).unwrap();
+            text.replace_range(at..end, &new);
+        }
+        let (samples, _) = exhaust(&FORMAT, text.as_bytes());
+        // What is read can be written and read again.
+        for game in samples.chunk_by(|a, b| a.game == b.game) {
+            let back = read_as(&FORMAT, &write(&FORMAT, game).unwrap()).unwrap();
+            prop_assert_eq!(&back, game);
+        }
+    }
+
+    #[test]
+    fn random_text_after_a_tag_never_panics(text in "[ -~\n]{0,300}", bytes: Vec<u8>) {
+        exhaust(&FORMAT, format!("[Event \"?\"]\n\n{text}").as_bytes());
+        exhaust(&FORMAT, &[b"[Result \"1-0\"]\n1. e4 {", &bytes[..], b"} 1-0"].concat());
+        exhaust(&FORMAT, &[b"[FEN \"", &bytes[..], b"\"] 1-0"].concat());
+    }
+}

@@ -1,0 +1,119 @@
+//! Whose eyes see results and scores, measured over every real file.
+
+use std::path::Path;
+
+use nnuance::format::view::{Of, Verdict, measure};
+use nnuance::format::{Holds, PointOfView, Source};
+use nnuance::sample::Sample;
+
+use crate::formats::{BULLET, GAMES, QUIET, SCORED, present};
+
+const FILES: [&str; 10] = [
+    GAMES,
+    SCORED,
+    QUIET,
+    BULLET,
+    "../shared/data/formats/nnue-pytorch_small.binpack",
+    "../shared/data/quickstart/selfplay-sf15.vf",
+    "../shared/data/quickstart/selfplay_sf151_quiet.epd",
+    "../shared/data/quickstart/selfplay_sf151_scored.txt",
+    "../shared/data/train/gm_texel_train.txt.zst",
+    "../shared/data/train/tcec_scored_train.txt.zst",
+];
+
+/// The first samples of a file.
+fn first(path: &str, count: usize) -> (Source, Vec<Sample>) {
+    let mut source = Source::open(Path::new(path), None, 0).unwrap();
+    let mut samples = Vec::new();
+    while samples.len() < count && source.next_block(&mut samples).unwrap() {}
+    samples.truncate(count);
+    (source, samples)
+}
+
+fn turned(samples: &[Sample], only_black: bool) -> Vec<Sample> {
+    samples
+        .iter()
+        .map(|sample| match only_black && sample.position.turn().is_white() {
+            true => *sample,
+            false => Sample {
+                result: 1.0 - sample.result,
+                score: sample.score.map(|score| -score),
+                ..*sample
+            },
+        })
+        .collect()
+}
+
+#[test]
+fn real_files_agree_and_turned_copies_are_caught() {
+    for path in FILES {
+        if !present(path) {
+            continue;
+        }
+        let (source, samples) = first(path, 8000);
+        let view = source.view();
+        let colours = source.format().facts.colours == Holds::Always;
+        let scored = samples.iter().any(|sample| sample.score.is_some());
+        for of in [Of::Result, Of::Score] {
+            if of == Of::Score && !scored {
+                assert_eq!(measure(&samples, of, colours), Verdict::Unsure);
+                continue;
+            }
+            let verdict = measure(&samples, of, colours);
+            assert!(matches!(verdict, Verdict::Holds(_)), "{path}: {verdict:?}");
+            assert_eq!(verdict.contradiction(view), None);
+
+            let verdict = measure(&turned(&samples, false), of, colours);
+            assert!(matches!(verdict, Verdict::Turned(_)), "{path}: {verdict:?}");
+            let told = verdict.contradiction(view).unwrap();
+            assert!(told.contains("turned") && told.contains("correlation"), "{told}");
+
+            if colours {
+                let verdict = measure(&turned(&samples, true), of, colours);
+                assert!(matches!(verdict, Verdict::OtherView(_)), "{path}: {verdict:?}");
+                let told = verdict.contradiction(PointOfView::White).unwrap();
+                assert!(told.contains("read as seen by White, but seem to be seen by the side"));
+                assert!(told.contains("data.point_of_view = \"side-to-move\""), "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_view_told_by_the_user_is_caught() {
+    let source = Source::open(Path::new(SCORED), None, 0).unwrap();
+    let mut source = source.seen_by(PointOfView::SideToMove).unwrap();
+    let mut samples = Vec::new();
+    while samples.len() < 8000 && source.next_block(&mut samples).unwrap() {}
+    for of in [Of::Result, Of::Score] {
+        let told = measure(&samples, of, true).contradiction(source.view()).unwrap();
+        assert!(told.contains("seem to be seen by White"), "{told}");
+        assert!(told.contains("data.point_of_view = \"white\""), "{told}");
+    }
+}
+
+#[test]
+fn too_little_is_not_judged() {
+    let (_, samples) = first(SCORED, 8000);
+    assert_eq!(measure(&[], Of::Result, true), Verdict::Unsure);
+    assert_eq!(measure(&turned(&samples[..60], false), Of::Result, true), Verdict::Unsure);
+    // Where only White is to move the views are the same, but turned results still show.
+    let white: Vec<_> =
+        samples.iter().filter(|sample| sample.position.turn().is_white()).copied().collect();
+    assert_eq!(measure(&white, Of::Result, true), Verdict::Unsure);
+    assert!(matches!(measure(&white, Of::Result, false), Verdict::Holds(_)));
+    let verdict = measure(&turned(&white, false), Of::Result, true);
+    assert!(matches!(verdict, Verdict::Turned(_)), "{verdict:?}");
+    // Results that say nothing.
+    let drawn: Vec<_> = samples.iter().map(|sample| Sample { result: 0.5, ..*sample }).collect();
+    assert_eq!(measure(&drawn, Of::Result, true), Verdict::Unsure);
+    // Results at random.
+    for seed in 0..40u64 {
+        let random = |(i, sample): (usize, &Sample)| Sample {
+            result: (nnuance::sample::mix(seed, i as u64) % 3) as f32 / 2.0,
+            ..*sample
+        };
+        let random: Vec<_> = samples.iter().enumerate().map(random).collect();
+        assert_eq!(measure(&random, Of::Result, true), Verdict::Unsure);
+    }
+}
