@@ -1,18 +1,19 @@
 //! What a net is, apart from its numbers: inputs, hidden size, activation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::features::Features;
 
 /// What the hidden layer does to an accumulator value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
-    /// `max(0, a)`
+    /// `max(0, a)`.
     ReLU,
-    /// `clamp(a, 0, 1)`
+    /// `clamp(a, 0, 1)`.
     CReLU,
-    /// `clamp(a, 0, 1)^2`
+    /// `clamp(a, 0, 1)^2`.
     SCReLU,
 }
 

@@ -2,22 +2,20 @@
 
 mod batch_size;
 mod check;
+pub mod keys;
 mod read;
+mod sections;
 
-use std::path::PathBuf;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use batch_size::BatchSize;
-pub use read::ConfigError;
-use read::nearest;
+pub use read::{ConfigError, nearest};
+pub use sections::{Data, Model, Optimizer, Plan, Target};
 
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
 use crate::format::{Format, PointOfView};
-use crate::loader::Filter;
-use crate::loss::Loss;
-use crate::model::Precision;
 use crate::scales::Scales;
 use crate::train::optimizer::{self, Name};
 use crate::train::schedule::Schedule;
@@ -47,14 +45,20 @@ pub enum Inputs {
     Trace,
 }
 
-/// A config file, with the defaults filled in. What is written is what was read: the resolved
-/// config of a run starts the same run again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A config says what one run trains, on which data and for how long. It is a TOML file; what a run
+/// writes as its `config.toml` is the same config with the defaults filled in, and starts the same
+/// run again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// The version of the config language. A program that speaks another one refuses the config
+    /// instead of guessing what it means.
+    #[schemars(example = VERSION)]
     pub version: u32,
-    /// Starting weights and the order of positions come from it.
-    #[serde(default = "defaults::seed")]
+    /// Where chance begins: the starting weights of a net and the order of the positions come from
+    /// it, and from nothing else. Any whole number from 0. Which games are held out does not hang
+    /// on it: see `data.held_out_seed`.
+    #[serde(default = "sections::seed")]
     pub seed: u64,
     pub data: Data,
     pub model: Model,
@@ -64,178 +68,6 @@ pub struct Config {
     pub optimizer: Optimizer,
     #[serde(default)]
     pub schedule: Plan,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Data {
-    /// Relative to the folder in which the program runs.
-    pub files: Vec<PathBuf>,
-    /// A format's name; without it the content of each file tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
-    /// The share of games that training never sees.
-    #[serde(default = "defaults::held_out")]
-    pub held_out: f64,
-    /// Another seed holds out other games.
-    #[serde(default)]
-    pub held_out_seed: u64,
-    /// Bad records to bear with, a file.
-    #[serde(default)]
-    pub bad_records: u64,
-    /// Whose eyes see scores and results, "white" or "side-to-move", where formats leave it open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub point_of_view: Option<String>,
-    /// Whether material must bear out the point of view.
-    #[serde(default = "defaults::yes")]
-    pub check_view: bool,
-    /// Positions to take of each file at most, the first that pass the filter.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-    /// Positions that are shuffled together, 36 bytes each. Without it all of the data, if that
-    /// is no more than 16,777,216 positions; it is then read once and kept. Larger data streams
-    /// through windows of 4,194,304, three of them in memory at a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<usize>,
-    #[serde(default = "defaults::yes")]
-    pub shuffle: bool,
-    #[serde(default)]
-    pub filter: Filter,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Model {
-    /// A feature set, "hce" for the handcrafted terms, or "trace" for those of another engine.
-    pub inputs: String,
-    /// The terms of that engine, a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub term_list: Option<PathBuf>,
-    /// The handcrafted terms that the evaluation has, by name; all without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub terms: Option<Vec<String>>,
-    /// Those of them that training moves; all without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tune: Option<Vec<String>>,
-    /// Handcrafted weights to start from: a JSON file, "material" or "zero". Without it the
-    /// start values of the terms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<String>,
-    /// Handcrafted terms that fewer positions have are held.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rare: Option<u64>,
-    /// Neurons of the hidden layer; not for "hce".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hidden: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub activation: Option<Activation>,
-    /// Bits that the fused CPU operations of a net move.
-    #[serde(default)]
-    pub precision: Precision,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Target {
-    /// Centipawns that make one unit of the model's output. Without it a net takes 400, and
-    /// handcrafted terms the scale that fits their start values best.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scale: Option<f64>,
-    /// The same for the data's scores; without it they are taken to have the model's scale.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score_scale: Option<f64>,
-    /// Weight of the result against the score, 0 to 1; a number or stages.
-    pub wdl: Schedule,
-    /// What an error costs; "absolute" for handcrafted terms only.
-    pub loss: Loss,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Optimizer {
-    pub name: Option<Name>,
-    pub beta1: Option<f64>,
-    pub beta2: Option<f64>,
-    pub epsilon: Option<f64>,
-    pub weight_decay: Option<f64>,
-    pub bias_correction: Option<bool>,
-    pub clip: Option<f64>,
-    /// Centipawns that a weight is expected to move (Gauss-Newton).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prior: Option<f64>,
-    /// Centipawns of a step (local search).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// The length, as one of these three.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub positions: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub superbatches: Option<f64>,
-    /// Positions a step; "all" for handcrafted terms only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch: Option<BatchSize>,
-    #[serde(default = "defaults::batches_per_superbatch")]
-    pub batches_per_superbatch: u64,
-    /// A number or stages; not for Gauss-Newton and local search.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub learning_rate: Option<Schedule>,
-    /// How often to look at the held-out positions, over the run.
-    #[serde(default = "defaults::looks")]
-    pub looks: u64,
-    /// How often to write a checkpoint, over the run.
-    #[serde(default = "defaults::looks")]
-    pub checkpoints: u64,
-    /// Stop after so many looks without a better held-out loss.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub patience: Option<u64>,
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        Self {
-            epochs: None,
-            positions: None,
-            superbatches: None,
-            batch: None,
-            batches_per_superbatch: defaults::batches_per_superbatch(),
-            learning_rate: None,
-            looks: defaults::looks(),
-            checkpoints: defaults::looks(),
-            patience: None,
-        }
-    }
-}
-
-mod defaults {
-    pub fn seed() -> u64 {
-        1
-    }
-    pub fn held_out() -> f64 {
-        0.1
-    }
-    pub fn yes() -> bool {
-        true
-    }
-    /// About 100 million positions with the usual batch, as in the trainer that coined the word.
-    pub fn batches_per_superbatch() -> u64 {
-        6_104
-    }
-    pub fn looks() -> u64 {
-        20
-    }
-}
-
-impl Default for Target {
-    fn default() -> Self {
-        Self { scale: None, score_scale: None, wdl: Schedule::constant(0.0), loss: Loss::default() }
-    }
 }
 
 impl Config {

@@ -18,7 +18,8 @@
 //! - [`train`]: the loop, its schedules, optimisers, checkpoints and log;
 //! - [`weights`]: what is trained, on disk as safetensors;
 //! - [`export`] and [`net`]: integers, proved not to overflow, evaluated as an engine does;
-//! - [`report`]: which evaluation is better, and how sure that is;
+//! - [`report`]: which evaluation is better, and how sure that is; [`inspect`]: what a net has
+//!   learnt; [`draw`]: pictures and pages;
 //! - [`config`]: a run in TOML; [`cli`]: the commands, the only place that prints.
 //!
 //! Score and result are seen by the side to move unless a name says `white`.
@@ -28,11 +29,13 @@ pub mod batch;
 pub mod cli;
 pub mod config;
 pub mod data;
+pub mod draw;
 pub mod engine;
 pub mod export;
 pub mod features;
 pub mod format;
 pub mod hce;
+pub mod inspect;
 pub mod loader;
 pub mod loss;
 pub mod model;

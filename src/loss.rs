@@ -1,15 +1,16 @@
 //! What an error costs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The loss of a position whose expected result is off by `error`, as a probability.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// `error^2`
+    /// The square of the error.
     #[default]
     Squared,
-    /// `|error|`
+    /// The size of the error; for terms only.
     Absolute,
 }
 

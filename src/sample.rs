@@ -4,6 +4,7 @@
 //! a format lacks are `None`, never a default that looks like a fact.
 
 mod fen;
+mod without;
 
 use std::num::{NonZeroU16, NonZeroU64};
 
@@ -200,6 +201,15 @@ impl Position {
             let role = if castles { Role::Rook } else { ROLES[(nibble & 7) as usize] };
             Man { square, color: Color::from_white(nibble & 8 == 0), role, castles }
         })
+    }
+
+    /// The letters of the men by square (a1 = 0), White's in capitals.
+    pub fn letters(&self) -> [Option<char>; 64] {
+        let mut letters = [None; 64];
+        for Man { square, color, role, .. } in self.men() {
+            letters[square as usize] = Some(color.fold_wb(role.upper_char(), role.char()));
+        }
+        letters
     }
 
     /// The number of men, kings included.
@@ -415,6 +425,11 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// A position of which nothing else is known; its result counts as a draw.
+    pub fn of(position: Position) -> Self {
+        Self { position, result: 0.5, score: None, ply: None, played: None, game: None }
+    }
+
     /// What no split may tear apart: the game where it is known, else the position itself.
     pub fn group(&self) -> u64 {
         self.game.map_or_else(|| self.position.key(), NonZeroU64::get)

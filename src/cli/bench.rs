@@ -3,6 +3,7 @@
 mod data;
 mod figures;
 mod laps;
+mod stages;
 mod terms;
 
 use std::path::PathBuf;
@@ -19,9 +20,10 @@ use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config};
 use crate::loader::{Cursor, Plan, Stream};
-use crate::model::{Compute, Device, Kind, NetShape, Precision, initial};
+use crate::model::{Adapter, Compute, Device, Kind, Need, NetShape, Precision, initial, is_gpu};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::{self, Job, Settings};
+use crate::weights::Weights;
 use figures::{Bytes, Figure, Figures, NetFigures};
 use laps::{Clock, Cycle, LAPS, Laps};
 
@@ -36,6 +38,7 @@ use laps::{Clock, Cycle, LAPS, Laps};
 Example:
   nnuance bench --hidden 32,1024 --precision f32 --seconds 6
   nnuance bench --hidden 256 --json --threads 1 > one-thread.json
+  nnuance bench --device auto --hidden 256,512,768,1024,1536 --batch 16384,65536
   nnuance bench --terms configs/hce-full.toml")]
 pub struct Args {
     /// Measure the tuning of handcrafted terms as this config has it, on its data
@@ -58,9 +61,9 @@ pub struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = precision)]
     precision: Vec<Precision>,
     /// Positions a step
-    #[arg(long, value_name = "POSITIONS", default_value = "16384")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
-    batch: u32,
+    #[arg(long, value_name = "POSITIONS,...", default_value = "16384")]
+    #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    batch: Vec<u32>,
     /// Seconds a figure, in three laps, after a warm-up of up to a second
     #[arg(long, default_value = "3", value_parser = seconds)]
     seconds: f64,
@@ -105,12 +108,11 @@ pub fn run(args: Args) -> Result<()> {
     config.data.files = args.data;
     config.data.held_out = 0.0;
     config.model.activation = Some(args.activation);
-    config.schedule.batch = Some(BatchSize::Positions(args.batch as usize));
 
     let (device, fused) = args.place.open(Precision::F32)?;
-    let is_fused = matches!(fused, Compute::Fused { .. });
+    let is_fused = !matches!(fused, Compute::Plain);
     let precisions = match &args.precision[..] {
-        [] if is_fused => vec![Precision::F32, Precision::Mixed],
+        [] if matches!(fused, Compute::Fused { .. }) => vec![Precision::F32, Precision::Mixed],
         [] => vec![Precision::F32],
         wanted => wanted.to_vec(),
     };
@@ -118,19 +120,30 @@ pub fn run(args: Args) -> Result<()> {
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
     let (load, scan) = data::load(&mut config, args.seconds)?;
-    let mut plan = recipe::plan(&config)?;
-    plan.expected = Some(scan.train);
-    plan.window = config.window(scan.train);
-    let (encode, batches) = data::encode(&plan, data::encoder(&config)?, args.seconds)?;
+    let plan = |config: &mut Config, batch: u32| -> Result<Plan> {
+        config.schedule.batch = Some(BatchSize::Positions(batch as usize));
+        let mut plan = recipe::plan(config)?;
+        plan.expected = Some(scan.train);
+        plan.window = config.window(scan.train);
+        Ok(plan)
+    };
+    let first = plan(&mut config, args.batch[0])?;
+    let (encode, batches) = data::encode(&first, data::encoder(&config)?, args.seconds)?;
 
     let lap = args.seconds / LAPS as f64;
     // From here on there are temporary folders, which an interrupt must not leave behind.
     let interrupt = interrupts();
-    let mut bench = Bench { config, plan, device, batches, lap, interrupt };
+    let mut bench = Bench { config, plan: first, device, batches, lap, interrupt };
     let mut nets = Vec::new();
-    for &hidden in &args.hidden {
-        for &compute in &computes {
-            nets.push(bench.net(hidden as usize, compute)?);
+    for (place, &batch) in args.batch.iter().enumerate() {
+        if place > 0 {
+            bench.plan = plan(&mut bench.config, batch)?;
+            bench.batches = data::batches(&bench.plan, data::encoder(&bench.config)?)?;
+        }
+        for &hidden in &args.hidden {
+            for &compute in &computes {
+                nets.push(bench.net(hidden as usize, compute)?);
+            }
         }
     }
     let peak_memory_bytes = peak_memory();
@@ -154,8 +167,9 @@ pub fn run(args: Args) -> Result<()> {
         threads: rayon::current_num_threads(),
         simd: match fused {
             Compute::Fused { level, .. } => Some(level.name()),
-            Compute::Plain => None,
+            Compute::Plain | Compute::Gpu { .. } => None,
         },
+        gpu: Adapter::of(&bench.device).map(|adapter| adapter.to_string()),
         files: bench.config.data.files,
         positions: scan.read,
         kept: scan.train,
@@ -165,7 +179,6 @@ pub fn run(args: Args) -> Result<()> {
             in_window: IN_WINDOW,
             in_batch: in_batch as f64 / results.len() as f64,
         },
-        batch: results.len(),
         activation: args.activation.name(),
         load,
         encode,
@@ -193,13 +206,19 @@ struct Bench {
 /// of each, however long it is.
 const ROWS: u64 = 100;
 
+/// The same on a GPU.
+const GPU_ROWS: u64 = 32;
+
 impl Bench {
     fn net(&mut self, hidden: usize, compute: Compute) -> Result<NetFigures> {
         self.config.model.hidden = Some(hidden);
         let name = match compute {
             Compute::Plain => "plain",
             Compute::Fused { precision, .. } => precision.name(),
+            Compute::Gpu { .. } => "gpu",
         };
+        let batch = self.batches[0].len();
+        Need::of(self.kind()?, batch, compute).map_or(Ok(()), |need| need.check(&self.device))?;
         let clock = Clock::start();
         let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
         let step = self.train(compute, cycle, &clock)?;
@@ -207,7 +226,25 @@ impl Bench {
             Stream::new(self.plan.clone(), data::encoder(&self.config)?, Cursor::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
-        Ok(NetFigures { hidden, compute: name, step, whole_run })
+        let stages = match compute {
+            Compute::Gpu { .. } => stages::of(self, compute)?,
+            _ => Vec::new(),
+        };
+        Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages })
+    }
+
+    fn kind(&self) -> Result<Kind> {
+        let net = self.config.architecture()?.context("the bench is for nets")?;
+        let Architecture { features, hidden, activation } = net;
+        let (inputs, views) = (features.inputs, features.views);
+        Ok(Kind::Net(NetShape { inputs, views, hidden, activation }))
+    }
+
+    fn weights(&self) -> Result<Weights> {
+        let Kind::Net(NetShape { inputs, views, hidden, .. }) = self.kind()? else {
+            bail!("the bench is for nets");
+        };
+        Ok(initial(inputs, views, hidden, self.config.seed))
     }
 
     fn train<E>(
@@ -220,9 +257,8 @@ impl Bench {
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let config = &self.config;
-        let net = config.architecture()?.context("the bench is for nets")?;
-        let Architecture { features, hidden, activation } = net;
-        let (inputs, views) = (features.inputs, features.views);
+        // A GPU is waited for at each row, so that its laps are those of what it has done.
+        let rows = is_gpu(&self.device);
         // Far more steps than the laps have, so that the rates stay as they begin.
         let settings = Settings {
             steps: 1 << 40,
@@ -230,23 +266,22 @@ impl Bench {
             wdl: config.target.wdl.clone(),
             score_scale: config.score_scale(),
             optimizer: config.optimizer(),
-            validate_every: ROWS,
+            validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,
             patience: None,
         };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let job = Job {
-            kind: Kind::Net(NetShape { inputs, views, hidden, activation }),
+            kind: self.kind()?,
             compute,
             device: &self.device,
             settings: &settings,
             folder: folder.path(),
             held_out: &[],
         };
-        let weights = initial(inputs, views, hidden, config.seed);
-        let start = Checkpoint { weights, ..Checkpoint::default() };
+        let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };
         let interrupt = self.interrupt.clone();
-        let mut laps = Laps { clock, lap: self.lap, interrupt, marks: Vec::new() };
+        let mut laps = Laps { clock, lap: self.lap, rows, interrupt, marks: Vec::new() };
         train::run(&job, start, batches, &mut laps)?;
         ensure!(!self.interrupt.load(Ordering::SeqCst), "interrupted");
         laps.figure().context("the run ended before its laps")

@@ -1,21 +1,18 @@
 //! `nnuance compare`: which evaluation predicts results better, and how sure that is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use super::eval::Shape;
 use super::evaluator::{BUILT_IN, Evaluator};
-use super::honest::{Measured, measured};
-use super::out;
+use super::measure::{Measurement, honest, read};
 use super::place::Place;
-use super::recipe::collect;
-use crate::loader::{Part, Plan};
+use super::{folder, out};
+use crate::loader::Plan;
 use crate::model::Precision;
+use crate::report::Options;
 use crate::report::bootstrap::Bootstrap;
-use crate::report::{Options, Truth, compare};
-use crate::sample::Sample;
-use crate::train::target::sigmoid;
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
 ///
@@ -25,7 +22,8 @@ use crate::train::target::sigmoid;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance compare material runs/quickstart-hce runs/quickstart-net score")]
+  nnuance compare material runs/quickstart-hce runs/quickstart-net score
+  nnuance compare --deep runs/quickstart-net runs/quickstart-net/net.bin")]
 pub struct Args {
     /// Run folders, checkpoints, nets, handcrafted weights (JSON); or the built-in constant,
     /// material, score
@@ -43,6 +41,13 @@ pub struct Args {
     /// Show, beside the fitted scales, what one scale for all would say
     #[arg(long, value_name = "CP", num_args = 0..=1, default_missing_value = "400")]
     fixed_scale: Option<f64>,
+    /// Look deeper: slices by phase, material, score, check, file and result; calibration; the
+    /// positions where two disagree most; what quantising cost
+    #[arg(long)]
+    deep: bool,
+    /// With --deep, positions to show of each disagreement
+    #[arg(long, default_value = "4", value_name = "N")]
+    boards: usize,
     /// The comparison as JSON
     #[arg(long)]
     json: bool,
@@ -70,51 +75,23 @@ pub fn run(args: Args) -> Result<()> {
         .map(|name| Evaluator::open(name, &args.shape, &place))
         .collect::<Result<_>>()?;
     let plan = plan(&args, &evaluators)?;
-    let samples = collect(&plan, Part::All)?;
-    let Measured { samples, part, notes } = match args.all {
-        true => Measured { samples, part: Part::All, notes: Vec::new() },
-        false => {
-            let origins: Vec<_> =
-                evaluators.iter().filter(|it| it.is_trained()).map(Evaluator::origin).collect();
-            measured(&origins, samples)?
-        }
-    };
-    notes.iter().for_each(|note| eprintln!("{note}"));
-
-    let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
-    let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
-    let targets = targets(&samples, &evaluators);
-    let games = samples.iter().all(|sample| sample.game.is_some());
-    if !games {
-        eprintln!(
-            "games are unknown: each position counts as one, so intervals are too narrow where \
-             several come from one game"
-        );
-    }
-    let noun = match (games, part) {
-        (true, Part::HeldOut) => "held-out games",
-        (true, Part::All) => "games",
-        (false, Part::HeldOut) => "held-out positions",
-        (false, Part::All) => "positions",
-    };
-    let truth = Truth { results: &results, targets: targets.as_deref(), groups: &groups, noun };
+    let measured = honest(&evaluators, read(&plan)?, args.all)?;
+    let measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
+    measurement.notes.iter().for_each(|note| eprintln!("{note}"));
     let options = Options {
         fit_on_same: args.fit_on_same,
         fixed_scale: args.fixed_scale,
         bootstrap: Bootstrap { resamples: args.resamples, ..Bootstrap::default() },
     };
-    let mut evaluations = evaluators
-        .iter()
-        .map(|it| it.evaluate(&samples, &plan.files))
-        .collect::<Result<Vec<_>>>()?;
-    for (evaluation, given) in evaluations.iter_mut().zip(&args.evaluations) {
-        // Two files of one name in different folders need their folders.
-        let twins = evaluators.iter().filter(|other| other.name == evaluation.name).count();
-        if twins > 1 {
-            evaluation.name.clone_from(given);
-        }
+    if args.deep {
+        let gaps = gaps(&args.evaluations, &evaluators);
+        let deep = measurement.deep(&options, &gaps, args.boards)?;
+        return match args.json {
+            true => out::line(serde_json::to_string_pretty(&deep)?),
+            false => out::line(deep.text().trim_end()),
+        };
     }
-    let comparison = compare(&evaluations, &truth, &options)?;
+    let comparison = measurement.compare(&options)?;
     match args.json {
         true => out::line(serde_json::to_string_pretty(&comparison)?),
         false => out::line(comparison.text().trim_end()),
@@ -124,27 +101,36 @@ pub fn run(args: Args) -> Result<()> {
 /// All positions of the files that the user names, or of those that the first run was trained on.
 fn plan(args: &Args, evaluators: &[Evaluator]) -> Result<Plan> {
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
-    let files = match (&args.data[..], recipe) {
+    let plan = match (&args.data[..], recipe) {
         ([], None) => bail!("name files of positions with --data (built in are {BUILT_IN})"),
-        ([], Some(recipe)) => recipe.unchanged_data()?,
-        (files, _) => files.to_vec(),
+        ([], Some(recipe)) => recipe.measured_again()?,
+        (files, _) => Plan::reading(files.to_vec()),
     };
     let needs_colours = evaluators.iter().any(Evaluator::needs_colours);
     let scores = evaluators.iter().any(Evaluator::needs_scores);
-    Ok(Plan { scores, colours: needs_colours, ..Plan::reading(files) })
+    Ok(Plan { scores, colours: needs_colours, ..plan })
 }
 
-/// What the first run that uses scores aims at, if all positions have one.
-fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<Vec<f64>> {
-    let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
-    let config = configs.into_iter().find(|config| config.needs_scores())?;
-    let (wdl, scale) = (config.target.wdl.at(1.0), config.score_scale());
-    let target = |sample: &Sample| {
-        let expected = sigmoid(f64::from(sample.score?) / scale);
-        Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
+/// Floats and integers of one net, as places among the evaluations.
+pub fn gaps(given: &[String], evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
+    let of = |wanted: &dyn Fn(&Evaluator) -> bool, net: &str| {
+        let mut places = given.iter().zip(evaluators).enumerate();
+        places.find(|(_, (given, it))| wanted(it) && net_of(given) == net).map(|(place, _)| place)
     };
-    let targets = samples.iter().map(target).collect::<Option<_>>()?;
-    let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
-    eprintln!("the target is {wdl} * result + {rest} * sigmoid(score / {scale})");
-    Some(targets)
+    let nets = given.iter().zip(evaluators).enumerate().filter(|(_, (_, it))| it.is_quantised());
+    nets.filter_map(|(place, (given, _))| Some([of(&Evaluator::is_float, &net_of(given))?, place]))
+        .collect()
+}
+
+/// What floats and integers of one net have in common: the folder of a run, or the name that only
+/// differs in its ending.
+fn net_of(given: &str) -> String {
+    let path = Path::new(given);
+    let named = |name: &str| path.file_name().is_some_and(|it| it == name);
+    match path.parent() {
+        Some(folder) if named(folder::BEST) || named(folder::NET) => {
+            folder.to_string_lossy().into_owned()
+        }
+        _ => path.with_extension("").to_string_lossy().into_owned(),
+    }
 }

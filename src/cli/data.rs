@@ -2,7 +2,7 @@
 
 mod convert;
 mod dedup;
-mod doctor;
+pub mod doctor;
 mod engine;
 mod extract;
 mod filter;

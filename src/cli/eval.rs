@@ -1,17 +1,23 @@
 //! `nnuance eval`: a net's opinion of positions.
 
+mod board;
+mod net;
+
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
+use super::evaluator::{BUILT_IN_NAMES, Evaluator};
 use super::folder::NET;
 use super::out;
 use crate::architecture::Activation;
 use crate::export::{self, Given, Loaded};
 use crate::features::{self, Features};
+use crate::model::{Compute, Device};
 use crate::sample::Position;
 use crate::scales::Scales;
+pub use net::{are_terms, net_at};
 
 /// Evaluate positions with a net, in integers as an engine does; one line `FEN;cp` each
 ///
@@ -21,10 +27,11 @@ use crate::scales::Scales;
 #[command(after_help = "\
 Examples:
   nnuance eval nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
+  nnuance eval nets/quickstart-32.bin --board --with runs/quickstart-hce '4k3/8/8/8/8/8/4P3/4K3 w'
   nnuance eval runs/quickstart-net --fens positions.txt
   zstdcat positions.epd.zst | nnuance eval nets/quickstart-32.bin --fens -")]
 pub struct Args {
-    /// The net, or a run folder for its net.bin
+    /// The net, or a run folder for its net.bin; with --board also what --with takes
     net: PathBuf,
     /// Positions, written as in the file of --fens
     #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
@@ -34,12 +41,19 @@ pub struct Args {
     /// What is read are the first four fields, and the two counters if both are numbers.
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
+    /// Show each position with boards: what every man adds, and handcrafted terms taken apart
+    #[arg(long)]
+    board: bool,
+    /// Another evaluation to show beside it: a net, a checkpoint, a run folder, handcrafted weights
+    /// (JSON), material; may be repeated
+    #[arg(long, value_name = "EVALUATION", requires = "board")]
+    with: Vec<String>,
     #[command(flatten)]
     shape: Shape,
 }
 
 /// What a net's file does not say about itself.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 #[command(next_help_heading = "What the net is")]
 pub struct Shape {
     /// Feature set [default: the manifest's, else perspective]
@@ -65,7 +79,7 @@ impl Shape {
         Given { features, activation, qa, qb, scale }
     }
 
-    fn is_given(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         let Shape { features, activation, qa, qb, scale } = self;
         features.is_some() || activation.is_some() || [qa, qb, scale].iter().any(|n| n.is_some())
     }
@@ -94,7 +108,11 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
 }
 
 pub fn run(mut args: Args) -> Result<()> {
-    args.net = in_folder(&args.net, NET)?;
+    if args.board {
+        return boards(&args);
+    }
+    refuse_built_in(&args.net)?;
+    args.net = net_at(&args.net)?;
     let loaded = export::load(&args.net, &args.shape.given())?;
     for warning in &loaded.warnings {
         eprintln!("{}: {warning}", args.net.display());
@@ -109,6 +127,53 @@ pub fn run(mut args: Args) -> Result<()> {
         (Some(path), _) => file(path, evaluate),
         (None, [dash]) if dash == "-" => file(Path::new("-"), evaluate),
         _ => out::lines(args.positions.iter().map(|text| evaluate(text))),
+    }
+}
+
+/// The references have no integers, and without boards only these are shown.
+fn refuse_built_in(net: &Path) -> Result<()> {
+    let known = net.to_str().filter(|name| BUILT_IN_NAMES.contains(name) && !net.exists());
+    match known {
+        Some(material @ "material") => {
+            bail!("{material} is built in, no net; `nnuance eval {material} --board FEN` shows it")
+        }
+        Some(name) => bail!("{}", says_nothing(name)),
+        None => Ok(()),
+    }
+}
+
+fn says_nothing(built_in: &str) -> String {
+    let why = match built_in {
+        "score" => "a position alone has no score",
+        _ => "it is the mean result of many positions",
+    };
+    format!("{built_in} has nothing to say here: {why}; it is there for `nnuance compare`")
+}
+
+/// Each position as a page of boards.
+fn boards(args: &Args) -> Result<()> {
+    let place = (Device::flex(), Compute::Plain);
+    let mut names = vec![args.net.to_string_lossy().into_owned()];
+    if args.net.is_dir() && args.net.join(NET).exists() {
+        names = vec![args.net.join(NET).to_string_lossy().into_owned()];
+    }
+    names.extend(args.with.iter().cloned());
+    if let Some(name) = names.iter().find(|name| matches!(&name[..], "score" | "constant")) {
+        bail!("{}", says_nothing(name));
+    }
+    let evaluators: Vec<Evaluator> = names
+        .iter()
+        .map(|name| Evaluator::open(name, &args.shape, &place))
+        .collect::<Result<_>>()?;
+    let page = |text: &str| -> Result<String> {
+        let fen = fen(text);
+        let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
+        board::page(&evaluators, &position)
+    };
+    match (&args.fens, &args.positions[..]) {
+        (Some(path), _) => file(path, page),
+        (None, [dash]) if dash == "-" => file(Path::new("-"), page),
+        _ => out::lines(args.positions.iter().map(|text| page(text))),
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rayon::prelude::*;
 
 use super::eval::Shape;
+use super::folder::{BEST, LAST, NET};
 use super::own_engine::OwnEngine;
 use super::recipe::Recipe;
 use crate::export::{self, LoadError};
@@ -24,13 +25,15 @@ pub struct Evaluator {
     /// None where nothing is known of it: then nobody can say which games it has seen.
     pub recipe: Option<Recipe>,
     built_in: bool,
+    /// The scale that fits results best, or why it is unknown.
+    fitted: Result<f64, &'static str>,
     what: What,
 }
 
 enum What {
     Constant,
     Score,
-    Hce(Box<hce::Evaluator>),
+    Hce(Box<Terms>),
     /// Terms of another engine, which only its traces tell.
     Traced(Box<OwnEngine>),
     Floats {
@@ -41,38 +44,54 @@ enum What {
     Net(Box<Net>),
 }
 
+/// Handcrafted weights, and what evaluates with them.
+struct Terms {
+    evaluator: hce::Evaluator,
+    weights: HceWeights,
+}
+
+impl Terms {
+    fn new(weights: HceWeights) -> Box<Self> {
+        Box::new(Self { evaluator: hce::Evaluator::new(&weights), weights })
+    }
+}
+
 /// The names that are no files.
+pub const BUILT_IN_NAMES: [&str; 3] = ["constant", "material", "score"];
+
+/// The same with what they are.
 pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
                             score (the data's own)";
 
 impl Evaluator {
     /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
     pub fn open(name: &str, shape: &Shape, place: &(Device, Compute)) -> Result<Self> {
-        let built_in =
-            |what| Ok(Self { name: name.to_string(), recipe: None, built_in: true, what });
+        let built_in = |what| {
+            let name = name.to_string();
+            let fitted = Err("a built-in evaluation has no scale that was fitted to results");
+            Ok(Self { name, recipe: None, built_in: true, fitted, what })
+        };
         match name {
             "constant" => return built_in(What::Constant),
-            "material" => {
-                return built_in(What::Hce(Box::new(hce::Evaluator::new(&HceWeights::material()))));
-            }
+            "material" => return built_in(What::Hce(Terms::new(HceWeights::material()))),
             "score" => return built_in(What::Score),
             _ => {}
         }
         let path = Path::new(name);
         if path.is_dir() {
-            let best = path.join(super::folder::BEST);
+            let best = path.join(BEST);
             return Self::open(&best.to_string_lossy(), shape, place);
         }
         let bytes = std::fs::read(path).with_context(|| {
             format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
         })?;
-        let (recipe, what) = match kind_of(&bytes) {
-            FileKind::Weights => of_weights(&bytes, place),
+        let opened = match kind_of(&bytes) {
+            FileKind::Weights => of_weights(&bytes, path, place),
             FileKind::Json => of_json(&bytes),
             FileKind::Other => of_net(path, shape),
-        }
-        .with_context(|| name.to_string())?;
-        Ok(Self { name: short_name(path), recipe, built_in: false, what })
+        };
+        let Opened { recipe, what, fitted } = opened.with_context(|| name.to_string())?;
+        Ok(Self { name: short_name(path), recipe, built_in: false, fitted, what })
     }
 
     /// Whether boards that were turned to the side to move will not do.
@@ -94,6 +113,27 @@ impl Evaluator {
         (&self.name, self.recipe.as_ref())
     }
 
+    /// Its handcrafted terms, if it has some of ours.
+    pub fn terms(&self) -> Option<&HceWeights> {
+        match &self.what {
+            What::Hce(terms) if !self.built_in => Some(&terms.weights),
+            _ => None,
+        }
+    }
+
+    /// The scale that turns its centipawns into expected results, or why it is unknown.
+    pub fn centipawns(&self) -> Result<f64, &'static str> {
+        self.fitted
+    }
+
+    pub fn is_float(&self) -> bool {
+        matches!(self.what, What::Floats { .. })
+    }
+
+    pub fn is_quantised(&self) -> bool {
+        matches!(self.what, What::Net(_))
+    }
+
     pub fn needs_scores(&self) -> bool {
         matches!(self.what, What::Score)
     }
@@ -108,7 +148,9 @@ impl Evaluator {
                 let scores: Option<Vec<f64>> = samples.iter().map(score).collect();
                 Values::Cp(scores.ok_or_else(|| anyhow!("a position has no score"))?)
             }
-            What::Hce(terms) => Values::Cp(each(&|sample| terms.evaluate(&sample.position))),
+            What::Hce(terms) => {
+                Values::Cp(each(&|sample| terms.evaluator.evaluate(&sample.position)))
+            }
             What::Traced(own) => {
                 let values = own.evaluate(samples, files);
                 Values::Cp(values.with_context(|| self.name.clone())?)
@@ -147,10 +189,14 @@ pub fn kind_of(bytes: &[u8]) -> FileKind {
     }
 }
 
-fn of_weights(
-    bytes: &[u8],
-    (device, compute): &(Device, Compute),
-) -> Result<(Option<Recipe>, What)> {
+/// What a file turned out to hold.
+struct Opened {
+    recipe: Option<Recipe>,
+    what: What,
+    fitted: Result<f64, &'static str>,
+}
+
+fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
     let Packed { weights, facts, .. } = Weights::from_bytes(bytes)?;
     let recipe = Recipe::read(&facts)?;
     if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
@@ -163,9 +209,9 @@ fn of_weights(
         };
         let what = match terms.and_then(|terms| terms.own) {
             Some(own) => What::Traced(Box::new(OwnEngine { own, weights })),
-            None => What::Hce(Box::new(hce::Evaluator::new(&weights))),
+            None => What::Hce(Terms::new(weights)),
         };
-        return Ok((recipe, what));
+        return Ok(Opened { recipe, what, fitted: Ok(scale) });
     }
     let source = export::import(bytes, &Default::default())?;
     let net = source.architecture;
@@ -177,15 +223,37 @@ fn of_weights(
     });
     let model = Box::new(Model::new(kind, &source.weights, device, *compute)?);
     let encoder = Encoder::Features(net.features);
-    Ok((recipe, What::Floats { model, encoder, scale: source.scales.scale.into() }))
+    let scale = source.scales.scale.into();
+    let fitted = fitted_to_floats(path, scale);
+    Ok(Opened { recipe, what: What::Floats { model, encoder, scale }, fitted })
 }
 
-fn of_json(bytes: &[u8]) -> Result<(Option<Recipe>, What)> {
+/// The scale that fits the net of these floats, brought to the centipawns of the floats.
+fn fitted_to_floats(path: &Path, scale: f64) -> Result<f64, &'static str> {
+    let net = match path.file_name() {
+        Some(name) if name == BEST => path.with_file_name(NET),
+        Some(name) if name == LAST => return Err("only the best checkpoint of a run is exported"),
+        _ => path.with_extension("bin"),
+    };
+    let manifest = export::load(&net, &Default::default()).ok().and_then(|it| it.manifest);
+    let Some(manifest) = manifest else {
+        return Err("no net was exported from this checkpoint, which would fit a scale");
+    };
+    let fitted = manifest.fitted_scale.as_ref().ok_or(NOT_FITTED)?;
+    Ok(fitted.centipawns * scale / f64::from(manifest.scales.scale))
+}
+
+const NOT_FITTED: &str = "the net's manifest knows no fitted scale; export it again, with --data \
+                          that has results";
+
+fn of_json(bytes: &[u8]) -> Result<Opened> {
     let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
-    Ok((None, What::Hce(Box::new(hce::Evaluator::new(&HceWeights::from_json(text)?)))))
+    let weights = HceWeights::from_json(text)?;
+    let fitted = Ok(weights.scale);
+    Ok(Opened { recipe: None, what: What::Hce(Terms::new(weights)), fitted })
 }
 
-fn of_net(path: &Path, shape: &Shape) -> Result<(Option<Recipe>, What)> {
+fn of_net(path: &Path, shape: &Shape) -> Result<Opened> {
     let loaded = match export::load(path, &shape.given()) {
         Err(LoadError::Net { error, .. }) => bail!("{error}"),
         other => other?,
@@ -197,8 +265,15 @@ fn of_net(path: &Path, shape: &Shape) -> Result<(Option<Recipe>, What)> {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
         eprintln!("{}: {architecture}, {scales} (no manifest)", path.display());
     }
+    let fitted = match &loaded.manifest {
+        None => Err("it has no manifest, which would know the scale that fits it"),
+        Some(_) if shape.is_given() => Err("it was read otherwise than its manifest says"),
+        Some(manifest) => {
+            manifest.fitted_scale.as_ref().map(|fitted| fitted.centipawns).ok_or(NOT_FITTED)
+        }
+    };
     let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));
-    Ok((recipe, What::Net(Box::new(loaded.net))))
+    Ok(Opened { recipe, what: What::Net(Box::new(loaded.net)), fitted })
 }
 
 /// `runs/first/best.safetensors` as `first/best`, `runs/first/net.bin` as `first/net`,

@@ -1,5 +1,7 @@
 //! `nnuance export`: floats to a net that engines load, or to source code.
 
+mod scales;
+mod snippet;
 mod terms;
 
 use std::path::{Path, PathBuf};
@@ -11,11 +13,17 @@ use super::folder::{BEST, LAST};
 use super::out;
 use super::recipe::{self, Recipe};
 use crate::config::Config;
+use crate::export::snippet::Language;
 use crate::export::tables::source::{Order, Style, Width};
-use crate::export::{self, DataFile, Exported, Given, Losses, Provenance, Source};
+use crate::export::{
+    self, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses,
+    MatchedTo, Provenance, Source, fitted_scale, manifest_path,
+};
 use crate::loader::{Part, Plan};
+use crate::model::{Compute, Device, Level, Precision};
 use crate::net::Hints;
-use crate::sample::Position;
+use crate::output::Output;
+use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
 
@@ -29,16 +37,38 @@ use crate::train::checkpoint::Checkpoint;
 #[command(after_help = "\
 Example:
   nnuance export runs/quickstart-net -o nets/mine.bin --licence CC0-1.0
+  nnuance export runs/quickstart-net -o nets/mine.bin --match-scale nets/old.bin
+  nnuance export nets/mine.bin --snippet rust -o src/nnue.rs
   nnuance export runs/hce-pst -o terms.h --squares a1-first")]
 pub struct Args {
-    /// The checkpoint, or a run folder for its best.safetensors
+    /// The checkpoint, or a run folder for its best.safetensors; with --snippet the net, or a run
+    /// folder for its net.bin
     checkpoint: PathBuf,
     /// The net to write, NAME.bin; beside it come its manifest, NAME.json, and its floats,
-    /// NAME.safetensors
-    #[arg(short, long, value_name = "NET")]
-    output: PathBuf,
+    /// NAME.safetensors. With --snippet the file of code
+    #[arg(short, long, value_name = "FILE", required_unless_present = "snippet")]
+    output: Option<PathBuf>,
+    /// Write a net's inference code instead, one file with its own test: rust, c, cpp, csharp,
+    /// java or go
+    #[arg(long, value_name = "LANGUAGE", value_parser = snippet::language)]
+    #[arg(conflicts_with_all = ["match_scale", "best_scales", "licence", "recipe"])]
+    snippet: Option<Language>,
+    /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
+    /// of a search stay right; measured on --data, or on what the run held out
+    #[arg(long, value_name = "OLD", conflicts_with = "scale")]
+    match_scale: Option<String>,
+    /// Set QA and QB to those with the smallest measured error: `sums` keeps accumulators in i16
+    /// and the output in i32, `products` keeps also accumulator x output weight in i16
+    #[arg(long, value_name = "BOUND", value_parser = scales::bound)]
+    #[arg(conflicts_with_all = ["qa", "qb"])]
+    best_scales: Option<Bound>,
+    /// With --best-scales, the largest QA that the engine bears [default: 255, which a square in
+    /// 16 bits bears]
+    #[arg(long, value_name = "INTEGER", requires = "best_scales")]
+    #[arg(value_parser = clap::value_parser!(i32).range(1..=32_767))]
+    most_qa: Option<i32>,
     /// Licence of the net, for the manifest
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
@@ -56,17 +86,30 @@ pub struct Args {
     shape: Shape,
 }
 
+fn licence(name: &str) -> Result<String, String> {
+    match name.trim() {
+        "" => Err("expected a name, such as CC0-1.0; leave the option out for none".to_string()),
+        name => Ok(name.to_string()),
+    }
+}
+
 pub fn run(args: Args) -> Result<()> {
+    if let Some(language) = args.snippet {
+        return snippet::write(&args.checkpoint, language, args.output, &args.shape);
+    }
+    let output = args.output.context("name the net to write with --output")?;
     if terms::are_at(&args.checkpoint) {
         let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
-        return terms::export(&args.checkpoint, &args.output, Style { order: args.squares, width });
+        return terms::export(&args.checkpoint, &output, Style { order: args.squares, width });
     }
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
-    refuse_overwriting(&path, &args.output)?;
+    refuse_code(&args.checkpoint, &output)?;
+    refuse_overwriting(&path, &output)?;
+    // Opened and dropped: a net that cannot be written is found before the long work.
+    Output::create(&output)?;
     let given = args.shape.given();
-    let mut source = read(&path, &given.over(Hints::default()))?;
-    refuse_contradiction(&given, &source).with_context(|| name.to_string())?;
+    let mut source = read(&path, &given)?;
     source.scales.scale = given.scale.unwrap_or(source.scales.scale);
     for warning in &source.warnings {
         eprintln!("{name}: {warning}");
@@ -79,10 +122,30 @@ pub fn run(args: Args) -> Result<()> {
         Config::parse(&text, &path.display().to_string(), &[])?;
         origin.provenance.recipe = Some(text);
     }
-    let positions = origin.positions(&args.data)?;
-    let text = write(&source, origin.provenance, positions, &args.output)
-        .with_context(|| name.to_string())?;
-    out::line(text)
+    let samples = origin.samples(&args.data)?;
+    let mut lines = Vec::new();
+    if let Some(bound) = args.best_scales {
+        let usual = Limits::default();
+        let limits = Limits { bound, most_qa: args.most_qa.unwrap_or(usual.most_qa), ..usual };
+        lines.push(scales::choose(&mut source, limits, &samples)?);
+    }
+    let mut matched = None;
+    if let Some(old) = &args.match_scale {
+        let (to, text) = scales::matched(&mut source, old, &samples, &flex())?;
+        matched = Some(to);
+        lines.push(text);
+    }
+    let measured = Measured { samples: &samples, on: origin.on(&args.data), matched };
+    let text =
+        write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
+    lines.push(text);
+    out::line(lines.join("\n"))
+}
+
+/// Floats of other evaluations are computed on the CPU.
+fn flex() -> (Device, Compute) {
+    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+    (Device::flex(), compute)
 }
 
 /// Exports a checkpoint of a run that has just ended; the lines to print.
@@ -91,19 +154,66 @@ pub fn checkpoint(
     net: &Path,
     licence: Option<String>,
     scales: Scales,
-    positions: impl Iterator<Item = Position>,
+    held_out: &[Sample],
 ) -> Result<String> {
     refuse_overwriting(path, net)?;
-    let mut source = read(path, &Hints::default())?;
+    let mut source = read(path, &Given::default())?;
     source.scales = scales;
-    let provenance = Provenance { licence, ..Origin::of(&source)?.provenance };
-    write(&source, provenance, positions.take(MEASURED), net)
+    let origin = Origin::of(&source)?;
+    let on = origin.on(&[]);
+    let samples = &held_out[..held_out.len().min(MEASURED)];
+    let provenance = Provenance { licence, ..origin.provenance };
+    write(&source, provenance, Measured { samples, on, matched: None }, net)
 }
 
-fn read(path: &Path, hints: &Hints) -> Result<Source> {
+/// A file of weights, or a quantised net turned back into floats. What it is, the file or the
+/// manifest beside it says; what both leave open is what was given.
+///
+/// # Errors
+/// Also if what was given contradicts the file or its manifest.
+pub fn read(path: &Path, given: &Given) -> Result<Source> {
     let name = path.display();
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-    export::import(&bytes, hints).with_context(|| name.to_string())
+    let manifest = match manifest_path(path).exists() {
+        true => export::load(path, &Given::default())?.manifest,
+        false => None,
+    };
+    let hints = match manifest.map(|manifest| manifest.hints()).transpose() {
+        Ok(Some(said)) => Hints { scales: given.over(said).scales, ..said },
+        Ok(None) => given.over(Hints::default()),
+        Err(reason) => bail!("{}: {reason}", manifest_path(path).display()),
+    };
+    let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    refuse_contradiction(given, &source).with_context(|| name.to_string())?;
+    Ok(source)
+}
+
+/// Endings of code, which a net does not become without `--snippet`.
+const CODE: [(&str, &str); 11] = [
+    ("rs", "rust"),
+    ("c", "c"),
+    ("h", "cpp"),
+    ("cc", "cpp"),
+    ("cpp", "cpp"),
+    ("cxx", "cpp"),
+    ("hpp", "cpp"),
+    ("hh", "cpp"),
+    ("cs", "csharp"),
+    ("java", "java"),
+    ("go", "go"),
+];
+
+fn refuse_code(given: &Path, net: &Path) -> Result<()> {
+    let ending = net.extension().unwrap_or_default();
+    if let Some((_, language)) = CODE.iter().find(|(code, _)| ending.eq_ignore_ascii_case(code)) {
+        bail!(
+            "{} is a name for code, and {} is a net, not handcrafted terms; its code is written \
+             by `nnuance export NET --snippet {language}`, and the net itself with -o NAME.bin",
+            net.display(),
+            given.display()
+        );
+    }
+    Ok(())
 }
 
 /// An export must not take the name of what it is made from, by whatever path or link.
@@ -143,6 +253,17 @@ fn refuse_contradiction(given: &Given, source: &Source) -> Result<()> {
 /// Positions to measure integers against floats on: enough for the mean and for rare extremes.
 const MEASURED: usize = 100_000;
 
+/// Positions that QA and QB are chosen on.
+const SCALED_ON: usize = 20_000;
+
+/// What an export is measured on.
+struct Measured<'a> {
+    samples: &'a [Sample],
+    /// Where they come from, in words.
+    on: String,
+    matched: Option<MatchedTo>,
+}
+
 /// What a checkpoint's header says of its origin.
 struct Origin {
     provenance: Provenance,
@@ -171,9 +292,23 @@ impl Origin {
         Ok(Self { provenance, recipe })
     }
 
+    /// Where [`Origin::samples`] come from, in words.
+    fn on(&self, files: &[PathBuf]) -> String {
+        let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
+            let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
+            names.join(", ")
+        };
+        match (files, &self.recipe) {
+            ([], Some(recipe)) => {
+                format!("held out of {}", names(&mut recipe.data.iter().map(|file| &file.path)))
+            }
+            (files, _) => names(&mut files.iter()),
+        }
+    }
+
     /// Positions of the files, or else those that the run held out, if its data is still there.
-    fn positions(&self, files: &[PathBuf]) -> Result<Vec<Position>> {
-        let samples = match (files, &self.recipe) {
+    fn samples(&self, files: &[PathBuf]) -> Result<Vec<Sample>> {
+        let mut samples = match (files, &self.recipe) {
             ([], Some(recipe)) if recipe.split().share > 0.0 => match recipe.unchanged_data() {
                 Ok(_) => recipe::collect(&recipe.plan()?, Part::HeldOut)?,
                 Err(error) => {
@@ -184,19 +319,24 @@ impl Origin {
             ([], _) => Vec::new(),
             (files, _) => recipe::collect(&Plan::reading(files.to_vec()), Part::All)?,
         };
-        Ok(samples.into_iter().take(MEASURED).map(|sample| sample.position).collect())
+        samples.truncate(MEASURED);
+        Ok(samples)
     }
 }
 
 fn write(
     source: &Source,
     provenance: Provenance,
-    positions: impl IntoIterator<Item = Position>,
+    measured: Measured,
     path: &Path,
 ) -> Result<String> {
     let Source { weights, architecture, scales, facts, kind, .. } = source;
+    let Measured { samples, on, matched } = measured;
+    let positions = samples.iter().map(|sample| sample.position);
     let mut exported: Exported =
         export::export(weights, architecture, *scales, provenance, positions)?;
+    exported.manifest.fitted_scale = fitted_scale(&exported.net, samples, &on);
+    exported.manifest.matched = matched;
     let [floats, net, manifest] = exported.write(path, weights, facts)?;
     let found = &exported.manifest;
     let mut lines = vec![
@@ -209,6 +349,17 @@ fn write(
             "integers against floats: {:.2} cp on average, {:.2} cp at most, over {} positions",
             error.mean_cp, error.max_cp, error.positions
         ));
+    }
+    match &found.fitted_scale {
+        Some(fitted) => lines.push(format!(
+            "results are predicted best by sigmoid(cp / {:.0}), over {} positions",
+            fitted.centipawns, fitted.positions
+        )),
+        None if samples.is_empty() => {}
+        None => lines.push(format!(
+            "no scale is fitted to results: that takes {LEAST_POSITIONS} positions of \
+             {LEAST_GAMES} games whose results the net predicts"
+        )),
     }
     lines.push(format!("floats   {}", floats.display()));
     lines.push(format!("manifest {}", manifest.display()));

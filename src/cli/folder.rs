@@ -22,11 +22,16 @@ pub const TERMS_CSV: &str = "terms.csv";
 /// Pictures of the terms.
 pub const TERMS_SVG: &str = "terms.svg";
 
+/// What training looked like, row by row.
+pub const LOG: &str = "log.csv";
+/// The run as a page.
+pub const REPORT: &str = "report.html";
+
 const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 9] =
-    [LAST, BEST, NET, TERMS, TERMS_CSV, TERMS_SVG, "net.json", "net.safetensors", "log.csv"];
+const FILES: [&str; 10] =
+    [LAST, BEST, NET, TERMS, TERMS_CSV, TERMS_SVG, "net.json", "net.safetensors", LOG, REPORT];
 
 /// A folder that this process alone trains in.
 pub struct RunFolder {

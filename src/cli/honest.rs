@@ -6,10 +6,13 @@ use super::recipe::Recipe;
 use crate::loader::Part;
 use crate::sample::Sample;
 
+/// A position with the number of the file that it comes from.
+pub type Placed = (Sample, u16);
+
 /// The positions to measure on, and what must be said of them.
 #[derive(Debug)]
 pub struct Measured {
-    pub samples: Vec<Sample>,
+    pub samples: Vec<Placed>,
     pub part: Part,
     pub notes: Vec<String>,
 }
@@ -24,11 +27,11 @@ pub struct Measured {
 /// If two evaluations held out different games, or one held out none.
 pub fn measured(
     evaluations: &[(&str, Option<&Recipe>)],
-    mut samples: Vec<Sample>,
+    mut samples: Vec<Placed>,
 ) -> Result<Measured> {
     let mut notes = Vec::new();
-    let games = samples.iter().all(|sample| sample.game.is_some());
-    let has_seen = |recipe: &Recipe| samples.iter().any(|it| recipe.sketch.contains(it));
+    let games = samples.iter().all(|(sample, _)| sample.game.is_some());
+    let has_seen = |recipe: &Recipe| samples.iter().any(|(it, _)| recipe.sketch.contains(it));
     let mut seen: Vec<(&str, &Recipe)> = Vec::new();
     for (name, recipe) in evaluations {
         match recipe {
@@ -71,11 +74,11 @@ pub fn measured(
          data with --data, or measure on them all the same with --all"
     );
     let filter = &recipe.config.data.filter;
-    samples.retain(|sample| split.holds_out(sample) && filter.rejects(sample).is_none());
+    samples.retain(|(it, _)| split.holds_out(it) && filter.rejects(it).is_none());
     ensure!(!samples.is_empty(), "{name} held out none of these games, or its filter leaves none");
     notes.push(format!(
         "{name} was trained on some of these games: measured are the {} that it held out (and \
-         chose its best checkpoint by), with its filter",
+         chose its best checkpoint by), with its filter; --all measures on all",
         split.share
     ));
     Ok(Measured { samples, part: Part::HeldOut, notes })

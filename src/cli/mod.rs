@@ -3,21 +3,29 @@
 
 mod bench;
 mod compare;
+mod curve;
 mod data;
+mod devices;
 mod eval;
 mod evaluator;
 mod export;
 mod folder;
 mod honest;
+mod inspect;
+mod keys;
+mod measure;
 mod out;
 mod own_engine;
 mod place;
 mod progress;
 mod quickstart;
 mod recipe;
+mod report;
 mod terms;
 mod train;
 mod verify;
+
+pub use progress::chart;
 
 use clap::{Parser, Subcommand};
 
@@ -42,8 +50,13 @@ enum Command {
     Verify(verify::Args),
     Eval(eval::Args),
     Compare(compare::Args),
+    Report(report::Args),
+    Inspect(inspect::Args),
+    Keys(keys::Args),
+    Curve(curve::Args),
     Data(data::Args),
     Bench(bench::Args),
+    Devices(devices::Args),
 }
 
 impl Cli {
@@ -59,8 +72,13 @@ impl Cli {
             Command::Verify(args) => verify::run(args)?,
             Command::Eval(args) => eval::run(args)?,
             Command::Compare(args) => compare::run(args)?,
+            Command::Report(args) => report::run(args)?,
+            Command::Inspect(args) => inspect::run(args)?,
+            Command::Keys(args) => keys::run(args)?,
+            Command::Curve(args) => return curve::run(args),
             Command::Data(args) => return data::run(args),
             Command::Bench(args) => bench::run(args)?,
+            Command::Devices(args) => devices::run(args)?,
         }
         Ok(std::process::ExitCode::SUCCESS)
     }

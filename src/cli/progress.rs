@@ -1,31 +1,40 @@
 //! How a run shows on the terminal: a live line, and a row each time there is something to keep.
 
+pub mod chart;
+
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::Command;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::train::log::Row;
 use crate::train::{Progress, Watch};
+use chart::chart;
+
+/// The line of a run whose end is known.
+const LINE: &str =
+    "{prefix} {bar:24} {human_pos} of {human_len} positions, {msg}{per_sec}, {eta} left";
 
 /// A bar over positions, on stderr; nothing where stderr is no terminal.
 pub fn bar(length: Option<u64>, what: &str) -> ProgressBar {
     let (bar, template) = match length {
-        Some(length) => (
-            ProgressBar::new(length),
-            "{prefix} {bar:24} {human_pos} of {human_len} positions, {msg}{per_sec}, {eta} left",
-        ),
+        Some(length) => (ProgressBar::new(length), LINE),
         None => (ProgressBar::no_length(), "{prefix} {human_pos} positions, {msg}{per_sec}"),
     };
-    let style = ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .with_key("per_sec", |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = write!(out, "{}/s", short(state.per_sec()));
-        });
-    bar.set_style(style);
+    bar.set_style(style(template));
     bar.set_prefix(what.to_string());
     bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("per_sec", |state: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{}/s", short(state.per_sec()));
+        })
 }
 
 /// 1234567 as "1.23 M".
@@ -62,6 +71,16 @@ pub fn interrupts() -> Arc<AtomicBool> {
     STOP.get_or_init(listen).clone()
 }
 
+/// How a run is watched.
+#[derive(Clone, Debug)]
+pub struct Eyes {
+    pub stop: Arc<AtomicBool>,
+    /// Whether to draw the losses.
+    pub chart: bool,
+    /// Whether a page is written at the end.
+    pub page: bool,
+}
+
 /// Shows a training run.
 pub struct Screen {
     start: Instant,
@@ -69,10 +88,50 @@ pub struct Screen {
     bar: ProgressBar,
     held_out: Option<f64>,
     shown: Duration,
+    chart: Option<Live>,
+}
+
+/// A chart above the bar.
+struct Live {
+    rows: Vec<Row>,
+    total: u64,
+    /// The lines as they stand on the terminal; the bar draws them.
+    text: Arc<Mutex<String>>,
+}
+
+impl Live {
+    /// Draws the chart anew, in the width that the terminal has now.
+    fn add(&mut self, row: &Row, bar: &ProgressBar) {
+        self.rows.push(*row);
+        let Some(lines) = chart(&self.rows, self.total, width()) else { return };
+        let first = self.text().is_empty();
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = lines.join("\n") + "\n";
+        if first {
+            let text = self.text.clone();
+            let draw = move |_: &ProgressState, out: &mut dyn Write| {
+                let _ = out.write_str(&text.lock().unwrap_or_else(PoisonError::into_inner));
+            };
+            bar.set_style(style(&format!("{{chart}}{LINE}")).with_key("chart", draw));
+        }
+        bar.tick();
+    }
+
+    /// Whole lines; empty before the first chart.
+    fn text(&self) -> String {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Characters a line of the terminal, about. Of all that is here, the help texts know it.
+fn width() -> usize {
+    const WIDEST: usize = 200;
+    let words = "x ".repeat(WIDEST / 2);
+    let help = Command::new("width").max_term_width(WIDEST).about(words).help_template("{about}");
+    help.clone().render_help().to_string().lines().map(str::len).max().unwrap_or(0)
 }
 
 impl Screen {
-    pub fn new(total: u64, done: u64, stop: Arc<AtomicBool>) -> Self {
+    pub fn new(total: u64, done: u64, eyes: Eyes) -> Self {
         let bar = bar(Some(total), "training");
         bar.set_position(done);
         bar.reset_eta();
@@ -81,11 +140,17 @@ impl Screen {
             "step", "positions", "train loss", "held out", "vs result", "rate", "positions/s"
         );
         let (start, held_out, shown) = (Instant::now(), None, Duration::ZERO);
-        Self { start, stop, bar, held_out, shown }
+        let drawn = eyes.chart && !bar.is_hidden();
+        let chart = drawn.then(|| Live { rows: Vec::new(), total, text: Arc::default() });
+        Self { start, stop: eyes.stop, bar, held_out, shown, chart }
     }
 
+    /// The bar goes, the chart stays.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+        if let Some(live) = &self.chart {
+            eprint!("{}", live.text());
+        }
     }
 }
 
@@ -123,5 +188,8 @@ impl Watch for Screen {
             row.positions_per_second.map_or("-".into(), short),
         );
         self.bar.suspend(|| eprintln!("{text}"));
+        if let Some(live) = &mut self.chart {
+            live.add(row, &self.bar);
+        }
     }
 }

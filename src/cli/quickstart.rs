@@ -14,7 +14,11 @@ use super::Cli;
 /// Run it in the repository's folder. Each step shows the command that does it.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  cargo run --release -- quickstart")]
-pub struct Args {}
+pub struct Args {
+    /// Where to train, see `nnuance devices`
+    #[arg(long, default_value = "flex", value_name = "NAME")]
+    device: String,
+}
 
 const STEPS: [(&str, &str); 6] = [
     (
@@ -46,7 +50,7 @@ const STEPS: [(&str, &str); 6] = [
     ),
 ];
 
-pub fn run(_args: Args) -> Result<ExitCode> {
+pub fn run(args: Args) -> Result<ExitCode> {
     for needed in ["configs/quickstart-hce.toml", "data/selfplay-sf15.vf"] {
         ensure!(
             Path::new(needed).exists(),
@@ -55,8 +59,12 @@ pub fn run(_args: Args) -> Result<ExitCode> {
     }
     let start = Instant::now();
     for (number, (why, command)) in STEPS.iter().enumerate() {
+        let command = match (command.starts_with("train "), &args.device[..]) {
+            (true, device) if device != "flex" => format!("{command} --device {device}"),
+            _ => command.to_string(),
+        };
         eprintln!("\n{}. {why}\n   $ nnuance {command}\n", number + 1);
-        let code = Cli::parse_from(words(command)).run()?;
+        let code = Cli::parse_from(words(&command)).run()?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }

@@ -12,7 +12,7 @@ use crate::architecture::Architecture;
 use crate::config::{BatchSize, Config, Inputs};
 use crate::export;
 use crate::features::{Features, PointOfView};
-use crate::loader::{self, DataFile, LoadError, Part, Plan, Sketch, Split};
+use crate::loader::{self, DataFile, LoadError, Part, Plan, Share, Sketch, Split};
 use crate::model::{Kind, NetShape};
 use crate::sample::Sample;
 use crate::scales::Scales;
@@ -121,21 +121,35 @@ impl Recipe {
         plan(&self.config)
     }
 
+    /// How the positions of the run's data are read to be measured: all of them, or those that it
+    /// took where it took so many of each file.
+    pub fn measured_again(&self) -> Result<Plan> {
+        let plan = Plan::reading(self.unchanged_data()?);
+        let data = &self.config.data;
+        Ok(match data.limit {
+            None => plan,
+            limit => Plan { limit, filter: data.filter.clone(), ..plan },
+        })
+    }
+
     /// An error if a file of the run's data cannot be opened.
     pub fn reachable_data(&self) -> Result<()> {
         for DataFile { path, .. } in &self.data {
-            File::open(path).with_context(|| gone(path))?;
+            File::open(path).with_context(|| format!("{}; {HERE}", cannot_read(path)))?;
         }
         Ok(())
     }
 
-    /// The run's data with the paths where they lie now; an error if one has changed or is gone.
+    /// The run's data with the paths where they lie now, for commands with an option `--data`; an
+    /// error if one has changed or is gone.
     pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
         for DataFile { path, bytes, sha256, .. } in &self.data {
-            let found = loader::fingerprint(path).with_context(|| gone(path))?;
+            let found = loader::fingerprint(path).with_context(|| {
+                format!("{}; {HERE}, or name the files with --data", cannot_read(path))
+            })?;
             ensure!(
                 found == (*bytes, sha256.clone()),
-                "{} has changed since the run began; restore it, or begin anew",
+                "{} has changed since the run began; restore it, or name files with --data",
                 path.display()
             );
         }
@@ -143,8 +157,11 @@ impl Recipe {
     }
 }
 
-fn gone(path: &Path) -> String {
-    format!("cannot read {}; run from the folder where training began", path.display())
+/// A cure for data that is not where the run found it.
+const HERE: &str = "run from the folder where training began";
+
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
 }
 
 /// The loader's part of a config.
@@ -157,6 +174,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         check_view: config.data.check_view,
         filter: config.data.filter.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
+        share: Share(config.data.share),
         scores: config.needs_scores(),
         colours: match config.inputs()? {
             Inputs::Features(features) => features.point_of_view == PointOfView::White,

@@ -7,18 +7,16 @@ mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail, ensure};
 
 use super::folder::{self, RunFolder};
 use super::out;
 use super::place::Place;
-use super::progress::{Screen, interrupts, short};
+use super::progress::{Eyes, Screen, interrupts, short};
 use super::recipe::{self, Recipe};
 use crate::config::Config;
-use crate::model::{Compute, Device};
+use crate::model::{Adapter, Compute, Device, Need};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::{self, End, Job, Settings};
@@ -34,8 +32,8 @@ Example:
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
 best.safetensors (lowest held-out loss), and the finished evaluation: net.bin with its manifest \
-net.json; or terms.json, the same as source code in terms.h, terms.hpp and terms.rs, what changed \
-in terms.csv, and pictures in terms.svg.")]
+net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. report.html shows \
+all of it on one page.")]
 pub struct Args {
     /// The run's config (TOML)
     #[arg(required_unless_present = "resume")]
@@ -52,19 +50,22 @@ pub struct Args {
     /// Begin anew in a folder that holds a run already
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
+    /// Draw the losses above the progress line; only where stderr is a terminal
+    #[arg(long)]
+    chart: bool,
     #[command(flatten)]
     place: Place,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let stop = interrupts();
+    let eyes = Eyes { stop: interrupts(), chart: args.chart, page: true };
     let finished = match (&args.resume, &args.config) {
-        (Some(folder), _) => resume(folder, &args.place, stop)?,
+        (Some(folder), _) => resume(folder, &args.place, eyes)?,
         (None, Some(path)) => {
             let config = Config::read(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
             let folder = RunFolder::take(&folder, args.overwrite)?;
-            begin(config, &folder, &args.place, stop)?
+            begin(config, &folder, &args.place, eyes)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
@@ -78,11 +79,11 @@ fn default_folder(config: &Path) -> PathBuf {
 }
 
 /// Starts a run; what it leaves, in words, or none if it was interrupted.
-fn begin(
+pub(super) fn begin(
     mut config: Config,
     folder: &RunFolder,
     place: &Place,
-    stop: Arc<AtomicBool>,
+    eyes: Eyes,
 ) -> Result<Option<String>> {
     let place = place.open(config.model.precision)?;
     let term_list = recipe::term_list(&config)?;
@@ -99,12 +100,13 @@ fn begin(
     let (optimizer, state) = (Vec::new(), State::default());
     let mut facts = recipe.facts()?;
     facts.insert(COMPUTE.into(), how(&place.1));
+    facts.insert(POSITIONS.into(), data.facts.train.to_string());
     let checkpoint = Checkpoint { weights, optimizer, state, facts };
-    train(&recipe, data, checkpoint, folder, &place, stop)
+    train(&recipe, data, checkpoint, folder, &place, eyes)
 }
 
 /// Goes on with a run; what it leaves, or none if it was interrupted again.
-fn resume(folder: &Path, place: &Place, stop: Arc<AtomicBool>) -> Result<Option<String>> {
+pub(super) fn resume(folder: &Path, place: &Place, eyes: Eyes) -> Result<Option<String>> {
     let folder = RunFolder::of_run(folder)?;
     let (checkpoint, recipe) = recipe::open(&folder.file(folder::LAST))?;
     recipe.reachable_data()?;
@@ -123,11 +125,14 @@ fn resume(folder: &Path, place: &Place, stop: Arc<AtomicBool>) -> Result<Option<
             then.path.display()
         );
     }
-    train(&recipe, data, checkpoint, &folder, &place, stop)
+    train(&recipe, data, checkpoint, &folder, &place, eyes)
 }
 
 /// The header entry that says how a run computed.
-const COMPUTE: &str = "compute";
+pub(super) const COMPUTE: &str = "compute";
+
+/// The header entry with the number of positions to train on.
+pub(super) const POSITIONS: &str = "positions";
 
 fn how(compute: &Compute) -> String {
     match compute {
@@ -135,6 +140,7 @@ fn how(compute: &Compute) -> String {
         Compute::Fused { level, precision } => {
             format!("fused operations ({}, {})", level.name(), precision.name())
         }
+        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
     }
 }
 
@@ -144,7 +150,7 @@ fn train(
     start: Checkpoint,
     folder: &RunFolder,
     (device, compute): &(Device, Compute),
-    stop: Arc<AtomicBool>,
+    eyes: Eyes,
 ) -> Result<Option<String>> {
     let config = &recipe.config;
     let positions = data.facts.train;
@@ -172,10 +178,17 @@ fn train(
         false => eprintln!("{}", length(config, steps, batch, positions)),
     }
     let model = recipe.architecture()?.map_or("handcrafted terms".into(), |net| net.to_string());
-    eprintln!("{model}: {}, {} threads", how(compute), rayon::current_num_threads());
+    let threads = rayon::current_num_threads();
+    let place = match Adapter::of(device) {
+        Some(adapter) => format!("{adapter}, {threads} threads beside it"),
+        None => format!("{threads} threads"),
+    };
+    eprintln!("{model}: {}, {place}", how(compute));
 
+    let kind = recipe.kind()?;
+    Need::of(kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
     let job = Job {
-        kind: recipe.kind()?,
+        kind,
         compute: *compute,
         device,
         settings: &settings,
@@ -183,7 +196,8 @@ fn train(
         held_out: &data.held_out,
     };
     let batches = data.batches(recipe, &start)?;
-    let mut screen = Screen::new(steps * batch, start.state.positions, stop);
+    let page = eyes.page;
+    let mut screen = Screen::new(steps * batch, start.state.positions, eyes);
     let ended = train::run(&job, start, batches, &mut screen);
     screen.finish();
     let (end, checkpoint) = ended?;
@@ -207,7 +221,9 @@ fn train(
         }
         End::Finished => {}
     }
-    finish::finish(recipe, &data, folder).map(Some)
+    let text = finish::finish(recipe, &data, folder)?;
+    let place = (device.clone(), *compute);
+    Ok(Some(if page { text + &finish::page(recipe, &data, folder, &place) } else { text }))
 }
 
 /// The run's length in all units that people count in.

@@ -1,5 +1,6 @@
 //! How many positions make a step.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A number, or the text "all".
@@ -41,5 +42,15 @@ impl From<BatchSize> for toml::Value {
             BatchSize::Positions(count) => toml::Value::Integer(count as i64),
             BatchSize::All => toml::Value::String("all".into()),
         }
+    }
+}
+
+impl JsonSchema for BatchSize {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BatchSize".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "all" }] })
     }
 }

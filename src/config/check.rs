@@ -33,6 +33,10 @@ impl Config {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
         }
+        if !(self.data.share > 0.0 && self.data.share <= 1.0) {
+            let found = self.data.share;
+            return wrong("data.share", format!("a share above 0, up to 1, found {found}"));
+        }
         if self.data.limit == Some(0) {
             return wrong("data.limit", "must be at least 1; leave it out to take all".into());
         }

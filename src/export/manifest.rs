@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{FloatError, Proof, golden};
+use super::{FittedScale, FloatError, MatchedTo, Proof, golden};
 use crate::architecture::{Activation, Architecture};
 use crate::features::Features;
 use crate::net::{Hints, Net, NetError, Warning};
@@ -33,6 +33,12 @@ pub struct Manifest {
     pub provenance: Provenance,
     /// Integers against floats; null if no positions were given.
     pub float_error: Option<FloatError>,
+    /// What the net's centipawns mean; null if no results were given.
+    #[serde(default)]
+    pub fitted_scale: Option<FittedScale>,
+    /// Null if SCALE was not matched to another net.
+    #[serde(default)]
+    pub matched: Option<MatchedTo>,
     pub proof: Proof,
     /// Centipawns for the side to move.
     pub golden: Vec<Golden>,
@@ -90,7 +96,8 @@ pub struct Golden {
 }
 
 impl Manifest {
-    /// The manifest of a net; the name of its file is still to be set.
+    /// The manifest of a net; the name of its file is still to be set, and what its centipawns
+    /// mean where that is known.
     pub fn new(
         net: &Net,
         proof: Proof,
@@ -108,6 +115,8 @@ impl Manifest {
             scales: net.scales(),
             provenance,
             float_error,
+            fitted_scale: None,
+            matched: None,
             proof,
             golden: golden::evaluations(net),
         }

@@ -4,12 +4,15 @@
 //! (`.bin`, or nothing) and the manifest (`.json`), which says what the net is, where it comes
 //! from and what it must answer. All three are complete before the first gets its name.
 
+pub mod choose;
+mod fitted;
 mod float;
 pub mod golden;
 mod import;
 mod manifest;
 mod prove;
 mod quantise;
+pub mod snippet;
 pub mod tables;
 mod verify;
 
@@ -17,6 +20,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+pub use choose::{Bound, Choice, ChooseError, Limits, choose};
+pub use fitted::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, fitted_scale};
 pub use float::{Float, FloatError, measure};
 pub use import::{ImportError, Source, dequantise, facts, import};
 pub use manifest::{

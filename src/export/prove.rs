@@ -23,9 +23,8 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Role};
 
-use super::quantise::{describe, men};
 use crate::architecture::{Activation, Architecture};
-use crate::features::chess768;
+use crate::features::{chess768, men};
 use crate::net::Net;
 use crate::scales::Scales;
 
@@ -299,7 +298,7 @@ fn accumulator_overflow(net: &Net, neuron: usize, bound: &Neuron) -> Overflow {
     Overflow::Accumulator {
         neuron,
         bounds: bound.intermediate,
-        weight: describe(net.architecture().features, input),
+        weight: format!("input {input} ({})", net.architecture().features.describe(input)),
         value: net.row(input)[neuron],
         cure: cure("QA", passes.min(qa - 1)),
     }

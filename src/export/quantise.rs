@@ -1,11 +1,7 @@
 //! Floats to integers: times the scale in f64, rounded half away from zero, never clamped.
 
-use shakmaty::{Color, Role, Square};
-
 use crate::architecture::Architecture;
-use crate::features::{Features, PointOfView, chess768};
 use crate::net::{MAX_SCALE, Net, NetError};
-use crate::sample::Man;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
@@ -84,8 +80,9 @@ pub fn quantise(
     };
     let Architecture { features, hidden, .. } = *architecture;
     let accumulator_weights = array(floats.accumulator_weights, "QA", qa, &|i| {
-        let man = describe(features, i / hidden);
-        format!("accumulator.weight of {man} to neuron {}", i % hidden)
+        let (input, neuron) = (i / hidden, i % hidden);
+        let man = features.describe(input);
+        format!("accumulator.weight of input {input} ({man}) to neuron {neuron}")
     })?;
     let accumulator_bias = array(floats.accumulator_bias, "QA", qa, &|neuron| {
         format!("accumulator.bias of neuron {neuron}")
@@ -155,28 +152,4 @@ pub(super) fn output_weight(architecture: &Architecture, i: usize) -> String {
         (_, 0) => format!("output.weight of neuron {neuron} (side to move)"),
         _ => format!("output.weight of neuron {neuron} (other side)"),
     }
-}
-
-/// An input in words: "white queen on d4", or "own queen on d4" where the view is a player's.
-pub(super) fn describe(features: &Features, input: usize) -> String {
-    let base = input % chess768::INPUTS;
-    let Some(man) = men().find(|&man| chess768::index(Color::White, man) == base) else {
-        return format!("input {input}");
-    };
-    let whose = match (features.point_of_view, man.color) {
-        (PointOfView::White, color) => color.to_string(),
-        (PointOfView::SideToMove, Color::White) => "own".to_string(),
-        (PointOfView::SideToMove, Color::Black) => "opposing".to_string(),
-    };
-    let role = format!("{:?}", man.role).to_lowercase();
-    format!("input {input} ({whose} {role} on {})", man.square)
-}
-
-/// Every man on every square.
-pub(super) fn men() -> impl Iterator<Item = Man> {
-    Color::ALL.into_iter().flat_map(|color| {
-        Role::ALL.into_iter().flat_map(move |role| {
-            Square::ALL.into_iter().map(move |square| Man { square, color, role, castles: false })
-        })
-    })
 }

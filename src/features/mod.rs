@@ -4,7 +4,9 @@
 //! others are zero. A new set is one new file and one row in [`ALL`]; the tests loop over it.
 
 pub mod chess768;
+mod describe;
 
+pub use describe::men;
 use shakmaty::Color;
 
 use crate::sample::Position;
@@ -40,7 +42,8 @@ impl Features {
         ALL.iter().copied().find(|features| features.name == name)
     }
 
-    /// Writes the active inputs of all views, each padded to [`MAX_ACTIVE`] with `self.inputs`.
+    /// Writes the active inputs of all views, each padded to [`MAX_ACTIVE`] with `self.inputs`. The
+    /// i-th place of a list is that of the i-th man.
     ///
     /// # Panics
     /// If `out` has not `views * 32` places.

@@ -10,6 +10,7 @@
 mod encode;
 mod evaluate;
 mod evaluator;
+mod explain;
 mod hold;
 mod json;
 mod phase;
@@ -23,6 +24,7 @@ mod weights;
 pub use encode::Coding;
 pub use evaluate::evaluate;
 pub use evaluator::Evaluator;
+pub use explain::{Danger, Explanation, GroupShare, TermShare, explain};
 pub use hold::{hold, sums};
 pub use json::HceFileError;
 pub use phase::Phase;

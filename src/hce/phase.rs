@@ -28,12 +28,12 @@ impl Phase {
     }
 
     pub(super) fn of_board(board: &Board) -> Phase {
-        let pieces = |role| board.counts(role).into_iter().sum::<i32>();
-        let lambda = pieces(Role::Knight)
-            + pieces(Role::Bishop)
-            + 2 * pieces(Role::Rook)
-            + 4 * pieces(Role::Queen);
-        Phase { rho: (256 * (24 - lambda.min(24)) + 12) / 24, xi: factor(board) }
+        Phase { rho: (256 * (24 - lambda(board)) + 12) / 24, xi: factor(board) }
+    }
+
+    /// `lambda`: 24 with all pieces on, 0 with kings and pawns alone.
+    pub fn pieces(position: &Position) -> u8 {
+        lambda(&Board::of(position)) as u8
     }
 
     /// 0 with all pieces on, 256 with kings and pawns alone.
@@ -66,4 +66,13 @@ impl Phase {
     pub fn shares(self) -> [f64; 2] {
         [self.middlegame(), self.endgame()]
     }
+}
+
+fn lambda(board: &Board) -> i32 {
+    let pieces = |role| board.counts(role).into_iter().sum::<i32>();
+    let all = pieces(Role::Knight)
+        + pieces(Role::Bishop)
+        + 2 * pieces(Role::Rook)
+        + 4 * pieces(Role::Queen);
+    all.min(24)
 }

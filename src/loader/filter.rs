@@ -2,32 +2,41 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LoadError;
 use crate::format::{Facts, Format, Holds};
 use crate::sample::Sample;
 
-/// The `[data.filter]` section of a config. By default every position passes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Which positions are worth learning from. By default every position passes. A filter that asks
+/// for a fact which the format never tells is refused; where only some positions lack it, it turns
+/// none of those away.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
-    /// Half-moves since the start of the game.
+    /// The least number of half-moves since the start of the game. Leaves out random openings,
+    /// which say nothing about results.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 16)]
     pub min_ply: Option<u16>,
-    /// Skip positions whose side to move is in check.
+    /// Whether to skip positions whose side to move is in check.
     pub skip_in_check: bool,
-    /// Skip positions in which a capture was played: their score is not quiet.
+    /// Whether to skip positions in which a capture was played: their score is not quiet.
     pub skip_captures: bool,
-    /// Skip positions in which a promotion was played.
+    /// Whether to skip positions in which a promotion was played.
     pub skip_promotions: bool,
-    /// The largest |score| in centipawns.
+    /// The largest score in centipawns, whichever side it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 10_000)]
     pub max_score: Option<u16>,
-    /// Kings included.
+    /// The least number of men on the board, kings and pawns included.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 4)]
     pub min_men: Option<usize>,
+    /// The largest number of men on the board, kings and pawns included.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 32)]
     pub max_men: Option<usize>,
 }
 

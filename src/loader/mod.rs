@@ -25,7 +25,7 @@ pub use encode::{Encoder, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection};
 pub use scan::{DataFile, Scan, fingerprint, scan};
 pub use sketch::Sketch;
-pub use split::Split;
+pub use split::{Share, Split};
 pub use store::{Kept, Store};
 pub use stored::{Cut, Stored};
 pub use stream::{Cursor, Stream};
@@ -47,6 +47,8 @@ pub struct Plan {
     pub check_view: bool,
     pub filter: Filter,
     pub split: Split,
+    /// Of the games that are not held out, how many training takes.
+    pub share: Share,
     /// Whether the data must have scores.
     pub scores: bool,
     /// Whether boards that were turned to the side to move will not do.
@@ -74,6 +76,7 @@ impl Plan {
             check_view: true,
             filter: Filter::default(),
             split: Split { share: 0.0, seed: 0 },
+            share: Share::ALL,
             scores: false,
             colours: false,
             limit: None,

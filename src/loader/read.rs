@@ -112,7 +112,7 @@ impl Interleaved {
                 while more {
                     let mut block = Vec::new();
                     more = file.next(&mut block)?;
-                    block.retain(|sample| !plan.split.holds_out(sample));
+                    block.retain(|it| !plan.split.holds_out(it) && plan.share.takes(it));
                     if sender.send(Ok(Some(block))).is_err() {
                         return Ok(());
                     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::packed::Packed;
 use super::read::Filtered;
 use super::store::Kept;
-use super::{LoadError, Plan, Rejected, Sketch};
+use super::{LoadError, Plan, Rejected, Share, Sketch};
 use crate::format::Holds;
 use crate::format::view::{Of, measure};
 use crate::sample::{Sample, mix};
@@ -27,6 +27,8 @@ pub struct Scan {
     pub rejected: Rejected,
     /// Positions to train on.
     pub train: u64,
+    /// Positions of games that are neither held out nor in the share that training takes.
+    pub left_out: u64,
     /// The held-out positions, at most [`HELD_OUT_MAX`] of them: games drawn from all files.
     pub held_out: Vec<Sample>,
     /// All held-out positions.
@@ -81,6 +83,7 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         sum.read += scan.read;
         sum.rejected.add(&scan.rejected);
         sum.train += scan.train;
+        sum.left_out += scan.left_out;
         sum.held_out.extend(scan.held_out);
         thin(&mut sum.held_out);
         sum.sketch.join(&scan.sketch);
@@ -93,18 +96,33 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         });
     }
     if sum.train == 0 {
-        let mut why = format!("of {} positions the filter turned away", sum.read);
-        for (key, count) in sum.rejected.counts() {
-            why += &format!(" {count} by {key},");
-        }
-        why = format!("{} and {} were held out", why.trim_end_matches(','), sum.held_out_total);
-        return Err(LoadError::Empty(why));
+        let turned: Vec<String> =
+            sum.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
+        let why = format!(
+            "of {} positions the filter turned away {} and {} were held out",
+            sum.read,
+            if turned.is_empty() { "none".to_string() } else { turned.join(", ") },
+            sum.held_out_total
+        );
+        return Err(LoadError::Empty(why + &beyond(plan.share, sum.left_out)));
     }
     if plan.split.share > 0.0 && sum.held_out.is_empty() {
-        let groups = if sum.games > 0 { sum.games } else { sum.train };
+        let groups = if sum.games > 0 { sum.games } else { sum.train + sum.left_out };
         return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
     }
     Ok(sum)
+}
+
+/// What to do about a share that leaves nothing, behind what else was left out.
+pub(super) fn beyond(share: Share, left_out: u64) -> String {
+    match left_out {
+        0 => String::new(),
+        _ => format!(
+            ", and none of the other {left_out} are of the games that data.share = {} takes; \
+             raise it",
+            share.0
+        ),
+    }
 }
 
 fn scan_file(
@@ -140,18 +158,19 @@ fn read_file(
             probe.extend_from_slice(&block);
         }
         for sample in &block {
-            scan.sketch.add(sample);
             if sample.game.is_some() && sample.game != game {
                 game = sample.game;
                 scan.games += 1;
             }
             if plan.split.holds_out(sample) {
+                scan.sketch.add(sample);
                 scan.held_out_total += 1;
                 scan.held_out.push(*sample);
                 if scan.held_out.len() == 2 * HELD_OUT_MAX {
                     thin(&mut scan.held_out);
                 }
-            } else {
+            } else if plan.share.takes(sample) {
+                scan.sketch.add(sample);
                 scan.train += 1;
                 if let Some(kept) = &mut scan.kept {
                     kept.push(Packed::from(sample));
@@ -159,6 +178,8 @@ fn read_file(
                 if scan.first.len() < FIRST.div_ceil(plan.files.len()) {
                     scan.first.push(*sample);
                 }
+            } else {
+                scan.left_out += 1;
             }
         }
         // One too many, and nobody keeps any.

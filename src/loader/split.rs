@@ -1,4 +1,4 @@
-//! Which games are held out.
+//! Which games are held out, and which of the others are used.
 
 use crate::sample::{Sample, mix};
 
@@ -17,8 +17,35 @@ impl Split {
     }
 
     pub(super) fn holds_out_group(&self, group: u64) -> bool {
-        let draw = mix(mix(0, self.seed), group);
-        // 53 bits make an exact number between 0 and 1.
-        (draw >> 11) as f64 / (1u64 << 53) as f64 <= self.share && self.share > 0.0
+        draw(mix(0, self.seed), group) <= self.share && self.share > 0.0
     }
+}
+
+/// The share of the games that training takes of those that are not held out.
+///
+/// The choice follows from a game's content alone and knows nothing of [`Split`], so the held-out
+/// games are the same whatever the share; a smaller share is a part of every larger one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(
+    /// Above 0, up to 1.
+    pub f64,
+);
+
+impl Share {
+    pub const ALL: Self = Self(1.0);
+
+    pub fn takes(&self, sample: &Sample) -> bool {
+        self.takes_group(sample.group())
+    }
+
+    pub(super) fn takes_group(&self, group: u64) -> bool {
+        // Far from any salt of a split, but for one seed in 2^64.
+        const SALT: u64 = 0x7368_6172_6520_6f66;
+        draw(SALT, group) < self.0
+    }
+}
+
+/// An exact number from 0 to below 1, of 53 bits.
+fn draw(salt: u64, group: u64) -> f64 {
+    (mix(salt, group) >> 11) as f64 / (1u64 << 53) as f64
 }

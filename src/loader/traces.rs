@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use shakmaty::Color;
 
 use super::encode::{Found, TERMS_PIECE, TermsEncoder};
-use super::scan::fingerprint;
+use super::scan::{beyond, fingerprint};
 use super::{DataFile, LoadError, Plan, Sketch, Store};
 use crate::batch::Terms;
 use crate::format::trace::{Entry, FORMAT, Games, TraceSource, Traced};
@@ -19,6 +19,8 @@ pub struct TraceScan {
     pub files: Vec<DataFile>,
     pub train: Store,
     pub held_out: Store,
+    /// Positions of games that are neither held out nor in the share that training takes.
+    pub left_out: u64,
     /// By which the games are known again.
     pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
@@ -26,7 +28,7 @@ pub struct TraceScan {
 }
 
 /// Reads all files, several at a time; `seen` is told of positions as they are read. Of the plan
-/// count the files, the split, the limit, the bad records and whether scores are needed.
+/// count the files, the split, the share, the limit, the bad records and whether scores are needed.
 ///
 /// # Errors
 /// The first file in the order of the plan that cannot be read, and data from which nothing is
@@ -49,8 +51,8 @@ pub fn scan_traces(
             Ok(read)
         })
         .collect();
-    let (mut sides, mut sketch, mut games) = (Sides::default(), Sketch::default(), 0);
-    let mut described = Vec::new();
+    let (mut sides, mut sketch, mut described) = (Sides::default(), Sketch::default(), Vec::new());
+    let (mut games, mut left_out) = (0, 0);
     for read in files {
         let read = read?;
         for (all, side) in sides.iter_mut().zip(read.sides) {
@@ -58,24 +60,26 @@ pub fn scan_traces(
         }
         sketch.join(&read.sketch);
         games += read.file.games;
+        left_out += read.left_out;
         described.push(read.file);
     }
     let [train, held_out] = sides.map(Side::store);
     if train.is_empty() {
         let why = format!("the traces hold none to train on, {} were held out", held_out.len());
-        return Err(LoadError::Empty(why));
+        return Err(LoadError::Empty(why + &beyond(plan.share, left_out)));
     }
     if plan.split.share > 0.0 && held_out.is_empty() {
-        let groups = if games > 0 { games } else { train.len() as u64 };
+        let groups = if games > 0 { games } else { train.len() as u64 + left_out };
         return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
     }
-    Ok(TraceScan { files: described, train, held_out, sketch, games })
+    Ok(TraceScan { files: described, train, held_out, left_out, sketch, games })
 }
 
 /// What one file holds.
 struct FileTraces {
     file: DataFile,
     sides: Sides,
+    left_out: u64,
     sketch: Sketch,
 }
 
@@ -139,7 +143,7 @@ fn read(
     let (mut sides, mut sketch) = (Sides::default(), Sketch::default());
     let mut traced = Traced::default();
     let (mut game, mut ids) = (None, Games::default());
-    let (mut positions, mut games) = (0, 0);
+    let (mut positions, mut games, mut left_out) = (0, 0, 0);
     while positions < plan.limit.unwrap_or(u64::MAX) && source.next(&mut traced)? {
         positions += 1;
         traced.game = ids.id(&traced);
@@ -152,8 +156,13 @@ fn read(
             games += 1;
         }
         let group = group(&traced);
-        sketch.add_group(group);
-        sides[usize::from(plan.split.holds_out_group(group))].push(&traced, own, encoder);
+        let held_out = plan.split.holds_out_group(group);
+        if held_out || plan.share.takes_group(group) {
+            sketch.add_group(group);
+            sides[usize::from(held_out)].push(&traced, own, encoder);
+        } else {
+            left_out += 1;
+        }
         if positions % 4096 == 0 {
             seen(4096);
         }
@@ -168,7 +177,7 @@ fn read(
         games,
         bad_records: source.bad_records().count,
     };
-    Ok(FileTraces { file, sides, sketch })
+    Ok(FileTraces { file, sides, left_out, sketch })
 }
 
 /// The game of a position; without one the board, or else the counts, stand for it. A board is

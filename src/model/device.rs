@@ -2,6 +2,8 @@
 
 use burn::tensor::Device;
 
+use super::adapter::AdapterKind;
+
 /// The backends by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -9,16 +11,27 @@ pub enum Backend {
     Flex,
     /// The ndarray CPU backend; deprecated by Burn since 0.22, slower than flex.
     NdArray,
-    /// Any GPU through wgpu (WGSL).
+    /// Any GPU through wgpu: WGSL, or what is nearer to the GPU where that is built in.
     Wgpu,
     /// GPUs through Vulkan (SPIR-V).
     Vulkan,
 }
 
+/// What `--device` names: a backend, and which of its devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub backend: Backend,
+    /// From 0, as `nnuance devices` counts.
+    pub index: usize,
+}
+
 /// Why there is no device.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    #[error("no device is named {0}; there are flex, ndarray, wgpu and vulkan")]
+    #[error(
+        "no device is named {0}; there are flex, ndarray, wgpu and vulkan, the GPUs with a number \
+         where there are several (wgpu:1), and auto"
+    )]
     Unknown(String),
     #[error(
         "this nnuance was built without {0}; build it with `cargo build --release --features {0}`, \
@@ -29,6 +42,20 @@ pub enum DeviceError {
         "no graphics adapter was found for {0}; install its driver, or train with `--device flex`"
     )]
     NoAdapter(&'static str),
+    #[error(
+        "there is no {name}:{index}; `nnuance devices` lists those from {name}:0 to {name}:{last}"
+    )]
+    NoSuch { name: &'static str, index: usize, last: usize },
+    #[error(
+        "{name} says that it has {has} MiB of memory, and training takes some {needs} MiB; choose \
+         a smaller batch or net, or train with `--device flex`"
+    )]
+    TooLittle { name: String, has: u64, needs: u64 },
+    #[error(
+        "a buffer on {name} holds {has} MiB, and training needs one of {needs} MiB; choose a \
+         smaller batch or net, or train with `--device flex`"
+    )]
+    TooLarge { name: String, has: u64, needs: u64 },
 }
 
 impl Backend {
@@ -48,28 +75,76 @@ impl Backend {
         Self::ALL.into_iter().find(|backend| backend.name() == name).ok_or_else(unknown)
     }
 
-    /// The device, for models that are trained on it (`Device::autodiff`) or only read.
+    /// The first device, for models that are trained on it (`Device::autodiff`) or only read.
     ///
     /// # Errors
     /// If the backend is not compiled in or finds no adapter.
     pub fn device(self) -> Result<Device, DeviceError> {
+        Choice { backend: self, index: 0 }.device()
+    }
+
+    /// All devices, in the order in which [`Choice`] counts.
+    ///
+    /// # Errors
+    /// If the backend is not compiled in.
+    pub fn devices(self) -> Result<Vec<Device>, DeviceError> {
         match self {
-            Backend::Flex => Ok(Device::flex()),
+            Backend::Flex => Ok(vec![Device::flex()]),
             #[expect(deprecated, reason = "kept as a choice until Burn drops it")]
-            Backend::NdArray => Ok(Device::ndarray()),
+            Backend::NdArray => Ok(vec![Device::ndarray()]),
             #[cfg(feature = "wgpu")]
-            Backend::Wgpu => first(burn::tensor::DeviceType::Wgpu, self.name()),
+            Backend::Wgpu => Ok(Device::enumerate(burn::tensor::DeviceType::Wgpu).into_vec()),
             #[cfg(feature = "vulkan")]
-            Backend::Vulkan => first(burn::tensor::DeviceType::Vulkan, self.name()),
+            Backend::Vulkan => Ok(Device::enumerate(burn::tensor::DeviceType::Vulkan).into_vec()),
             #[allow(unreachable_patterns, reason = "with all features every backend has its arm")]
             _ => Err(DeviceError::NotBuilt(self.name())),
         }
     }
 }
 
-/// The first adapter. Asking for a default one where there is none would panic.
-#[cfg(feature = "wgpu")]
-fn first(kind: burn::tensor::DeviceType, name: &'static str) -> Result<Device, DeviceError> {
-    let mut devices = Device::enumerate(kind).into_vec().into_iter();
-    devices.next().ok_or(DeviceError::NoAdapter(name))
+impl Choice {
+    /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first GPU, and the CPU where there is none.
+    ///
+    /// # Errors
+    /// If there is no such name.
+    pub fn named(text: &str) -> Result<Self, DeviceError> {
+        if text == "auto" {
+            return Ok(Self::auto());
+        }
+        let Some((name, number)) = text.split_once(':') else {
+            return Ok(Self { backend: Backend::named(text)?, index: 0 });
+        };
+        let unknown = |_| DeviceError::Unknown(text.to_string());
+        Ok(Self { backend: Backend::named(name)?, index: number.parse().map_err(unknown)? })
+    }
+
+    /// The first GPU, or the CPU. What computes like a GPU on the CPU's time is none.
+    fn auto() -> Self {
+        let backend = Backend::Wgpu;
+        let gpus = backend.devices().unwrap_or_default();
+        let is_real = |device: &Device| {
+            AdapterKind::of(device).is_some_and(|kind| kind != AdapterKind::Software)
+        };
+        match gpus.iter().position(is_real) {
+            Some(index) => Self { backend, index },
+            None => Self { backend: Backend::Flex, index: 0 },
+        }
+    }
+
+    /// The device.
+    ///
+    /// # Errors
+    /// If the backend is not compiled in, finds no adapter, or has fewer of them.
+    pub fn device(self) -> Result<Device, DeviceError> {
+        let Self { backend, index } = self;
+        let devices = backend.devices()?;
+        let last = devices.len().checked_sub(1).ok_or(DeviceError::NoAdapter(backend.name()))?;
+        let no_such = DeviceError::NoSuch { name: backend.name(), index, last };
+        devices.into_iter().nth(index).ok_or(no_such)
+    }
+}
+
+/// Whether a device does what it is told later, on its own, and may be lost.
+pub fn is_gpu(device: &Device) -> bool {
+    AdapterKind::of(&device.clone().inner()).is_some()
 }

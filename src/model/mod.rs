@@ -5,10 +5,12 @@
 
 mod accumulator;
 mod activation;
+mod adapter;
 mod device;
 mod fused;
 mod hce;
 mod init;
+mod memory;
 mod net;
 pub mod ops;
 mod output;
@@ -18,12 +20,15 @@ use burn::tensor::{Gradients, Tensor, TensorData, activation::sigmoid};
 
 pub use burn::tensor::Device;
 
-pub use device::{Backend, DeviceError};
+pub use adapter::{Adapter, AdapterKind};
+pub use device::{Backend, Choice, DeviceError, is_gpu};
 pub use fused::Compute;
 pub use hce::{HceModel, HceShape};
 pub use init::initial;
+pub use memory::{Need, ROOM};
 pub use net::{NetModel, NetShape};
 pub use ops::cpu::{Level, Precision};
+pub use ops::{Done, Stage};
 
 use crate::batch::{Active, Batch, Inputs};
 use crate::loss::Loss;

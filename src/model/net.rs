@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 use super::accumulator::Accumulator;
 use super::activation::activate;
 use super::fused::Fused;
-use super::ops::NetTensors;
+use super::ops::{Done, NetTensors};
 use super::output::Output;
 use super::{Compute, Evaluation, mean_loss, one_hot};
 use crate::architecture::Activation;
@@ -45,6 +45,16 @@ impl NetModel {
         let accumulator = Accumulator::new(inputs, hidden, weights, device)?;
         let output = Output::new(views * hidden, weights, device)?;
         Ok(Self { accumulator, output, shape, fused: Fused::new(shape, compute) })
+    }
+
+    /// The loss, while `done` hears of each stage of its computation on a GPU; elsewhere there are
+    /// none.
+    pub fn loss_in_stages(&self, batch: &Batch, targets: &[f32], done: &Done) -> Tensor<1> {
+        let active = active(&batch.inputs);
+        match &self.fused {
+            Some(fused) => fused.loss_in_stages(self.tensors(), active, targets, done),
+            None => self.loss(batch, targets),
+        }
     }
 
     fn tensors(&self) -> NetTensors {

@@ -39,6 +39,29 @@ impl Groups {
         groups
     }
 
+    /// The groups of some of the records, in the order given; groups left without a record are
+    /// gone.
+    pub fn of_records(&self, records: &[u32]) -> Self {
+        const UNSEEN: u32 = u32::MAX;
+        let mut numbers = vec![UNSEEN; self.len()];
+        let mut groups = Self { of: Vec::with_capacity(records.len()), counts: Vec::new() };
+        for record in records {
+            let number = &mut numbers[self.of[*record as usize] as usize];
+            if *number == UNSEEN {
+                *number = groups.counts.len() as u32;
+                groups.counts.push(0);
+            }
+            groups.counts[*number as usize] += 1;
+            groups.of.push(*number);
+        }
+        groups
+    }
+
+    /// The group of each record, numbered from 0 in the order of first appearance.
+    pub fn numbers(&self) -> &[u32] {
+        &self.of
+    }
+
     /// The number of groups.
     pub fn len(&self) -> usize {
         self.counts.len()
@@ -114,8 +137,8 @@ pub struct Resampled {
 impl Bootstrap {
     /// Resamples columns of [sums](Groups::sums), one sum a group.
     ///
-    /// Groups beyond 16,384 are bundled, for speed. The result depends on the order of groups and on the seed, but not on the number of
-    /// threads.
+    /// Groups beyond 16,384 are bundled, for speed. The result depends on the order of groups and
+    /// on the seed, but not on the number of threads.
     pub fn resample(&self, groups: &Groups, columns: &[Vec<f64>]) -> Resampled {
         let width = columns.len() + 1;
         let drawable = groups.len().min(MOST);
@@ -169,6 +192,18 @@ impl Resampled {
     pub fn difference(&self, column: usize, other: usize) -> Estimate {
         let pairs = self.drawn[column].iter().zip(&self.drawn[other]);
         estimate(self.means[column] - self.means[other], pairs.map(|(a, b)| a - b).collect())
+    }
+
+    /// Any number that follows from the means of all columns, such as a slope.
+    pub fn statistic(&self, of: impl Fn(&[f64]) -> f64) -> Estimate {
+        let resamples = self.drawn.first().map_or(0, Vec::len);
+        let mut means = vec![0.0; self.drawn.len()];
+        let drawn = (0..resamples).map(|resample| {
+            means.iter_mut().zip(&self.drawn).for_each(|(mean, column)| *mean = column[resample]);
+            of(&means)
+        });
+        let drawn = drawn.collect();
+        estimate(of(&self.means), drawn)
     }
 }
 

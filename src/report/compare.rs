@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::bootstrap::{Bootstrap, Estimate, Groups, Resampled};
-use super::fit::{Conventions, fit, sigmoid};
+use super::fit::Conventions;
+use super::fitted::Fitted;
 
 /// What an evaluation says of each position.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +74,7 @@ pub enum CompareError {
     FixedScale(f64),
     #[error(
         "{groups} {noun} cannot be cut into two halves; \
-         give more, or fit the scales on the positions measured"
+         give more, or fit the scales on the positions measured (--fit-on-same)"
     )]
     Halves { groups: usize, noun: String },
 }
@@ -148,18 +149,24 @@ pub fn compare(
     options: &Options,
 ) -> Result<Comparison, CompareError> {
     check(evaluations, truth, options)?;
-    let halves = halves(truth, options)?;
+    let fitted = Fitted::all(evaluations, truth, options)?;
     let groups = Groups::new(truth.groups.iter().copied());
-    let fitted: Vec<Fitted> = evaluations
-        .iter()
-        .map(|evaluation| Fitted::new(evaluation, truth, halves.as_ref()))
-        .collect();
+    Ok(measure(evaluations, truth, options, &groups, &fitted))
+}
 
+/// The comparison, once the scales are fitted and the groups are known.
+pub(super) fn measure(
+    evaluations: &[Evaluation],
+    truth: &Truth,
+    options: &Options,
+    groups: &Groups,
+    fitted: &[Fitted],
+) -> Comparison {
     // Columns: losses at the fitted scale, then at the fixed one, then against the targets.
     let count = evaluations.len();
     let mut columns: Vec<Vec<f64>> = Vec::with_capacity(3 * count);
     let mut push = |against: &[f64], scale: Option<f64>| {
-        for (evaluation, fitted) in evaluations.iter().zip(&fitted) {
+        for (evaluation, fitted) in evaluations.iter().zip(fitted) {
             let square = |i: usize| {
                 let fold = fitted.fold(truth.groups[i]);
                 (fold.predict(evaluation, i, scale) - against[i]).powi(2)
@@ -174,7 +181,7 @@ pub fn compare(
     if let Some(targets) = truth.targets {
         push(targets, None);
     }
-    let resampled = options.bootstrap.resample(&groups, &columns);
+    let resampled = options.bootstrap.resample(groups, &columns);
     let fixed = options.fixed_scale.map(|_| count);
     let target = truth.targets.map(|_| if fixed.is_some() { 2 * count } else { count });
 
@@ -184,7 +191,7 @@ pub fn compare(
         rank: rank + 1,
         name: evaluations[*i].name.clone(),
         scale: fitted[*i].scale().map(Conventions::of),
-        at_border: fitted[*i].0.iter().any(|fold| fold.at_border),
+        at_border: fitted[*i].at_border(),
         probability: fitted[*i].probability(),
         loss: resampled.mean(*i),
         loss_fixed: fixed.map(|first| resampled.mean(first + i)),
@@ -202,74 +209,7 @@ pub fn compare(
         sentences: Vec::new(),
     };
     comparison.sentences = comparison.conclude();
-    Ok(comparison)
-}
-
-/// What was fitted to an evaluation: for the groups of the first half, and for the others.
-struct Fitted([Fold; 2]);
-
-#[derive(Clone, Copy)]
-struct Fold {
-    scale: Option<f64>,
-    at_border: bool,
-    probability: Option<f64>,
-}
-
-impl Fitted {
-    /// Fits to each half what serves the other, or to everything what serves all.
-    fn new(evaluation: &Evaluation, truth: &Truth, halves: Option<&[Vec<usize>; 2]>) -> Self {
-        match halves {
-            Some([first, second]) => {
-                Self([second, first].map(|on| Fold::new(evaluation, truth, on)))
-            }
-            None => {
-                let all: Vec<usize> = (0..truth.results.len()).collect();
-                Self([Fold::new(evaluation, truth, &all); 2])
-            }
-        }
-    }
-
-    fn fold(&self, group: u64) -> &Fold {
-        &self.0[usize::from(!first_half(group))]
-    }
-
-    fn scale(&self) -> Option<f64> {
-        let [first, second] = self.0;
-        Some((first.scale? * second.scale?).sqrt())
-    }
-
-    fn probability(&self) -> Option<f64> {
-        let [first, second] = self.0;
-        Some((first.probability? + second.probability?) / 2.0)
-    }
-}
-
-impl Fold {
-    fn new(evaluation: &Evaluation, truth: &Truth, on: &[usize]) -> Self {
-        let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
-        let none = Self { scale: None, at_border: false, probability: None };
-        match &evaluation.values {
-            Values::Cp(cp) => {
-                let fit = fit(&take(cp), &take(truth.results));
-                Self { scale: fit.scale, at_border: fit.at_border, ..none }
-            }
-            Values::Probability(_) => none,
-            Values::Constant => {
-                let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
-                Self { probability: Some(sum / on.len() as f64), ..none }
-            }
-        }
-    }
-
-    /// The expected result of a position, with the fitted or another scale.
-    fn predict(&self, evaluation: &Evaluation, i: usize, scale: Option<f64>) -> f64 {
-        match &evaluation.values {
-            // Values that are all zero where the scale is fitted have none, and say nothing.
-            Values::Cp(cp) => sigmoid(cp[i] / scale.or(self.scale).unwrap_or(f64::INFINITY)),
-            Values::Probability(values) => values[i],
-            Values::Constant => self.probability.unwrap_or(0.5),
-        }
-    }
+    comparison
 }
 
 fn pairs(
@@ -296,30 +236,11 @@ fn pairs(
     pairs
 }
 
-/// The positions of both halves of the groups; none where the scales serve all positions.
-fn halves(truth: &Truth, options: &Options) -> Result<Option<[Vec<usize>; 2]>, CompareError> {
-    if options.fit_on_same {
-        return Ok(None);
-    }
-    let (first, second): (Vec<usize>, Vec<usize>) =
-        (0..truth.results.len()).partition(|i| first_half(truth.groups[*i]));
-    if first.is_empty() || second.is_empty() {
-        let groups = Groups::new(truth.groups.iter().copied()).len();
-        return Err(CompareError::Halves { groups, noun: truth.noun.to_string() });
-    }
-    Ok(Some([first, second]))
-}
-
-/// A coin that falls the same way for a group on every machine (the finaliser of MurmurHash3).
-/// It must not be one that training data were chosen with, lest one half be empty.
-fn first_half(group: u64) -> bool {
-    let mut z = group ^ 0x7265_706f_7274_2121;
-    z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    (z ^ z >> 33) & 1 == 0
-}
-
-fn check(evaluations: &[Evaluation], truth: &Truth, options: &Options) -> Result<(), CompareError> {
+pub(super) fn check(
+    evaluations: &[Evaluation],
+    truth: &Truth,
+    options: &Options,
+) -> Result<(), CompareError> {
     let positions = truth.results.len();
     if evaluations.is_empty() {
         return Err(CompareError::NoEvaluation);

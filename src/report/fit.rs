@@ -63,7 +63,7 @@ pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
 }
 
 /// The place of a minimum between two places.
-fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+pub(super) fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut at_left, mut at_right) = (value(left), value(right));

@@ -2,16 +2,38 @@
 //!
 //! [`compare()`] takes the centipawns of several evaluations for the same positions, fits to each
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
-//! scale, [`bootstrap`] the intervals, [`Table`] the output.
+//! scale, [`bootstrap`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
+//! [`calibration`], where evaluations [`disagree`], and what integers cost ([`gap`]).
+//! [`learning()`] says what more data were worth.
 
 pub mod before_after;
+pub mod board;
 pub mod bootstrap;
+pub mod calibration;
+pub mod chance;
 pub mod compare;
+pub mod deep;
+pub mod disagree;
 pub mod fit;
+mod fitted;
+pub mod gap;
+pub mod html;
+pub mod learning;
+pub mod match_scale;
+pub mod opinion;
+pub mod power;
 mod shards;
+pub mod slices;
 pub mod summary;
 mod table;
 mod text;
 
 pub use compare::{Comparison, Evaluation, Options, Truth, Values, compare};
+pub use deep::{Deep, Depth, deep};
+pub use fitted::errors;
+pub use learning::{Learning, learning};
+pub use match_scale::{MatchError, Matched, Pairs, match_scale};
+pub use opinion::{Opinion, opinions, worths};
+pub use slices::Facts;
 pub use table::{Align, Table};
+pub use text::wrap;

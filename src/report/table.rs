@@ -43,6 +43,16 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Titles and alignments.
+    pub(super) fn header(&self) -> &[(String, Align)] {
+        &self.header
+    }
+
+    /// The cells of each row.
+    pub(super) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The width of each column, in characters.
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> =

@@ -5,10 +5,10 @@ use super::compare::{Comparison, Pair, Records};
 use super::{Align, Table};
 
 /// Percentile intervals from fewer groups than this are visibly too narrow.
-const FEW_GROUPS: usize = 30;
+pub(super) const FEW_GROUPS: usize = 30;
 
 /// Characters a line.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 
 impl Comparison {
     /// The table and the sentences, as they are printed.
@@ -44,7 +44,7 @@ impl Comparison {
     }
 
     /// What the numbers are and where they come from.
-    fn basis(&self) -> String {
+    pub(super) fn basis(&self) -> String {
         let loss = "Loss: mean squared error of sigmoid(cp / scale) against the results";
         if self.fit_on_same {
             return format!("{loss};\nthe scales are fitted on the positions measured.");
@@ -135,7 +135,7 @@ fn verdict(pair: &Pair) -> String {
     }
 }
 
-fn interval(estimate: &Estimate) -> String {
+pub(super) fn interval(estimate: &Estimate) -> String {
     estimate
         .interval
         .map_or("-".to_string(), |[low, high]| format!("{} to {}", loss(low), loss(high)))
@@ -143,7 +143,7 @@ fn interval(estimate: &Estimate) -> String {
 
 /// Five decimals: a difference of one in the last is within reach of a million positions. What
 /// would look like zero is written out.
-fn loss(value: f64) -> String {
+pub(super) fn loss(value: f64) -> String {
     if value != 0.0 && value.abs() < 5e-6 {
         return format!("{value:.0e}");
     }
@@ -152,7 +152,7 @@ fn loss(value: f64) -> String {
 }
 
 /// Adds a sentence in lines of at most [`WIDTH`] characters, later ones indented.
-fn wrap(sentence: &str, text: &mut String) {
+pub fn wrap(sentence: &str, text: &mut String) {
     let mut column = 0;
     for word in sentence.split(' ') {
         let length = word.chars().count();
@@ -169,7 +169,7 @@ fn wrap(sentence: &str, text: &mut String) {
     text.push('\n');
 }
 
-fn thousands(number: usize) -> String {
+pub(super) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -86,3 +86,42 @@ impl Log {
         written.map_err(|error| TrainError::Log { path: self.path.clone(), error })
     }
 }
+
+/// The rows of a log, in order; a last line that a killed run left unfinished is passed over.
+///
+/// # Errors
+/// If the file cannot be read, or a line is no row of this version.
+pub fn read(path: &Path) -> Result<Vec<Row>, TrainError> {
+    let failed = |error| TrainError::LogRead { path: path.to_path_buf(), error };
+    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let bad = |line: usize| {
+        let reason = format!("line {line} is no row of a log of this version");
+        failed(std::io::Error::new(std::io::ErrorKind::InvalidData, reason))
+    };
+    let mut lines = text.split_inclusive('\n').enumerate();
+    if lines.next().is_none_or(|(_, header)| header != HEADER) {
+        return Err(bad(1));
+    }
+    let whole = lines.filter(|(_, line)| line.ends_with('\n'));
+    whole.map(|(number, line)| Row::parse(line.trim_end()).ok_or_else(|| bad(number + 1))).collect()
+}
+
+impl Row {
+    fn parse(line: &str) -> Option<Self> {
+        let cells: Vec<&str> = line.split(',').collect();
+        let cells: [&str; 8] = cells.try_into().ok()?;
+        let number = |cell: &str| -> Option<Option<f64>> {
+            if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
+        };
+        Some(Self {
+            step: cells[0].parse().ok()?,
+            positions: cells[1].parse().ok()?,
+            train_loss: number(cells[2])?,
+            held_out_loss: number(cells[3])?,
+            held_out_result_loss: number(cells[4])?,
+            learning_rate: number(cells[5])?,
+            wdl: cells[6].parse().ok()?,
+            positions_per_second: number(cells[7])?,
+        })
+    }
+}

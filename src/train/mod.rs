@@ -5,29 +5,33 @@
 
 pub mod checkpoint;
 pub mod direct;
+mod failure;
 pub mod log;
 pub mod optimizer;
 mod record;
 mod rule;
 pub mod schedule;
 pub mod target;
+mod unread;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
-use burn::optim::GradientsParams;
 use burn::tensor::Device;
 
 use crate::batch::Batch;
 use crate::loss::Loss;
-use crate::model::{Compute, Evaluation, Kind, Model, to_host};
+use crate::model::{Compute, Evaluation, Kind, Model, is_gpu, to_host};
 use crate::output::OutputError;
 use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, State};
+use failure::{one_line, panic_text};
 use log::{Log, Row};
 use rule::Rule;
 use schedule::Schedule;
 use target::{sigmoid, targets};
+use unread::{Taken, Unread};
 
 /// What a run does, apart from its data.
 #[derive(Clone, Debug)]
@@ -76,7 +80,8 @@ pub trait Watch {
 pub struct Progress {
     pub step: u64,
     pub positions: u64,
-    /// Loss of this step's batch, before the step.
+    /// Loss of this step's batch, before the step; on a GPU that of the last batch whose loss was
+    /// read back.
     pub loss: f64,
     pub learning_rate: f64,
     /// Whether another step would change nothing.
@@ -123,8 +128,15 @@ pub enum TrainError {
     NoOptimizer(u64),
     #[error(transparent)]
     Output(#[from] OutputError),
+    #[error(
+        "the device failed: {reason}; the last good checkpoint is step {good} in {path}; resume \
+         the run, with `--device flex` if it fails again"
+    )]
+    Device { reason: String, good: u64, path: PathBuf },
     #[error("cannot write {path}: {error}")]
     Log { path: PathBuf, error: std::io::Error },
+    #[error("cannot read {path}: {error}")]
+    LogRead { path: PathBuf, error: std::io::Error },
 }
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
@@ -141,42 +153,19 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let mut trainer = Trainer::new(job, start)?;
-    if trainer.saved.is_none() {
-        trainer.look(watch)?;
-        trainer.save()?;
+    if !is_gpu(job.device) {
+        return trainer.run(batches, watch);
     }
-    let mut batches = batches.into_iter();
-    let mut end = End::Finished;
-    while trainer.state.step < job.settings.steps {
-        if trainer.state.converged {
-            break;
-        }
-        if watch.stop() {
-            end = End::Interrupted;
-            break;
-        }
-        if job.settings.patience.is_some_and(|patience| trainer.state.unimproved >= patience) {
-            end = End::Early;
-            break;
-        }
-        let batch = batches.next().ok_or(TrainError::OutOfData(trainer.state.step))?;
-        let progress = trainer.step(&batch.map_err(|error| TrainError::Data(error.into()))?)?;
-        watch.step(&progress);
-        let due = |every: u64| progress.step.is_multiple_of(every);
-        let last = progress.step == job.settings.steps || progress.converged;
-        if last || due(job.settings.validate_every) {
-            trainer.look(watch)?;
-        }
-        if last || due(job.settings.checkpoint_every) {
-            trainer.save()?;
-        }
+    // A device that is lost, or out of memory, shows as a panic somewhere in Burn.
+    let run = AssertUnwindSafe(|| trainer.run(batches, watch));
+    match catch_unwind(run) {
+        Ok(ended) => ended,
+        Err(panic) => Err(trainer.failed(&panic_text(&*panic))),
     }
-    if trainer.state.converged {
-        end = End::Converged;
-    }
-    trainer.save()?;
-    Ok((end, trainer.checkpoint()?))
 }
+
+/// Losses that wait on a GPU, at most: every so many steps it runs dry for a moment.
+const UNREAD: usize = 64;
 
 struct Trainer<'a> {
     job: &'a Job<'a>,
@@ -184,6 +173,9 @@ struct Trainer<'a> {
     rule: Rule,
     state: State,
     log: Log,
+    unread: Unread,
+    /// The last loss that was read.
+    loss: Option<f64>,
     facts: std::collections::BTreeMap<String, String>,
     /// The step that `last.safetensors` holds.
     saved: Option<u64>,
@@ -209,7 +201,54 @@ impl<'a> Trainer<'a> {
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
-        Ok(Self { job, model, rule, state: start.state, log, facts: start.facts, saved, clock })
+        let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
+        Ok(Self { job, model, rule, state, log, unread, loss, facts, saved, clock })
+    }
+
+    fn run<E>(
+        &mut self,
+        batches: impl IntoIterator<Item = Result<Batch, E>>,
+        watch: &mut dyn Watch,
+    ) -> Result<(End, Checkpoint), TrainError>
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        if self.saved.is_none() {
+            self.look(watch)?;
+            self.save()?;
+        }
+        let mut batches = batches.into_iter();
+        let mut end = End::Finished;
+        while self.state.step < self.job.settings.steps {
+            if self.state.converged {
+                break;
+            }
+            if watch.stop() {
+                end = End::Interrupted;
+                break;
+            }
+            if self.job.settings.patience.is_some_and(|patience| self.state.unimproved >= patience)
+            {
+                end = End::Early;
+                break;
+            }
+            let batch = batches.next().ok_or(TrainError::OutOfData(self.state.step))?;
+            let progress = self.step(&batch.map_err(|error| TrainError::Data(error.into()))?)?;
+            watch.step(&progress);
+            let due = |every: u64| progress.step.is_multiple_of(every);
+            let last = progress.step == self.job.settings.steps || progress.converged;
+            if last || due(self.job.settings.validate_every) {
+                self.look(watch)?;
+            }
+            if last || due(self.job.settings.checkpoint_every) {
+                self.save()?;
+            }
+        }
+        if self.state.converged {
+            end = End::Converged;
+        }
+        self.save()?;
+        Ok((end, self.checkpoint()?))
     }
 
     /// The share of the run that lies behind.
@@ -221,46 +260,68 @@ impl<'a> Trainer<'a> {
         let settings = self.job.settings;
         let learning_rate = settings.learning_rate.at(self.done());
         let targets = targets(batch, settings.wdl.at(self.done()), settings.score_scale);
-        let (step, good, path) = (self.state.step + 1, self.saved.unwrap_or(0), self.path("last"));
-        let diverged = |loss| TrainError::Diverged { loss, step, learning_rate, good, path };
-        let (value, converged);
+        let step = self.state.step + 1;
+        let converged;
         match &mut self.rule {
-            Rule::Gradient(optimizer) => {
+            Rule::Gradient(_) => {
                 let loss = self.model.loss(batch, &targets);
-                value = loss.to_data().try_into_vec::<f32>().map_or(f64::NAN, |v| v[0].into());
-                if !value.is_finite() {
-                    return Err(diverged(value));
+                self.unread.push(Taken { step, learning_rate }, &loss);
+                if self.unread.len() == UNREAD || self.loss.is_none() || !is_gpu(self.job.device) {
+                    self.read()?;
                 }
-                let gradients = GradientsParams::from_grads(loss.backward(), &self.model);
-                self.model = optimizer.step(learning_rate, self.model.clone(), gradients);
+                let gradients = optimizer::gradients(&loss, &self.model);
+                self.model = self.rule.follow(learning_rate, self.model.clone(), gradients);
                 converged = false;
             }
             Rule::Direct(method) => {
                 let weights = self.model.weights();
                 let stepped = method.step(self.job.kind, weights, &batch.inputs, &targets)?;
-                if !stepped.loss.is_finite() {
-                    return Err(diverged(stepped.loss));
-                }
+                self.count(Taken { step, learning_rate }, stepped.loss)?;
                 let device = self.job.device.clone().autodiff();
                 let Job { kind, compute, .. } = *self.job;
                 self.model = Model::new(kind, &stepped.weights, &device, compute)?;
-                (value, converged) = (stepped.loss, stepped.converged);
+                converged = stepped.converged;
             }
         }
         self.state.converged = converged;
         self.state.step += 1;
         self.state.positions += batch.len() as u64;
-        self.state.loss_sum += value;
-        self.state.loss_steps += 1;
         if let Some(cursor) = &batch.cursor {
             self.state.cursor = cursor.to_string();
         }
         let State { step, positions, .. } = self.state;
-        Ok(Progress { step, positions, loss: value, learning_rate, converged })
+        let loss = self.loss.unwrap_or(f64::NAN);
+        Ok(Progress { step, positions, loss, learning_rate, converged })
+    }
+
+    /// Looks at the losses that are still unread.
+    fn read(&mut self) -> Result<(), TrainError> {
+        let read = self.unread.read().map_err(|causes| self.failed(&causes))?;
+        read.into_iter().try_for_each(|(taken, loss)| self.count(taken, loss))
+    }
+
+    /// Counts a step's loss for the next row of the log.
+    fn count(&mut self, taken: Taken, loss: f64) -> Result<(), TrainError> {
+        let Taken { step, learning_rate } = taken;
+        if !loss.is_finite() {
+            let (good, path) = (self.saved.unwrap_or(0), self.path("last"));
+            return Err(TrainError::Diverged { loss, step, learning_rate, good, path });
+        }
+        self.loss = Some(loss);
+        self.state.loss_sum += loss;
+        self.state.loss_steps += 1;
+        Ok(())
+    }
+
+    fn failed(&self, causes: &str) -> TrainError {
+        let reason = one_line(causes);
+        let (good, path) = (self.saved.unwrap_or(0), self.path("last"));
+        TrainError::Device { reason, good, path }
     }
 
     /// Measures the held-out loss, keeps the best weights, and adds a row to the log.
     fn look(&mut self, watch: &mut dyn Watch) -> Result<(), TrainError> {
+        self.read()?;
         let settings = self.job.settings;
         let wdl = settings.wdl.at(self.done());
         // Against the target of the run's end: one yardstick, whatever the target is by now.
@@ -326,6 +387,7 @@ impl<'a> Trainer<'a> {
 
     fn save(&mut self) -> Result<(), TrainError> {
         if self.saved != Some(self.state.step) {
+            self.read()?;
             self.checkpoint()?.write(&self.path("last"))?;
             self.saved = Some(self.state.step);
             if self.job.held_out.is_empty() {

@@ -1,14 +1,16 @@
 //! The rules that turn gradients into steps.
 
 use burn::optim::{
-    AdamConfig, AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate,
-    ModuleOptimizer, Optimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig,
+    AdamConfig, AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, GradientsParams,
+    LearningRate, ModuleOptimizer, Optimizer, SgdConfig, decay::WeightDecayConfig,
+    momentum::MomentumConfig,
 };
 use burn::tensor::{Device, Tensor};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ops::{adam_step, cpu::Adam};
-use crate::model::{Compute, Level};
+use crate::model::{Compute, Level, Model};
 
 /// The `[optimizer]` section of a config, complete.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,14 +35,18 @@ pub struct Settings {
     pub step: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Name {
+    /// Adam whose weight decay does not pass through the means; the usual one for nets.
     AdamW,
+    /// Steps by the running means of gradients and of their squares.
     Adam,
+    /// Steps that shrink with the sum of all squared gradients so far.
     AdaGrad,
+    /// Steps along the gradient, with momentum `beta1`.
     Sgd,
-    /// Least squares, step by step; for handcrafted terms.
+    /// Least squares from all positions at once, step by step; for handcrafted terms.
     #[serde(rename = "gauss-newton")]
     GaussNewton,
     /// One step up or down for each weight, as long as one helps; for handcrafted terms.
@@ -74,8 +80,12 @@ impl Settings {
     /// # Panics
     /// If the method is direct.
     pub fn build(&self, compute: Compute) -> ModuleOptimizer {
-        if let (Compute::Fused { level, .. }, Name::AdamW | Name::Adam) = (compute, self.name) {
-            return FusedAdam(self.rule(level)).into();
+        if let Name::AdamW | Name::Adam = self.name {
+            match compute {
+                Compute::Fused { level, .. } => return FusedAdam(self.rule(level)).into(),
+                Compute::Gpu { .. } => return FusedAdam(self.rule(Level::Portable)).into(),
+                Compute::Plain => {}
+            }
         }
         let (beta_1, beta_2) = (self.beta1 as f32, self.beta2 as f32);
         let (epsilon, decay) = (self.epsilon as f32, self.weight_decay as f32);
@@ -124,6 +134,11 @@ impl Settings {
     fn clipped<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
         Clipped { inner, clip: self.clip }.into()
     }
+}
+
+/// The gradients of a loss by a model's parameters, as optimisers take them.
+pub fn gradients(loss: &Tensor<1>, model: &Model) -> GradientsParams {
+    GradientsParams::from_grads(loss.backward(), model)
 }
 
 /// Holds the parameters within bounds after each step of another optimiser.

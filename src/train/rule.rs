@@ -1,10 +1,10 @@
 //! What turns a batch into a step: an optimiser that follows gradients, or a direct method.
 
-use burn::optim::ModuleOptimizer;
+use burn::optim::{GradientsParams, ModuleOptimizer};
 
 use super::direct::Direct;
 use super::{optimizer, record};
-use crate::model::Compute;
+use crate::model::{Compute, Model};
 
 /// The rule of a run, with its state.
 pub enum Rule {
@@ -27,6 +27,17 @@ impl Rule {
             true => optimizer,
             false => record::load(optimizer, state)?,
         }))
+    }
+
+    /// The model a step down the gradients.
+    ///
+    /// # Panics
+    /// If the method is direct.
+    pub fn follow(&mut self, rate: f64, model: Model, gradients: GradientsParams) -> Model {
+        match self {
+            Rule::Gradient(optimizer) => optimizer.step(rate, model, gradients),
+            Rule::Direct(_) => panic!("direct methods follow no gradient"),
+        }
     }
 
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {

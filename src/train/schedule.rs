@@ -1,5 +1,6 @@
 //! A number that changes over a run: the learning rate, or the weight of results in the target.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// Stages, one after the other.
@@ -9,30 +10,35 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "toml::Value", into = "toml::Value")]
 pub struct Schedule(Vec<Stage>);
 
-/// One stage of a [`Schedule`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// A stage of `schedule.learning_rate` or `target.wdl`, for example `{ shape = "cosine", from =
+/// 0.001, to = 0.00001 }`. In a list the stages follow one another; a warm-up is a linear stage
+/// with a small share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
+    /// How the value goes on from `from`.
     pub shape: Shape,
+    /// The value at the beginning of the stage.
     pub from: f64,
-    /// Where a linear or cosine stage ends.
+    /// The value at the end of the stage; `linear` and `cosine` need it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
-    /// What a step multiplies by.
+    /// What a step multiplies the value by, above 0; `step` needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
-    /// The distance of steps as a share of the stage.
+    /// The distance from step to step as a share of the stage, above 0; `step` needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<f64>,
-    /// The stage's share of the run; stages without one divide what the others leave.
+    /// The stage's share of the run, 0 to 1. Stages without one divide evenly what the others
+    /// leave; all together they make 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// `from`
+    /// `from`, all the time.
     Constant,
     /// A straight line to `to`.
     Linear,
@@ -188,5 +194,17 @@ impl From<Schedule> for toml::Value {
             [Stage { shape: Shape::Constant, from, .. }] => toml::Value::Float(*from),
             stages => toml::Value::try_from(stages).expect("stages are plain numbers and words"),
         }
+    }
+}
+
+impl JsonSchema for Schedule {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Schedule".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let stage = generator.subschema_for::<Stage>();
+        let stages = json_schema!({ "type": "array", "items": stage });
+        json_schema!({ "anyOf": [{ "type": "number" }, stage, stages] })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nnuance::hce::terms::TERMS;
 use nnuance::hce::{Coding, Term};
-use nnuance::loader::{Encoder, TermsEncoder};
+use nnuance::loader::{Encoder, Part, Plan, TermsEncoder, collect};
 use nnuance::sample::{Position, Sample};
 use nnuance::terms::Chosen;
 use rand::RngExt;
@@ -54,4 +54,10 @@ pub fn all_terms() -> Encoder {
         weights: vec![[0.0; 2]; TERMS],
         kinds,
     }))
+}
+
+/// The first positions of the games that come with the project.
+pub fn recorded(count: u64) -> Vec<Sample> {
+    let plan = Plan { limit: Some(count), ..Plan::reading(vec!["data/selfplay-sf15.vf".into()]) };
+    collect(&plan, Part::All, &|_| ()).unwrap()
 }

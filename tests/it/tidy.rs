@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others; `cli` may name all.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("sample", &[]),
     ("batch", &[]),
     ("scales", &[]),
@@ -13,7 +13,8 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("loss", &[]),
     ("sums", &[]),
     ("terms", &[]),
-    ("report", &["terms"]),
+    ("draw", &[]),
+    ("report", &["draw", "terms"]),
     ("features", &["sample"]),
     ("architecture", &["features"]),
     ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
@@ -34,9 +35,24 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "architecture",
             "scales",
             "output",
+            "draw",
             "report",
             "terms",
             "sums",
+        ],
+    ),
+    (
+        "inspect",
+        &[
+            "architecture",
+            "batch",
+            "draw",
+            "features",
+            "hce",
+            "report",
+            "sample",
+            "scales",
+            "weights",
         ],
     ),
     (

@@ -173,6 +173,8 @@ fn a_comparison_measures_what_the_engine_would_say_with_the_tuned_weights() {
     let (own, engine) = (loss(named("out/best")), loss(&expected["evaluations"][0]));
     assert!((own - engine).abs() < 1e-9, "{own}, the engine's {engine}");
     assert!(own < loss(named("material")));
+    let page = std::fs::read_to_string(run.out.join("report.html")).unwrap();
+    assert!(page.contains("<h2>Comparison</h2>") && page.contains("<h2>Terms of out</h2>"));
 }
 
 #[test]
@@ -212,6 +214,8 @@ fn traces_without_fen_train_but_cannot_be_compared() {
     assert!(train.last() < train.first(), "{train:?}");
     let said = complaint(nnuance().args(["compare", "material"]).arg(&run.out));
     assert!(said.contains("bare.trace, line 2: it has no FEN"), "{said}");
+    let page = std::fs::read_to_string(run.out.join("report.html")).unwrap();
+    assert!(page.contains("There is no comparison: ") && page.contains("it has no FEN"));
     // The same positions in another format tell nothing of the engine's terms.
     let said = complaint(nnuance().arg("compare").arg(&run.out).args(["--data", LINES]));
     assert!(said.contains("only the engine knows its terms"), "{said}");

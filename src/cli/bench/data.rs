@@ -72,6 +72,12 @@ pub fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Ve
     Ok((figure, batches))
 }
 
+/// Some batches of the loader.
+pub fn batches(plan: &Plan, encoder: Encoder) -> Result<Vec<Batch>> {
+    let stream = Stream::new(plan.clone(), encoder, Cursor::default());
+    stream.take(BATCHES).map(|batch| Ok(batch?)).collect()
+}
+
 /// Works for three laps; `work` returns how many positions it went through.
 fn repeat(seconds: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
     let mut laps = Vec::new();

@@ -42,12 +42,27 @@ impl fmt::Display for Figure {
 #[derive(Serialize)]
 pub struct NetFigures {
     pub hidden: usize,
-    /// `f32` and `mixed` are the fused operations.
+    /// Positions a step.
+    pub batch: usize,
+    /// `f32` and `mixed` are the fused operations of the CPU, `gpu` those of a GPU.
     pub compute: &'static str,
     /// Loss, gradients and optimiser, on batches that are there already.
     pub step: Figure,
     /// Training as `nnuance train` does it.
     pub whole_run: Figure,
+    /// The time line of a step on a GPU that is waited for after each stage.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageFigure>,
+}
+
+/// A stage of a step.
+#[derive(Serialize)]
+pub struct StageFigure {
+    pub stage: &'static str,
+    /// The median.
+    pub milliseconds: f64,
+    /// Read and written, as far as they grow with the batch.
+    pub bytes: usize,
 }
 
 /// Bytes that a position takes.
@@ -67,6 +82,8 @@ pub struct Figures {
     /// None without fused operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simd: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<String>,
     pub files: Vec<PathBuf>,
     /// In the files.
     pub positions: u64,
@@ -75,7 +92,6 @@ pub struct Figures {
     /// Kings included, on average.
     pub men: f64,
     pub bytes_per_position: Bytes,
-    pub batch: usize,
     pub activation: &'static str,
     /// Positions read, whether the filter keeps them or not.
     pub load: Figure,
@@ -86,19 +102,48 @@ pub struct Figures {
     pub peak_memory_bytes: Option<u64>,
 }
 
+impl Figures {
+    /// The time lines of a step of all nets.
+    fn stages(&self) -> Table {
+        let mut table = Table::new(&[
+            ("N", Align::Right),
+            ("batch", Align::Right),
+            ("stage", Align::Left),
+            ("ms", Align::Right),
+            ("bytes a position", Align::Right),
+            ("GB/s", Align::Right),
+        ]);
+        for NetFigures { hidden, batch, stages, .. } in &self.nets {
+            for StageFigure { stage, milliseconds, bytes } in stages {
+                table.row([
+                    hidden.to_string(),
+                    grouped(*batch as u64),
+                    stage.to_string(),
+                    format!("{milliseconds:.3}"),
+                    format!("{:.0}", *bytes as f64 / *batch as f64),
+                    format!("{:.1}", *bytes as f64 / milliseconds / 1e6),
+                ]);
+            }
+        }
+        table
+    }
+}
+
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Bytes { on_disk, in_window, in_batch } = &self.bytes_per_position;
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
-        let simd = self.simd.unwrap_or("plain tensor operations");
-        writeln!(f, "processor  {cpu}: {} threads, {simd}", self.threads)?;
+        let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
+        writeln!(f, "processor  {cpu}: {} threads{simd}", self.threads)?;
+        if let Some(gpu) = &self.gpu {
+            writeln!(f, "GPU        {gpu}")?;
+        }
         let files: Vec<String> = self.files.iter().map(|it| it.display().to_string()).collect();
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
         writeln!(f, "data       {}", files.join(", "))?;
         writeln!(f, "positions  {read}, of which the filter keeps {kept}; {:.1} men", self.men)?;
         write!(f, "bytes      a position has {on_disk:.1} on disk, {in_window} in the window, ")?;
         writeln!(f, "{in_batch:.0} in a batch")?;
-        writeln!(f, "batch      {}", grouped(self.batch as u64))?;
         if let Some(peak) = self.peak_memory_bytes {
             writeln!(f, "memory     {:.0} MiB at most", peak as f64 / f64::from(1 << 20))?;
         }
@@ -110,15 +155,20 @@ impl fmt::Display for Figures {
 
         let mut nets = Table::new(&[
             (&format!("(768 -> N)x2 -> 1 {}, N =", self.activation), Align::Right),
+            ("batch", Align::Right),
             ("operations", Align::Left),
             ("step, positions/s", Align::Right),
             ("whole run, positions/s", Align::Right),
         ]);
-        for NetFigures { hidden, compute, step, whole_run } in &self.nets {
+        for NetFigures { hidden, batch, compute, step, whole_run, .. } in &self.nets {
             let (step, whole_run) = (step.to_string(), whole_run.to_string());
-            nets.row([hidden.to_string(), compute.to_string(), step, whole_run]);
+            let batch = grouped(*batch as u64);
+            nets.row([hidden.to_string(), batch, compute.to_string(), step, whole_run]);
         }
         writeln!(f, "{nets}")?;
+        if self.gpu.is_some() {
+            writeln!(f, "{}", self.stages())?;
+        }
 
         let of_nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
         let spreads = [&self.load, &self.encode].into_iter().chain(of_nets).map(Figure::spread);

@@ -57,6 +57,9 @@ pub struct Laps<'a> {
     pub clock: &'a Clock,
     /// Seconds of a lap, at least; a lap ends with a step.
     pub lap: f64,
+    /// Whether laps end with rows of the log rather than with steps: a GPU may be far behind the
+    /// steps that it was told of.
+    pub rows: bool,
     pub interrupt: Arc<AtomicBool>,
     /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
     pub marks: Vec<(f64, u64)>,
@@ -89,6 +92,20 @@ impl Watch for Laps<'_> {
     }
 
     fn step(&mut self, progress: &Progress) {
+        if !self.rows {
+            self.mark(progress.positions);
+        }
+    }
+
+    fn row(&mut self, row: &Row) {
+        if self.rows && row.step > 0 {
+            self.mark(row.positions);
+        }
+    }
+}
+
+impl Laps<'_> {
+    fn mark(&mut self, positions: u64) {
         let now = self.clock.seconds();
         let due = match self.marks[..] {
             // The first step waits until the data is read.
@@ -97,9 +114,7 @@ impl Watch for Laps<'_> {
             [.., (last, _)] => last + self.lap,
         };
         if now >= due {
-            self.marks.push((now, progress.positions));
+            self.marks.push((now, positions));
         }
     }
-
-    fn row(&mut self, _row: &Row) {}
 }

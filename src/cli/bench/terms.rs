@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 
 use super::figures::Figure;
@@ -16,7 +16,7 @@ use crate::cli::recipe;
 use crate::cli::terms::RunTerms;
 use crate::config::Config;
 use crate::loader::{Store, scan};
-use crate::model::{Evaluation as _, Kind, Model, Precision};
+use crate::model::{Adapter, Evaluation as _, Kind, Model, Precision};
 use crate::train::direct::Direct;
 use crate::train::optimizer::Name;
 
@@ -26,6 +26,8 @@ struct TermsFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu: Option<String>,
     threads: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<String>,
     /// In the files.
     positions: u64,
     /// Of these, what the filter keeps.
@@ -75,16 +77,18 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
 
     let weights = start.to_weights();
     let kind = Kind::Hce(terms.shape(&config));
-    let model = Model::new(kind, &weights, &device.autodiff(), compute)?;
+    let model = Model::new(kind, &weights, &device.clone().autodiff(), compute)?;
+    // A GPU says that it has begun, not that it has ended.
+    let wait = || device.sync().map_err(|error| anyhow!("the device failed: {error}"));
     let batch = store.all();
     let gradient_ms = milliseconds(args.seconds, || {
         model.loss(&batch, &batch.results).backward();
-        Ok(())
+        wait()
     })?;
     let still = model.clone();
     let loss_ms = milliseconds(args.seconds, || {
         let _ = still.logits(&batch.inputs);
-        Ok(())
+        wait()
     })?;
     config.optimizer.name = Some(Name::GaussNewton);
     let settings = config.optimizer();
@@ -101,6 +105,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let figures = TermsFigures {
         cpu: cpu(),
         threads: rayon::current_num_threads(),
+        gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
         positions: scan.read,
         kept: scan.train,
         men: men as f64 / scan.first.len() as f64,
@@ -137,6 +142,9 @@ impl fmt::Display for TermsFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         writeln!(f, "processor  {cpu}: {} threads", self.threads)?;
+        if let Some(gpu) = &self.gpu {
+            writeln!(f, "GPU        {gpu}")?;
+        }
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
         writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} men", self.men)?;
         write!(f, "terms      {} pairs, of which {} move; ", self.terms, self.moving)?;

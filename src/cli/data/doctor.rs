@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::cli::out;
 use crate::cli::progress::bar;
 use crate::data::doctor::{Diagnosis, Exam, Fitted, Keys, Reading};
+use crate::draw::Section;
 use crate::format::{Format, PointOfView, Source};
 use crate::output;
 use crate::report::fit;
@@ -81,7 +82,22 @@ struct Patient {
     diagnosis: Diagnosis,
 }
 
+/// What is to be said of a file, as part of a page.
+pub fn section(path: &Path) -> Result<Section> {
+    let args = Args {
+        files: Vec::new(),
+        against: Vec::new(),
+        limit: None,
+        format: None,
+        point_of_view: None,
+        json: false,
+        html: None,
+    };
+    Ok(html::section(&examine(path, &args, None)?))
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
+    args.html.as_deref().map(out::may_be_page).transpose()?;
     let mut others = (!args.against.is_empty()).then(Keys::new);
     for path in &args.against {
         let source = open(path, &args)?;
@@ -101,7 +117,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         .map(|path| examine(path, &args, others.as_ref()))
         .collect::<Result<_>>()?;
     if let Some(path) = &args.html {
-        output::write(path, html::page(&patients).as_bytes())?;
+        output::write(path, html::whole(&patients).as_bytes())?;
     }
     match args.json {
         true => out::line(serde_json::to_string_pretty(&patients)?)?,

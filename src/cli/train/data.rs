@@ -12,10 +12,10 @@ use crate::cli::terms::RunTerms;
 use crate::config::{BatchSize, Config, Inputs};
 use crate::hce::HceWeights;
 use crate::loader::{
-    Cursor, Cut, DataFile, Encoder, LoadError, Plan, Scan, Sketch, Store, Stored, Stream,
+    Cursor, Cut, DataFile, Encoder, LoadError, Plan, Sketch, Store, Stored, Stream,
 };
 use crate::model::{Compute, Device, initial};
-use crate::sample::{Position, Sample};
+use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
@@ -23,8 +23,8 @@ use crate::weights::Weights;
 pub struct Data {
     pub facts: Facts,
     pub held_out: Vec<Batch>,
-    /// Held-out boards, where there are boards.
-    pub boards: Vec<Position>,
+    /// The held-out positions themselves; none of another engine's traces.
+    pub held: Vec<Sample>,
     pub source: Source,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
@@ -89,7 +89,7 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
     let weights = initial(features.inputs, features.views, net.hidden, config.seed);
     let data = Data {
         held_out: held_out(&encoder, &scan.held_out),
-        boards: boards(&scan),
+        held: scan.held_out,
         source: Source::Files { plan, encoder },
         facts: Facts { files: scan.files, sketch: scan.sketch, train: scan.train },
         terms: None,
@@ -100,10 +100,6 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
 /// Batches of the positions that training never sees.
 pub fn held_out(encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
     samples.chunks(HELD_OUT_BATCH).map(|samples| encoder.encode(samples)).collect()
-}
-
-pub fn boards(scan: &Scan) -> Vec<Position> {
-    scan.held_out.iter().map(|sample| sample.position).collect()
 }
 
 /// How many positions to keep in memory as terms.

@@ -8,13 +8,16 @@ use super::data::{Data, Source, Tuned};
 use crate::cli::export;
 use crate::cli::folder::{self, RunFolder};
 use crate::cli::recipe::Recipe;
+use crate::cli::report;
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
 use crate::hce::HceWeights;
 use crate::loader::Store;
+use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::before_after::{TermResult, Why, csv};
 use crate::report::summary::{clearest, held};
+use crate::sample::{Sample, mix};
 use crate::train::checkpoint::{Best, Checkpoint, State};
 use crate::train::direct::standard_errors;
 use crate::train::optimizer::Name;
@@ -22,6 +25,9 @@ use crate::train::target::targets;
 
 /// Terms that the summary names.
 const NAMED: usize = 10;
+
+/// Held-out positions, about, that the report measures on.
+const SHOWN: usize = 100_000;
 
 /// Writes what an engine loads, and says where it lies.
 pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String> {
@@ -37,12 +43,27 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
         Some(tuned) => terms(recipe, data, tuned, &best, &what, folder)?,
         None => {
             let net = folder.file(folder::NET);
-            let boards = data.boards.iter().copied();
-            export::checkpoint(&path, &net, None, recipe.scales(), boards)
+            export::checkpoint(&path, &net, None, recipe.scales(), &data.held)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?
         }
     };
     Ok(format!("{line}\n{text}"))
+}
+
+/// Writes a page about the run, and says where it lies. What was trained stands: a page that
+/// cannot be written is no reason to fail.
+pub fn page(recipe: &Recipe, data: &Data, folder: &RunFolder, place: &(Device, Compute)) -> String {
+    match report::of_ended(&folder.path, recipe, &shown(&data.held), place) {
+        Ok(path) => format!("\nreport   {}", path.display()),
+        Err(error) => format!("\nthere is no report: {error:#}"),
+    }
+}
+
+/// Games for the report: all that were held out, or so many by the hash of their content that it
+/// takes no longer than a few seconds.
+fn shown(held: &[Sample]) -> Vec<Sample> {
+    let most = u64::MAX / (held.len().max(SHOWN) as u64) * SHOWN as u64;
+    held.iter().filter(|sample| mix(sample.group(), SHOWN as u64) <= most).copied().collect()
 }
 
 fn terms(

@@ -15,6 +15,7 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
         eprintln!("{:>13} turned away by {key}", grouped(count));
     }
     counts(scan.train, scan.held_out_total, scan.games);
+    left_out(scan.left_out, plan);
     if (scan.held_out.len() as u64) < scan.held_out_total {
         eprintln!("{:>13} of these are looked at", grouped(scan.held_out.len() as u64));
     }
@@ -56,4 +57,12 @@ pub fn counts(train: u64, held_out: u64, games: u64) {
         games => format!(", by game, of {} games", grouped(games)),
     };
     eprintln!("{:>13} held out{games}", grouped(held_out));
+}
+
+/// How many positions the share of the training games leaves out.
+pub fn left_out(positions: u64, plan: &Plan) {
+    if positions > 0 {
+        let share = plan.share.0;
+        eprintln!("{:>13} left out: data.share takes {share} of the games", grouped(positions));
+    }
 }

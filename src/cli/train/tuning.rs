@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::data::{Data, Facts, Source, Tuned, boards, held_out, keep};
+use super::data::{Data, Facts, Source, Tuned, held_out, keep};
 use super::look::{self, look};
 use crate::batch::Batch;
 use crate::cli::progress::{bar, grouped};
@@ -57,7 +57,7 @@ pub fn positions(
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
     let data = Data {
         held_out: held_out(&encoder, &scan.held_out),
-        boards: boards(&scan),
+        held: std::mem::take(&mut scan.held_out),
         source,
         facts: facts(scan),
         terms: Some(Tuned { terms, start, counts }),
@@ -75,11 +75,13 @@ pub fn traces(
     let own = terms.own.clone().context("an engine's terms")?;
     let encoder = terms.encoder(&start);
     let bar = bar(None, "reading");
-    let scan = scan_traces(&recipe::plan(config)?, &own, &encoder, &|positions| bar.inc(positions));
+    let plan = recipe::plan(config)?;
+    let scan = scan_traces(&plan, &own, &encoder, &|positions| bar.inc(positions));
     bar.finish_and_clear();
-    let TraceScan { files, train: mut store, mut held_out, sketch, games } = scan?;
+    let TraceScan { files, train: mut store, mut held_out, left_out, sketch, games } = scan?;
     look::files(&files, config.data.held_out > 0.0);
     look::counts(store.len() as u64, held_out.len() as u64, games);
+    look::left_out(left_out, &plan);
     let seen = store.counts.clone();
     if hold_rare(&mut terms, &seen, config.rare()) {
         let encoder = terms.encoder(&start);
@@ -91,7 +93,7 @@ pub fn traces(
     let held_out = if held_out.is_empty() { Vec::new() } else { vec![held_out.all()] };
     let source = Source::Store(Arc::new(store));
     let terms = Some(Tuned { terms, start, counts: Some(seen) });
-    Ok((Data { held_out, boards: Vec::new(), source, facts, terms }, weights))
+    Ok((Data { held_out, held: Vec::new(), source, facts, terms }, weights))
 }
 
 fn facts(scan: Scan) -> Facts {

@@ -3,10 +3,10 @@
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Title};
 
-use super::colour::{STEPS, class, css};
 use super::heat::{Picture, PictureError, whole};
 use super::plot::{self, Anchor, Bars, label, printable};
 use super::shape::Array;
+use crate::draw::colour::{STEPS, class, css};
 use crate::report::before_after::tenths;
 use crate::terms::Kind;
 

@@ -4,7 +4,6 @@
 //! together, is what the languages and the pictures share.
 
 pub mod c;
-mod colour;
 pub mod cpp;
 pub mod heat;
 pub mod heat_svg;

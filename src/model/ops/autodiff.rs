@@ -7,7 +7,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, TensorMetadata};
 
 use super::cpu::Adam;
-use super::{FusedOps, Job, Parameters, Slope, TermsJob, TermsSlope};
+use super::{FusedOps, Job, Kept, Parameters, Slope, TermsJob, TermsSlope};
 
 /// A loss of so many parameters keeps the gradients that were computed with it, and multiplies
 /// them by what comes from above.
@@ -64,15 +64,17 @@ impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        kept: Kept,
     ) -> FloatTensor<Self> {
         let (weights, weights_node) = weights.into_parts();
         let (tempo, tempo_node) = tempo.into_parts();
         match FusedLoss::<2>.prepare::<C>([weights_node, tempo_node]).compute_bound().stateful() {
             OpsKind::Tracked(prep) => {
-                let TermsSlope { loss, weights, tempo } = B::terms_gradients(weights, tempo, job);
+                let TermsSlope { loss, weights, tempo } =
+                    B::terms_gradients(weights, tempo, job, kept);
                 prep.finish([weights, tempo], loss)
             }
-            OpsKind::UnTracked(prep) => prep.finish(B::terms_loss(weights, tempo, job)),
+            OpsKind::UnTracked(prep) => prep.finish(B::terms_loss(weights, tempo, job, kept)),
         }
     }
 
@@ -80,6 +82,7 @@ impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
         _weights: FloatTensor<Self>,
         _tempo: FloatTensor<Self>,
         _job: TermsJob<'_>,
+        _kept: Kept,
     ) -> TermsSlope<Self> {
         panic!("gradients of handcrafted terms have no gradients")
     }
@@ -88,6 +91,7 @@ impl<B: FusedOps, C: CheckpointStrategy> FusedOps for Autodiff<B, C> {
         _weights: FloatTensor<Self>,
         _tempo: FloatTensor<Self>,
         _job: TermsJob<'_>,
+        _kept: Kept,
     ) -> FloatTensor<Self> {
         panic!("fused logits have no gradients; the loss has")
     }

@@ -8,7 +8,7 @@ use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{self, Adam, Gradients, Positions, Scratch, Weights, logits, loss};
-use super::{FusedOps, Job, Parameters, Slope, TermsJob, TermsSlope};
+use super::{FusedOps, Job, Kept, Parameters, Slope, TermsJob, TermsSlope};
 
 impl FusedOps for Flex {
     fn net_loss(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
@@ -57,6 +57,7 @@ impl FusedOps for Flex {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        _kept: Kept,
     ) -> FloatTensor<Self> {
         let [weights, tempo] = [weights, tempo].map(contiguous);
         let loss = cpu::terms_loss(values(&weights), values(&tempo)[0], job);
@@ -67,6 +68,7 @@ impl FusedOps for Flex {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        _kept: Kept,
     ) -> TermsSlope<Self> {
         let [weights, tempo] = [weights, tempo].map(contiguous);
         let found = cpu::terms_gradients(values(&weights), values(&tempo)[0], job);
@@ -81,6 +83,7 @@ impl FusedOps for Flex {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        _kept: Kept,
     ) -> FloatTensor<Self> {
         let [weights, tempo] = [weights, tempo].map(contiguous);
         let logits = cpu::terms_logits(values(&weights), values(&tempo)[0], job);

@@ -3,13 +3,17 @@
 //! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
 //! activate, multiply by the output weights, sigmoid, squared error, and all gradients, in one
 //! pass over pieces of the batch that fit the cache; Burn's autodiff then only hands the
-//! gradients on. A step of Adam is another one. The plain tensor operations stay the oracle, and
-//! the path of the backends that are not listed here.
+//! gradients on. A step of Adam is another one. Each is there for the CPU backend flex and for
+//! GPUs. The plain tensor operations stay the oracle, and the path of the backends that are not
+//! listed here.
 
 mod autodiff;
 pub mod cpu;
+#[cfg(feature = "wgpu")]
+mod cube;
 mod flex;
 
+use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use burn::backend::tensor::FloatTensor;
@@ -29,7 +33,35 @@ pub struct Job<'a> {
     /// `[batch]`
     pub targets: &'a [f32],
     pub scratch: Arc<Mutex<Scratch>>,
+    /// Bytes of a GPU that the gradients of accumulators may take; a larger batch is taken in
+    /// parts.
+    pub room: usize,
+    /// Told of each stage that a GPU has behind it; the others do not have such stages.
+    pub done: Option<&'a Done<'a>>,
 }
+
+/// Hears of a stage, and of the bytes that it read and wrote.
+pub type Done<'a> = dyn Fn(Stage, usize) + 'a;
+
+/// What a GPU does for a loss with its gradients, one stage after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Active inputs and targets come to the device.
+    Upload,
+    /// Accumulators, output, loss, and the gradients of the accumulators.
+    Forward,
+    /// The processor sorts the active inputs. In training the device works meanwhile.
+    Index,
+    /// What was sorted comes to the device.
+    UploadIndex,
+    /// Sums that become the gradients of the weights.
+    Backward,
+}
+
+/// What a backend keeps of a batch of handcrafted terms for the next time: tuning goes over the
+/// same positions again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
 /// The parameters of a net on a backend, or their gradients.
 #[derive(ExtensionType)]
@@ -63,7 +95,7 @@ pub struct TermsSlope<B: Backend> {
 }
 
 /// The fused operations.
-#[backend_extension(Flex, Autodiff)]
+#[backend_extension(Flex, Cube: cfg(feature = "wgpu"), Autodiff)]
 pub trait FusedOps: Backend {
     /// The loss, `[1]`.
     fn net_loss(#[extension_type] parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self>;
@@ -82,6 +114,7 @@ pub trait FusedOps: Backend {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        kept: Kept,
     ) -> FloatTensor<Self>;
 
     /// The loss of handcrafted terms and its gradients.
@@ -89,6 +122,7 @@ pub trait FusedOps: Backend {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        kept: Kept,
     ) -> TermsSlope<Self>;
 
     /// The logits of handcrafted terms, `[batch]`; no gradients follow from them.
@@ -96,6 +130,7 @@ pub trait FusedOps: Backend {
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
         job: TermsJob<'_>,
+        kept: Kept,
     ) -> FloatTensor<Self>;
 
     /// A step: parameter, gradient and both means to the next parameter and means.
@@ -157,15 +192,15 @@ pub fn net_logits(net: NetTensors, job: Job) -> Tensor<1> {
 /// # Shapes
 /// - `weights`: `[terms, 2]`
 /// - `tempo`: `[1]`
-pub fn terms_loss(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob) -> Tensor<1> {
+pub fn terms_loss(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: Kept) -> Tensor<1> {
     let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_loss(weights, tempo, job))
+    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_loss(weights, tempo, job, kept))
 }
 
 /// The logits of handcrafted terms, `[batch]`, without gradients.
-pub fn terms_logits(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob) -> Tensor<1> {
+pub fn terms_logits(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: Kept) -> Tensor<1> {
     let (weights, tempo) = (weights.inner().into_dispatch(), tempo.inner().into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_logits(weights, tempo, job))
+    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_logits(weights, tempo, job, kept))
 }
 
 /// One step of Adam for one parameter; `step` counts from 1.

@@ -48,7 +48,7 @@ impl AdamW {
     ) {
         let len = parameters.len();
         assert_eq!((gradients.len(), first.len(), second.len()), (len, len, len), "lengths");
-        let factors = Factors::new(self, lr, step);
+        let factors = self.factors(lr, step);
         // A piece and its means fit the second cache; a small tensor is not worth a second thread.
         const PIECE: usize = 1 << 14;
         parameters
@@ -63,39 +63,40 @@ impl AdamW {
 }
 
 /// All that is the same for each parameter.
-struct Factors {
-    shrink: f32,
-    coupled: f32,
-    beta1: f32,
-    rest1: f32,
-    beta2: f32,
-    rest2: f32,
+pub(in crate::model::ops) struct Factors {
+    pub shrink: f32,
+    pub coupled: f32,
+    pub beta1: f32,
+    pub rest1: f32,
+    pub beta2: f32,
+    pub rest2: f32,
     /// Turns `m` into the step before the division.
-    rate: f32,
+    pub rate: f32,
     /// Turns `v` into its unbiased form.
-    unbias: f32,
-    epsilon: f32,
-    clip: f32,
+    pub unbias: f32,
+    pub epsilon: f32,
+    pub clip: f32,
 }
 
-impl Factors {
-    fn new(rule: &AdamW, lr: f64, step: u64) -> Factors {
-        let unbias = |beta: f64| match rule.bias_correction {
+impl AdamW {
+    /// What a step at `step`, from 1, multiplies by.
+    pub(in crate::model::ops) fn factors(&self, lr: f64, step: u64) -> Factors {
+        let unbias = |beta: f64| match self.bias_correction {
             true => 1.0 / (1.0 - beta.powf(step as f64)),
             false => 1.0,
         };
         Factors {
-            shrink: (1.0 - lr * rule.decay) as f32,
-            coupled: rule.coupled_decay as f32,
-            beta1: rule.beta1 as f32,
+            shrink: (1.0 - lr * self.decay) as f32,
+            coupled: self.coupled_decay as f32,
+            beta1: self.beta1 as f32,
             // In 32 bits, as Burn and other trainers take it: 1 - 0.999 differs by 1e-5 of itself.
-            rest1: 1.0 - rule.beta1 as f32,
-            beta2: rule.beta2 as f32,
-            rest2: 1.0 - rule.beta2 as f32,
-            rate: (lr * unbias(rule.beta1)) as f32,
-            unbias: unbias(rule.beta2) as f32,
-            epsilon: rule.epsilon as f32,
-            clip: if rule.clip == 0.0 { f32::INFINITY } else { rule.clip as f32 },
+            rest1: 1.0 - self.beta1 as f32,
+            beta2: self.beta2 as f32,
+            rest2: 1.0 - self.beta2 as f32,
+            rate: (lr * unbias(self.beta1)) as f32,
+            unbias: unbias(self.beta2) as f32,
+            epsilon: self.epsilon as f32,
+            clip: if self.clip == 0.0 { f32::INFINITY } else { self.clip as f32 },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the kernels work on: a net's shape, its numbers, a batch of positions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Level;
@@ -20,7 +21,7 @@ pub struct Net {
 }
 
 /// How many bits the inner loops move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32-bit floats throughout.

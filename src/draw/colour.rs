@@ -1,50 +1,104 @@
-//! The colours of pictures, in a light and a dark theme.
+//! The colours of pictures and pages, in a light and a dark theme.
 
 use std::fmt::Write;
 
 /// Steps of the diverging scale on either side of its middle.
-pub(super) const STEPS: i32 = 10;
+pub const STEPS: i32 = 10;
 
-type Rgb = [u8; 3];
+/// Colours that tell the curves of one chart apart.
+pub const SERIES: usize = 6;
 
-struct Theme {
-    paper: Rgb,
-    ink: Rgb,
-    soft: Rgb,
-    line: Rgb,
+pub(super) type Rgb = [u8; 3];
+
+pub(super) struct Theme {
+    pub(super) paper: Rgb,
+    pub(super) ink: Rgb,
+    pub(super) soft: Rgb,
+    pub(super) line: Rgb,
     /// Bars of the middlegame and of the endgame.
     phases: [Rgb; 2],
     /// Furthest below, at, and furthest above the middle of the scale. Orange and blue are told
     /// apart by colour-blind readers too.
-    scale: [Rgb; 3],
+    pub(super) scale: [Rgb; 3],
+    /// Of curves; told apart by colour-blind readers too (M. Okabe, K. Ito, "Color Universal
+    /// Design").
+    pub(super) series: [Rgb; SERIES],
+    /// Good, worth a note, and bad.
+    verdicts: [Rgb; 3],
 }
 
-const LIGHT: Theme = Theme {
+pub(super) const LIGHT: Theme = Theme {
     paper: [255, 255, 255],
     ink: [28, 30, 33],
     soft: [98, 104, 112],
     line: [216, 219, 223],
     phases: [[84, 84, 168], [22, 152, 132]],
     scale: [[166, 76, 8], [245, 244, 240], [28, 98, 176]],
+    series: [
+        [0, 114, 178],
+        [213, 94, 0],
+        [0, 138, 100],
+        [176, 82, 138],
+        [176, 122, 0],
+        [64, 148, 201],
+    ],
+    verdicts: [[29, 122, 69], [138, 90, 0], [179, 38, 30]],
 };
 
-const DARK: Theme = Theme {
+pub(super) const DARK: Theme = Theme {
     paper: [20, 22, 26],
     ink: [233, 235, 238],
     soft: [150, 157, 167],
     line: [58, 63, 71],
     phases: [[150, 150, 240], [66, 196, 172]],
     scale: [[238, 144, 62], [42, 45, 52], [92, 166, 246]],
+    series: [
+        [92, 172, 238],
+        [245, 140, 70],
+        [70, 200, 158],
+        [224, 140, 190],
+        [230, 184, 70],
+        [150, 208, 245],
+    ],
+    verdicts: [[99, 196, 141], [224, 173, 75], [255, 138, 128]],
 };
 
 /// The class of a step of the scale, `-STEPS..=STEPS`.
-pub(super) fn class(step: i32) -> String {
+pub fn class(step: i32) -> String {
     if step < 0 { format!("n{}", -step) } else { format!("p{step}") }
 }
 
 /// The style sheet: the light theme, and the dark one where the reader asks for it.
-pub(super) fn css() -> String {
+pub fn css() -> String {
     format!("{}@media (prefers-color-scheme: dark) {{\n{}}}\n", theme(&LIGHT), theme(&DARK))
+}
+
+/// The themes as variables of a page: `--paper`, `--ink`, `--soft`, `--line`, `--s0` and so on
+/// for curves, `--ok`, `--note` and `--problem`, `--low` and `--high` for the ends of the scale.
+pub(super) fn variables() -> String {
+    let of = |theme: &Theme| {
+        let mut css = String::new();
+        let mut set = |name: &str, colour: Rgb| {
+            let _ = write!(css, " --{name}: {};", hex(colour));
+        };
+        set("paper", theme.paper);
+        set("ink", theme.ink);
+        set("soft", theme.soft);
+        set("line", theme.line);
+        theme.series.iter().enumerate().for_each(|(i, colour)| set(&format!("s{i}"), *colour));
+        ["ok", "note", "problem"].iter().zip(theme.verdicts).for_each(|(name, it)| set(name, it));
+        set("low", theme.scale[0]);
+        set("high", theme.scale[2]);
+        css
+    };
+    format!(
+        ":root {{ color-scheme: light dark;{} }}\n\
+         @media (prefers-color-scheme: dark) {{ :root {{{} }} }}\n\
+         @media print {{ :root {{ color-scheme: light;{} }} }}\n",
+        of(&LIGHT),
+        of(&DARK),
+        of(&LIGHT)
+    )
 }
 
 fn theme(theme: &Theme) -> String {
@@ -70,7 +124,7 @@ fn theme(theme: &Theme) -> String {
     css
 }
 
-fn hex([red, green, blue]: Rgb) -> String {
+pub(super) fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 

@@ -1,0 +1,75 @@
+//! `nnuance export --snippet`: a net's inference code in the engine's language.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::cli::eval::{Shape, net_at};
+use crate::cli::out;
+use crate::export::snippet::{Language, snippet};
+use crate::export::{self, golden};
+use crate::output::{self, Output};
+
+pub fn language(name: &str) -> Result<Language, String> {
+    Language::named(name).ok_or_else(|| {
+        let names: Vec<_> = Language::ALL.iter().map(|language| language.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Writes the code of a quantised net, or of a run's, to `output`, or to the file that the
+/// language expects.
+pub fn write(net: &Path, language: Language, output: Option<PathBuf>, shape: &Shape) -> Result<()> {
+    let path = net_at(net)?;
+    let name = path.display();
+    let output = output.unwrap_or_else(|| PathBuf::from(language.file_name()));
+    refuse_name(language, &output, &path)?;
+    // Opened and dropped: code that cannot be written is found before the long proof.
+    Output::create(&output)?;
+    let loaded = export::load(&path, &shape.given())?;
+    loaded.warnings.iter().for_each(|warning| eprintln!("{name}: {warning}"));
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let golden = match loaded.manifest {
+        Some(manifest) if !shape.is_given() => manifest.golden,
+        _ => golden::evaluations(&loaded.net),
+    };
+    let code_file = output.file_name().unwrap_or_default().to_string_lossy();
+    let code = snippet(language, &loaded.net, [&file, &code_file], &golden)?;
+    output::write(&output, code.as_bytes())?;
+    out::line(format!(
+        "{}: {} for {}; put {file} beside it, the head of the file says how to compile and test it",
+        output.display(),
+        language.name(),
+        loaded.net.architecture()
+    ))
+}
+
+/// Endings of what may be written over.
+const CODE: [&str; 11] = ["rs", "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "cs", "java", "go"];
+
+/// Code must not take the place of a net, or of anything else that is no code.
+fn refuse_name(language: Language, output: &Path, net: &Path) -> Result<()> {
+    let name = output.display();
+    let expected = language.file_name();
+    if language == Language::Java && output.file_name().is_none_or(|name| name != expected) {
+        bail!(
+            "{name}: Java wants a class in a file of its name; write to {}",
+            output.with_file_name(expected).display()
+        );
+    }
+    let there = output.canonicalize().ok();
+    for file in [net.to_path_buf(), export::manifest_path(net), export::floats_path(net)] {
+        ensure!(
+            there.is_none() || file.canonicalize().ok() != there,
+            "the code would overwrite {}; choose another name than {name} with -o",
+            file.display()
+        );
+    }
+    let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    ensure!(
+        there.is_none() || output.is_dir() || CODE.contains(&&ending[..]),
+        "{name} is there already, and by its name it is no code; choose another name with -o, \
+         {expected} for instance"
+    );
+    Ok(())
+}

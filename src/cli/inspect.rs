@@ -1,0 +1,205 @@
+//! `nnuance inspect`: what is inside a net.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use maud::html;
+
+use super::eval::{Shape, are_terms, in_folder};
+use super::folder::{BEST, TERMS};
+use super::progress::bar;
+use super::recipe::{self, Recipe};
+use super::{export, out};
+use crate::draw::{Section, page};
+use crate::export::{Given, Source};
+use crate::hce::{HceFileError, HceWeights};
+use crate::inspect::{Inspection, Options, inspect, work};
+use crate::loader::{Part, Plan};
+use crate::output;
+use crate::sample::Sample;
+
+/// Look into a net: neurons, weights, piece values, squares, and what it knows of handcrafted terms
+///
+/// Reads what `export` reads. The positions through which it looks are those that the run held
+/// out, or those of --data.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  nnuance inspect runs/quickstart-net
+  nnuance inspect runs/quickstart-net -o net.html
+  nnuance inspect nets/quickstart-32.bin --data data/selfplay-sf15.vf -o neurons.png")]
+pub struct Args {
+    /// The net or checkpoint, or a run folder for its best.safetensors
+    net: PathBuf,
+    /// Files of positions [default: what the run held out]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    data: Vec<PathBuf>,
+    /// Handcrafted weights to compare piece values and tables with: a JSON file or a run folder
+    /// [default: the start values of the built-in terms]
+    #[arg(long, value_name = "TERMS")]
+    hce: Option<PathBuf>,
+    /// Positions to look at, at most
+    #[arg(long, default_value = "100000", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    positions: u64,
+    /// Pictures: a page (NAME.html), or the neurons' feature maps alone (NAME.png)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Everything as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    shape: Shape,
+}
+
+pub fn run(args: Args) -> Result<()> {
+    let kind = args.output.as_deref().map(Kind::of).transpose()?;
+    refuse_terms(&args.net)?;
+    let path = in_folder(&args.net, BEST)?;
+    let name = path.display().to_string();
+    if let Some(output) = &args.output {
+        refuse_overwriting(output, [&path].into_iter().chain(&args.hce).chain(&args.data))?;
+        // Opened and dropped: pictures that cannot be written are found before the long work.
+        output::Output::create(output)?;
+    }
+    let source = export::read(&path, &args.shape.given())?;
+    for warning in &source.warnings {
+        eprintln!("{name}: {warning}");
+    }
+    let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
+    let mut samples = positions(&args.data, recipe.as_ref(), &path)?;
+    samples.truncate(args.positions as usize);
+    let hce = match &args.hce {
+        None => HceWeights::of_list(crate::hce::terms::list(), source.scales.scale.into()),
+        Some(path) => terms(path)?,
+    };
+    let options = Options { hce: Some(hce), ..Options::default() };
+    let inspection = look(&source, &samples, &options).with_context(|| name.clone())?;
+    if let (Some(kind), Some(path)) = (kind, &args.output) {
+        let bytes = match kind {
+            Kind::Page => {
+                page(&name, &html! { p { (inspection.net) } }, &inspection.pictures()).into_bytes()
+            }
+            Kind::Maps => inspection.sheet(),
+        };
+        output::write(path, &bytes)?;
+    }
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&inspection)?)?,
+        false => out::line(inspection.text().trim_end())?,
+    }
+    if let Some(path) = &args.output {
+        eprintln!("pictures: {}", path.display());
+    }
+    Ok(())
+}
+
+/// Handcrafted terms have no neurons; they have pages of their own.
+fn refuse_terms(path: &Path) -> Result<()> {
+    let name = path.display();
+    if !are_terms(&if path.is_dir() { path.join(BEST) } else { path.to_path_buf() }) {
+        return Ok(());
+    }
+    match path.is_dir() {
+        true => bail!(
+            "{name} is a run of handcrafted terms, which have no neurons; `nnuance report {name}` \
+             shows them"
+        ),
+        false => bail!(
+            "{name} holds handcrafted terms, which have no neurons; `nnuance report` shows their \
+             run, `nnuance eval {name} --board FEN` what they make of a position"
+        ),
+    }
+}
+
+/// The handcrafted weights of a JSON file or a run.
+fn terms(path: &Path) -> Result<HceWeights> {
+    let path = in_folder(path, TERMS)?;
+    let name = path.display();
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {name}"))?;
+    let text = String::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
+    let text = text.with_context(|| {
+        format!("{name} is no JSON of handcrafted weights; name {TERMS} of a run of such terms")
+    })?;
+    HceWeights::from_json(&text).map_err(|error| match error {
+        HceFileError::Own => anyhow!(
+            "{name} has the weights of an engine's own terms, which only the engine can count; \
+             name weights of the built-in terms with --hce"
+        ),
+        error => Error::from(error).context(name.to_string()),
+    })
+}
+
+/// Pictures must not take the place of what they are made from, by whatever path.
+fn refuse_overwriting<'a>(output: &Path, inputs: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+    let Ok(there) = output.canonicalize() else { return Ok(()) };
+    for input in inputs {
+        ensure!(
+            input.canonicalize().ok().as_ref() != Some(&there),
+            "the pictures would overwrite {}, which they are made from; choose another name",
+            input.display()
+        );
+    }
+    Ok(())
+}
+
+enum Kind {
+    Page,
+    Maps,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Result<Self> {
+        match path.extension() {
+            Some(it) if it.eq_ignore_ascii_case("html") => Ok(Self::Page),
+            Some(it) if it.eq_ignore_ascii_case("png") => Ok(Self::Maps),
+            _ => bail!("{}: pictures are a page (.html) or feature maps (.png)", path.display()),
+        }
+    }
+}
+
+/// The net of a run as sections of its report.
+pub fn sections(
+    net: &str,
+    name: &str,
+    samples: &[Sample],
+    mut options: Options,
+) -> Result<Vec<Section>> {
+    let source = export::read(Path::new(net), &Given::default())?;
+    options.hce.get_or_insert_with(|| {
+        HceWeights::of_list(crate::hce::terms::list(), source.scales.scale.into())
+    });
+    let inspection = look(&source, samples, &options).with_context(|| net.to_string())?;
+    let mut sections = inspection.pictures();
+    for section in &mut sections {
+        section.title = format!("{} of {name}", section.title);
+    }
+    Ok(sections)
+}
+
+fn look(source: &Source, samples: &[Sample], options: &Options) -> Result<Inspection> {
+    let bar = bar(Some(work(samples.len(), options)), "looking");
+    let Source { weights, architecture, scales, .. } = source;
+    let inspection =
+        inspect(weights, architecture, *scales, samples, options, &|count| bar.inc(count));
+    bar.finish_and_clear();
+    Ok(inspection?)
+}
+
+/// Positions of the files, or else those that the run held out.
+fn positions(files: &[PathBuf], recipe: Option<&Recipe>, net: &Path) -> Result<Vec<Sample>> {
+    match (files, recipe) {
+        ([], Some(recipe)) if recipe.split().share > 0.0 => {
+            recipe.unchanged_data()?;
+            Ok(recipe::collect(&recipe.plan()?, Part::HeldOut)?)
+        }
+        ([], _) => bail!(
+            "nothing is known of the data of {}; name files of positions with --data",
+            net.display()
+        ),
+        (files, _) => {
+            let plan = Plan { colours: true, ..Plan::reading(files.to_vec()) };
+            Ok(recipe::collect(&plan, Part::All)?)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What the folder of a run says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::recipe_of;
+use crate::cli::folder::{self};
+use crate::cli::progress::grouped;
+use crate::cli::recipe::Recipe;
+use crate::cli::train::{COMPUTE, POSITIONS};
+use crate::report::html::{Row, Run};
+use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::log;
+
+/// A run to show.
+pub struct RunPage {
+    pub folder: PathBuf,
+    pub recipe: Recipe,
+    pub page: Run,
+}
+
+impl RunPage {
+    /// Reads a folder that may still be in use.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let (checkpoint, recipe) = recipe_of(folder)?;
+        Self::with(folder, recipe, &checkpoint)
+    }
+
+    /// The same of a run whose recipe is at hand.
+    pub fn of(folder: &Path, recipe: &Recipe) -> Result<Self> {
+        let (checkpoint, _) = recipe_of(folder)?;
+        Self::with(folder, recipe.clone(), &checkpoint)
+    }
+
+    fn with(folder: &Path, recipe: Recipe, checkpoint: &Checkpoint) -> Result<Self> {
+        let Checkpoint { state, facts, .. } = checkpoint;
+        let compute = facts.get(COMPUTE).map(String::as_str);
+        let positions = facts.get(POSITIONS).and_then(|text| text.parse().ok());
+        let rows = log::read(&folder.join(folder::LOG))?;
+        let config: toml::Value =
+            toml::from_str(&recipe.config.to_toml()).context("the run's config")?;
+        let mut settings = Vec::new();
+        flatten("", &config, &mut settings);
+        settings.sort();
+        let page = Run {
+            name: name(folder),
+            about: about(&recipe, compute)?,
+            settings,
+            rows: rows.iter().map(row).collect(),
+            state: stands(folder, &recipe, state, positions),
+        };
+        Ok(Self { folder: folder.to_path_buf(), recipe, page })
+    }
+
+    /// A file of the run, if it is there, as commands name it.
+    pub fn file(&self, name: &str) -> Option<String> {
+        let path = self.folder.join(name);
+        path.exists().then(|| path.to_string_lossy().into_owned())
+    }
+}
+
+/// How a run has ended, or how far it has come.
+fn stands(folder: &Path, recipe: &Recipe, state: &State, positions: Option<u64>) -> String {
+    if [folder::NET, folder::TERMS].iter().any(|name| folder.join(name).exists()) {
+        return if state.converged { "converged".to_string() } else { String::new() };
+    }
+    let of = positions.map(|positions| format!(" of {}", grouped(recipe.config.steps(positions))));
+    format!("not ended: at step {}{}", grouped(state.step), of.unwrap_or_default())
+}
+
+fn name(folder: &Path) -> String {
+    // `runs/..` and `.` have no last name.
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    whole.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn about(recipe: &Recipe, compute: Option<&str>) -> Result<Vec<(String, String)>> {
+    let model = match recipe.architecture()? {
+        Some(net) => net.to_string(),
+        None => {
+            let terms = recipe.terms()?.context("no net, so terms")?;
+            let count = |chosen: &[bool]| chosen.iter().filter(|it| **it).count();
+            format!(
+                "{} handcrafted terms, {} of them to be tuned; those that fewer than {} positions \
+                 have stay",
+                count(&terms.present.terms),
+                count(&terms.chosen.terms),
+                recipe.config.rare()
+            )
+        }
+    };
+    let mut about = vec![("model".to_string(), model)];
+    for file in &recipe.data {
+        let games = match file.games {
+            0 => "games unknown".to_string(),
+            games => format!("{} games", grouped(games)),
+        };
+        about.push((
+            "data".to_string(),
+            format!(
+                "{}: {}, {} positions, {games}, SHA-256 {}…",
+                file.path.display(),
+                file.format,
+                grouped(file.positions),
+                file.sha256.get(..12).unwrap_or(&file.sha256)
+            ),
+        ));
+    }
+    let games = recipe.data.iter().all(|file| file.games > 0);
+    let of = if games { "games" } else { "positions" };
+    about.push(("held out".to_string(), format!("{} of the {of}", recipe.split().share)));
+    about.extend(compute.map(|compute| ("computed by".to_string(), compute.to_string())));
+    Ok(about)
+}
+
+fn row(row: &log::Row) -> Row {
+    let log::Row {
+        step,
+        positions,
+        train_loss,
+        held_out_loss,
+        held_out_result_loss,
+        learning_rate,
+        wdl,
+        positions_per_second,
+    } = *row;
+    Row {
+        step,
+        positions,
+        train_loss,
+        held_out_loss,
+        held_out_result_loss,
+        learning_rate,
+        wdl,
+        positions_per_second,
+    }
+}
+
+/// Tables as dotted keys.
+fn flatten(prefix: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                flatten(&name, value, into);
+            }
+        }
+        toml::Value::String(text) => into.push((prefix.to_string(), text.clone())),
+        other => into.push((prefix.to_string(), other.to_string())),
+    }
+}

@@ -1,0 +1,270 @@
+//! The sections of a config. Their comments are what `nnuance keys` and `docs/config.md` say.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::BatchSize;
+use super::keys::{formats, inputs};
+use crate::architecture::Activation;
+use crate::loader::Filter;
+use crate::loss::Loss;
+use crate::model::Precision;
+use crate::train::optimizer::Name;
+use crate::train::schedule::Schedule;
+
+/// Where the positions come from, which of them are used and in which order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// The files of positions, relative to the folder in which the program runs. They may have
+    /// different formats, and may be packed with gzip, zstd, xz or zip.
+    #[schemars(example = ["games.vf"])]
+    pub files: Vec<PathBuf>,
+    /// The format of all files. Without it the content of each file tells, and a file whose
+    /// content leaves several open is refused with their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"viriformat", extend("enum" = formats()))]
+    pub format: Option<String>,
+    /// The share of the games that training never sees, from 0 to below 1. The loss on their
+    /// positions is the held-out loss. Which games they are hangs on what is in a game, so that a
+    /// game in two files is on one side; where a format knows no games, positions stand for them.
+    /// With 0 nothing is held out, and nothing tells when to stop.
+    #[serde(default = "held_out")]
+    pub held_out: f64,
+    /// Another whole number holds out other games. Evaluations that are to be compared should hold
+    /// out the same ones, so leave it alone unless that is the point.
+    #[serde(default)]
+    pub held_out_seed: u64,
+    /// The share of the other games that training takes, above 0 and up to 1: how much would less
+    /// data have done? A smaller share is a part of every larger one, and the held-out games stay
+    /// the same.
+    #[serde(default = "share")]
+    pub share: f64,
+    /// How many bad records of each file to skip, with a report of what was skipped. One more ends
+    /// the run and names the file, the record and the reason.
+    #[serde(default)]
+    pub bad_records: u64,
+    /// Whose eyes see the scores and results, for formats that leave it open. Without it, what is
+    /// usual in the format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"white", extend("enum" = ["white", "side-to-move"]))]
+    pub point_of_view: Option<String>,
+    /// Whether the point of view is measured against material before training, and the run refused
+    /// where the two contradict each other.
+    #[serde(default = "yes")]
+    pub check_view: bool,
+    /// How many positions to take of each file at most: the first that pass the filter. Without it
+    /// all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 1_000_000)]
+    pub limit: Option<u64>,
+    /// How many positions are shuffled together, 1 to 2,147,483,648, at 36 bytes of memory each.
+    /// Without it all of the data, if that is no more than 16,777,216 positions; it is then read
+    /// once and kept. Larger data streams through windows of 4,194,304, three of them in memory at
+    /// a time. Not for `gauss-newton` and `local-search`, which keep all positions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 4_194_304)]
+    pub window: Option<usize>,
+    /// Whether the positions of a window are shuffled. Turn it off only for data that was shuffled
+    /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
+    #[serde(default = "yes")]
+    pub shuffle: bool,
+    #[serde(default)]
+    pub filter: Filter,
+}
+
+/// What is trained: a net, or handcrafted terms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// What the model sees of a position: one of the feature sets of nets, the handcrafted terms
+    /// that are built in, or the terms that another engine has printed.
+    #[schemars(example = &"perspective", extend("oneOf" = inputs()))]
+    pub inputs: String,
+    /// The file with the names, kinds and start weights of the other engine's terms; `inputs =
+    /// "trace"` needs it and nothing else takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "terms.txt")]
+    pub term_list: Option<PathBuf>,
+    /// The terms that the evaluation has, by name. A name stands for everything below it, `*` for
+    /// anything, and `!` takes away: `["*", "!king.safety"]`. Without it all terms. Not for nets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["*", "!king.safety"])]
+    pub terms: Option<Vec<String>>,
+    /// Those of the terms that training moves; the others keep the weights that they start with.
+    /// Without it all of them. Not for nets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["psqt"])]
+    pub tune: Option<Vec<String>>,
+    /// The weights to start from: a JSON file as runs write it, `"material"` or `"zero"`. Without
+    /// it the start values that are built in. For `inputs = "hce"` alone: a term list has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"material")]
+    pub start: Option<String>,
+    /// A term that fewer positions than this have keeps its start weight, and is listed. Not for
+    /// nets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rare: Option<u64>,
+    /// The neurons of the hidden layer, 1 to 65,536. A net needs it, terms have none. Engines like
+    /// multiples of 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 64)]
+    pub hidden: Option<usize>,
+    /// What the hidden layer does to the value a of an accumulator. Not for terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
+    /// How many bits the fused operations of the CPU move for a net. The floats that come out have
+    /// 32 bits either way.
+    #[serde(default)]
+    pub precision: Precision,
+}
+
+/// What the model is to say of a position. With y the output of the model, the target is
+/// `wdl * result + (1 - wdl) * sigmoid(score / score_scale)`, the error `sigmoid(y) - target`, and
+/// `scale * y` is centipawns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Target {
+    /// The centipawns that make one unit of the model's output, above 0. For a net it is a
+    /// convention that its engine must share, a whole number up to 32,767. For terms it is measured
+    /// where it is not given: the scale at which the start weights fit the results best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// The same for the scores of the data: `sigmoid(score / score_scale)` is the expected result
+    /// of a position with this score. Without it `scale` counts, which fits few engines' scores;
+    /// `nnuance data doctor` measures what fits yours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score_scale: Option<f64>,
+    /// The weight of the game's result against the score, 0 to 1: at 0 the model learns from scores
+    /// alone, at 1 from results alone, and then the data needs no scores.
+    pub wdl: Schedule,
+    /// What an error costs.
+    pub loss: Loss,
+}
+
+/// How steps follow from gradients, or how weights are found without them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Optimizer {
+    /// The method.
+    pub name: Option<Name>,
+    /// The decay of the running mean of gradients (`adamw`, `adam`), or the momentum (`sgd`); from
+    /// 0 to below 1.
+    pub beta1: Option<f64>,
+    /// The decay of the running mean of squared gradients (`adamw`, `adam`); from 0 to below 1.
+    pub beta2: Option<f64>,
+    /// What keeps the division of `adamw`, `adam` and `adagrad` away from zero; above 0.
+    pub epsilon: Option<f64>,
+    /// How strongly weights are drawn towards zero; 0 or more. With `adamw` a step shrinks them by
+    /// this times the learning rate; with the others it is added to the gradient, times the weight,
+    /// and is 0 unless given.
+    pub weight_decay: Option<f64>,
+    /// Whether the running means are corrected for having started at zero. Only `adamw` can go
+    /// without.
+    pub bias_correction: Option<bool>,
+    /// After each step all weights are held within -clip to clip; 0 leaves them free. The default
+    /// for nets is so small that their integers fit with room to spare.
+    pub clip: Option<f64>,
+    /// For `gauss-newton`: the centipawns that a weight is expected to move from its start, above
+    /// 0. Smaller holds weights nearer to their start where the data says little about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<f64>,
+    /// For `local-search`: the centipawns of its first steps, 1 to 1000. Where none helps any more
+    /// they halve, down to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
+}
+
+/// How long the run is, how large its steps are, and how often it looks up from its work. One of
+/// `epochs`, `positions` and `superbatches` gives the length; `gauss-newton` and `local-search` end
+/// by themselves and need none; given one, they stop there at the latest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The length of the run in passes over the data, above 0; may have a fraction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 8.0)]
+    pub epochs: Option<f64>,
+    /// The length of the run in positions, repeats counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 100_000_000)]
+    pub positions: Option<u64>,
+    /// The length of the run in superbatches, above 0; may have a fraction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 40.0)]
+    pub superbatches: Option<f64>,
+    /// The positions of a step, 1 to 4,194,304; `"all"` makes a step of the whole data, for terms
+    /// only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchSize>,
+    /// The steps of a superbatch. With the usual batch the default makes about 100 million
+    /// positions, as in the trainer that coined the word.
+    #[serde(default = "batches_per_superbatch")]
+    pub batches_per_superbatch: u64,
+    /// How far a step goes; 0 or more. Every method needs it but `gauss-newton` and `local-search`,
+    /// which have none. For nets about 0.001, for terms in centipawns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.001)]
+    pub learning_rate: Option<Schedule>,
+    /// How often to measure the held-out loss, over the run. `gauss-newton` and `local-search` do
+    /// it after every step.
+    #[serde(default = "looks")]
+    pub looks: u64,
+    /// How often to write a checkpoint to resume from, over the run. `gauss-newton` and
+    /// `local-search` do it after every step.
+    #[serde(default = "looks")]
+    pub checkpoints: u64,
+    /// Stop after this many looks in a row without a lower held-out loss. Without it the run goes
+    /// to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 5)]
+    pub patience: Option<u64>,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self { scale: None, score_scale: None, wdl: Schedule::constant(0.0), loss: Loss::default() }
+    }
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            epochs: None,
+            positions: None,
+            superbatches: None,
+            batch: None,
+            batches_per_superbatch: batches_per_superbatch(),
+            learning_rate: None,
+            looks: looks(),
+            checkpoints: looks(),
+            patience: None,
+        }
+    }
+}
+
+pub(super) fn seed() -> u64 {
+    1
+}
+
+fn held_out() -> f64 {
+    0.1
+}
+
+fn share() -> f64 {
+    1.0
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn batches_per_superbatch() -> u64 {
+    6_104
+}
+
+fn looks() -> u64 {
+    20
+}

@@ -1,0 +1,266 @@
+//! Curves over two axes, as SVG inside a page.
+//!
+//! plotters writes colours as attributes, which any rule of a style sheet overrules: [`style`]
+//! hands them to the page's theme, so that one picture serves light, dark and paper.
+
+use maud::{Markup, PreEscaped, html};
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::{
+    Cartesian2d, Circle, DashedLineSeries, IntoDrawingArea, IntoFont, IntoLogRange, LineSeries,
+    PathElement, Polygon, RGBColor, SVGBackend,
+};
+use plotters::style::{Color, ShapeStyle, TextStyle};
+
+use super::colour::{LIGHT, Rgb, SERIES, hex};
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    #[default]
+    Linear,
+    /// Each doubling takes the same room; values above zero only.
+    Doubling,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    pub name: String,
+    /// Its colour, counted from 0; colours repeat after six.
+    pub colour: usize,
+    pub dashed: bool,
+    /// A mark at each point.
+    pub dots: bool,
+    /// x and y; what is not finite is left out.
+    pub points: Vec<[f64; 2]>,
+    /// x, low and high: an interval around the curve.
+    pub band: Vec<[f64; 3]>,
+}
+
+/// Curves over common axes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chart<'a> {
+    /// What readers of the screen are told.
+    pub title: &'a str,
+    pub x: &'a str,
+    pub y: &'a str,
+    pub x_scale: Scale,
+    /// Expected against observed: both axes from 0 to 1, and the diagonal.
+    pub calibration: bool,
+    pub lines: Vec<Line>,
+}
+
+const SIZE: (u32, u32) = (460, 300);
+const SQUARE: (u32, u32) = (360, 360);
+/// Of letters; plotters makes some 13 pixels of it.
+const FONT: f64 = 16.0;
+
+impl Chart<'_> {
+    /// The picture with its legend; a sentence where there is nothing to draw.
+    pub fn markup(&self) -> Markup {
+        let Some((x, y)) = self.ranges() else {
+            return html! { p.soft { "Nothing to draw." } };
+        };
+        let mut text = String::new();
+        let size = if self.calibration { SQUARE } else { SIZE };
+        let drawn = self.draw(&mut text, size, x, y);
+        // Only the back end can fail, and a string takes everything.
+        drawn.expect("an SVG in memory can always be written");
+        let role =
+            format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", safe(self.title));
+        let text = text.replacen("<svg ", &role, 1);
+        html! {
+            (PreEscaped(text))
+            @if self.lines.iter().any(|line| !line.name.is_empty()) {
+                div.legend {
+                    @for line in self.lines.iter().filter(|line| !line.name.is_empty()) {
+                        span.dashed[line.dashed] style={ "--c: var(--s" (line.colour % SERIES) ")" } {
+                            (line.name)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the axes must hold; none without points.
+    fn ranges(&self) -> Option<([f64; 2], [f64; 2])> {
+        if self.calibration {
+            return Some(([0.0, 1.0], [0.0, 1.0]));
+        }
+        let points = self.lines.iter().flat_map(Line::finite);
+        let bands = self.lines.iter().flat_map(|line| &line.band);
+        let all = points.chain(bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]));
+        let mut ends: Option<([f64; 2], [f64; 2])> = None;
+        for [x, y] in all.filter(|point| point.iter().all(|it| it.is_finite())) {
+            let ([x0, x1], [y0, y1]) = ends.unwrap_or(([x; 2], [y; 2]));
+            ends = Some(([x0.min(x), x1.max(x)], [y0.min(y), y1.max(y)]));
+        }
+        let (x, y) = ends?;
+        let room = |[low, high]: [f64; 2], share: f64| {
+            let span = if high > low { high - low } else { low.abs().max(1.0) };
+            [low - share * span, high + share * span]
+        };
+        let wide = match self.x_scale {
+            Scale::Linear if x[0] < x[1] => x,
+            Scale::Linear => room(x, 0.5),
+            Scale::Doubling => [x[0] / 1.1, x[1] * 1.1],
+        };
+        Some((wide, room(y, 0.05)))
+    }
+
+    fn draw(&self, text: &mut String, size: (u32, u32), x: [f64; 2], y: [f64; 2]) -> Drawn {
+        let area = SVGBackend::with_string(text, size).into_drawing_area();
+        let mut builder = ChartBuilder::on(&area);
+        // Marks with many decimals need room beside the name of the axis.
+        let marks = 46 + 8 * digits(y[1] - y[0]).max(4) as u32;
+        builder.margin(8).margin_right(24).x_label_area_size(44).y_label_area_size(marks);
+        match self.x_scale {
+            Scale::Linear => {
+                self.plot(builder.build_cartesian_2d(x[0]..x[1], y[0]..y[1])?, [x, y])?;
+            }
+            Scale::Doubling => {
+                let x_axis = (x[0]..x[1]).log_scale().base(2.0);
+                self.plot(builder.build_cartesian_2d(x_axis, y[0]..y[1])?, [x, y])?;
+            }
+        }
+        area.present()?;
+        Ok(())
+    }
+
+    fn plot<X>(&self, mut chart: Context<'_, '_, X>, [x, y]: [[f64; 2]; 2]) -> Drawn
+    where
+        X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    {
+        let text = |colour: Rgb| -> TextStyle<'static> {
+            ("sans-serif", FONT).into_font().color(&rgb(colour))
+        };
+        let [x_digits, y_digits] = [x, y].map(|[low, high]| digits(high - low));
+        chart
+            .configure_mesh()
+            .axis_style(rgb(LIGHT.line))
+            .bold_line_style(rgb(LIGHT.line))
+            .light_line_style(plotters::style::TRANSPARENT)
+            .label_style(text(LIGHT.soft))
+            .axis_desc_style(text(LIGHT.soft))
+            .x_labels(5)
+            .y_labels(6)
+            .x_label_formatter(&|value| short(*value, x_digits))
+            .y_label_formatter(&|value| short(*value, y_digits))
+            .x_desc(self.x)
+            .y_desc(self.y)
+            .draw()?;
+        if self.calibration {
+            chart.draw_series([PathElement::new([(0.0, 0.0), (1.0, 1.0)], rgb(LIGHT.soft))])?;
+        }
+        for line in &self.lines {
+            let colour = rgb(LIGHT.series[line.colour % SERIES]);
+            if line.band.len() > 1 {
+                let low = line.band.iter().map(|[x, low, _]| (*x, *low));
+                let high = line.band.iter().rev().map(|[x, _, high]| (*x, *high));
+                let around: Vec<_> = low.chain(high).collect();
+                chart.draw_series([Polygon::new(around, colour.mix(0.15))])?;
+            }
+            let points: Vec<_> = line.finite().map(|[x, y]| (x, y)).collect();
+            let points = || points.iter().copied();
+            let stroke: ShapeStyle = colour.stroke_width(2);
+            match line.dashed {
+                true => chart.draw_series(DashedLineSeries::new(points(), 6, 4, stroke))?,
+                false => chart.draw_series(LineSeries::new(points(), stroke))?,
+            };
+            if line.dots || line.points.len() == 1 {
+                chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Standing bars with words below some of them; `said` shows where a pointer rests on a bar.
+pub fn bars(
+    title: &str,
+    counts: &[u64],
+    marks: &[(usize, String)],
+    said: &dyn Fn(usize, u64) -> String,
+) -> Markup {
+    let [left, width, height] = [24.0, 412.0, 170.0];
+    let step = width / counts.len().max(1) as f64;
+    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    // What is not zero can be seen.
+    let tall = |count: u64| (count as f64 / most * height).max(1.5);
+    html! {
+        svg.bars viewBox="0 0 460 200" role="img" aria-label=(title) {
+            @for (bar, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                rect.bar x=(tenth(left + bar as f64 * step + 0.5)) y=(tenth(height - tall(*count)))
+                    width=(tenth((step - 1.0).max(1.0))) height=(tenth(tall(*count))) {
+                    title { (said(bar, *count)) }
+                }
+            }
+            line.axis x1=(left) x2=(left + width) y1=(height) y2=(height) {}
+            @for (bar, mark) in marks {
+                text.mark x=(tenth(left + (*bar as f64 + 0.5) * step)) y="190"
+                    text-anchor="middle" { (mark) }
+            }
+        }
+    }
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+impl Line {
+    fn finite(&self) -> impl Iterator<Item = [f64; 2]> {
+        self.points.iter().copied().filter(|point| point.iter().all(|it| it.is_finite()))
+    }
+}
+
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+type Context<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
+
+fn rgb([red, green, blue]: Rgb) -> RGBColor {
+    RGBColor(red, green, blue)
+}
+
+/// Decimals that tell the marks of an axis apart.
+fn digits(span: f64) -> usize {
+    (1.5 - span.log10()).ceil().clamp(0.0, 8.0) as usize
+}
+
+/// A mark of an axis: thousands and millions as such, to three digits; else so many decimals.
+fn short(value: f64, digits: usize) -> String {
+    let (unit, name) = match value.abs() {
+        it if it >= 1e9 => (1e9, " G"),
+        it if it >= 1e6 => (1e6, " M"),
+        it if it >= 1e4 => (1e3, " k"),
+        _ => return format!("{value:.digits$}"),
+    };
+    let scaled = value / unit;
+    let places = 2_usize.saturating_sub(scaled.abs().log10() as usize);
+    let text = format!("{scaled:.places$}");
+    let text = if places > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{name}")
+}
+
+fn safe(text: &str) -> String {
+    html! { (text) }.into_string().replace('"', "&quot;")
+}
+
+/// The rules that turn the colours that charts are drawn in into those of the page's theme.
+pub(super) fn style() -> String {
+    let mut css = String::new();
+    let mut rule = |colour: Rgb, name: &str| {
+        let colour = hex(colour).to_uppercase();
+        css += &format!(
+            ".chart [fill=\"{colour}\"] {{ fill: var(--{name}); }}\n\
+             .chart [stroke=\"{colour}\"] {{ stroke: var(--{name}); }}\n"
+        );
+    };
+    rule(LIGHT.line, "line");
+    rule(LIGHT.soft, "soft");
+    LIGHT.series.iter().enumerate().for_each(|(i, colour)| rule(*colour, &format!("s{i}")));
+    css + ".chart text { font-family: inherit; }\n"
+}

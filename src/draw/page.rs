@@ -1,0 +1,151 @@
+//! A page that stands alone: no script, nothing to load, light and dark, phone and paper.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::chart;
+use super::colour::variables;
+
+/// A part of a page, with a heading that the list of contents leads to.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub title: String,
+    pub body: Markup,
+}
+
+impl Section {
+    pub fn new(title: impl Into<String>, body: Markup) -> Self {
+        Self { title: title.into(), body }
+    }
+}
+
+/// Which side of its column a cell stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+/// By which a page of ours is known again.
+pub const MARK: &str = "nnuance";
+
+const STYLE: &str = "
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0 auto; padding: 1rem; max-width: 68rem; background: var(--paper);
+  color: var(--ink); font: 1rem/1.5 system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; margin: 1rem 0 .3rem; }
+h2, h3, p, figcaption, summary { overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2.4rem 0 .4rem; padding-top: .5rem;
+  border-top: 1px solid var(--line); }
+h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
+p { margin: .3rem 0; max-width: 46rem; } a { color: inherit; }
+.soft { color: var(--soft); font-size: .9rem; }
+nav { margin: .8rem 0; font-size: .9rem; } nav a { display: inline-block; max-width: 100%;
+  margin-right: 1rem; overflow-wrap: anywhere; }
+.verdict { font-weight: 700; margin: 1rem 0; padding: .6rem .8rem; border-left: .4rem solid; }
+.fit { border-color: var(--ok); } .unfit { border-color: var(--problem); }
+ul.findings { list-style: none; margin: 0; padding: 0; }
+ul.findings li { display: grid; grid-template-columns: 5.2rem 1fr; gap: 0 .6rem;
+  padding: .45rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+.grade { font-weight: 600; } .ok { color: var(--ok); } .note { color: var(--note); }
+.problem { color: var(--problem); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
+td, th { padding: .15rem 1.1rem .15rem 0; text-align: right; white-space: nowrap; }
+th { color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line); }
+td.left, th.left { text-align: left; }
+.facts td { white-space: normal; overflow-wrap: anywhere; vertical-align: top; }
+.facts td:first-child { white-space: nowrap; }
+.figures { display: grid; gap: 0 2rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
+figure { margin: 1.2rem 0 0; break-inside: avoid; min-width: 0; }
+figcaption { font-weight: 600; }
+svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
+.square svg { max-width: 20rem; } .board svg { max-width: 17rem; }
+.boards { display: grid; gap: 0 1.2rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); }
+.bar { fill: var(--s0); } .axis { stroke: var(--line); fill: none; }
+.curve { stroke: var(--s0); stroke-width: 2; fill: none; }
+.mark { fill: var(--soft); font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }
+.legend { display: flex; flex-wrap: wrap; gap: 0 1rem; font-size: .85rem; margin-top: .2rem; }
+.legend span::before { content: ''; display: inline-block; width: 1.1rem; height: .22rem;
+  margin-right: .35rem; vertical-align: middle; background: var(--c); }
+.legend span.dashed::before { background: repeating-linear-gradient(90deg, var(--c) 0 .35rem,
+  transparent .35rem .55rem); }
+pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; }
+summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .5rem; }
+img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: block; }
+@media print { html { font-size: 70%; } body { max-width: none; } nav { display: none; }
+  h2, h3 { break-after: avoid; } .wide { overflow: visible; } }
+";
+
+/// The whole page. The lead stands between title and contents; with one section there are no
+/// contents.
+pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
+    let style = format!("{}{STYLE}{}{}", variables(), chart::style(), super::board::style());
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(MARK);
+                // Browsers ask for an icon where none is named.
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(style)) }
+            }
+            body {
+                h1 { (title) }
+                (lead)
+                @if sections.len() > 1 {
+                    nav {
+                        @for (i, section) in sections.iter().enumerate() {
+                            a href={ "#part-" (i) } { (section.title) } " "
+                        }
+                    }
+                }
+                @for (i, section) in sections.iter().enumerate() {
+                    section id={ "part-" (i) } {
+                        @if !section.title.is_empty() { h2 { (section.title) } }
+                        (section.body)
+                    }
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// A table that scrolls sideways where the page is too narrow for it.
+pub fn table<R: AsRef<[String]>>(header: &[(&str, Side)], rows: &[R]) -> Markup {
+    let class = |column: usize| match header.get(column) {
+        Some((_, Side::Left)) => Some("left"),
+        _ => None,
+    };
+    html! {
+        div.wide {
+            table {
+                tr { @for (i, (title, _)) in header.iter().enumerate() {
+                    th class=[class(i)] { (title) }
+                } }
+                @for row in rows {
+                    tr { @for (i, cell) in row.as_ref().iter().enumerate() {
+                        td class=[class(i)] { (cell) }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// A picture with its title and a line about it; `class` may be empty.
+pub fn figure(title: &str, about: &str, class: &str, picture: &Markup) -> Markup {
+    html! {
+        figure class=[Some(class).filter(|class| !class.is_empty())] {
+            figcaption { (title) }
+            @if !about.is_empty() { p.soft { (about) } }
+            (picture)
+        }
+    }
+}

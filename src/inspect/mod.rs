@@ -1,0 +1,243 @@
+//! What is inside a net: neurons, weights, piece values, squares, and what it knows of the terms
+//! of a handcrafted evaluation.
+//!
+//! [`inspect`] looks at the floats, whichever file they come from, with the eyes of many
+//! positions. It measures; it trains nothing and changes nothing. [`Inspection`] is the result,
+//! and its [`text`](Inspection::text) a report.
+
+mod activity;
+mod agreement;
+mod forward;
+mod histogram;
+mod kings;
+mod layers;
+mod pictures;
+mod pieces;
+mod removal;
+mod ridge;
+mod squares;
+mod terms;
+mod text;
+
+pub use activity::{Activity, Neuron};
+pub use agreement::{Agreement, Likeness, RoleAgreement};
+pub use histogram::Histogram;
+pub use layers::{Large, Layer, Map, Mover, Rows};
+pub use pieces::{BANDS, Band, ROLES, Value, Values};
+use rayon::prelude::*;
+pub use removal::without;
+use serde::Serialize;
+pub use squares::SquareTable;
+pub use terms::{Explained, GroupExplained, Shares, TermExplained};
+
+use self::forward::Forward;
+use crate::architecture::Architecture;
+use crate::features::{MAX_ACTIVE, PointOfView};
+use crate::hce::{Evaluator, HceWeights};
+use crate::sample::Sample;
+use crate::scales::Scales;
+use crate::weights::{Weights, WeightsError};
+
+/// Neurons whose weights are kept as boards.
+const MAPS: usize = 10;
+
+/// How closely to look.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The bound that training kept weights within.
+    pub clip: f64,
+    /// Positions whose men are taken off, at most.
+    pub pieces: usize,
+    /// Positions that terms are fitted and measured on, at most; 0 leaves this part out.
+    pub terms: usize,
+    /// A handcrafted evaluation to compare with.
+    pub hce: Option<HceWeights>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { clip: 1.98, pieces: 50_000, terms: 50_000, hce: None }
+    }
+}
+
+/// Why a net cannot be looked into.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    #[error(
+        "{name}, value {place}, is {value}: the training diverged; look at an earlier checkpoint"
+    )]
+    NotFinite { name: String, place: usize, value: f32 },
+    #[error("there is no position to look at; name a file of positions")]
+    NoPositions,
+    #[error("the clip is {0}, expected a number above 0, as `optimizer.clip` has it")]
+    Clip(f64),
+    #[error(
+        "these handcrafted weights belong to another engine's terms, which cannot be counted \
+         here; take weights of the built-in terms"
+    )]
+    NotOurs,
+}
+
+/// What is inside a net.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Inspection {
+    /// The architecture in words.
+    pub net: String,
+    /// How inputs are numbered, in words.
+    pub inputs: String,
+    /// Whose men have capitals in [`Mover::short`]: "own men" or "White's men".
+    pub capitals: &'static str,
+    pub scales: Scales,
+    pub clip: f64,
+    pub activity: Activity,
+    /// From inputs to output.
+    pub layers: Vec<Layer>,
+    pub rows: Rows,
+    /// Inputs that move each neuron most, by neuron.
+    pub moved_by: Vec<Vec<Mover>>,
+    /// The weights of the neurons with the largest use, that with the most first.
+    pub maps: Vec<Map>,
+    pub pieces: Pieces,
+    /// None where it was left out, or the positions are too few.
+    pub terms: Option<Explained>,
+}
+
+/// What men are worth, found by taking them off.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pieces {
+    /// Positions whose men were taken off.
+    pub positions: u64,
+    pub values: Values,
+    /// Pawn to king.
+    pub tables: Vec<SquareTable>,
+    pub hce: Option<Beside>,
+}
+
+/// The same of a handcrafted evaluation, found in the same way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    pub values: Values,
+    pub tables: Vec<SquareTable>,
+    /// With its tables found by taking men off, as the net's were.
+    pub by_removal: Agreement,
+    /// With its weights of material and squares as they are written, which leave out what other
+    /// terms, such as mobility, add to a man's worth.
+    pub as_written: Agreement,
+}
+
+/// The positions that [`inspect`] tells `seen` of in all, for so many given.
+pub fn work(positions: usize, options: &Options) -> u64 {
+    let men = thinned(positions, options.pieces).count();
+    let terms = thinned(positions, options.terms).count();
+    let evaluations = if options.hce.is_some() { 2 } else { 1 };
+    (positions + evaluations * men + 2 * terms) as u64
+}
+
+/// Looks into a net with the eyes of some positions; `seen` is told of positions as they go by,
+/// see [`work`].
+///
+/// The result has the same bits for any number of threads, on one set of instructions.
+///
+/// # Errors
+/// If weights are missing, misshapen or not finite, and where there is no position.
+pub fn inspect(
+    weights: &Weights,
+    architecture: &Architecture,
+    scales: Scales,
+    samples: &[Sample],
+    options: &Options,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<Inspection, InspectError> {
+    if let Some((name, place, value)) = weights.non_finite() {
+        return Err(InspectError::NotFinite { name: name.to_string(), place, value });
+    }
+    if !(options.clip.is_finite() && options.clip > 0.0) {
+        return Err(InspectError::Clip(options.clip));
+    }
+    if samples.is_empty() {
+        return Err(InspectError::NoPositions);
+    }
+    if options.hce.as_ref().is_some_and(|hce| !hce.is_ours()) {
+        return Err(InspectError::NotOurs);
+    }
+    let forward = Forward::new(weights, architecture, scales)?;
+    let lists = lists(architecture, samples);
+    let activity = activity::activity(&forward, &lists, seen);
+    let rows = layers::rows(&forward, &lists);
+    drop(lists);
+    let moved_by = layers::moved_by(&forward, &rows.seen, activity.views);
+    let near = |most: usize| thinned(samples.len(), most).map(|i| &samples[i]).collect::<Vec<_>>();
+    let most = activity.by_use().into_iter().take(MAPS);
+    let maps = most.map(|it| layers::map(&forward, it.neuron)).collect();
+    let hce = options.hce.as_ref();
+    let terms = terms::terms(&forward, &activity, &near(options.terms), hce, seen);
+    Ok(Inspection {
+        net: architecture.to_string(),
+        inputs: architecture.features.about.to_string(),
+        capitals: match architecture.features.point_of_view {
+            PointOfView::White => "White's men",
+            PointOfView::SideToMove => "own men",
+        },
+        scales,
+        clip: options.clip,
+        activity,
+        layers: layers::layers(&forward, scales, options.clip),
+        rows,
+        moved_by,
+        maps,
+        pieces: pieces(&forward, &near(options.pieces), hce, seen),
+        terms,
+    })
+}
+
+fn pieces(
+    forward: &Forward,
+    samples: &[&Sample],
+    hce: Option<&HceWeights>,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Pieces {
+    let steps = kings::steps(samples);
+    let worths = removal::of_net(forward, samples, seen);
+    let mut tables = squares::tables(&worths);
+    tables.push(kings::of_net(forward, &steps));
+    let beside = |weights: &HceWeights| {
+        let evaluator = Evaluator::new(weights);
+        let worths = removal::of_hce(&evaluator, samples, seen);
+        let mut removed = squares::tables(&worths);
+        removed.push(kings::of_hce(&evaluator, &steps));
+        let written = squares::written(weights);
+        Beside {
+            values: pieces::values(&worths),
+            by_removal: agreement::agreement(&tables, |role, square, phase| {
+                removed[role].values[square][phase]
+            }),
+            as_written: agreement::agreement(&tables, |role, square, phase| {
+                Some(written[role][square][phase])
+            }),
+            tables: removed,
+        }
+    };
+    let hce = hce.map(beside);
+    let positions = samples.len() as u64;
+    Pieces { positions, values: pieces::values(&worths), hce, tables }
+}
+
+/// The active inputs of all positions, `MAX_ACTIVE` places a view.
+fn lists(architecture: &Architecture, samples: &[Sample]) -> Vec<u16> {
+    let place = architecture.features.views * MAX_ACTIVE;
+    let mut lists = vec![0; samples.len() * place];
+    let write = |(list, sample): (&mut [u16], &Sample)| {
+        architecture.features.write(&sample.position, list);
+    };
+    lists.par_chunks_mut(place).zip(samples).for_each(write);
+    lists
+}
+
+/// Places at equal distances, from the first on, at most so many.
+fn thinned(positions: usize, most: usize) -> impl Iterator<Item = usize> {
+    let step = if most == 0 { 1 } else { positions.div_ceil(most).max(1) };
+    let end = if most == 0 { 0 } else { positions };
+    (0..end).step_by(step)
+}

@@ -1,0 +1,105 @@
+//! What a man is worth where it stands: the evaluation with it less that without it.
+
+use rayon::prelude::*;
+use shakmaty::{Color, Role};
+
+use super::forward::Forward;
+use crate::hce::{Evaluator, Phase};
+use crate::sample::{Man, Position, Sample};
+
+/// Positions that a thread looks at, one after the other.
+const CHUNK: usize = 256;
+
+/// One man of one position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Worth {
+    pub role: Role,
+    /// a1 = 0, seen by the man's owner.
+    pub square: u8,
+    /// The pieces on the board, see [`pieces`].
+    pub pieces: u8,
+    /// Share of the middlegame, 0 to 1; the endgame has the rest.
+    pub middlegame: f32,
+    /// Centipawns for its owner.
+    pub value: f32,
+}
+
+/// Knights + bishops + 2 rooks + 4 queens of both sides: 24 at the start, 0 without pieces.
+pub(super) fn pieces(position: &Position) -> u8 {
+    let [white, black] = position.bitboards();
+    let both =
+        |role: Role| (white[role as usize - 1] | black[role as usize - 1]).count_ones() as u8;
+    both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen)
+}
+
+/// The worth of all men but kings, position by position, as a net sees it.
+pub(super) fn of_net(
+    forward: &Forward,
+    samples: &[&Sample],
+    seen: &(dyn Fn(u64) + Sync),
+) -> Vec<Worth> {
+    let features = forward.architecture.features;
+    each(samples, seen, |position, worths| {
+        let mut room = forward.room();
+        forward.see(position, &mut room);
+        let sign = f64::from(features.sign(position));
+        let with = forward.value(&room);
+        worth(position, worths, |place| sign * (with - forward.without(&room, place)));
+    })
+}
+
+/// The same as a handcrafted evaluation sees it.
+pub(super) fn of_hce(
+    evaluator: &Evaluator,
+    samples: &[&Sample],
+    seen: &(dyn Fn(u64) + Sync),
+) -> Vec<Worth> {
+    each(samples, seen, |position, worths| {
+        let with = evaluator.evaluate(position);
+        worth(position, worths, |place| with - evaluator.evaluate(&without(position, place)));
+    })
+}
+
+/// The worths of all positions in their order.
+fn each(
+    samples: &[&Sample],
+    seen: &(dyn Fn(u64) + Sync),
+    of: impl Fn(&Position, &mut Vec<Worth>) + Sync,
+) -> Vec<Worth> {
+    let chunks: Vec<Vec<Worth>> = samples
+        .par_chunks(CHUNK)
+        .map(|samples| {
+            let mut worths = Vec::with_capacity(24 * samples.len());
+            samples.iter().for_each(|sample| of(&sample.position, &mut worths));
+            seen(samples.len() as u64);
+            worths
+        })
+        .collect();
+    chunks.concat()
+}
+
+/// Adds the men of a position; `value` gives centipawns for the side to move, by place.
+fn worth(position: &Position, worths: &mut Vec<Worth>, value: impl Fn(usize) -> f64) {
+    let pieces = pieces(position);
+    let middlegame = Phase::of(position).middlegame() as f32;
+    let men = position.men().enumerate().filter(|(_, man)| man.role != Role::King);
+    worths.extend(men.map(|(place, man)| {
+        let for_owner = if man.color == position.turn() { 1.0 } else { -1.0 };
+        let value = (for_owner * value(place)) as f32;
+        Worth { role: man.role, square: owners_square(&man), pieces, middlegame, value }
+    }));
+}
+
+/// The square as the man's owner sees it, a1 = 0.
+pub(super) fn owners_square(man: &Man) -> u8 {
+    man.square as u8 ^ if man.color == Color::White { 0 } else { 56 }
+}
+
+/// The position without the man at a place, see [`Position::men`].
+pub fn without(position: &Position, place: usize) -> Position {
+    let men = u128::from_le_bytes(position.nibbles());
+    let below = (1 << (4 * place)) - 1;
+    let left = men & below | men >> 4 & !below;
+    let square = position.men().nth(place).map_or(0, |man| 1 << man.square as u32);
+    Position::of_board(position.occupied() & !square, left.to_le_bytes(), position.turn())
+}

@@ -1,0 +1,158 @@
+//! Piece-square tables that say, as well as tables can, what men are worth where they stand.
+//!
+//! The worths of all men of a role are fitted, by least squares, by
+//! `middlegame share * mg + endgame share * eg + curve`: `mg` and `eg` belong to the square, and
+//! the curve, one number for every sum of pieces left, to the role. The two shares add up to 1.
+//! Without the curve, a worth that is not straight in the phase would look like one of squares,
+//! since men stand on other squares in the opening than later.
+
+use faer::{Mat, Side, linalg::solvers::Solve};
+use serde::Serialize;
+use shakmaty::Role;
+
+use super::pieces::{ROLES, place};
+use super::removal::Worth;
+use crate::hce::{HceWeights, Term};
+
+/// A value is given where the men tell as much of it as so many men would that stand in nothing
+/// but its phase.
+const ENOUGH: f64 = 5.0;
+
+/// The values of one role; squares are seen by its owner, a1 = 0.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SquareTable {
+    pub role: &'static str,
+    /// Men seen, by square.
+    pub counts: Vec<u64>,
+    /// Middlegame and endgame in centipawns, by square; None where too little was seen.
+    pub values: Vec<[Option<f64>; 2]>,
+    /// How much the men tell of each value: men in nothing but its phase that would tell as much.
+    pub known: Vec<[f64; 2]>,
+}
+
+/// Sums of pieces, more than at the start counting as that.
+const PIECES: usize = 25;
+const SQUARES: usize = 64;
+
+/// Against the curve: of all that fit equally well, the one nearest to nothing.
+const CURVE_RIDGE: f64 = 1.0;
+/// Against squares without men.
+const RIDGE: f64 = 1e-6;
+
+/// Sums of one square's least squares.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Equations {
+    count: u64,
+    /// Of `mg * mg`, `mg * eg`, `eg * eg`.
+    shares: [f64; 3],
+}
+
+/// The men of one role.
+#[derive(Clone)]
+struct Men {
+    /// By square and sum of pieces: men, and the sum of their worths.
+    counts: [[u32; PIECES]; SQUARES],
+    worths: [[f64; PIECES]; SQUARES],
+    /// By sum of pieces: the share of the middlegame.
+    middlegame: [f64; PIECES],
+}
+
+/// The tables of pawn to queen.
+pub(super) fn tables(worths: &[Worth]) -> Vec<SquareTable> {
+    let none = Men {
+        counts: [[0; PIECES]; SQUARES],
+        worths: [[0.0; PIECES]; SQUARES],
+        middlegame: [0.0; PIECES],
+    };
+    let mut men = vec![none; ROLES.len()];
+    for worth in worths {
+        let men = &mut men[place(worth.role)];
+        let (square, pieces) = (usize::from(worth.square), usize::from(worth.pieces));
+        let pieces = pieces.min(PIECES - 1);
+        men.counts[square][pieces] += 1;
+        men.worths[square][pieces] += f64::from(worth.value);
+        men.middlegame[pieces] = worth.middlegame.into();
+    }
+    ROLES.into_iter().zip(&men).map(|(role, men)| men.table(role)).collect()
+}
+
+impl Men {
+    fn table(&self, role: &'static str) -> SquareTable {
+        const CURVE: usize = 2 * SQUARES;
+        let mut matrix = Mat::<f64>::zeros(CURVE + PIECES, CURVE + PIECES);
+        let mut right = Mat::<f64>::zeros(CURVE + PIECES, 1);
+        let mut sums = [Equations::default(); SQUARES];
+        for (square, sums) in sums.iter_mut().enumerate() {
+            for pieces in 0..PIECES {
+                let count = f64::from(self.counts[square][pieces]);
+                let mg = self.middlegame[pieces];
+                sums.add(mg, self.counts[square][pieces].into());
+                let row = [(square, mg), (SQUARES + square, 1.0 - mg), (CURVE + pieces, 1.0)];
+                for (i, a) in row {
+                    right[(i, 0)] += a * self.worths[square][pieces];
+                    row.iter().for_each(|(j, b)| matrix[(i, *j)] += count * a * b);
+                }
+            }
+        }
+        for i in 0..CURVE + PIECES {
+            matrix[(i, i)] += if i < CURVE { RIDGE } else { CURVE_RIDGE };
+        }
+        let factors = matrix.llt(Side::Lower).expect("the ridge makes it positive definite");
+        let values = factors.solve(&right);
+        SquareTable::new(role, &sums, |square, phase| values[(SQUARES * phase + square, 0)])
+    }
+}
+
+impl SquareTable {
+    /// The values of squares of which enough is known.
+    pub(super) fn new(
+        role: &'static str,
+        sums: &[Equations; 64],
+        value: impl Fn(usize, usize) -> f64,
+    ) -> Self {
+        let known: Vec<[f64; 2]> = sums.iter().map(Equations::known).collect();
+        let values = known.iter().enumerate().map(|(square, known)| {
+            [0, 1].map(|phase| (known[phase] >= ENOUGH).then(|| value(square, phase)))
+        });
+        let counts = sums.iter().map(|sums| sums.count).collect();
+        Self { role, counts, values: values.collect(), known }
+    }
+}
+
+impl Equations {
+    /// So many men with this share of the middlegame.
+    pub fn add(&mut self, mg: f64, count: u64) {
+        let (eg, men) = (1.0 - mg, count as f64);
+        self.count += count;
+        let [mg_mg, mg_eg, eg_eg] = self.shares;
+        self.shares = [mg_mg + men * mg * mg, mg_eg + men * mg * eg, eg_eg + men * eg * eg];
+    }
+
+    /// What is left of each phase's squares when the other phase has explained its part.
+    pub fn known(&self) -> [f64; 2] {
+        let [mg, both, eg] = self.shares;
+        let left = |own: f64, other: f64| match other > 0.0 {
+            true => (own - both * both / other).max(0.0),
+            false => own,
+        };
+        [left(mg, eg), left(eg, mg)]
+    }
+}
+
+/// Material and piece-square values of handcrafted weights, by role, pawn to king, and square.
+pub(super) fn written(weights: &HceWeights) -> Vec<Vec<[f64; 2]>> {
+    let value = |term: Term| weights.values[term.index()];
+    let roles = Role::ALL.into_iter();
+    roles
+        .map(|role| {
+            let [mg, eg] = Term::material(role).map_or([0.0; 2], value);
+            let squares = shakmaty::Square::ALL.into_iter();
+            squares
+                .map(|square| {
+                    let [square_mg, square_eg] = value(Term::psqt(role, square));
+                    [mg + square_mg, eg + square_eg]
+                })
+                .collect()
+        })
+        .collect()
+}

@@ -1,0 +1,239 @@
+//! From active inputs to the gradients of the accumulators, position by position.
+
+use burn_cubecl::cubecl;
+use cubecl::prelude::*;
+
+use super::form::{ABREAST, Form, Spread, TILE};
+use crate::architecture::Activation;
+
+/// What is asked of a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Purpose {
+    /// Its logit, into `results`, `[batch]`.
+    Logits,
+    /// The gradients of its accumulators, into `slopes`, `[positions, views, hidden]`; and the sums of
+    /// its tile, into `results`, `[tiles, sums]`.
+    Gradients,
+}
+
+/// A cube takes a tile of positions, a unit some columns of the hidden layer.
+///
+/// # Buffers
+/// - `weight`: `[inputs, hidden]`, `bias`: `[hidden]`, `output`: `[views, hidden]`,
+///   `output_bias`: `[1]`
+/// - `batch`: the lists, `[batch, views, places]`, two inputs a word, the first one low; and from
+///   `targets` on the targets, `[batch]`, as bits of floats. WGSL guarantees no more than eight
+///   buffers, one of which is for the numbers below.
+///
+/// `first` is the first position, a multiple of [`TILE`], `positions` their number; `slopes` begin
+/// with the first one. A squared error counts `share`.
+#[cube(launch_unchecked)]
+pub(super) fn positions(
+    weight: &[f32],
+    bias: &[f32],
+    output: &[f32],
+    output_bias: &[f32],
+    batch: &[u32],
+    slopes: &mut [f32],
+    results: &mut [f32],
+    targets: u32,
+    first: u32,
+    positions: u32,
+    share: f32,
+    #[comptime] form: Form,
+    #[comptime] purpose: Purpose,
+) {
+    let Form { inputs, views, places, spread, .. } = comptime!(form);
+    let Spread { hidden, units, columns } = comptime!(spread);
+    let padded = comptime!(form.padded());
+    let unrolled = comptime!(spread.unrolled());
+    let gradients = comptime!(purpose == Purpose::Gradients);
+    let none = comptime!(inputs as u32);
+    let last = comptime!(hidden - 1);
+
+    let unit = UNIT_POS_X as usize;
+    let tile = CUBE_POS;
+    let first = first as usize;
+    let positions = positions as usize;
+
+    let mut active = Shared::<[u32]>::new_slice(comptime!(views * padded));
+    let mut tree = Shared::<[f32]>::new_slice(units);
+
+    let mut steepness = Array::<f32>::new(comptime!(views * columns));
+    let mut output_sums = Array::<f32>::new(comptime!(views * columns));
+    let mut bias_sums = Array::<f32>::new(columns);
+    let mut values = Array::<f32>::new(comptime!(views * columns));
+    let mut output_bias_sum = 0.0f32;
+    let mut loss = 0.0f32;
+    #[unroll(unrolled)]
+    for c in 0..columns {
+        let column = min(unit + c * units, last);
+        bias_sums[c] = 0.0f32;
+        #[unroll]
+        for view in 0..views {
+            steepness[view * columns + c] = output[view * hidden + column];
+            output_sums[view * columns + c] = 0.0f32;
+        }
+    }
+
+    for step in 0..TILE {
+        let position = tile * TILE + step;
+        let here = position < positions;
+
+        // The lists, as numbers a word each, padded with inputs that are not there.
+        let mut i = unit;
+        while i < comptime!(views * padded) {
+            let view = i / padded;
+            let place = i % padded;
+            let mut input = none.runtime();
+            if here && place < places {
+                let entry = ((first + position) * views + view) * places + place;
+                let word = batch[entry / 2];
+                input = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+            }
+            active[i] = input;
+            i += units;
+        }
+        sync_cube();
+
+        // Accumulators.
+        #[unroll(unrolled)]
+        for c in 0..columns {
+            let column = min(unit + c * units, last);
+            #[unroll]
+            for view in 0..views {
+                values[view * columns + c] = bias[column];
+            }
+        }
+        #[unroll]
+        for view in 0..views {
+            for group in 0..comptime!(padded / ABREAST) {
+                let at = view * padded + group * ABREAST;
+                let a = active[at];
+                let b = active[at + 1];
+                let c = active[at + 2];
+                let d = active[at + 3];
+                if min(min(a, b), min(c, d)) < none {
+                    #[unroll(unrolled)]
+                    for k in 0..columns {
+                        let column = min(unit + k * units, last);
+                        let a = row(weight, a, column, form);
+                        let b = row(weight, b, column, form);
+                        let c = row(weight, c, column, form);
+                        let d = row(weight, d, column, form);
+                        values[view * columns + k] += (a + b) + (c + d);
+                    }
+                }
+            }
+        }
+
+        // The output, added up over the units in a fixed order.
+        let mut dot = 0.0f32;
+        #[unroll(unrolled)]
+        for c in 0..columns {
+            if unit + c * units < hidden {
+                #[unroll]
+                for view in 0..views {
+                    let k = view * columns + c;
+                    dot += activate(values[k], form) * steepness[k];
+                }
+            }
+        }
+        tree[unit] = dot;
+        sync_cube();
+        let mut half = comptime!(units.next_power_of_two() / 2).runtime();
+        while half > 0 {
+            if unit < half && unit + half < units {
+                tree[unit] += tree[unit + half];
+            }
+            sync_cube();
+            half /= 2;
+        }
+        let logit = tree[0] + output_bias[0];
+
+        if here {
+            if gradients {
+                let expected = 1.0f32 / (1.0f32 + (-logit).exp());
+                let target = f32::reinterpret(batch[targets as usize + first + position]);
+                let error = expected - target;
+                let gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
+                loss += error * error;
+                output_bias_sum += gradient;
+                #[unroll(unrolled)]
+                for c in 0..columns {
+                    let column = unit + c * units;
+                    if column < hidden {
+                        #[unroll]
+                        for view in 0..views {
+                            let k = view * columns + c;
+                            let slope = gradient * steepness[k] * derivative(values[k], form);
+                            output_sums[k] += gradient * activate(values[k], form);
+                            bias_sums[c] += slope;
+                            slopes[(position * views + view) * hidden + column] = slope;
+                        }
+                    }
+                }
+            } else if unit == 0 {
+                results[first + position] = logit;
+            }
+        }
+        // The next position overwrites what is shared.
+        sync_cube();
+    }
+
+    if gradients && tile * TILE < positions {
+        let start = (first / TILE + tile) * comptime!(form.sums());
+        #[unroll(unrolled)]
+        for c in 0..columns {
+            let column = unit + c * units;
+            if column < hidden {
+                #[unroll]
+                for view in 0..views {
+                    results[start + view * hidden + column] = output_sums[view * columns + c];
+                }
+                results[start + views * hidden + column] = bias_sums[c];
+            }
+        }
+        if unit == 0 {
+            results[start + (views + 1) * hidden] = output_bias_sum;
+            results[start + (views + 1) * hidden + 1] = loss;
+        }
+    }
+}
+
+/// A weight of an input; 0 where there is none.
+#[cube]
+fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32 {
+    let Form { inputs, spread, .. } = comptime!(form);
+    let there = min(input as usize, comptime!(inputs - 1));
+    select(
+        input < comptime!(inputs as u32),
+        weight[there * comptime!(spread.hidden) + column],
+        0.0f32,
+    )
+}
+
+/// The activation. What is not a number stays so, and a training that diverges shows it.
+#[cube]
+fn activate(a: f32, #[comptime] form: Form) -> f32 {
+    let positive = select(a <= 0.0f32, 0.0f32, a);
+    match comptime!(form.activation) {
+        Activation::ReLU => positive,
+        Activation::CReLU => select(a >= 1.0f32, 1.0f32, positive),
+        Activation::SCReLU => {
+            let clamped = select(a >= 1.0f32, 1.0f32, positive);
+            clamped * clamped
+        }
+    }
+}
+
+/// Its derivative; at the kinks that of the CPU's kernels.
+#[cube]
+fn derivative(a: f32, #[comptime] form: Form) -> f32 {
+    let inside = a >= 0.0f32 && a <= 1.0f32;
+    match comptime!(form.activation) {
+        Activation::ReLU => select(a > 0.0f32, 1.0f32, 0.0f32),
+        Activation::CReLU => select(inside, 1.0f32, 0.0f32),
+        Activation::SCReLU => select(inside, a + a, 0.0f32),
+    }
+}

@@ -1,0 +1,201 @@
+//! What an evaluation promises and what the games gave.
+//!
+//! Positions are sorted by expected result and cut into bins of equal count; equal values stay in
+//! one bin. What the fitted scale can put right is put right before: what is left is curvature,
+//! a bonus for the side to move that is missing, and noise.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::bootstrap::{Bootstrap, Estimate, Groups};
+use super::text::{WIDTH, loss, thousands, wrap};
+use super::{Align, Table};
+
+/// Expected against observed results, seen by the side to move.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibration {
+    pub name: String,
+    /// By expected result, the smallest first.
+    pub bins: Vec<Bin>,
+    /// Mean distance of a bin from the diagonal, weighted by positions.
+    pub error: f64,
+    /// What this distance would be on average, from noise alone, if the promises were right; None
+    /// where a bin has no interval.
+    pub by_chance: Option<f64>,
+    /// The mean result minus the mean expected one.
+    pub bias: Estimate,
+    /// Of the line of least squares of results on expected results: 1 where promises are right,
+    /// below where they are too bold. None where all positions are expected to end alike.
+    pub slope: Option<Estimate>,
+    pub sentence: String,
+}
+
+/// Positions of nearly equal expected result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bin {
+    pub positions: usize,
+    pub groups: usize,
+    /// The smallest and the largest expected result.
+    pub range: [f64; 2],
+    pub expected: f64,
+    pub observed: Estimate,
+    /// Observed less expected.
+    pub off: Estimate,
+}
+
+impl Calibration {
+    /// Of expected results, one a position.
+    pub(super) fn of(
+        name: &str,
+        expected: &[f64],
+        results: &[f64],
+        groups: &Groups,
+        bins: usize,
+        bootstrap: &Bootstrap,
+    ) -> Self {
+        let mut order: Vec<u32> = (0..expected.len() as u32).collect();
+        let key = |i: &u32| expected[*i as usize];
+        order.par_sort_unstable_by(|a, b| key(a).total_cmp(&key(b)).then(a.cmp(b)));
+        let cuts = cuts(expected, &order, bins);
+        let bins: Vec<Bin> = cuts
+            .par_windows(2)
+            .map(|cut| Bin::of(&order[cut[0]..cut[1]], expected, results, groups, bootstrap))
+            .collect();
+        let weighted = |value: &dyn Fn(&Bin) -> Option<f64>| -> Option<f64> {
+            let terms = bins.iter().map(|bin| Some(value(bin)? * bin.positions as f64));
+            Some(terms.sum::<Option<f64>>()? / expected.len() as f64)
+        };
+        // The mean distance from zero of a normal number is its deviation times this.
+        let ratio = std::f64::consts::FRAC_2_PI.sqrt();
+        let error = weighted(&|bin| Some(bin.off.mean.abs())).unwrap_or(0.0);
+        let by_chance = weighted(&|bin| Some(bin.off.standard_error? * ratio));
+        let (bias, slope) = line(expected, results, groups, bootstrap);
+        let mut calibration = Self {
+            name: name.to_string(),
+            bins,
+            error,
+            by_chance,
+            bias,
+            slope,
+            sentence: String::new(),
+        };
+        calibration.sentence = calibration.conclude();
+        calibration
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = format!("Calibration of {}\n\n{}\n", self.name, self.table());
+        wrap(&self.sentence, &mut text);
+        text
+    }
+
+    /// One line a bin.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(&[
+            ("expected", Align::Right),
+            ("observed", Align::Right),
+            ("95 % interval", Align::Right),
+            ("off", Align::Right),
+            ("positions", Align::Right),
+            ("from", Align::Right),
+            ("to", Align::Right),
+        ])
+        .width(WIDTH);
+        for bin in &self.bins {
+            let interval = bin.observed.interval;
+            table.row([
+                format!("{:.3}", bin.expected),
+                format!("{:.3}", bin.observed.mean),
+                interval.map_or("-".to_string(), |[low, high]| format!("{low:.3} to {high:.3}")),
+                format!("{:+.3}", bin.off.mean),
+                thousands(bin.positions),
+                format!("{:.3}", bin.range[0]),
+                format!("{:.3}", bin.range[1]),
+            ]);
+        }
+        table
+    }
+
+    fn conclude(&self) -> String {
+        let mut text =
+            format!("{}: bins lie {} from the diagonal on average", self.name, loss(self.error));
+        if let Some(chance) = self.by_chance {
+            text.push_str(&format!(" (noise alone would give about {})", loss(chance)));
+        }
+        if !self.bias.contains_zero() {
+            let by = loss(self.bias.mean.abs());
+            let side = if self.bias.mean > 0.0 { "more" } else { "less" };
+            text.push_str(&format!("; on average the side to move gets {by} {side} than promised"));
+        }
+        let Some(slope) = self.slope else {
+            return text + "; it promises the same everywhere.";
+        };
+        text.push_str(&format!("; slope {:.3}", slope.mean));
+        let Some([low, high]) = slope.interval else { return text + "." };
+        let says = match (high < 1.0, low > 1.0) {
+            (true, _) => "it promises too much",
+            (_, true) => "it promises too little",
+            _ => "these data see nothing wrong in its steepness",
+        };
+        text + &format!(" (95 % interval {low:.3} to {high:.3}): {says}.")
+    }
+}
+
+impl Bin {
+    fn of(
+        records: &[u32],
+        expected: &[f64],
+        results: &[f64],
+        groups: &Groups,
+        bootstrap: &Bootstrap,
+    ) -> Self {
+        let groups = groups.of_records(records);
+        let column = |of: &[f64]| groups.sums(records.iter().map(|i| of[*i as usize]));
+        let resampled = bootstrap.resample(&groups, &[column(expected), column(results)]);
+        let at = |place: usize| expected[records[place] as usize];
+        Self {
+            positions: records.len(),
+            groups: groups.len(),
+            range: [at(0), at(records.len() - 1)],
+            expected: resampled.mean(0).mean,
+            observed: resampled.mean(1),
+            off: resampled.difference(1, 0),
+        }
+    }
+}
+
+/// Where to cut the sorted positions, ends included: at equal counts, or behind the values that
+/// equal the one before such a cut.
+fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
+    let value = |place: usize| expected[order[place] as usize];
+    let mut cuts = vec![0];
+    for bin in 1..=bins {
+        let mut end = order.len() * bin / bins;
+        if end <= cuts[cuts.len() - 1] {
+            continue;
+        }
+        while end < order.len() && value(end) == value(end - 1) {
+            end += 1;
+        }
+        cuts.push(end);
+    }
+    cuts
+}
+
+/// The mean of result less expected result, and the slope of the line of least squares.
+fn line(
+    expected: &[f64],
+    results: &[f64],
+    groups: &Groups,
+    bootstrap: &Bootstrap,
+) -> (Estimate, Option<Estimate>) {
+    // Around a half, so that the squares lose no digits.
+    let x = |i: usize| expected[i] - 0.5;
+    let y = |i: usize| results[i] - 0.5;
+    let column = |of: &dyn Fn(usize) -> f64| groups.sums((0..expected.len()).map(of));
+    let columns = [column(&x), column(&y), column(&|i| x(i) * y(i)), column(&|i| x(i) * x(i))];
+    let resampled = bootstrap.resample(groups, &columns);
+    let varied = expected.iter().any(|it| *it != expected[0]);
+    let slope = |m: &[f64]| (m[2] - m[0] * m[1]) / (m[3] - m[0] * m[0]);
+    (resampled.difference(1, 0), varied.then(|| resampled.statistic(slope)))
+}

@@ -1,0 +1,212 @@
+//! Where two evaluations disagree most, and which of them the games bear out.
+//!
+//! Measured in expected results, each with its own scale: in centipawns the largest differences
+//! would all lie where both see a won game.
+
+use serde::Serialize;
+
+use super::board::{Men, board};
+use super::bootstrap::{Bootstrap, Estimate, Groups};
+use super::text::{loss, thousands, wrap};
+
+/// A difference in expected result from which two evaluations disagree.
+pub const LARGE: f64 = 0.1;
+
+/// Two evaluations side by side; the first has the smaller loss.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Disagreement {
+    pub names: [String; 2],
+    /// Of their expected results; None where one of them never changes.
+    pub correlation: Option<f64>,
+    /// Mean of |difference| in expected result.
+    pub mean: f64,
+    /// Positions that differ by more than [`LARGE`].
+    pub large: usize,
+    /// Their share of all positions.
+    pub share: f64,
+    /// How often the first is nearer to the result there; as near counts as a half. None without
+    /// such positions.
+    pub first_nearer: Option<Estimate>,
+    /// The loss of the second less that of the first there.
+    pub difference: Option<Estimate>,
+    /// The largest differences first, one a group at most.
+    pub positions: Vec<Apart>,
+    pub sentences: Vec<String>,
+}
+
+/// A position that two evaluations see differently. Pairs are in the order of the names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Apart {
+    /// Counts from 0.
+    pub position: usize,
+    pub fen: String,
+    /// Seen by the side to move, as everything here.
+    pub result: f64,
+    /// None for an evaluation that gives no centipawns.
+    pub cp: [Option<f64>; 2],
+    pub expected: [f64; 2],
+    /// The one whose expected result is nearer to the result; None where both are as near.
+    pub nearer: Option<String>,
+}
+
+/// One of the two.
+pub(super) struct Side<'a> {
+    pub name: &'a str,
+    pub cp: Option<&'a [f64]>,
+    pub expected: &'a [f64],
+}
+
+impl Disagreement {
+    pub(super) fn of(
+        sides: [Side; 2],
+        results: &[f64],
+        groups: &Groups,
+        most: usize,
+        fen: &dyn Fn(usize) -> String,
+        bootstrap: &Bootstrap,
+    ) -> Self {
+        let [first, second] = sides.each_ref().map(|side| side.expected);
+        let apart = |i: usize| (first[i] - second[i]).abs();
+        let large: Vec<u32> =
+            (0..results.len()).filter(|i| apart(*i) > LARGE).map(|i| i as u32).collect();
+        let there = there(&large, first, second, results, groups, bootstrap);
+        let positions = widest(apart, groups, most)
+            .into_iter()
+            .map(|i| {
+                let expected = [first[i], second[i]];
+                let nearer = nearer(expected, results[i]).map(|it| sides[it].name.to_string());
+                let cp = sides.each_ref().map(|side| side.cp.map(|cp| cp[i]));
+                Apart { position: i, fen: fen(i), result: results[i], cp, expected, nearer }
+            })
+            .collect();
+        let mut disagreement = Self {
+            names: sides.each_ref().map(|side| side.name.to_string()),
+            correlation: correlation(first, second),
+            mean: (0..results.len()).map(apart).sum::<f64>() / results.len() as f64,
+            large: large.len(),
+            share: large.len() as f64 / results.len() as f64,
+            first_nearer: there.map(|[nearer, _]| nearer),
+            difference: there.map(|[_, difference]| difference),
+            positions,
+            sentences: Vec::new(),
+        };
+        disagreement.sentences = disagreement.conclude();
+        disagreement
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+        for apart in &self.positions {
+            text.push('\n');
+            text.push_str(&apart.text(&self.names, Men::Letters));
+        }
+        text
+    }
+
+    fn conclude(&self) -> Vec<String> {
+        let [first, second] = &self.names;
+        let correlation =
+            self.correlation.map_or(String::new(), |it| format!(", correlation {it:.4}"));
+        let mut sentences = vec![format!(
+            "{first} and {second} differ by {:.4} in expected result on average{correlation}; by \
+             more than {LARGE} in {} positions ({:.2} %).",
+            self.mean,
+            thousands(self.large),
+            100.0 * self.share
+        )];
+        if let (Some(nearer), Some(difference)) = (self.first_nearer, self.difference) {
+            let between = nearer.interval.map_or(String::new(), |[low, high]| {
+                format!(" (95 % interval {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
+            });
+            let by = difference.interval.map_or(String::new(), |[low, high]| {
+                format!(" (95 % interval {} to {})", loss(low), loss(high))
+            });
+            sentences.push(format!(
+                "There {first} is nearer to the result in {:.1} %{between}, and its loss is lower \
+                 by {}{by}.",
+                100.0 * nearer.mean,
+                loss(difference.mean)
+            ));
+        }
+        sentences
+    }
+}
+
+impl Apart {
+    /// The board with what both say beside it.
+    pub fn text(&self, names: &[String; 2], men: Men) -> String {
+        let mut facts = vec![format!("result {}", self.result)];
+        for (i, name) in names.iter().enumerate() {
+            let cp = self.cp[i].map_or(String::new(), |cp| format!(", {cp:+.0} cp"));
+            facts.push(format!("{name} expects {:.3}{cp}", self.expected[i]));
+        }
+        facts.push(format!("nearer: {}", self.nearer.as_deref().unwrap_or("neither")));
+        let board = board(&self.fen, men, &facts).unwrap_or_else(|| facts.join("\n") + "\n");
+        format!("{}\n{board}", self.fen)
+    }
+}
+
+/// Which of two expected results is nearer; None where both are as near.
+fn nearer(expected: [f64; 2], result: f64) -> Option<usize> {
+    let [first, second] = expected.map(|it| (it - result).abs());
+    (first != second).then_some(usize::from(second < first))
+}
+
+/// The positions that lie furthest apart, one a group at most; equal ones in their order.
+fn widest(apart: impl Fn(usize) -> f64, groups: &Groups, most: usize) -> Vec<usize> {
+    let mut best: Vec<Option<(f64, usize)>> = vec![None; groups.len()];
+    for (i, group) in groups.numbers().iter().enumerate() {
+        let best = &mut best[*group as usize];
+        let this = apart(i);
+        if best.is_none_or(|(widest, _)| this > widest) {
+            *best = Some((this, i));
+        }
+    }
+    let mut best: Vec<(f64, usize)> = best.into_iter().flatten().collect();
+    best.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    best.into_iter().take(most).filter(|(apart, _)| *apart > 0.0).map(|(_, i)| i).collect()
+}
+
+/// In some positions: how often the first is nearer, and the loss of the second less its own.
+fn there(
+    records: &[u32],
+    first: &[f64],
+    second: &[f64],
+    results: &[f64],
+    groups: &Groups,
+    bootstrap: &Bootstrap,
+) -> Option<[Estimate; 2]> {
+    if records.is_empty() {
+        return None;
+    }
+    let groups = groups.of_records(records);
+    let wins = |i: usize| match nearer([first[i], second[i]], results[i]) {
+        Some(0) => 1.0,
+        Some(_) => 0.0,
+        None => 0.5,
+    };
+    let column = |of: &dyn Fn(usize) -> f64| groups.sums(records.iter().map(|i| of(*i as usize)));
+    let columns = [
+        column(&wins),
+        column(&|i| (first[i] - results[i]).powi(2)),
+        column(&|i| (second[i] - results[i]).powi(2)),
+    ];
+    let resampled = bootstrap.resample(&groups, &columns);
+    Some([resampled.mean(0), resampled.difference(2, 1)])
+}
+
+/// Pearson's; None where a list never changes.
+pub(super) fn correlation(first: &[f64], second: &[f64]) -> Option<f64> {
+    let count = first.len() as f64;
+    let [x, y] = [first, second].map(|list| list.iter().sum::<f64>() / count);
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for (a, b) in first.iter().zip(second) {
+        let (a, b) = (a - x, b - y);
+        xx += a * a;
+        yy += b * b;
+        xy += a * b;
+    }
+    let varied = [first, second].iter().all(|list| list.iter().any(|it| *it != list[0]));
+    varied.then(|| (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0))
+}

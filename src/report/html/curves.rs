@@ -1,0 +1,144 @@
+//! How training went: losses, learning rate, weight of results, speed.
+
+use maud::html;
+
+use super::{Row, Run};
+use crate::draw::page::{Side, figure, table};
+use crate::draw::{Chart, Line, Section};
+use crate::report::text::{loss, thousands};
+
+/// Curves of all runs over common axes.
+pub fn curves(runs: &[Run]) -> Section {
+    let against = |x: &'static str, title, y, of: &dyn Fn(&Run) -> Option<Vec<Line>>| {
+        let lines: Vec<Line> =
+            runs.iter().enumerate().flat_map(|(i, run)| coloured(of(run), i)).collect();
+        let some = lines.iter().any(|line| !line.points.is_empty());
+        some.then(|| Chart { title, x, y, lines, ..Chart::default() }.markup())
+    };
+    let alone = runs.len() == 1;
+    let name = |run: &Run, what: &str| if alone { what.to_string() } else { named(run, what) };
+    let losses = |run: &Run, x: &[f64]| {
+        let held = told(run, |row| row.held_out_loss);
+        let held = line(name(run, "held out"), x, &run.rows, held);
+        let train = line(name(run, "training"), x, &run.rows, |row| row.train_loss);
+        Some(vec![held, Line { dashed: true, ..train }])
+    };
+    let over = |run: &Run| run.rows.iter().map(|row| row.positions as f64).collect::<Vec<_>>();
+    let single = |run: &Run, of: &dyn Fn(&Row) -> Option<f64>| {
+        let label = if alone { String::new() } else { run.name.clone() };
+        Some(vec![line(label, &over(run), &run.rows, of)])
+    };
+    let targets = if one_target(runs) {
+        "Against the training target; the held-out one as the target is at the end of the run."
+    } else {
+        "Against the target of each run. The targets differ, so these curves cannot be compared \
+         with each other; those against results can."
+    };
+    let pictures = [
+        (
+            "Loss against positions",
+            targets,
+            against("positions", "loss", "loss", &|run| losses(run, &over(run))),
+        ),
+        (
+            "Loss against time",
+            "Seconds of training; the looks at held-out positions are not counted.",
+            against("seconds", "loss", "loss", &|run| losses(run, &run.seconds()?)),
+        ),
+        (
+            "Held-out loss against results",
+            "What the evaluation is for; a different number from the loss that is trained.",
+            against("positions", "loss", "loss", &|run| {
+                single(run, &told(run, |row| row.held_out_result_loss))
+            }),
+        ),
+        (
+            "Speed",
+            "Positions a second between two looks.",
+            against("positions", "speed", "positions/s", &|run| {
+                single(run, &|row| row.positions_per_second)
+            }),
+        ),
+        (
+            "Learning rate",
+            "",
+            against("positions", "rate", "rate", &|run| single(run, &|row| row.learning_rate)),
+        ),
+        (
+            "Weight of results",
+            "The share of the result in the target, the rest is the score's.",
+            against("positions", "wdl", "wdl", &|run| {
+                run.rows.iter().any(|row| row.wdl != run.rows[0].wdl).then_some(())?;
+                single(run, &|row| Some(row.wdl))
+            }),
+        ),
+    ];
+    let header = [
+        ("run", Side::Left),
+        ("steps", Side::Right),
+        ("positions", Side::Right),
+        ("best held-out loss", Side::Right),
+        ("at step", Side::Right),
+        ("last held-out loss", Side::Right),
+        ("", Side::Left),
+    ];
+    let rows: Vec<Vec<String>> = runs.iter().map(summary).collect();
+    Section::new(
+        "Training",
+        html! {
+            (table(&header, &rows))
+            div.figures {
+                @for (title, about, picture) in &pictures {
+                    @if let Some(picture) = picture { (figure(title, about, "", picture)) }
+                }
+            }
+        },
+    )
+}
+
+fn summary(run: &Run) -> Vec<String> {
+    let (last, best) = (run.rows.last(), run.best());
+    let count = |value: Option<u64>| value.map_or("-".into(), |it| thousands(it as usize));
+    let held_out =
+        |row: Option<&Row>| row.and_then(|row| row.held_out_loss).map_or("-".into(), loss);
+    vec![
+        run.name.clone(),
+        count(last.map(|row| row.step)),
+        count(last.map(|row| row.positions)),
+        held_out(best),
+        count(best.map(|row| row.step)),
+        held_out(last),
+        run.state.clone(),
+    ]
+}
+
+/// A loss of each row; that before the first step only where the rest would not lie flat below
+/// it, as with a net that knows nothing yet.
+fn told(run: &Run, of: fn(&Row) -> Option<f64>) -> impl Fn(&Row) -> Option<f64> {
+    let lowest = run.rows.iter().filter_map(of).fold(f64::INFINITY, f64::min);
+    move |row| of(row).filter(|loss| row.step > 0 || *loss < 1.5 * lowest)
+}
+
+/// Whether the losses of all runs are against the same numbers.
+fn one_target(runs: &[Run]) -> bool {
+    let target = |run: &Run| -> Vec<(String, String)> {
+        let keys = run.settings.iter().filter(|(key, _)| {
+            key.starts_with("target.") && key != "target.scale" || key == "data.files"
+        });
+        keys.cloned().collect()
+    };
+    runs.windows(2).all(|pair| target(&pair[0]) == target(&pair[1]))
+}
+
+fn named(run: &Run, what: &str) -> String {
+    format!("{}, {what}", run.name)
+}
+
+fn line(name: String, x: &[f64], rows: &[Row], of: impl Fn(&Row) -> Option<f64>) -> Line {
+    let points = x.iter().zip(rows).filter_map(|(x, row)| Some([*x, of(row)?])).collect();
+    Line { name, points, ..Line::default() }
+}
+
+fn coloured(lines: Option<Vec<Line>>, colour: usize) -> impl Iterator<Item = Line> {
+    lines.into_iter().flatten().map(move |line| Line { colour, ..line })
+}

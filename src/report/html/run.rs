@@ -1,0 +1,55 @@
+//! A run as its folder tells it.
+
+/// What a page says of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub name: String,
+    /// What it trained and on what, a fact and its value.
+    pub about: Vec<(String, String)>,
+    /// Every key of its config, sorted.
+    pub settings: Vec<(String, String)>,
+    /// The looks at its held-out positions, in order.
+    pub rows: Vec<Row>,
+    /// Whether it has come to its end.
+    pub state: String,
+}
+
+/// A look at the held-out positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Row {
+    pub step: u64,
+    /// Positions trained on, repeats counted.
+    pub positions: u64,
+    pub train_loss: Option<f64>,
+    pub held_out_loss: Option<f64>,
+    pub held_out_result_loss: Option<f64>,
+    pub learning_rate: Option<f64>,
+    pub wdl: f64,
+    pub positions_per_second: Option<f64>,
+}
+
+impl Run {
+    /// Seconds of training until each row, the looks themselves left out; none where a row does
+    /// not know its speed.
+    pub fn seconds(&self) -> Option<Vec<f64>> {
+        let (mut seconds, mut positions) = (0.0, 0);
+        let times = self.rows.iter().map(|row| {
+            let since = row.positions.saturating_sub(positions);
+            positions = row.positions;
+            if since > 0 {
+                seconds += since as f64 / row.positions_per_second.filter(|it| *it > 0.0)?;
+            }
+            Some(seconds)
+        });
+        times.collect()
+    }
+
+    /// The row with the lowest held-out loss.
+    pub fn best(&self) -> Option<&Row> {
+        let known = self.rows.iter().filter(|row| row.held_out_loss.is_some());
+        known.min_by(|a, b| {
+            let loss = |row: &Row| row.held_out_loss.unwrap_or(f64::INFINITY);
+            loss(a).total_cmp(&loss(b))
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! Which evaluation is better, and how sure that is.
+
+use maud::html;
+
+use crate::draw::Section;
+use crate::report::text::{interval, loss};
+use crate::report::{Align, Comparison, Table};
+
+/// The comparison with its sentences; notes say what was measured, and what could not be told.
+pub fn verdict(comparison: &Comparison, notes: &[String]) -> Section {
+    let mut pairs = Table::new(&[
+        ("lower loss", Align::Left),
+        ("higher loss", Align::Left),
+        ("difference", Align::Right),
+        ("95 % interval", Align::Right),
+        ("zero excluded", Align::Left),
+    ]);
+    for pair in &comparison.pairs {
+        let sure = if pair.decided { "yes" } else { "no" };
+        let (mean, between) = (loss(pair.difference.mean), interval(&pair.difference));
+        pairs.row([&pair.better[..], &pair.worse, &mean, &between, sure]);
+    }
+    Section::new(
+        "Comparison",
+        html! {
+            (comparison.table().markup())
+            p.soft { (comparison.basis()) }
+            @for sentence in &comparison.sentences { p { (sentence) } }
+            @for note in notes { p.soft { (note) } }
+            @if comparison.pairs.len() > 1 {
+                details { summary { "All pairs" } (pairs.markup()) }
+            }
+        },
+    )
+}

@@ -1,0 +1,263 @@
+//! The pages of the book: all in its summary, all links alive, all commands ones that the program
+//! takes, and the ten minutes as promised.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Parser as _;
+use nnuance::cli::Cli;
+use nnuance::config::Config;
+
+/// The pages of the book, by name.
+fn pages() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("docs").expect("the book");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
+    pages.sort();
+    assert!(pages.len() > 10);
+    pages
+}
+
+/// All that people read: the book and what stands at the top of folders.
+fn texts() -> Vec<PathBuf> {
+    let others = ["README.md", "data/README.md", "nets/README.md", "ARCHITECTURE.md"];
+    pages().into_iter().chain(others.map(PathBuf::from)).collect()
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("UTF-8")
+}
+
+/// A block of code: what stands behind the fence, and the lines.
+struct Block {
+    info: String,
+    lines: Vec<String>,
+}
+
+/// The blocks of a page, and the lines outside of them.
+fn parts(page: &str) -> (Vec<Block>, Vec<&str>) {
+    let (mut blocks, mut prose) = (Vec::new(), Vec::new());
+    let mut open: Option<Block> = None;
+    for line in page.lines() {
+        match (&mut open, line.trim_start().strip_prefix("```")) {
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(block), None) => block.lines.push(line.to_string()),
+            (None, Some(info)) => open = Some(Block { info: info.into(), lines: Vec::new() }),
+            (None, None) => prose.push(line),
+        }
+    }
+    assert!(open.is_none(), "a block is not closed");
+    (blocks, prose)
+}
+
+/// The targets of all links and pictures in prose, without spans of code.
+fn links(prose: &[&str]) -> Vec<String> {
+    let mut links = Vec::new();
+    for line in prose {
+        let outside: Vec<&str> = line.split('`').step_by(2).collect();
+        let plain = outside.join("");
+        let targets = plain.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        links.extend(targets.map(String::from));
+    }
+    links
+}
+
+/// The anchors of a page, as mdBook and forges make them of headings.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let (_, prose) = parts(page);
+    let headings = prose.iter().filter(|line| line.starts_with('#'));
+    let anchor = |heading: &&str| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_page_is_in_the_summary() {
+    let summary = text(Path::new("docs/SUMMARY.md"));
+    let listed: BTreeSet<String> = links(&parts(&summary).1).into_iter().collect();
+    let there: BTreeSet<String> = pages()
+        .iter()
+        .map(|page| page.file_name().expect("a name").to_string_lossy().into_owned())
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
+    assert_eq!(listed, there);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut followed = 0;
+    for page in texts() {
+        for link in links(&parts(&text(&page)).1) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let folder = page.parent().expect("a folder");
+            let target = if path.is_empty() { page.clone() } else { folder.join(path) };
+            assert!(target.exists(), "{}: {link} leads nowhere", page.display());
+            // The book that mdBook makes has nothing of the repository but its own folder.
+            let inside = !page.starts_with("docs") || !path.starts_with("..");
+            assert!(inside, "{}: {link} leads out of the book", page.display());
+            if !anchor.is_empty() {
+                let there = anchors(&text(&target)).contains(anchor);
+                assert!(there, "{}: {link} names no heading", page.display());
+            }
+            followed += 1;
+        }
+    }
+    assert!(followed > 30);
+}
+
+/// The commands of a shell script, one a line, with what is continued put together.
+fn commands(block: &Block) -> Vec<String> {
+    let joined = block.lines.join("\n").replace("\\\n", " ");
+    joined.lines().map(str::trim).map(String::from).collect()
+}
+
+/// The words of a command up to a pipe, a redirection or the next command.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote, mut begun) = (Vec::new(), String::new(), None, false);
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => word.push(c),
+            (None, '\'' | '"') => (quote, begun) = (Some(c), true),
+            (None, '|' | '>' | '<' | '#' | '&' | ';') if !begun => break,
+            (None, ' ') if begun => {
+                words.push(std::mem::take(&mut word));
+                begun = false;
+            }
+            (None, ' ') => {}
+            (None, _) => {
+                word.push(c);
+                begun = true;
+            }
+        }
+    }
+    words.extend(begun.then_some(word));
+    words
+}
+
+/// Every part of a command line that calls the program.
+fn calls(line: &str) -> Vec<Vec<String>> {
+    let starts = ["nnuance ", "cargo run --release -- "];
+    let mut calls = Vec::new();
+    for start in starts {
+        for (at, _) in line.match_indices(start) {
+            if at == 0 || line[..at].ends_with("&& ") || line[..at].ends_with("| ") {
+                let mut call = vec!["nnuance".to_string()];
+                call.extend(words(&line[at + start.len()..]));
+                calls.push(call);
+            }
+        }
+    }
+    calls
+}
+
+#[test]
+fn every_command_shown_is_one_that_the_program_takes() {
+    let mut tried = 0;
+    for page in texts() {
+        let page_text = text(&page);
+        let (blocks, prose) = parts(&page_text);
+        let scripts = blocks.iter().filter(|block| block.info.starts_with("sh"));
+        let spans = prose.iter().flat_map(|line| line.split('`').skip(1).step_by(2));
+        // In prose a command may lack its arguments: `nnuance compare`, `nnuance train CONFIG`.
+        let whole: Vec<String> = scripts.flat_map(commands).collect();
+        for (line, complete) in
+            whole.iter().map(|line| (&line[..], true)).chain(spans.map(|span| (span, false)))
+        {
+            for call in calls(line) {
+                let outcome = Cli::try_parse_from(&call);
+                let fine = outcome.err().is_none_or(|error| {
+                    use clap::error::ErrorKind::{
+                        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+                        MissingRequiredArgument,
+                    };
+                    let kind = error.kind();
+                    matches!(kind, DisplayHelp | DisplayVersion)
+                        || !complete
+                            && matches!(
+                                kind,
+                                MissingRequiredArgument | DisplayHelpOnMissingArgumentOrSubcommand
+                            )
+                });
+                let example = call.iter().any(|word| word == "..." || word == "COMMAND");
+                assert!(fine || example, "{}: `{line}` is refused", page.display());
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 40, "{tried}");
+}
+
+/// Configs shown as a whole must be complete; parts of one must at least be TOML.
+#[test]
+fn every_config_shown_can_be_read() {
+    for page in texts() {
+        let page_text = text(&page);
+        for block in parts(&page_text).0.iter().filter(|block| block.info.starts_with("toml")) {
+            let config = block.lines.join("\n");
+            let name = page.display().to_string();
+            match config.contains("version = ") {
+                true => drop(Config::parse(&config, &name, &[]).expect("a config")),
+                false => drop(config.parse::<toml::Table>().expect(&name)),
+            }
+        }
+    }
+}
+
+/// The page's configs and commands, one after the other, as a reader would give them, on fewer
+/// games and with one pass over them.
+#[test]
+fn the_ten_minutes_run() {
+    let page = text(Path::new("docs/ten-minutes.md"));
+    let (blocks, _) = parts(&page);
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));
+    let games = folder.path().join("data/selfplay-sf15.vf");
+    std::fs::create_dir(folder.path().join("data")).expect("a folder");
+    let sampled = Command::new(program)
+        .args(["data", "sample", "data/selfplay-sf15.vf", "--share", "0.05", "--games", "-o"])
+        .arg(&games)
+        .output()
+        .expect("it runs");
+    assert!(sampled.status.success(), "{}", String::from_utf8_lossy(&sampled.stderr));
+
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let beside = program.parent().expect("a folder").to_path_buf();
+    let search =
+        std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&others)))
+            .expect("paths without colons");
+    let (mut configs, mut scripts) = (0, 0);
+    for block in blocks {
+        let name = block.lines.first().and_then(|line| line.strip_prefix("# "));
+        let lines = block.lines.join("\n") + "\n";
+        if let Some(name) = name.filter(|name| block.info == "toml" && name.ends_with(".toml")) {
+            let shorter = lines.replace("epochs = 8", "epochs = 1");
+            assert_ne!(shorter, lines);
+            std::fs::write(folder.path().join(name), shorter).expect("a config");
+            configs += 1;
+        } else if block.info == "sh,runnable" {
+            let output = Command::new("sh")
+                .args(["-e", "-c", &lines])
+                .env("PATH", &search)
+                .current_dir(folder.path())
+                .output()
+                .expect("a shell");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{lines}\n{said}");
+            assert!(!output.stdout.is_empty() || !said.is_empty(), "{lines}");
+            scripts += 1;
+        }
+    }
+    assert!(configs == 1 && scripts >= 5, "{configs} configs, {scripts} scripts");
+    for made in ["runs/my-net/net.bin", "runs/my-net/net.json", "my-net.bin", "my-net.json"] {
+        assert!(folder.path().join(made).exists(), "{made}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The losses of a run as a chart of characters.
+
+use nnuance::cli::chart::{NARROWEST, chart};
+use nnuance::train::log::Row;
+
+const TOTAL: u64 = 20_000;
+
+/// Looks at a run whose losses fall like `1 / (1 + look)`, from an untrained model on.
+fn rows(looks: u64) -> Vec<Row> {
+    let row = |look: u64| Row {
+        step: look,
+        positions: look * 1000,
+        train_loss: (look > 0).then(|| 0.05 + 0.05 / look as f64),
+        held_out_loss: Some(0.1 + 0.1 / (1 + look) as f64),
+        held_out_result_loss: None,
+        learning_rate: None,
+        wdl: 0.0,
+        positions_per_second: None,
+    };
+    (0..looks).map(row).collect()
+}
+
+/// The drawings of the lines of a chart, labels left out.
+fn drawing(lines: &[String]) -> Vec<Vec<char>> {
+    let row = |line: &String| line.chars().skip(9).collect();
+    lines[1..lines.len() - 1].iter().map(row).collect()
+}
+
+/// The columns in which a line has dots.
+fn columns(rows: &[Vec<char>]) -> Vec<usize> {
+    let dots = |row: &Vec<char>| -> Vec<usize> {
+        let dotted = |c: &char| ('\u{2801}'..='\u{28ff}').contains(c);
+        row.iter().enumerate().filter(|(_, c)| dotted(c)).map(|(i, _)| i).collect()
+    };
+    rows.iter().flat_map(dots).collect()
+}
+
+#[test]
+fn a_chart_fits_its_terminal() {
+    for looks in [2, 3, 21, 1000] {
+        for width in [NARROWEST, 80, 110, 200] {
+            let lines = chart(&rows(looks), TOTAL, width).expect("rows enough");
+            assert!(lines.len() <= 15, "{looks} looks: {} lines", lines.len());
+            let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width, "{looks} looks: {widest} characters of {width}");
+        }
+    }
+    let short = chart(&rows(21), 1, 80).expect("a run may go beyond its plan");
+    assert!(short.last().unwrap().ends_with("20.0 k positions"), "{short:?}");
+}
+
+#[test]
+fn nothing_is_drawn_of_nothing() {
+    assert_eq!(chart(&[], TOTAL, 80), None);
+    assert_eq!(chart(&rows(1), TOTAL, 80), None);
+    assert_eq!(chart(&rows(21), TOTAL, NARROWEST - 1), None);
+    let mut dead = rows(21);
+    for row in &mut dead {
+        (row.train_loss, row.held_out_loss) = (Some(f64::NAN), None);
+    }
+    assert_eq!(chart(&dead, TOTAL, 80), None);
+}
+
+#[test]
+fn the_labels_are_the_losses_shown() {
+    let lines = chart(&rows(21), TOTAL, 80).expect("rows enough");
+    assert!(lines[0].contains("lowest 0.104762 at step 20"), "{}", lines[0]);
+    // The three first looks at the held-out games lie above the chart, which ends at the fourth.
+    assert!(lines[1].starts_with("0.125000 "), "{}", lines[1]);
+    assert!(lines[12].starts_with("0.052500 "), "{}", lines[12]);
+    assert!(lines[13].trim_start().starts_with("0 ") && lines[13].ends_with("20.0 k positions"));
+    // Both curves end where the run ends, one far above the other.
+    let drawn = drawing(&lines);
+    let end = 80 - 9 - 1;
+    let above = columns(&drawn[..4]);
+    let below = columns(&drawn[4..]);
+    assert_eq!(above.iter().max(), Some(&end), "{lines:#?}");
+    assert_eq!(below.iter().max(), Some(&end), "{lines:#?}");
+    // Held out: joined from the fourth look on; training: no more dots than looks.
+    let first = 3 * end / 20;
+    let joined: Vec<usize> = (first + 1..=end).filter(|i| !above.contains(i)).collect();
+    assert!(joined.is_empty(), "{joined:?} {lines:#?}");
+    assert!(above.iter().all(|column| *column + 1 >= first), "{lines:#?}");
+    assert!(below.len() <= 20, "{lines:#?}");
+}
+
+#[test]
+fn half_a_run_fills_half_of_the_chart() {
+    let lines = chart(&rows(11), TOTAL, 110).expect("rows enough");
+    let drawn = columns(&drawing(&lines));
+    let last = *drawn.iter().max().expect("dots");
+    assert!((50..=51).contains(&last), "{last}: {lines:#?}");
+}
+
+#[test]
+fn without_held_out_games_there_are_dots_only() {
+    let mut rows = rows(21);
+    rows.iter_mut().for_each(|row| row.held_out_loss = None);
+    let lines = chart(&rows, TOTAL, 80).expect("rows enough");
+    assert_eq!(lines[0], "dots: training loss");
+    let dots = columns(&drawing(&lines)).len();
+    assert!((10..=20).contains(&dots), "{dots}");
+}
+
+#[test]
+fn equal_losses_lie_in_the_middle() {
+    let mut rows = rows(21);
+    for row in &mut rows {
+        (row.train_loss, row.held_out_loss) = (None, Some(0.25));
+    }
+    let lines = chart(&rows, TOTAL, 80).expect("rows enough");
+    let drawn = drawing(&lines);
+    assert!(columns(&drawn[..5]).is_empty() && columns(&drawn[7..]).is_empty(), "{lines:#?}");
+}
+
+#[test]
+fn the_lowest_loss_is_told_whole_or_not_at_all() {
+    let told = "dots: training loss; line: held-out loss, lowest 0.104762 at step 20";
+    for width in NARROWEST..100 {
+        let lines = chart(&rows(21), TOTAL, width).expect("rows enough");
+        let expected = if width < told.len() { &told[..40] } else { told };
+        assert_eq!(lines[0], expected, "{width}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What `--device` may name, and what it says where it may not.
+
+use assert_cmd::Command;
+use nnuance::architecture::Activation;
+use nnuance::model::{
+    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, NetShape, is_gpu,
+};
+
+#[test]
+fn names_have_numbers() {
+    let choice = |text| Choice::named(text).expect("a choice");
+    assert_eq!(choice("flex"), Choice { backend: Backend::Flex, index: 0 });
+    assert_eq!(choice("wgpu:3"), Choice { backend: Backend::Wgpu, index: 3 });
+    for text in ["cuda", "wgpu:", "wgpu:-1", "wgpu:one", ":1", ""] {
+        let error = Choice::named(text).expect_err(text);
+        assert!(matches!(error, DeviceError::Unknown(_)), "{text}: {error}");
+    }
+    let error = Choice { backend: Backend::Flex, index: 2 }.device().expect_err("there is one");
+    assert!(error.to_string().starts_with("there is no flex:2"), "{error}");
+    let auto = choice("auto").device().expect("flex is always there");
+    assert!(!is_gpu(&auto) || cfg!(feature = "wgpu"));
+}
+
+#[cfg(not(feature = "wgpu"))]
+#[test]
+fn a_backend_that_is_not_built_says_how_to_build_it() {
+    for backend in [Backend::Wgpu, Backend::Vulkan] {
+        let error = backend.device().expect_err("not built").to_string();
+        assert!(error.contains(&format!("--features {}", backend.name())), "{error}");
+    }
+}
+
+#[test]
+fn too_little_memory_is_seen_before_the_start() {
+    let shape = |hidden| {
+        let activation = Activation::SCReLU;
+        Kind::Net(NetShape { inputs: 768, views: 2, hidden, activation })
+    };
+    let gpu = Compute::Gpu { room: 512 << 20 };
+    let need = |hidden, batch| Need::of(shape(hidden), batch, gpu).expect("it is a net");
+    assert_eq!(Need::of(shape(8), 1, Compute::Plain), None);
+    // Four copies of the weights that stay and four that come and go, and the gradients of the
+    // accumulators of all positions.
+    let bytes = need(1024, 16_384);
+    assert!((8 * 768 * 1024 * 4 + 2 * 16_384 * 1024 * 4..512 << 20).contains(&bytes.total));
+    // The sums of tiles of 16 positions, which come in one part.
+    assert_eq!(need(1024, 1 << 20).largest, (1 << 20) / 16 * 3 * 1024 * 4);
+    let adapter = Adapter {
+        name: "a small one".into(),
+        kind: AdapterKind::Card,
+        language: "SPIR-V",
+        memory: Some(1 << 30),
+        largest: 1 << 31,
+    };
+    assert!(need(256, 16_384).check_adapter(&adapter).is_ok());
+    let error = need(8192, 1 << 16).check_adapter(&adapter).expect_err("too little");
+    assert!(error.to_string().contains("1024 MiB"), "{error}");
+    let error = need(65_536, 1 << 20).check_adapter(&adapter).expect_err("too large");
+    assert!(matches!(error, DeviceError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn the_list_says_what_is_there_and_what_is_not() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nnuance")).arg("devices").assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert!(text.contains("flex") && text.contains("processor"), "{text}");
+    assert_eq!(text.contains("--features wgpu"), !cfg!(feature = "wgpu"), "{text}");
+    for (device, word) in [("wgpu:99", "wgpu"), ("cuda", "no device is named cuda")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+        let output = command.args(["bench", "--device", device]).assert().failure();
+        let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(said.contains(word), "{said}");
+    }
+}

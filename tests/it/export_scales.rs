@@ -1,0 +1,156 @@
+//! `nnuance export` with scales that are chosen or matched, and with code, as a user sees it.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+const NET: &str = "nets/quickstart-32.safetensors";
+const DATA: &str = "data/selfplay-sf15.vf";
+
+fn export(args: &[&str], output: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.arg("export").args(args).arg("-o").arg(output);
+    command
+}
+
+fn manifest(net: &Path) -> Value {
+    let text = std::fs::read_to_string(net.with_extension("json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn scales_are_chosen_and_matched() {
+    let folder = tempfile::tempdir().unwrap();
+    let [usual, finest, loud, same] =
+        ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path().join(name));
+    export(&[NET, "--data", DATA], &usual).assert().success();
+    let said = export(&[NET, "--data", DATA, "--best-scales", "sums"], &finest).assert().success();
+    let said = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
+    assert_eq!(said.matches("the usual scales").count(), 1, "{said}");
+    assert!(said.lines().next().unwrap().ends_with("remark"), "{said}");
+    let error = |net: &Path| manifest(net)["float_error"]["mean_cp"].as_f64().unwrap();
+    assert!(error(&finest) < error(&usual), "{} {}", error(&finest), error(&usual));
+    assert!(manifest(&finest)["scales"]["qa"].as_i64().unwrap() <= 255);
+
+    // The same net with another SCALE is brought back to the old one.
+    export(&[NET, "--data", DATA, "--scale", "700"], &loud).assert().success();
+    let fitted = |net: &Path| manifest(net)["fitted_scale"]["centipawns"].as_f64().unwrap();
+    assert!((fitted(&loud) / fitted(&usual) - 1.75).abs() < 0.01);
+    let old = usual.to_str().unwrap();
+    let output = export(&[loud.to_str().unwrap(), "--data", DATA, "--match-scale", old], &same);
+    let mut output = output;
+    let said = output.assert().success().get_output().stdout.clone();
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("matched to usual.bin"), "{said}");
+    let matched = manifest(&same);
+    assert!((matched["scales"]["scale"].as_i64().unwrap() - 400).abs() <= 1, "{said}");
+    assert_eq!(matched["matched"]["sha256"], manifest(&usual)["sha256"]);
+}
+
+#[test]
+fn code_is_written_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for (language, head) in
+        [("rust", "//"), ("c", "/*"), ("cpp", "//"), ("csharp", "//"), ("java", "//"), ("go", "//")]
+    {
+        let name = if language == "java" { "Nnue.java" } else { "code" };
+        let file = folder.path().join(name);
+        let _ = std::fs::remove_file(&file);
+        export(&["nets/quickstart-32.bin", "--snippet", language], &file).assert().success();
+        let code = std::fs::read_to_string(&file).unwrap();
+        assert!(code.starts_with(head) || code.starts_with("/"), "{language}: {}", &code[..80]);
+        assert!(code.contains("quickstart-32.bin") && code.contains("(768 -> 32)x2 -> 1"));
+    }
+    let net = folder.path().join("net.bin");
+    std::fs::copy("nets/quickstart-32.bin", &net).unwrap();
+    export(&[net.to_str().unwrap(), "--snippet", "c"], &net).assert().failure();
+    assert_eq!(std::fs::read(&net).unwrap(), std::fs::read("nets/quickstart-32.bin").unwrap());
+    export(&[NET, "--snippet", "pascal"], &net).assert().failure();
+}
+
+fn refused(args: &[&str], output: &Path) -> String {
+    let said = export(args, output).assert().failure().get_output().stderr.clone();
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn code_takes_the_place_of_no_net() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for ending in ["bin", "json", "safetensors"] {
+        let from = Path::new("nets/quickstart-32").with_extension(ending);
+        std::fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
+        std::fs::write(path(&format!("other.{ending}")), "precious").unwrap();
+    }
+    std::fs::write(path("games.vf"), "precious").unwrap();
+    let net = path("net.bin");
+    let args = [net.to_str().unwrap(), "--snippet", "c"];
+    for own in ["net.bin", "net.json", "net.safetensors"] {
+        let before = std::fs::read(path(own)).unwrap();
+        let around = folder.path().join("..").join(folder.path().file_name().unwrap()).join(own);
+        assert!(refused(&args, &around).contains("the code would overwrite"));
+        assert_eq!(std::fs::read(path(own)).unwrap(), before);
+    }
+    for other in ["other.bin", "other.json", "other.safetensors", "games.vf"] {
+        assert!(refused(&args, &path(other)).contains("choose another name"));
+        assert_eq!(std::fs::read(path(other)).unwrap(), b"precious");
+    }
+    // Code may be written again, and Java's has one name.
+    for _ in 0..2 {
+        export(&args, &path("mine.c")).assert().success();
+    }
+    assert!(std::fs::read_to_string(path("mine.c")).unwrap().contains("mine.c -o nnue"));
+    let java = refused(&[args[0], "--snippet", "java"], &path("nnue.java"));
+    assert!(java.contains("write to ") && java.contains("Nnue.java"), "{java}");
+    assert!(!path("nnue.java").exists());
+}
+
+#[test]
+fn options_that_cannot_be_meant_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = folder.path().join("net.bin");
+    for (args, expected) in [
+        (&["--most-qa", "200"][..], "--best-scales"),
+        (&["--best-scales", "sums", "--most-qa", "0"], "1..=32767"),
+        (&["--licence", " "], "expected a name"),
+    ] {
+        let said = refused(&[&[NET], args].concat(), &net);
+        assert!(said.contains(expected), "{said}");
+    }
+    for code in ["out.h", "out.hpp", "out.RS"] {
+        let said = refused(&[NET], &folder.path().join(code));
+        assert!(said.contains("--snippet"), "{said}");
+    }
+    if cfg!(target_os = "linux") {
+        let said = refused(&[NET], Path::new("/proc/x.bin"));
+        assert!(said.starts_with("error: cannot write /proc/x.bin"), "{said}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A net is what its manifest says, not what most nets are.
+#[test]
+fn a_manifest_is_read_with_its_net() {
+    let folder = tempfile::tempdir().unwrap();
+    let [net, again] = ["net.bin", "again.bin"].map(|name| folder.path().join(name));
+    export(&[NET, "--scale", "700", "--qa", "181"], &net).assert().success();
+    export(&[net.to_str().unwrap()], &again).assert().success();
+    assert_eq!(std::fs::read(&net).unwrap(), std::fs::read(&again).unwrap());
+    assert_eq!(manifest(&net)["scales"], manifest(&again)["scales"]);
+    let other = refused(&[net.to_str().unwrap(), "--activation", "relu"], &again);
+    assert!(other.contains("activation is screlu, not relu"), "{other}");
+}
+
+#[test]
+fn no_scale_is_claimed_from_a_few_positions() {
+    let folder = tempfile::tempdir().unwrap();
+    let few = folder.path().join("few.txt");
+    let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n8/8/8/4k3/8/8/4P3/4K3 b - - 0 1 [0.5]\n";
+    std::fs::write(&few, line).unwrap();
+    let net = folder.path().join("net.bin");
+    let said = export(&[NET, "--data", few.to_str().unwrap()], &net).assert().success();
+    let said = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
+    assert!(said.contains("no scale is fitted") && !said.contains("predicted best"), "{said}");
+    assert!(manifest(&net)["fitted_scale"].is_null());
+}

@@ -1,0 +1,290 @@
+//! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
+//! bits. On a machine without a GPU, software that behaves like one will do.
+
+use std::sync::Arc;
+
+use burn::tensor::Tensor;
+use nnuance::architecture::Activation;
+use nnuance::batch::{Active, Batch, Inputs, Terms};
+use nnuance::features::{self, Features, chess768};
+use nnuance::loader::Encoder;
+use nnuance::loss::Loss;
+use nnuance::model::{
+    Backend, Compute, Device, Evaluation, HceShape, Kind, Level, Model, NetShape, Precision, ROOM,
+    initial, to_host,
+};
+use nnuance::weights::Weights;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::games;
+
+pub const GPU: Compute = Compute::Gpu { room: ROOM };
+
+/// The first GPU; none where there is none.
+pub fn gpu() -> Option<Device> {
+    match Backend::Wgpu.device() {
+        Ok(device) => Some(device),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+pub fn flex() -> Device {
+    Backend::Flex.device().expect("flex is always there")
+}
+
+pub fn fused() -> Compute {
+    Compute::Fused { level: Level::detect(), precision: Precision::F32 }
+}
+
+fn model(kind: Kind, weights: &Weights, device: &Device, compute: Compute) -> Model {
+    Model::new(kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
+}
+
+/// A net with random weights that reach all parts of an activation.
+pub fn net(views: usize, hidden: usize, activation: Activation) -> (Kind, Weights) {
+    let kind = Kind::Net(NetShape { inputs: 768, views, hidden, activation });
+    let mut weights = initial(768, views, hidden, 4);
+    shake(&mut weights, 0.2);
+    (kind, weights)
+}
+
+fn shake(weights: &mut Weights, size: f32) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+    for array in weights.0.values_mut() {
+        array.values.iter_mut().for_each(|value| *value += random.random_range(-size..size));
+    }
+}
+
+/// `|a - b| / |b|` over all values together.
+pub fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let square = |x: f64| x * x;
+    let apart: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(a - b))).sum();
+    let size: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
+    if apart == 0.0 { 0.0 } else { (apart / size).sqrt() }
+}
+
+fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
+    let apart = (got.0 / right.0 - 1.0).abs();
+    assert!(apart < 1e-5, "{what}: loss {} for {}", got.0, right.0);
+    for (name, array) in &right.1.0 {
+        let apart = distance(&got.1.0[name].values, &array.values);
+        // A single number may be what is left of many that cancel.
+        let bound = if array.values.len() == 1 { 1e-4 } else { 1e-5 };
+        assert!(apart < bound, "{what}: {name} is {apart:e} off");
+    }
+}
+
+pub fn bits(weights: &Weights) -> Vec<u32> {
+    weights.0.values().flat_map(|array| array.values.iter().map(|it| it.to_bits())).collect()
+}
+
+pub fn batch(features: &'static Features, positions: usize, seed: u64) -> Batch {
+    Encoder::Features(features).encode(&games::samples(positions, seed))
+}
+
+#[test]
+fn loss_gradients_and_logits_equal_the_plain_ones() {
+    let Some(gpu) = gpu() else { return };
+    // One view or two, fewer units than columns and more, columns that are none, too many columns
+    // to be written out, tiles that are not full.
+    for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
+        for features in features::ALL {
+            for activation in Activation::ALL {
+                if i > 0 && (features.views, activation) != (2, Activation::SCReLU) {
+                    continue;
+                }
+                let (kind, weights) = net(features.views, hidden, activation);
+                let sizes: &[usize] = if hidden > 1000 { &[17] } else { &[1, 16, 97] };
+                for &positions in sizes {
+                    let batch = batch(features, positions, 5);
+                    let what = format!("{} {hidden} {activation:?} {positions}", features.name);
+                    let plain = model(kind, &weights, &flex(), Compute::Plain);
+                    let fused = model(kind, &weights, &gpu, GPU);
+                    let of = |model: &Model| model.gradients(&batch, &batch.results);
+                    check(&what, &of(&fused), &of(&plain));
+                    let [got, right] =
+                        [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
+                    assert!(distance(&got, &right) < 1e-5, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Lists that no game has: without men, with two men on one square, with the same input in every
+/// list of more than one piece of the index.
+#[test]
+fn any_lists_will_do_in_one_part_or_in_many() {
+    let Some(gpu) = gpu() else { return };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (positions, views, places) = (2500, 2, 32);
+    let mut indices = Vec::new();
+    for list in 0..positions * views {
+        let men = list % 33;
+        let input = |place| match place {
+            0 if list % 5 > 0 => 700,
+            place if place < men => random.random_range(0..768),
+            _ => 768,
+        };
+        indices.extend((0..places).map(input));
+    }
+    let active = Active { inputs: 768, views, places, indices };
+    let batch = Batch {
+        inputs: Inputs::Active(active),
+        results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
+        scores: [].into(),
+        cursor: None,
+    };
+    let (kind, weights) = net(2, 20, Activation::SCReLU);
+    let right = model(kind, &weights, &flex(), fused()).gradients(&batch, &batch.results);
+    for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
+        let batch = if room == 0 { first(&batch, 100) } else { batch.clone() };
+        let right = match room {
+            0 => model(kind, &weights, &flex(), fused()).gradients(&batch, &batch.results),
+            _ => right.clone(),
+        };
+        let got = model(kind, &weights, &gpu, Compute::Gpu { room });
+        check(&format!("{room} bytes"), &got.gradients(&batch, &batch.results), &right);
+    }
+}
+
+#[test]
+fn more_positions_than_a_row_of_the_grid_has_cubes_for() {
+    let Some(gpu) = gpu() else { return };
+    let (positions, places) = ((1 << 15) * 16 + 40, 2);
+    let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
+    let inputs = Inputs::Active(Active { inputs: 768, views: 1, places, indices });
+    let (kind, weights) = net(1, 1, Activation::CReLU);
+    let [got, right] = [(&gpu, GPU), (&flex(), fused())]
+        .map(|(device, compute)| to_host(model(kind, &weights, device, compute).logits(&inputs)));
+    assert!(distance(&got, &right) < 1e-5);
+}
+
+/// The first positions of a batch.
+fn first(batch: &Batch, positions: usize) -> Batch {
+    let Inputs::Active(active) = &batch.inputs else { unreachable!("lists") };
+    let indices = active.indices[..positions * active.views * active.places].to_vec();
+    let results = batch.results[..positions].into();
+    let inputs = Inputs::Active(Active { indices, ..active.clone() });
+    Batch { inputs, results, ..batch.clone() }
+}
+
+#[test]
+fn what_comes_from_above_is_honoured() {
+    let Some(gpu) = gpu() else { return };
+    let batch = batch(&chess768::PERSPECTIVE, 50, 3);
+    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let gradient = |device: &Device, compute| {
+        let model = model(kind, &weights, device, compute);
+        // A view of a larger tensor, so that it is not contiguous either.
+        let device = device.clone().autodiff();
+        let factors = Tensor::<2>::from_data([[9.0, -3.5], [9.0, 9.0]], &device);
+        let factor = factors.transpose().narrow(0, 1, 1).narrow(1, 0, 1).reshape([1]);
+        let loss = model.loss(&batch, &batch.results).powf_scalar(2.0) * factor;
+        let Model::Net(net) = &model else { unreachable!("a net") };
+        let gradients = loss.backward();
+        to_host(net.accumulator.weight.val().grad(&gradients).expect("a gradient"))
+    };
+    assert!(distance(&gradient(&gpu, GPU), &gradient(&flex(), Compute::Plain)) < 1e-5);
+}
+
+#[test]
+fn handcrafted_terms_equal_the_plain_ones() {
+    let Some(gpu) = gpu() else { return };
+    let encoder = games::all_terms();
+    let batch = encoder.encode(&games::samples(700, 6));
+    let terms = nnuance::hce::terms::TERMS;
+    let weights = hce_weights(terms);
+    for loss in [Loss::Squared, Loss::Absolute] {
+        for tempo in [true, false] {
+            let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo, loss });
+            let plain = model(kind, &weights, &flex(), Compute::Plain);
+            let fused = model(kind, &weights, &gpu, GPU);
+            let right = plain.gradients(&batch, &batch.results);
+            let got = fused.gradients(&batch, &batch.results);
+            check(&format!("{loss:?} {tempo}"), &got, &right);
+            // What stayed on the device is used again, and does not stand for other positions.
+            let again = fused.gradients(&batch, &batch.results);
+            assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
+            let other = encoder.encode(&games::samples(300, 8));
+            check("other", &fused.gradients(&other, &other.results), &{
+                plain.gradients(&other, &other.results)
+            });
+            let [got, right] = [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
+            assert!(distance(&got, &right) < 1e-5);
+        }
+    }
+}
+
+/// More positions than come to the device in one part, in pieces of odd sizes, and terms that are
+/// in many of them.
+#[test]
+fn many_positions_come_in_parts() {
+    let Some(gpu) = gpu() else { return };
+    let terms = 5;
+    let piece = |size: usize| {
+        let mut piece = Terms::default();
+        for row in 0..size {
+            let (term, count) = ((row * 31 % terms) as u16, (row % 5) as i8 - 2);
+            piece.normal.push(row, [(term, count)].into_iter().filter(|it| it.1 != 0));
+            piece.safety.push(row, [(4, [1, count])].into_iter().filter(|_| row % 3 == 0));
+            piece.middlegame.push((row % 7) as f32 / 7.0);
+            piece.endgame.push((row % 11) as f32 / 11.0);
+            piece.turn.push(if row % 2 == 0 { 1 } else { -1 });
+        }
+        Arc::new(piece)
+    };
+    let pieces: Vec<Arc<Terms>> = [200_001, 0, 300_000, 99_999, 3].map(piece).into();
+    let positions = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+    let batch = Batch {
+        inputs: Inputs::Terms(pieces),
+        results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
+        scores: [].into(),
+        cursor: None,
+    };
+    let weights = hce_weights(terms);
+    let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo: true, loss: Loss::Squared });
+    let [got, right] = [(&gpu, GPU), (&flex(), fused())].map(|(device, compute)| {
+        model(kind, &weights, device, compute).gradients(&batch, &batch.results)
+    });
+    check("parts", &got, &right);
+}
+
+/// Random weights of handcrafted terms.
+fn hce_weights(terms: usize) -> Weights {
+    let mut weights = Weights::default();
+    for (name, shape) in [("terms", &[terms, 2][..]), ("tempo", &[1][..])] {
+        for part in ["start", "change"] {
+            weights.insert(&format!("{name}.{part}"), shape, vec![0.0; shape.iter().product()]);
+        }
+    }
+    shake(&mut weights, 60.0);
+    weights
+}
+
+#[test]
+fn the_bench_has_a_time_line() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(["bench", "--device", "wgpu", "--hidden", "32", "--batch", "128,256", "--json"]);
+    command.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
+    let output = command.assert().success().get_output().stdout.clone();
+    let figures: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
+    assert!(figures["gpu"].is_string());
+    for (place, batch) in [128, 256].into_iter().enumerate() {
+        let net = &figures["nets"][place];
+        assert_eq!((&net["compute"], &net["batch"]), (&"gpu".into(), &batch.into()));
+        let stages = net["stages"].as_array().expect("stages");
+        assert_eq!(stages.len(), 7);
+        for stage in stages {
+            assert!(stage["milliseconds"].as_f64().is_some_and(|time| time > 0.0), "{stage}");
+            assert!(stage["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{stage}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Training on a GPU: where it leads, that it can go on elsewhere, and what a failure leaves.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use assert_cmd::assert::OutputAssertExt;
+use nnuance::architecture::Activation;
+use nnuance::batch::Batch;
+use nnuance::features::chess768;
+use nnuance::loader::{Cursor, Encoder, Plan, Stream};
+use nnuance::model::{Compute, Device, Kind, NetShape, initial};
+use nnuance::train::checkpoint::Checkpoint;
+use nnuance::train::log::Row;
+use nnuance::train::optimizer::{self, Name};
+use nnuance::train::schedule::Schedule;
+use nnuance::train::{self, End, Job, Progress, Settings, TrainError, Watch};
+use nnuance::weights::Weights;
+
+use crate::gpu::{GPU, batch, bits, distance, flex, fused, gpu, net};
+
+/// Keeps the loss of every step, from the rows of the log.
+#[derive(Default)]
+struct Losses(Vec<f64>);
+
+impl Watch for Losses {
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+    fn step(&mut self, _progress: &Progress) {}
+    fn row(&mut self, row: &Row) {
+        self.0.extend(row.train_loss);
+    }
+}
+
+fn settings(steps: u64, bias_correction: bool) -> Settings {
+    Settings {
+        steps,
+        learning_rate: Schedule::constant(1e-3),
+        wdl: Schedule::constant(0.2),
+        score_scale: 400.0,
+        optimizer: optimizer::Settings {
+            name: Name::AdamW,
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.01,
+            bias_correction,
+            clip: 1.98,
+            prior: 1.0,
+            step: 1,
+        },
+        validate_every: 1,
+        checkpoint_every: 100,
+        patience: None,
+    }
+}
+
+/// Where a run happens, and its folder.
+struct Run<'a> {
+    kind: Kind,
+    device: &'a Device,
+    compute: Compute,
+    settings: Settings,
+    folder: &'a Path,
+}
+
+impl Run<'_> {
+    /// Goes on with a run; the losses of its steps and what it ends with.
+    fn from<E>(
+        &self,
+        start: Checkpoint,
+        batches: impl IntoIterator<Item = Result<Batch, E>>,
+    ) -> Result<(Vec<f64>, Checkpoint), TrainError>
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let Run { kind, device, compute, ref settings, folder } = *self;
+        let job = Job { kind, compute, device, settings, folder, held_out: &[] };
+        let mut watch = Losses::default();
+        let (end, checkpoint) = train::run(&job, start, batches, &mut watch)?;
+        assert_eq!(end, End::Finished);
+        Ok((watch.0, checkpoint))
+    }
+}
+
+fn fresh(weights: Weights) -> Checkpoint {
+    Checkpoint { weights, ..Checkpoint::default() }
+}
+
+#[test]
+fn ten_steps_lead_where_those_of_the_cpu_lead() {
+    let Some(gpu) = gpu() else { return };
+    let cpu = flex();
+    let folder = tempfile::tempdir().expect("a folder");
+    let batches =
+        || (0..10).map(|seed| Ok::<_, TrainError>(batch(&chess768::PERSPECTIVE, 150, seed)));
+    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    for correction in [true, false] {
+        let run = |device, compute| {
+            let settings = settings(10, correction);
+            let run = Run { kind, device, compute, settings, folder: folder.path() };
+            run.from(fresh(weights.clone()), batches()).expect("a run")
+        };
+        let (right, _) = run(&cpu, Compute::Plain);
+        let (got, end) = run(&gpu, GPU);
+        for (step, (got, right)) in got.iter().zip(&right).enumerate() {
+            assert!((got - right).abs() < 1e-5, "step {}: {got} for {right}", step + 1);
+        }
+        let (again, same) = run(&gpu, GPU);
+        assert_eq!((got.len(), got), (10, again));
+        assert_eq!(bits(&end.weights), bits(&same.weights));
+        assert_eq!(end.optimizer, same.optimizer);
+    }
+}
+
+/// The regression test that the trainer bullet publishes, see `golden`.
+#[test]
+fn the_losses_of_bullet_come_out() {
+    const DATA: &str = "../shared/data/formats/bullet_batch.bf";
+    const LOSSES: [f64; 10] = [
+        0.082653, 0.080619, 0.079777, 0.077698, 0.074388, 0.071109, 0.068145, 0.064095, 0.060137,
+        0.056420,
+    ];
+    let Some(gpu) = gpu() else { return };
+    if !Path::new(DATA).exists() {
+        println!("skipped: {DATA} is absent");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan =
+        Plan { scores: true, window: 10_000, shuffle: false, ..Plan::reading(vec![DATA.into()]) };
+    let encoder = Encoder::Features(&chess768::PERSPECTIVE);
+    let shape = NetShape { inputs: 768, views: 2, hidden: 32, activation: Activation::SCReLU };
+    let run = Run {
+        kind: Kind::Net(shape),
+        device: &gpu,
+        compute: GPU,
+        settings: settings(10, false),
+        folder: folder.path(),
+    };
+    let start = fresh(initial(768, 2, 32, 198_273_612));
+    let stream = Stream::new(plan, encoder, Cursor::default());
+    let (losses, _) = run.from(start, stream).expect("a run");
+    println!("{losses:?}");
+    assert_eq!(losses.len(), 10);
+    for (loss, right) in losses.iter().zip(LOSSES) {
+        assert!((loss - right).abs() < 1e-5, "{losses:?}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_elsewhere() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let run = |device, compute, steps, start, skip| {
+        let batches =
+            (0..8_u64).map(|seed| Ok::<_, TrainError>(batch(&chess768::PERSPECTIVE, 150, seed)));
+        let settings = settings(steps, true);
+        let run = Run { kind, device, compute, settings, folder: folder.path() };
+        run.from(start, batches.skip(skip)).expect("a run").1
+    };
+    let cpu = flex();
+    let whole = run(&cpu, fused(), 8, fresh(weights.clone()), 0);
+    for (first, then) in [((&cpu, fused()), (&gpu, GPU)), ((&gpu, GPU), (&cpu, fused()))] {
+        let half = run(first.0, first.1, 4, fresh(weights.clone()), 0);
+        let end = run(then.0, then.1, 8, half, 4);
+        assert_eq!(end.state.positions, whole.state.positions);
+        for (name, array) in &whole.weights.0 {
+            // Where a gradient is all but zero, its rounding decides on a whole step of Adam.
+            let apart = distance(&end.weights.0[name].values, &array.values);
+            assert!(apart < 1e-4, "{name} is {apart:e} off");
+        }
+    }
+}
+
+#[test]
+fn a_device_that_fails_leaves_the_last_checkpoint() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let run = |batches: Vec<Batch>, rate: f64| {
+        let settings = Settings {
+            learning_rate: Schedule::constant(rate),
+            validate_every: 100,
+            checkpoint_every: 2,
+            ..settings(20, true)
+        };
+        let run = Run { kind, device: &gpu, compute: GPU, settings, folder: folder.path() };
+        run.from(fresh(weights.clone()), batches.into_iter().map(Ok::<_, TrainError>))
+    };
+    let good = || (0..3).map(|seed| batch(&chess768::PERSPECTIVE, 150, seed));
+    // A batch of another feature set makes the operation panic, as a lost device does.
+    let bad = batch(&chess768::PLAIN, 150, 9);
+    let Err(error) = run(good().chain([bad]).collect(), 1e-3) else { panic!("it must fail") };
+    assert!(matches!(error, TrainError::Device { good: 2, .. }), "{error}");
+    assert!(error.to_string().contains("another net"), "{error}");
+    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
+
+    // Losses are not read at each step, but before anything is overwritten.
+    let mut batches: Vec<Batch> = good().collect();
+    batches[2].results = Arc::from(vec![f32::NAN; batches[2].len()]);
+    batches.extend(good());
+    let Err(error) = run(batches, 1e-3) else { panic!("it must fail") };
+    assert!(matches!(error, TrainError::Diverged { step: 3, good: 2, .. }), "{error}");
+    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    assert_eq!((kept.state.step, kept.weights.non_finite()), (2, None));
+}
+
+/// Takes the device away after some steps.
+struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
+
+impl Watch for Thief {
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+    fn step(&mut self, progress: &Progress) {
+        if progress.step == 5 {
+            self.0.device.destroy();
+        }
+    }
+    fn row(&mut self, _row: &Row) {}
+}
+
+/// In a process of its own, as the loss of one device disturbs the others.
+#[test]
+fn a_lost_device_is_an_error_that_says_where_to_go_on() {
+    let mut alone = Command::new(std::env::current_exe().expect("this program has a path"));
+    alone.args(["--exact", "gpu_train::the_device_is_lost", "--ignored", "--nocapture"]);
+    let said = alone.assert().success();
+    let said = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
+    assert!(said.contains("1 passed"), "{said}");
+    let lost = said.contains("the last good checkpoint is step 4");
+    assert!(lost || said.contains("skipped"), "{said}");
+}
+
+#[test]
+#[ignore = "another test runs it in a process of its own"]
+fn the_device_is_lost() {
+    use burn_cubecl::cubecl::device::{WgpuDevice, WgpuDeviceKind};
+    use burn_cubecl::cubecl::wgpu::{AutoGraphicsApi, RuntimeOptions, try_init_setup};
+
+    if gpu().is_none() {
+        return;
+    }
+    let default = WgpuDevice::new(WgpuDeviceKind::DefaultDevice);
+    let setup = try_init_setup::<AutoGraphicsApi>(&default, RuntimeOptions::default());
+    let mut thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
+    let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let settings = Settings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
+    let job = Job {
+        kind,
+        compute: GPU,
+        device: &device,
+        settings: &settings,
+        folder: folder.path(),
+        held_out: &[],
+    };
+    let batch = batch(&chess768::PERSPECTIVE, 150, 1);
+    let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
+    let ended = train::run(&job, fresh(weights), batches, &mut thief);
+    let Err(error) = ended else { panic!("it must fail") };
+    println!("{error}");
+    assert_eq!(error.to_string().lines().count(), 1, "one sentence");
+    assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");
+    let kept = Checkpoint::read(&folder.path().join("last.safetensors")).expect("a checkpoint");
+    assert_eq!((kept.state.step, kept.weights.non_finite()), (4, None));
+}

@@ -1,0 +1,183 @@
+//! The reference of a config's keys: whole, true, and the same in the program as in the book.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use assert_cmd::Command;
+use nnuance::config::Config;
+use nnuance::config::keys::{self, Key};
+
+/// Configs that each take some keys which the others refuse.
+const LEAST: [&str; 5] = [
+    "version = 1
+     data.files = ['a']
+     model = { inputs = 'plain', hidden = 8 }
+     schedule = { epochs = 1, learning_rate = 1 }",
+    "version = 1
+     data.files = ['a']
+     model = { inputs = 'hce', rare = 1 }
+     schedule = { epochs = 1, learning_rate = 1 }",
+    "version = 1
+     data.files = ['a']
+     model = { inputs = 'trace', term_list = 'b' }
+     schedule = { epochs = 1, learning_rate = 1 }",
+    "version = 1
+     data.files = ['a']
+     model.inputs = 'hce'
+     optimizer.name = 'gauss-newton'",
+    "version = 1
+     data.files = ['a']
+     model.inputs = 'hce'
+     optimizer.name = 'local-search'",
+];
+
+/// The paths of all values in a TOML text; a value of a known key is not looked into.
+fn paths(text: &str, known: &[Key]) -> BTreeSet<String> {
+    fn walk(path: &str, value: &toml::Value, known: &[Key], out: &mut BTreeSet<String>) {
+        match value {
+            toml::Value::Table(table) if known.iter().all(|key| key.path != path) => {
+                for (name, value) in table {
+                    walk(&format!("{path}.{name}"), value, known, out);
+                }
+            }
+            _ => drop(out.insert(path.to_string())),
+        }
+    }
+    let mut out = BTreeSet::new();
+    for (name, value) in text.parse::<toml::Table>().expect("TOML") {
+        walk(&name, &value, known, &mut out);
+    }
+    out
+}
+
+/// The value of a key in a complete config.
+fn value(config: &Config, path: &str) -> Option<toml::Value> {
+    let table: toml::Table = config.to_toml().parse().expect("TOML");
+    let root = toml::Value::Table(table);
+    path.split('.').try_fold(&root, |value, part| value.get(part)).cloned()
+}
+
+/// A value in a table of its own.
+fn parsed(text: &str) -> toml::Value {
+    let table: toml::Table = format!("value = {text}").parse().expect("a value of TOML");
+    table["value"].clone()
+}
+
+#[test]
+fn every_key_that_a_run_writes_is_told_of() {
+    let known = keys::keys();
+    let names: BTreeSet<String> = known.iter().map(|key| key.path.clone()).collect();
+    assert_eq!(names.len(), known.len(), "no key is told of twice");
+    let mut configs = 0;
+    for entry in std::fs::read_dir("configs").expect("the configs") {
+        let path = entry.expect("an entry").path();
+        let config = Config::read(&path, &[]).expect("a config that can be used");
+        let written = paths(&config.to_toml(), &known);
+        let unknown: Vec<_> = written.difference(&names).collect();
+        assert!(unknown.is_empty(), "{}: `nnuance keys` lacks {unknown:?}", path.display());
+        configs += 1;
+    }
+    assert!(configs >= 6);
+}
+
+#[test]
+fn every_key_can_be_set_to_its_default_or_its_example() {
+    for key in keys::keys() {
+        let quoted = key.default.as_deref().unwrap_or_default().split('`').skip(1).step_by(2);
+        let mut values: Vec<String> = quoted.map(String::from).collect();
+        values.retain(|it| !["gauss-newton", "local-search"].contains(&&it[..]));
+        values.extend(key.example.clone());
+        assert!(!values.is_empty(), "{} has neither default nor example", key.path);
+        for text in values {
+            let set = format!("{}={text}", key.path);
+            let taken = LEAST.iter().any(|least| {
+                let config = Config::parse(least, "least", std::slice::from_ref(&set));
+                config.is_ok_and(|it| value(&it, &key.path) == Some(parsed(&text)))
+            });
+            assert!(taken, "no config takes --set {set}");
+        }
+    }
+}
+
+/// Some of each kind: the same for all, of nets and terms, of a method, and none.
+#[test]
+fn defaults_are_those_of_complete_configs() {
+    let all = keys::keys();
+    let default = |path: &str| {
+        let key = all.iter().find(|key| key.path == path).expect(path);
+        key.default.clone().unwrap_or_default()
+    };
+    assert_eq!(default("seed"), "`1`");
+    assert_eq!(default("optimizer.name"), "`\"adamw\"` for nets, `\"adam\"` for terms");
+    assert_eq!(default("optimizer.beta2"), "`0.999`");
+    assert_eq!(default("optimizer.prior"), "`50.0`");
+    assert_eq!(
+        default("schedule.batch"),
+        "`16384`, `\"all\"` with `gauss-newton` and `local-search`"
+    );
+    assert_eq!(default("model.rare"), "`20`");
+    assert_eq!(default("data.files"), "");
+}
+
+#[test]
+fn every_key_and_word_says_what_it_is() {
+    let stage = keys::stage().keys;
+    for key in keys::keys().iter().chain(&stage) {
+        assert!(!key.kind.is_empty() && key.about.ends_with('.'), "{key:?}");
+        assert!(key.needed || key.default.is_some() || key.about.len() > 40, "{key:?}");
+        let told = key.words.iter().filter(|(_, about)| !about.is_empty()).count();
+        assert!(told == 0 || told == key.words.len(), "{}: some words are not told of", key.path);
+    }
+    assert_eq!(stage.iter().map(|key| &key.path[..]).next(), Some("shape"));
+    assert!(keys::sections().iter().all(|section| section.about.ends_with('.')));
+}
+
+#[test]
+fn the_page_of_the_book_is_up_to_date() {
+    let page = std::fs::read_to_string("docs/config.md").expect("the page");
+    let cure = "run: nnuance keys --markdown > docs/config.md";
+    assert!(page == keys::markdown(), "docs/config.md is not what the types say; {cure}");
+}
+
+/// What editors complete and check with.
+#[test]
+fn the_schema_has_the_same_keys_and_no_null() {
+    let schema = keys::schema();
+    let text = schema.to_string();
+    assert!(!text.contains(":null") && !text.contains("\"null\"") && !text.contains("$ref"));
+    for key in keys::keys() {
+        let parts = key.path.split('.');
+        let object = parts.fold(&schema, |object, part| &object["properties"][part]);
+        assert!(object.is_object(), "{}", key.path);
+    }
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["properties"]["data"]["additionalProperties"], false);
+    let required = schema["properties"]["model"]["required"].as_array().expect("a list");
+    assert_eq!(required, &["inputs"]);
+}
+
+#[test]
+fn the_command_finds_keys_by_a_part_of_their_name() {
+    let run = |args: &[&str]| {
+        let output = Command::new(Path::new(env!("CARGO_BIN_EXE_nnuance")))
+            .arg("keys")
+            .args(args)
+            .output()
+            .expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    };
+    let (fine, all, _) = run(&[]);
+    assert!(fine && all.contains("[data.filter]") && all.contains("batches_per_superbatch = 6104"));
+    assert!(all.contains("A stage of") && all.contains("shape (must be given)"));
+    assert!(all.lines().all(|line| line.chars().count() <= 100), "{all}");
+    let (fine, some, _) = run(&["min_"]);
+    assert!(fine && some.contains("data.filter.min_ply") && some.contains("data.filter.min_men"));
+    assert!(!some.contains("max_men"));
+    let (fine, some, _) = run(&["data.check_*"]);
+    assert!(fine && some.starts_with("data.check_view\n") && some.contains("true or false"));
+    let (fine, _, error) = run(&["lerning_rate"]);
+    assert!(!fine && error.contains("schedule.learning_rate"), "{error}");
+    let (fine, page, _) = run(&["--markdown"]);
+    assert!(fine && page == keys::markdown());
+}

@@ -1,0 +1,135 @@
+//! Factors between evaluations, on values whose factor is known.
+
+use nnuance::report::bootstrap::Bootstrap;
+use nnuance::report::fit::{fit, sigmoid};
+use nnuance::report::match_scale::{By, Matched};
+use nnuance::report::{MatchError, Pairs, match_scale};
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+struct Data {
+    old: Vec<f64>,
+    new: Vec<f64>,
+    results: Vec<f64>,
+    games: Vec<u64>,
+}
+
+/// Games of ten positions with values around one that decides the result; the new evaluation is
+/// 1.7 times an old one, each with noise of its own.
+fn data(games: u64, noise: f64, seed: u64) -> Data {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut bell = |width: f64| -> f64 {
+        width * (0..12).map(|_| random.random_range(-0.5..0.5)).sum::<f64>()
+    };
+    let mut data = Data { old: vec![], new: vec![], results: vec![], games: vec![] };
+    for game in 0..games {
+        let strength = bell(200.0);
+        let won = bell(1.0).abs().fract() < sigmoid(strength / 150.0);
+        for _ in 0..10 {
+            let value = strength + bell(60.0);
+            data.old.push(value + bell(noise));
+            data.new.push(1.7 * (value + bell(noise)));
+            data.results.push(if won { 1.0 } else { 0.0 });
+            data.games.push(game);
+        }
+    }
+    data
+}
+
+fn matched(data: &Data, results: bool) -> Matched {
+    let results = results.then_some(&data.results[..]);
+    let pairs = Pairs { old: &data.old, new: &data.new, results, groups: &data.games };
+    match_scale(&pairs, 400, Bootstrap::default()).unwrap()
+}
+
+#[test]
+fn a_multiple_is_divided_out() {
+    let data = data(300, 0.0, 1);
+    for (results, by) in [(true, By::Results), (false, By::Size)] {
+        let found = matched(&data, results);
+        assert_eq!(found.by, by);
+        for factor in [found.factor, found.size_ratio, found.spread_ratio.unwrap(), found.slope] {
+            assert!((factor * 1.7 - 1.0).abs() < 1e-6, "{found:?}");
+        }
+        assert_eq!((found.scale_before, found.scale_after), (400, 235));
+        assert_eq!(found.fitted_new.is_some(), results);
+        assert_eq!(found.warnings, [""; 0]);
+        let [low, high] = found.interval.unwrap();
+        assert!((low * 1.7 - 1.0).abs() < 1e-6 && (high * 1.7 - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn the_interval_holds_the_truth_despite_noise() {
+    for results in [true, false] {
+        let mut held = 0;
+        for seed in 0..40 {
+            let found = matched(&data(200, 40.0, 100 + seed), results);
+            let [low, high] = found.interval.unwrap();
+            assert!(high - low > 1e-3 && high - low < 0.2, "{found:?}");
+            held += u32::from((low..=high).contains(&(1.0 / 1.7)));
+        }
+        // 38 of 40 are expected.
+        assert!(held >= 34, "{held} of 40, results {results}");
+    }
+}
+
+/// The interval from one Newton step a resample, against fitting every resample anew.
+#[test]
+fn the_interval_is_that_of_fitting_every_resample() {
+    let games = 200;
+    let data = data(games, 60.0, 5);
+    let found = matched(&data, true);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
+    let mut factors: Vec<f64> = (0..300)
+        .map(|_| {
+            let drawn: Vec<usize> = (0..games)
+                .flat_map(|_| {
+                    let game = random.random_range(0..games as usize);
+                    10 * game..10 * game + 10
+                })
+                .collect();
+            let of = |list: &[f64]| drawn.iter().map(|i| list[*i]).collect::<Vec<f64>>();
+            let results = of(&data.results);
+            let scale = |cp: &[f64]| fit(&of(cp), &results).scale.unwrap();
+            scale(&data.old) / scale(&data.new)
+        })
+        .collect();
+    factors.sort_by(f64::total_cmp);
+    let [low, high] = found.interval.unwrap();
+    let width = factors[292] - factors[7];
+    assert!(((high - low) / width - 1.0).abs() < 0.25, "{low} to {high}, {factors:?}");
+    assert!((low - factors[7]).abs() < 0.25 * width && (high - factors[292]).abs() < 0.25 * width);
+}
+
+#[test]
+fn evaluations_of_another_shape_are_warned_of() {
+    let mut data = data(300, 0.0, 2);
+    // Small values become smaller, large ones larger.
+    data.new = data.old.iter().map(|cp| cp.signum() * cp * cp / 100.0).collect();
+    let found = matched(&data, true);
+    assert!(found.warnings.iter().any(|text| text.contains("shape")), "{found:?}");
+    assert!(found.warnings.iter().any(|text| text.contains("slope")), "{found:?}");
+    // Results that say the opposite suit no scale.
+    data.results.iter_mut().for_each(|result| *result = 1.0 - *result);
+    let found = matched(&data, true);
+    assert_eq!((found.by, found.factor), (By::Size, found.size_ratio));
+    assert!(found.warnings[0].contains("suit no scale"), "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_matched_is_refused() {
+    let (values, games) = (vec![10.0, -20.0], vec![1, 2]);
+    let with = |old: &[f64], new: &[f64], results: Option<&[f64]>, scale: i32| {
+        let pairs = Pairs { old, new, results, groups: &games };
+        match_scale(&pairs, scale, Bootstrap::default()).unwrap_err()
+    };
+    assert_eq!(with(&[], &[], None, 400), MatchError::NoPositions);
+    assert_eq!(with(&values, &values, None, 0), MatchError::Scale(0));
+    assert_eq!(with(&values, &[0.0, 0.0], None, 400), MatchError::Flat("new"));
+    assert_eq!(with(&[2000.0, -2000.0], &values, None, 400), MatchError::Flat("old"));
+    assert!(matches!(with(&values, &[1.0], None, 400), MatchError::Length { found: 1, .. }));
+    let wrong = with(&values, &values, Some(&[0.0, 1.5]), 400);
+    assert!(wrong.to_string().contains("position 1"), "{wrong}");
+    assert!(matches!(with(&values, &[1.0, f64::NAN], None, 400), MatchError::Value { .. }));
+}

@@ -1,0 +1,125 @@
+//! Random games from a seed, with every kind of move, for evaluations outside of this program.
+
+use nnuance::sample::Position;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use shakmaty::fen::Fen;
+use shakmaty::{
+    Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, Role, Setup,
+};
+
+/// A game as an engine gets it: a start, and moves in UCI's notation.
+#[derive(Default)]
+pub struct Game {
+    pub start: String,
+    pub moves: Vec<String>,
+    /// Before the first move and after each.
+    pub positions: Vec<Position>,
+    pub kinds: Kinds,
+}
+
+/// How often the moves occurred that are easy to get wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kinds {
+    pub captures: usize,
+    pub castles: usize,
+    pub castles_960: usize,
+    pub en_passants: usize,
+    /// To knight, bishop, rook and queen.
+    pub promotions: [usize; 4],
+    pub capturing_promotions: usize,
+}
+
+impl Game {
+    /// `FEN moves e2e4 ...`
+    pub fn line(&self) -> String {
+        let separator = if self.moves.is_empty() { "" } else { " moves " };
+        format!("{}{separator}{}", self.start, self.moves.join(" "))
+    }
+
+    pub fn last(&self) -> &Position {
+        self.positions.last().expect("a game has a start")
+    }
+}
+
+/// Random games of up to 160 half-moves; every other one begins as Chess960 does, and tells
+/// castling by the rook that the king takes.
+pub fn games(count: usize, seed: u64) -> Vec<Game> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    (0..count)
+        .map(|i| {
+            let mode = [CastlingMode::Standard, CastlingMode::Chess960][i % 2];
+            game(mode, random.random_range(0..=160), &mut random)
+        })
+        .collect()
+}
+
+/// Positions of such games, as FENs.
+pub fn positions(count: usize, seed: u64) -> Vec<Position> {
+    let mut positions: Vec<Position> =
+        games(count / 40 + 10, seed).into_iter().flat_map(|game| game.positions).collect();
+    assert!(positions.len() >= count, "games are too short");
+    positions.truncate(count);
+    positions
+}
+
+fn game(mode: CastlingMode, length: usize, random: &mut Xoshiro256PlusPlus) -> Game {
+    let mut chess = start(mode, random);
+    let fen = |chess: &Chess| Fen::from_position(chess, EnPassantMode::Legal).to_string();
+    let mut game = Game { start: fen(&chess), ..Game::default() };
+    game.positions.push(Position::from_chess(&chess));
+    while game.moves.len() < length {
+        let moves = chess.legal_moves();
+        if moves.is_empty() || chess.is_insufficient_material() {
+            break;
+        }
+        // Rare moves are chosen every other time that there are any.
+        let rare: Vec<Move> = moves.iter().copied().filter(is_rare).collect();
+        let among = if rare.is_empty() || random.random() { &moves[..] } else { &rare[..] };
+        let chosen = among[random.random_range(0..among.len())];
+        game.moves.push(chosen.to_uci(mode).to_string());
+        game.kinds.count(chosen, mode);
+        chess.play_unchecked(chosen);
+        game.positions.push(Position::from_chess(&chess));
+    }
+    game
+}
+
+fn start(mode: CastlingMode, random: &mut Xoshiro256PlusPlus) -> Chess {
+    let mut setup = Setup::initial();
+    if mode.is_chess960() {
+        setup.board = Board::chess960(random.random_range(0..960));
+        setup.castling_rights = setup.board.rooks();
+    }
+    Chess::from_setup(setup, mode).expect("starts are legal")
+}
+
+fn is_rare(m: &Move) -> bool {
+    m.is_castle() || m.is_en_passant() || m.is_promotion()
+}
+
+impl Kinds {
+    pub fn plus(self, other: Kinds) -> Kinds {
+        Kinds {
+            captures: self.captures + other.captures,
+            castles: self.castles + other.castles,
+            castles_960: self.castles_960 + other.castles_960,
+            en_passants: self.en_passants + other.en_passants,
+            promotions: std::array::from_fn(|i| self.promotions[i] + other.promotions[i]),
+            capturing_promotions: self.capturing_promotions + other.capturing_promotions,
+        }
+    }
+
+    fn count(&mut self, m: Move, mode: CastlingMode) {
+        self.captures += usize::from(m.is_capture());
+        self.en_passants += usize::from(m.is_en_passant());
+        match mode {
+            CastlingMode::Standard => self.castles += usize::from(m.is_castle()),
+            CastlingMode::Chess960 => self.castles_960 += usize::from(m.is_castle()),
+        }
+        if let Some(role) = m.promotion() {
+            self.promotions[role as usize - Role::Knight as usize] += 1;
+            self.capturing_promotions += usize::from(m.is_capture());
+        }
+    }
+}

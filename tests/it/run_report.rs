@@ -1,0 +1,89 @@
+//! `nnuance report`, and the page that `train` leaves.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+use crate::draw::stands_alone;
+
+fn nnuance(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(args);
+    command
+}
+
+/// A short run in a folder.
+fn train(config: &str, folder: &Path, more: &[&str]) {
+    let mut args = vec!["train", config, "--set", "data.limit=20000", "--set", "schedule.epochs=1"];
+    more.iter().for_each(|set| args.extend(["--set", set]));
+    nnuance(&args).arg("--out").arg(folder).assert().success();
+}
+
+/// The heading of each part.
+fn headings(html: &str) -> Vec<String> {
+    let parts = html.split("<h2>").skip(1);
+    parts.map(|part| part.split("</h2>").next().unwrap().to_string()).collect()
+}
+
+#[test]
+fn runs_become_a_page_that_stands_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let [net, other, terms] = ["net", "a & b", "terms"].map(|name| folder.path().join(name));
+    train("configs/quickstart-net.toml", &net, &["model.hidden=16"]);
+    train("configs/quickstart-net.toml", &other, &["model.hidden=8", "seed=2"]);
+    train("configs/hce-pst.toml", &terms, &[]);
+
+    for run in [&net, &terms] {
+        let html = std::fs::read_to_string(run.join("report.html")).unwrap();
+        stands_alone(&html);
+        let headings = headings(&html);
+        for part in ["Training", "Settings", "Comparison", "Slices", "Calibration"] {
+            assert!(headings.iter().any(|it| it == part), "{part} is not among {headings:?}");
+        }
+        assert!(html.len() < 3_000_000, "{} bytes", html.len());
+    }
+
+    let page = folder.path().join("all.html");
+    let output = nnuance(&["report", "--output"]).arg(&page).args([&net, &other, &terms]).assert();
+    let said = String::from_utf8_lossy(&output.success().get_output().stdout).into_owned();
+    assert!(said.contains("all.html"), "{said}");
+    let html = std::fs::read_to_string(&page).unwrap();
+    stands_alone(&html);
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+    // What differs is shown, what is named is escaped, and integers stand beside floats.
+    for text in ["In what they differ", "model.hidden", "a &amp; b", "material", "score"] {
+        assert!(html.contains(text), "{text}");
+    }
+    // Measured on the same positions as at the end of training, though the limit left some out.
+    let basis = |html: &str| -> String {
+        let from = html.find("<p>On ").unwrap();
+        html[from..].split(',').take(2).collect()
+    };
+    assert_eq!(basis(&html), basis(&std::fs::read_to_string(net.join("report.html")).unwrap()));
+
+    // Nothing but a page of ours is written over, and no run counts twice.
+    let config = net.join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    nnuance(&["report"]).arg(&net).arg("-o").arg(&config).assert().failure();
+    assert_eq!(std::fs::read_to_string(&config).unwrap(), text);
+    nnuance(&["report"]).arg(&net).arg("-o").arg(&page).assert().success();
+    nnuance(&["report"]).args([&net, &net]).arg("-o").arg(&page).assert().failure();
+    std::fs::remove_file(net.join("net.bin")).unwrap();
+    nnuance(&["report", "--no-data"]).arg(&net).arg("-o").arg(&page).assert().success();
+    assert!(std::fs::read_to_string(&page).unwrap().contains("not ended: at step"));
+
+    let headings = headings(&html);
+    for part in ["Disagreements", "Integers", "Data"] {
+        assert!(headings.iter().any(|it| it == part), "{part} is not among {headings:?}");
+    }
+}
+
+#[test]
+fn what_is_no_run_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let output = nnuance(&["report"]).arg(folder.path()).arg("-o").arg(&page).assert().failure();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(said.contains("no folder of a run"), "{said}");
+    assert!(!page.exists());
+}

@@ -1,0 +1,240 @@
+//! `data.share`: the share of the training games that a run takes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::assert::OutputAssertExt;
+use nnuance::config::Config;
+use nnuance::features::Features;
+use nnuance::hce::Coding;
+use nnuance::hce::terms::TERMS;
+use nnuance::loader::{
+    Cursor, Encoder, LoadError, Part, Plan, Scan, Share, Split, Store, Stream, TermsEncoder,
+    collect, scan, scan_traces,
+};
+use nnuance::sample::Sample;
+use nnuance::terms::Chosen;
+use tempfile::TempDir;
+
+use crate::own_engine::own;
+
+const GAMES: &str = "data/selfplay-sf15.vf";
+const SPLIT: Split = Split { share: 0.1, seed: 0 };
+const SHARES: [f64; 6] = [1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
+
+const CONFIG: &str = r#"
+version = 1
+seed = 5
+[data]
+files = ["data/selfplay-sf15.vf"]
+limit = 300000
+share = 0.125
+[model]
+inputs = "perspective"
+hidden = 8
+[schedule]
+positions = 1000000
+batch = 1024
+learning_rate = 0.01
+looks = 20
+checkpoints = 100
+"#;
+
+fn plan() -> Plan {
+    Plan { split: SPLIT, limit: Some(400_000), ..Plan::reading(vec![GAMES.into()]) }
+}
+
+fn scanned(plan: &Plan) -> Scan {
+    scan(plan, 0, &|_| {}).expect("good data")
+}
+
+fn train(folder: &TempDir, text: &str, out: &Path, more: &[&str]) -> String {
+    let config = folder.path().join("run.toml");
+    std::fs::write(&config, text).expect("a config");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.arg("train").arg(config).arg("--out").arg(out).args(more);
+    String::from_utf8(command.assert().success().get_output().stderr.clone()).expect("text")
+}
+
+fn bits(out: &Path) -> Vec<u8> {
+    std::fs::read(out.join("last.safetensors")).expect("a checkpoint")
+}
+
+#[test]
+fn smaller_shares_are_parts_of_larger_ones_and_as_large_as_they_say() {
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
+    let games = |keep: &dyn Fn(&Sample) -> bool| -> BTreeSet<u64> {
+        samples.iter().filter(|sample| keep(sample)).map(Sample::group).collect()
+    };
+    let all = games(&|_| true);
+    assert!(all.len() > 10_000, "{} games", all.len());
+    let mut smaller = BTreeSet::new();
+    for share in SHARES.map(Share) {
+        let taken = games(&|sample| share.takes(sample));
+        assert!(taken.is_superset(&smaller), "{share:?}");
+        // Within four standard deviations of a binomial draw, on both sides of the split.
+        for held_out in [false, true] {
+            let side = games(&|sample| SPLIT.holds_out(sample) == held_out);
+            let (found, of) = (taken.intersection(&side).count() as f64, side.len() as f64);
+            let spread = (of * share.0 * (1.0 - share.0)).sqrt();
+            assert!((found - share.0 * of).abs() <= 4.0 * spread, "{share:?}: {found} of {of}");
+        }
+        smaller = taken;
+    }
+    assert_eq!(smaller, all);
+}
+
+#[test]
+fn the_held_out_games_are_the_same_whatever_the_share() {
+    let whole = scanned(&plan());
+    assert_eq!(whole.left_out, 0);
+    for share in SHARES.map(Share) {
+        let scan = scanned(&Plan { share, ..plan() });
+        assert_eq!(scan.held_out, whole.held_out, "{share:?}");
+        assert_eq!(scan.train + scan.left_out, whole.train, "{share:?}");
+        assert_eq!(scan.games, whole.games, "{share:?}");
+    }
+}
+
+#[test]
+fn training_sees_the_games_of_its_share_and_no_others() {
+    let share = Share(0.125);
+    let slow: Vec<Sample> = collect(&plan(), Part::All, &|_| {})
+        .expect("games")
+        .into_iter()
+        .filter(|it| !SPLIT.holds_out(it) && share.takes(it))
+        .collect();
+    let found = scanned(&Plan { share, ..plan() });
+    assert_eq!(found.train, slow.len() as u64);
+    assert!(slow.iter().all(|sample| found.sketch.contains(sample) || slow.len() > 2048));
+    let sorted = |mut scores: Vec<i32>| {
+        scores.sort_unstable();
+        scores
+    };
+    let expected = sorted(slow.iter().map(|it| it.score.expect("scores").into()).collect());
+    // Kept in memory, and streamed through windows.
+    for window in [slow.len(), 10_000] {
+        let (batch, expected_count) = (slow.len(), Some(found.train));
+        let plan = Plan { share, window, batch, expected: expected_count, ..plan() };
+        let features = Features::named("perspective").expect("registered");
+        let mut stream = Stream::new(plan, Encoder::Features(features), Cursor::default());
+        for epoch in 0..2 {
+            let batch = stream.next().expect("no end").expect("good data");
+            let scores = batch.scores.iter().map(|score| *score as i32).collect();
+            assert!(sorted(scores) == expected, "window {window}, epoch {epoch}");
+        }
+    }
+}
+
+#[test]
+fn traces_of_an_engine_have_shares_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("games.trace");
+    let mut text = "nnuance-trace 1\n".to_string();
+    for game in 1..=4000 {
+        // The score tells the game.
+        for white in 1..=3 {
+            let counts = format!("0:{}:{white} 1:{}:0", game % 8, game % 5);
+            text += &format!("1.0 w 24 128 game={game} cp={} | {counts}\n", game - 2000);
+        }
+    }
+    std::fs::write(&path, text).expect("a file");
+    let own = own();
+    let encoder = TermsEncoder {
+        coding: Coding::new(&[true; TERMS], true),
+        chosen: Chosen::all(own.list.len()),
+        weights: vec![[0.0; 2]; own.list.len()],
+        kinds: own.list.terms.iter().map(|term| term.kind).collect(),
+    };
+    let scanned = |share| {
+        let plan = Plan { split: SPLIT, share: Share(share), ..Plan::reading(vec![path.clone()]) };
+        scan_traces(&plan, &own, &encoder, &|_| {})
+    };
+    let scores =
+        |store: &Store| -> BTreeSet<i32> { store.scores.iter().map(|it| *it as i32).collect() };
+    let whole = scanned(1.0).expect("good traces");
+    assert_eq!(whole.left_out, 0);
+    let mut smaller = BTreeSet::new();
+    for share in SHARES {
+        let found = scanned(share).expect("good traces");
+        let games = scores(&found.train);
+        assert_eq!(found.train.len(), 3 * games.len(), "whole games");
+        assert_eq!(found.train.len() as u64 + found.left_out, whole.train.len() as u64);
+        assert_eq!(found.held_out.scores, whole.held_out.scores);
+        assert!(games.is_superset(&smaller), "{share}");
+        let of = whole.train.len() as f64 / 3.0;
+        let spread = (of * share * (1.0 - share)).sqrt();
+        assert!((games.len() as f64 - share * of).abs() <= 4.0 * spread, "{share}");
+        smaller = games;
+    }
+    let error = scanned(1e-12).expect_err("no game is left").to_string();
+    assert!(error.contains("data.share"), "{error}");
+}
+
+#[test]
+fn a_share_that_leaves_nothing_is_an_error() {
+    let plan = Plan { share: Share(1e-12), ..plan() };
+    let error = scan(&plan, 0, &|_| {}).expect_err("no game is left");
+    assert!(matches!(error, LoadError::Empty(_)));
+    assert!(error.to_string().contains("data.share"), "{error}");
+}
+
+#[test]
+fn configs_without_the_key_take_all() {
+    let old = CONFIG.replace("share = 0.125\n", "");
+    let config = Config::parse(&old, "old", &[]).expect("a config");
+    assert_eq!(config.data.share, 1.0);
+    let complete = config.to_toml();
+    let old = complete.replace("share = 1.0\n", "");
+    assert_ne!(old, complete);
+    assert_eq!(Config::parse(&old, "an old checkpoint", &[]).expect("a config"), config);
+    for wrong in ["0", "0.0", "-0.5", "1.01", "nan"] {
+        let sets = [format!("data.share={wrong}")];
+        let error = Config::parse(CONFIG, "run.toml", &sets).expect_err(wrong).to_string();
+        assert!(error.contains("data.share"), "{error}");
+    }
+}
+
+#[test]
+fn a_run_on_a_share_says_so_and_has_the_same_bits_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hce = CONFIG.replace("perspective", "hce").replace("hidden = 8\n", "");
+    let streamed = CONFIG.replace("share =", "window = 8192\nshare =");
+    for text in [CONFIG.to_string(), streamed, hce] {
+        let runs = ["1", "2", "3"].map(|threads| {
+            let out = folder.path().join(threads);
+            let said = train(&folder, &text, &out, &["--threads", threads, "--overwrite"]);
+            assert!(said.contains("left out: data.share takes 0.125 of the games"), "{said}");
+            bits(&out)
+        });
+        assert!(runs.iter().all(|bits| *bits == runs[0]), "{text}");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_with_its_share() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [untouched, killed] = ["untouched", "killed"].map(|name| folder.path().join(name));
+    train(&folder, CONFIG, &untouched, &[]);
+    let config = folder.path().join("run.toml");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))
+        .arg("train")
+        .arg(config)
+        .arg("--out")
+        .arg(&killed)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a process");
+    while !killed.join("last.safetensors").exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    child.kill().expect("SIGKILL, or it has ended");
+    child.wait().expect("its end");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(["train", "--resume"]).arg(&killed).assert().success();
+    assert!(bits(&killed) == bits(&untouched));
+}
