@@ -9,7 +9,7 @@ use super::evaluator::{BUILT_IN, Evaluator};
 use super::measure::{Measurement, honest, read};
 use super::place::Place;
 use super::{folder, out};
-use crate::loader::Plan;
+use crate::loader::{Part, Plan};
 use crate::model::Precision;
 use crate::report::Options;
 use crate::report::bootstrap::Bootstrap;
@@ -76,8 +76,12 @@ pub fn run(args: Args) -> Result<()> {
         .collect::<Result<_>>()?;
     let plan = plan(&args, &evaluators)?;
     let measured = honest(&evaluators, read(&plan)?, args.all)?;
+    let held_out = measured.part == Part::HeldOut;
     let measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
+    if held_out {
+        eprintln!("--all measures on every position, those seen in training too");
+    }
     let options = Options {
         fit_on_same: args.fit_on_same,
         fixed_scale: args.fixed_scale,

@@ -78,7 +78,7 @@ pub fn measured(
     ensure!(!samples.is_empty(), "{name} held out none of these games, or its filter leaves none");
     notes.push(format!(
         "{name} was trained on some of these games: measured are the {} that it held out (and \
-         chose its best checkpoint by), with its filter; --all measures on all",
+         chose its best checkpoint by), with its filter",
         split.share
     ));
     Ok(Measured { samples, part: Part::HeldOut, notes })

@@ -10,6 +10,7 @@
 pub mod binpack;
 pub mod bulletformat;
 mod chain;
+mod correlation;
 pub mod epd;
 mod fields;
 pub mod hce;
@@ -29,6 +30,7 @@ mod unpack;
 pub mod view;
 pub mod viriformat;
 
+pub use correlation::Correlation;
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::{PointOfView, View};

@@ -8,6 +8,7 @@ use std::fmt;
 
 use shakmaty::{Color, Role};
 
+use super::Correlation;
 use crate::sample::{Position, Sample};
 
 /// Who sees a score or a result.
@@ -171,7 +172,7 @@ fn sign(evidence: &Evidence) -> Option<bool> {
 }
 
 fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
-    let mut sums = Sums::default();
+    let mut sums = Correlation::default();
     for sample in samples.iter().filter(|sample| sample.position.turn() == turn) {
         let value = match of {
             Of::Result => Some(f64::from(sample.result)),
@@ -182,11 +183,11 @@ fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
             sums.add(material(&sample.position), value);
         }
     }
-    let correlation = sums.correlation();
+    let correlation = sums.value().unwrap_or(0.0);
     // Fisher's transformation, whose deviation is 1 / sqrt(n - 3).
-    let freedom = (sums.count / ALIKE - 3.0).max(0.0);
+    let freedom = (sums.count() / ALIKE - 3.0).max(0.0);
     let deviations = correlation.clamp(-0.999_999, 0.999_999).atanh() * freedom.sqrt();
-    Evidence { of, turn, count: sums.count as usize, correlation, deviations }
+    Evidence { of, turn, count: sums.count() as usize, correlation, deviations }
 }
 
 /// Own minus their material in pawns: 1, 3, 3, 5, 9.
@@ -203,33 +204,4 @@ fn material(position: &Position) -> f64 {
         if man.color == turn { value } else { -value }
     });
     f64::from(men.sum::<i32>())
-}
-
-#[derive(Default)]
-struct Sums {
-    count: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    yy: f64,
-    xy: f64,
-}
-
-impl Sums {
-    fn add(&mut self, x: f64, y: f64) {
-        self.count += 1.0;
-        self.x += x;
-        self.y += y;
-        self.xx += x * x;
-        self.yy += y * y;
-        self.xy += x * y;
-    }
-
-    /// Pearson's; zero where one of both does not vary.
-    fn correlation(&self) -> f64 {
-        let n = self.count;
-        let together = n * self.xy - self.x * self.y;
-        let (x, y) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
-        if x > 0.0 && y > 0.0 { together / (x.sqrt() * y.sqrt()) } else { 0.0 }
-    }
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 
 use serde::Serialize;
 
+use crate::format::Correlation;
 use crate::sample::Sample;
 
 /// Distances at which results are compared, records.
@@ -53,7 +54,7 @@ pub struct Orders {
     colours: bool,
     ring: Vec<f32>,
     seen: u64,
-    sums: [Sums; LAGS.len()],
+    sums: [Correlation; LAGS.len()],
     last: Option<(u64, Option<NonZeroU64>)>,
     close: u64,
     same_game: u64,
@@ -66,7 +67,7 @@ impl Orders {
             colours,
             ring: vec![0.0; LAGS[LAGS.len() - 1]],
             seen: 0,
-            sums: [Sums::default(); LAGS.len()],
+            sums: [Correlation::default(); LAGS.len()],
             last: None,
             close: 0,
             same_game: 0,
@@ -101,43 +102,14 @@ impl Orders {
 
     pub fn finish(&self) -> Order {
         let pairs = self.seen.saturating_sub(1).max(1) as f64;
-        let lag = |(lag, sums): (usize, &Sums)| {
+        let lag = |(lag, sums): (usize, &Correlation)| {
             let enough = self.seen >= 2 * lag as u64;
-            Lag { lag, correlation: sums.correlation().filter(|_| enough) }
+            Lag { lag, correlation: sums.value().filter(|_| enough) }
         };
         Order {
             lags: LAGS.into_iter().zip(&self.sums).map(lag).collect(),
             close: self.close as f64 / pairs,
             same_game: self.games.then_some(self.same_game as f64 / pairs),
         }
-    }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    count: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    yy: f64,
-    xy: f64,
-}
-
-impl Sums {
-    fn add(&mut self, x: f64, y: f64) {
-        self.count += 1.0;
-        self.x += x;
-        self.y += y;
-        self.xx += x * x;
-        self.yy += y * y;
-        self.xy += x * y;
-    }
-
-    /// Pearson's; none where one of both does not vary.
-    fn correlation(&self) -> Option<f64> {
-        let n = self.count;
-        let together = n * self.xy - self.x * self.y;
-        let (x, y) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
-        (x > 0.0 && y > 0.0).then(|| together / (x.sqrt() * y.sqrt()))
     }
 }
