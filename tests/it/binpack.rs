@@ -14,7 +14,8 @@ use sfbinpack::{
     CompressedTrainingDataEntryReader, CompressedTrainingDataEntryWriter, TrainingDataEntry,
 };
 
-use crate::formats::{GAMES, exhaust, open, present, read, read_as, read_bytes, samples, write};
+use crate::formats::{GAMES, exhaust, open, read, read_as, read_bytes, samples, write};
+use crate::need;
 
 const SMALL: &str = "../shared/data/formats/nnue-pytorch_small.binpack";
 
@@ -28,7 +29,7 @@ fn games() -> Vec<Sample> {
 
 #[test]
 fn golden_figures_of_stockfishs_file() {
-    if !present(SMALL) {
+    if !need::shared(SMALL) {
         return;
     }
     let samples = read(SMALL).unwrap();
@@ -91,7 +92,7 @@ fn same(theirs: &TrainingDataEntry, ours: &Sample) {
 
 #[test]
 fn another_library_reads_the_same() {
-    if present(SMALL) {
+    if need::shared(SMALL) {
         let ours = read(SMALL).unwrap();
         let mut theirs =
             CompressedTrainingDataEntryReader::new(File::open(SMALL).unwrap()).unwrap();

@@ -9,6 +9,8 @@ use nnuance::report::{Evaluation, Options, Truth, compare};
 use nnuance::sample::Sample;
 use serde_json::Value;
 
+use crate::need;
+
 const RECORDS: &str = "../shared/data/formats/bullet_batch.bf";
 
 /// Mean squared errors at 400 cp and at the best scale, and that scale where it was published.
@@ -26,8 +28,7 @@ const FIGURES: [(&str, &str, &str, Option<f64>); 9] = [
 
 #[test]
 fn figures_of_known_evaluations() {
-    if !std::path::Path::new(RECORDS).exists() {
-        println!("skipped: {RECORDS} is absent");
+    if !need::shared(RECORDS) {
         return;
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
@@ -82,8 +83,7 @@ const QUIET_FIGURES: [(&str, &str, &str, Option<f64>); 8] = [
 
 #[test]
 fn a_ladder_of_nets_on_games() {
-    if !std::path::Path::new(GAMES).exists() {
-        println!("skipped: {GAMES} is absent");
+    if !need::shared(GAMES) {
         return;
     }
     let plan = Plan { colours: true, ..Plan::reading(vec![GAMES.into()]) };

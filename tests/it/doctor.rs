@@ -10,7 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::draw::stands_alone;
-use crate::formats::{BULLET, GAMES, QUIET, SCORED, present};
+use crate::formats::{BULLET, GAMES, QUIET, SCORED};
+use crate::need;
 
 /// Files with their format and point of view, as the README has them.
 const FILES: [(&str, &str, &str); 12] = [
@@ -81,7 +82,7 @@ fn turned(sample: &Sample) -> Sample {
 #[test]
 fn real_files_are_fit() {
     for (path, format, view) in FILES {
-        if !present(path) {
+        if !need::shared(path) {
             continue;
         }
         let (file, fit) = json(&[path, "--limit", "60000"]);

@@ -16,6 +16,7 @@ use nnuance::sample::{Sample, mix};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
 
 use crate::games;
+use crate::need;
 
 /// A hash of a position without its counters.
 pub fn hash_of(chess: &Chess) -> u64 {
@@ -126,14 +127,10 @@ pub fn crew(engine: EngineSettings, engines: usize) -> Crew {
     Crew { engine, engines, retries: 1 }
 }
 
-/// Debian's Stockfish, if it is there.
+/// Stockfish, if it is there.
+#[track_caller]
 pub fn stockfish() -> Option<EngineSettings> {
-    let path = "/usr/games/stockfish";
-    let found = Path::new(path).exists();
-    if !found {
-        println!("skipped: {path} is absent");
-    }
-    found.then(|| EngineSettings::new(path))
+    need::engine("stockfish").map(EngineSettings::new)
 }
 
 pub struct Quiet;

@@ -3,7 +3,8 @@
 use nnuance::data::extract::{Counts, Extract, Rules};
 use nnuance::sample::Sample;
 
-use crate::formats::{present, read};
+use crate::formats::read;
+use crate::need;
 
 const ALL: Rules =
     Rules { skip_plies: 0, per_game: None, quiet: false, mates: true, min_men: 0, seed: 1 };
@@ -62,7 +63,7 @@ fn every_rule_alone() {
 fn real_games_as_another_program_counts_them() {
     // Counted by python-chess 1.11.2.
     let path = "../shared/data/games/fishtest-fastchess.pgn";
-    if !present(path) {
+    if !need::shared(path) {
         return;
     }
     let (kept, counts) = extract(USUAL, &read(path).unwrap(), 4096);

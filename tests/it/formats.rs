@@ -15,20 +15,13 @@ use shakmaty::{
     Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Role, Setup, Square,
 };
 
+use crate::need;
+
 pub const GAMES: &str = "data/selfplay-sf15.vf";
 pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
 pub const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
 pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
 pub const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
-
-/// Whether a file outside of the project is there; says so if not.
-pub fn present(path: &str) -> bool {
-    let present = Path::new(path).exists();
-    if !present {
-        println!("skipped: ../shared is absent");
-    }
-    present
-}
 
 pub fn open(path: &Path) -> Result<Source, ReadError> {
     Source::open(path, None, 0)
@@ -224,7 +217,7 @@ fn bulletformat_refuses_unsound_records() {
 
 #[test]
 fn bulletformat_reads_bullets_own_file() {
-    if present(BULLET) {
+    if need::shared(BULLET) {
         let samples = read(BULLET).unwrap();
         assert_eq!(samples.len(), 16_273);
         let bytes = write(&bulletformat::FORMAT, &samples).unwrap();
@@ -581,7 +574,7 @@ fn other_files_are_named() {
     assert!(error.contains("cannot open data/none"), "{error}");
     let error = read("data").unwrap_err().to_string();
     assert!(error.contains("cannot open data: "), "{error}");
-    if present(BULLET) {
+    if need::shared(BULLET) {
         for (path, looks) in [
             ("../shared/data/nets/leorik-16HL.bin", "a net"),
             ("../shared/data/nets/tcheran-256.bin", "a net"),
@@ -601,7 +594,7 @@ fn fixtures_are_recognised_without_their_names() {
         (NOTATED, &pgn::FORMAT, 27_951),
         (BULLET, &bulletformat::FORMAT, 16_273),
     ] {
-        if path != BULLET || present(path) {
+        if path != BULLET || need::shared(path) {
             let file = scratch("positions", &fs::read(path).unwrap());
             let source = open(&file.path).unwrap();
             assert_eq!(source.format().name, format.name);

@@ -1,8 +1,6 @@
 //! Ten losses that training must reproduce: the regression test that the trainer bullet publishes,
 //! reproduced by an independent program to six digits.
 
-use std::path::Path;
-
 use nnuance::architecture::Activation;
 use nnuance::features::chess768;
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
@@ -12,6 +10,8 @@ use nnuance::train::log::Row;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::schedule::Schedule;
 use nnuance::train::{self, Job, Progress, Settings, Watch};
+
+use crate::need;
 
 const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 
@@ -43,8 +43,7 @@ fn losses(
     compute: Compute,
     bias_correction: bool,
 ) -> Option<Vec<f64>> {
-    if !Path::new(DATA).exists() {
-        println!("skipped: {DATA} is absent");
+    if !need::shared(DATA) {
         return None;
     }
     let features = &chess768::PERSPECTIVE;

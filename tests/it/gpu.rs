@@ -18,18 +18,16 @@ use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 use crate::games;
+use crate::need;
 
 pub const GPU: Compute = Compute::Gpu { room: ROOM };
 
 /// The first GPU; none where there is none.
+#[track_caller]
 pub fn gpu() -> Option<Device> {
-    match Backend::Wgpu.device() {
-        Ok(device) => Some(device),
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
+    let device = Backend::Wgpu.device();
+    let what = device.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    need::found("gpu", &what, device.is_ok()).then(|| device.expect("it is there"))
 }
 
 pub fn flex() -> Device {

@@ -14,6 +14,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::Color;
 
 use crate::games;
+use crate::largest::smallest;
 
 pub const PESTO: &str = include_str!("fixtures/pesto.json");
 
@@ -354,7 +355,7 @@ fn error(weights: &HceWeights, positions: &[(Position, f64)]) -> f64 {
         });
         errors.sum::<f64>() / values.len() as f64
     };
-    (5..80).map(|step| at(10.0 * f64::from(step))).fold(f64::INFINITY, f64::min)
+    smallest((5..80).map(|step| at(10.0 * f64::from(step))))
 }
 
 #[test]

@@ -7,6 +7,8 @@ use nnuance::model::ops::cpu::{
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::largest::largest;
+
 const INPUTS: usize = 40;
 const PLACES: usize = 32;
 
@@ -153,9 +155,9 @@ fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
     let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
     let size = norm(&mut right.iter().copied()).max(floor);
     let differences = || got.iter().zip(right).map(|(&a, &b)| f64::from(a) - b);
-    let largest = differences().map(f64::abs).fold(0.0, f64::max);
+    let most = largest(differences().map(f64::abs));
     assert!(got.iter().all(|x| x.is_finite()));
-    (largest / size, norm(&mut differences()) / size)
+    (most / size, norm(&mut differences()) / size)
 }
 
 fn nets(precision: Precision) -> impl Iterator<Item = Net> {
@@ -198,9 +200,10 @@ fn compare(precision: Precision, tolerance: f64) {
             all.push(("bias", errors(&got.bias, &right.bias, size / 4.0)));
             all.push(("output", errors(&got.output, &right.output, size / 4.0)));
             all.push(("output bias", errors(&[got.output_bias], &[right.output_bias], size / 4.0)));
-            for (name, (largest, norm)) in all {
-                if largest.max(norm) > worst.0 {
-                    worst = (largest.max(norm), format!("{name} {net:?} batch {batch}"));
+            for (name, (most, norm)) in all {
+                let error = largest([most, norm]);
+                if error.is_nan() || error > worst.0 {
+                    worst = (error, format!("{name} {net:?} batch {batch}"));
                 }
             }
         }
@@ -332,7 +335,7 @@ fn nets_of_many_inputs_match_too() {
                 let (_, _, right, size) = case.reference();
                 let (_, got) = case.run(&mut Scratch::default());
                 let worst = errors(&got.accumulator, &right.accumulator, size / 4.0);
-                assert!(worst.0.max(worst.1) < tolerance, "{net:?}: {worst:?}");
+                assert!(largest([worst.0, worst.1]) < tolerance, "{net:?}: {worst:?}");
             }
         }
     }

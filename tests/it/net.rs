@@ -11,6 +11,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::games;
+use crate::need;
 
 pub const NETS: &str = "../shared/data/nets";
 
@@ -23,13 +24,11 @@ const LEORIK: [(usize, [i32; 7]); 5] = [
     (256, [59, 59, -256, 145, -2831, 443, -365]),
 ];
 
-/// The file's bytes; None, with a word, where the nets of engines are not at hand.
+/// The file's bytes; None where the nets of engines are not at hand.
+#[track_caller]
 pub fn engine_net(name: &str) -> Option<Vec<u8>> {
-    let bytes = std::fs::read(Path::new(NETS).join(name)).ok();
-    if bytes.is_none() {
-        println!("skipped: ../shared is absent");
-    }
-    bytes
+    let path = format!("{NETS}/{name}");
+    need::shared(&path).then(|| std::fs::read(&path).unwrap())
 }
 
 pub fn read(bytes: &[u8]) -> Net {

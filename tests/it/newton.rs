@@ -18,6 +18,7 @@ use nnuance::{
     },
 };
 
+use crate::largest::largest;
 use crate::problems::{
     ALL, Dice, LINEAR, Shape, collinear, pieces, point, targets, values, with_threads,
 };
@@ -89,10 +90,10 @@ fn equations_are_those_of_a_dense_jacobian() {
         assert_close(equations.loss, mean(&|at| costs[at].loss), 1e-12);
         assert_close(equations.loss, problem.loss(&here), 1e-12);
         // Elements near zero are judged by the largest.
-        let largest = |list: &[f64]| list.iter().fold(0.0, |most: f64, one| one.abs().max(most));
-        let size = largest(&equations.gradient);
+        let size = largest(equations.gradient.iter().map(|one| one.abs()));
         let weights = 0..here.len();
         let diagonal: Vec<f64> = weights.map(|at| equations.hessian.get(at, at)).collect();
+        let steepest = largest(diagonal.iter().map(|one| one.abs()));
         for one in 0..here.len() {
             let gradient = mean(&|at| costs[at].slope * rows[at][one]);
             assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
@@ -100,10 +101,7 @@ fn equations_are_those_of_a_dense_jacobian() {
             assert_eq!(equations.counts[one], seen as u64);
             for other in 0..here.len() {
                 let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);
-                assert!(
-                    (equations.hessian.get(one, other) - element).abs()
-                        < 1e-12 * largest(&diagonal)
-                );
+                assert!((equations.hessian.get(one, other) - element).abs() < 1e-12 * steepest);
             }
         }
         assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
@@ -478,7 +476,7 @@ fn fitting_our_evaluation_to_itself_returns_its_weights() {
             assert_close(here.tempo, 12.0, 1e-6);
             for term in Term::all().filter(|term| seen[term.index()] > 0) {
                 let [one, other] = [&here, &truth].map(|point| point.weights[term.index()]);
-                let far = (one[0] - other[0]).abs().max((one[1] - other[1]).abs());
+                let far = largest([0, 1].map(|phase| (one[phase] - other[phase]).abs()));
                 assert!(far < 1e-6, "{}: {one:?} against {other:?}", term.name());
             }
         }

@@ -7,7 +7,8 @@ use nnuance::format::{self, Holds, Source, viriformat};
 use nnuance::sample::{Played, Sample};
 use proptest::prelude::*;
 
-use crate::formats::{exhaust, present, read, read_as, read_bytes, scratch, write};
+use crate::formats::{exhaust, read, read_as, read_bytes, scratch, write};
+use crate::need;
 
 const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
 
@@ -74,7 +75,7 @@ fn own_games_as_another_program_counts_them() {
 
 #[test]
 fn real_games_as_another_program_counts_them() {
-    if !present("../shared/data/games") {
+    if !need::shared("../shared/data/games") {
         return;
     }
     for (name, counted) in [

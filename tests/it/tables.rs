@@ -8,6 +8,8 @@ use nnuance::export::tables::{c, cpp, rust};
 use nnuance::terms::{Kind, TermEntry, TermList};
 use proptest::prelude::*;
 
+use crate::need;
+
 const ROLES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
 pub(crate) fn list<S: Into<String>>(names: impl IntoIterator<Item = (S, Kind)>) -> TermList {
@@ -252,9 +254,8 @@ fn expected(list: &TermList, weights: &[[f64; 2]]) -> String {
 }
 
 /// None where the compiler is missing.
-fn compiled_and_run(folder: &Path, compiler: &str, arguments: &[&str]) -> Option<String> {
-    if Command::new(compiler).arg("--version").output().is_err() {
-        eprintln!("skipped: there is no {compiler} here");
+fn compiled_and_run(folder: &Path, compiler: &'static str, arguments: &[&str]) -> Option<String> {
+    if !need::tool(compiler, "--version") {
         return None;
     }
     let built = Command::new(compiler).args(arguments).current_dir(folder).output().unwrap();
@@ -344,11 +345,9 @@ fn rust_gives_every_weight_back_and_is_formatted() {
         let Some(printed) = compiled_and_run(folder.path(), "rustc", &flags) else { return };
         assert_eq!(printed, expected(&list, &weights));
         let module = folder.path().join("terms.rs");
-        match Command::new("rustfmt").arg("--check").arg(module).output() {
-            Ok(format) => {
-                assert!(format.stdout.is_empty(), "{}", String::from_utf8_lossy(&format.stdout))
-            }
-            Err(_) => eprintln!("skipped: there is no rustfmt here"),
+        if need::tool("rustfmt", "--version") {
+            let format = Command::new("rustfmt").arg("--check").arg(module).output().unwrap();
+            assert!(format.stdout.is_empty(), "{}", String::from_utf8_lossy(&format.stdout));
         }
     }
 }

@@ -15,6 +15,8 @@ use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::largest::smallest;
+use crate::need;
 use crate::tuning::{Run, column, complaint, killed_and_resumed, log, nnuance, refused, said};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
@@ -69,13 +71,12 @@ impl Engine {
 fn compiled(folder: &Path, source: &str) -> Option<PathBuf> {
     let [code, program] = ["engine.c", "engine"].map(|name| folder.join(name));
     std::fs::write(&code, source).unwrap();
-    match Command::new("cc").args(["-std=c11", "-O1", "-o"]).arg(&program).arg(&code).status() {
-        Ok(status) => assert!(status.success()),
-        Err(_) => {
-            println!("skipped: no C compiler `cc`");
-            return None;
-        }
+    if !need::tool("cc", "--version") {
+        return None;
     }
+    let mut compiler = Command::new("cc");
+    let status = compiler.args(["-std=c11", "-O1", "-o"]).arg(&program).arg(&code).status();
+    assert!(status.unwrap().success());
     Some(program)
 }
 
@@ -106,7 +107,7 @@ fn training_lowers_the_loss() {
         let train = column(&run.out, "train_loss");
         assert!(train.last() < train.first(), "{optimizer}: {train:?}");
         let held_out = column(&run.out, "held_out_loss");
-        let best = held_out.iter().fold(f64::MAX, |least, loss| least.min(*loss));
+        let best = smallest(held_out.iter().copied());
         assert!(best < 0.98 * held_out[0], "{optimizer}: {held_out:?}");
         let rows = String::from_utf8(run.file("terms.csv")).unwrap();
         assert_eq!(rows.lines().count(), 1 + engine.terms().list.len());

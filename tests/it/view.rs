@@ -6,7 +6,8 @@ use nnuance::format::view::{Of, Verdict, measure};
 use nnuance::format::{Holds, PointOfView, Source};
 use nnuance::sample::Sample;
 
-use crate::formats::{BULLET, GAMES, QUIET, SCORED, present};
+use crate::formats::{BULLET, GAMES, QUIET, SCORED};
+use crate::need;
 
 const FILES: [&str; 10] = [
     GAMES,
@@ -47,7 +48,7 @@ fn turned(samples: &[Sample], only_black: bool) -> Vec<Sample> {
 #[test]
 fn real_files_agree_and_turned_copies_are_caught() {
     for path in FILES {
-        if !present(path) {
+        if !need::shared(path) {
             continue;
         }
         let (source, samples) = first(path, 8000);

@@ -12,6 +12,7 @@ pub mod cpu;
 #[cfg(feature = "wgpu")]
 mod cube;
 mod flex;
+pub mod index;
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};

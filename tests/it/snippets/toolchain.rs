@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use nnuance::export::Golden;
 use nnuance::export::snippet::{Language, snippet};
@@ -11,6 +10,7 @@ use nnuance::net::Net;
 use tempfile::TempDir;
 
 use super::program::{Program, command, text};
+use crate::need;
 
 /// The tools of a language. All of them run in the folder of the source. Another language is a row
 /// in [`TOOLCHAINS`].
@@ -156,20 +156,17 @@ impl Toolchain {
     /// The row of a language, if its tools are there.
     pub fn of(language: Language) -> Option<&'static Toolchain> {
         let toolchain = TOOLCHAINS.iter().find(|row| row.language == language).expect("a row");
-        let absent = toolchain.absent();
-        if let Some(tool) = absent {
-            println!("skipped: there is no {tool}");
-        }
-        absent.is_none().then_some(toolchain)
-    }
-
-    fn absent(&self) -> Option<&'static str> {
-        let answers = |tool: &str| {
-            let output = Command::new(tool).arg(self.version).output();
-            output.is_ok_and(|output| output.status.success())
+        let critics = toolchain.critics.iter().map(|critic| critic[0]);
+        let tools = [toolchain.compiler[0], toolchain.program[0]].into_iter().chain(critics);
+        let missing = |tool: &'static str| match tool {
+            _ if tool.starts_with("./") => false,
+            // It knows no other question.
+            "gofmt" => !need::tool(tool, "-l"),
+            _ => !need::tool(tool, toolchain.version),
         };
-        let tools = [self.compiler[0], self.program[0]];
-        tools.into_iter().find(|tool| !tool.starts_with("./") && !answers(tool))
+        // All are asked for, so that all that are missing are told.
+        let missing = tools.filter(|tool| missing(tool)).count();
+        (missing == 0).then_some(toolchain)
     }
 
     /// So many of these as this language has the time for.

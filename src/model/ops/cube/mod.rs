@@ -11,7 +11,6 @@
 mod adam;
 mod form;
 mod gpu;
-mod index;
 mod net;
 mod slope;
 mod sums;

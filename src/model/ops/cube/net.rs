@@ -6,10 +6,10 @@ use burn_cubecl::cubecl;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
+use super::super::index::Index;
 use super::super::{Job, Parameters, Slope, Stage};
 use super::form::{Form, Spread, TILE, grid};
 use super::gpu::{Buffer, Gpu, contiguous, pairs};
-use super::index::Index;
 use super::slope::{self, Purpose};
 use super::sums::{self, ROWS};
 

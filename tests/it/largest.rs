@@ -1,0 +1,25 @@
+//! Largest and smallest of numbers, where what is not a number cannot pass: `f64::max` and
+//! `f64::min` leave it out, so that a test with them would hold.
+
+/// The largest, at least 0; NaN if one of them is.
+pub fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {
+    let larger = |most: f64, one: f64| if one.is_nan() || one > most { one } else { most };
+    numbers.into_iter().fold(0.0, larger)
+}
+
+/// The smallest, infinite if there are none; NaN if one of them is.
+pub fn smallest(numbers: impl IntoIterator<Item = f64>) -> f64 {
+    let smaller = |least: f64, one: f64| if one.is_nan() || one < least { one } else { least };
+    numbers.into_iter().fold(f64::INFINITY, smaller)
+}
+
+#[test]
+fn what_is_not_a_number_stays() {
+    assert_eq!((largest([1.0, 3.0, 2.0]), smallest([2.0, 1.0, 3.0])), (3.0, 1.0));
+    assert_eq!((largest([]), smallest([])), (0.0, f64::INFINITY));
+    for at in 0..3 {
+        let mut numbers = [1.0, 3.0, 2.0];
+        numbers[at] = f64::NAN;
+        assert!(largest(numbers).is_nan() && smallest(numbers).is_nan(), "{at}");
+    }
+}
