@@ -101,6 +101,11 @@ const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 const IN_WINDOW: usize = 32 + size_of::<u32>();
 
 pub fn run(args: Args) -> Result<()> {
+    if cfg!(debug_assertions) {
+        eprintln!(
+            "built to look for mistakes, so slower: `cargo build --release` is to be measured"
+        );
+    }
     if let Some(config) = &args.terms {
         return terms::run(&args, config);
     }

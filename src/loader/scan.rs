@@ -183,7 +183,8 @@ fn read_file(
             }
         }
         // One too many, and nobody keeps any.
-        let trained = (scan.train - trained).min(1 + room.load(Ordering::Relaxed));
+        let most = room.load(Ordering::Relaxed).saturating_add(1);
+        let trained = (scan.train - trained).min(most);
         if room
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(trained))
             .is_err()

@@ -26,8 +26,11 @@ fn all_figures_are_there() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
     command.args(["bench", "--hidden", "8", "--seconds", "0.3", "--batch", "2048", "--json"]);
     command.args(["--plain-too", "--data", "data/selfplay_sf151_scored.txt"]);
-    let output = command.assert().success().get_output().stdout.clone();
-    let figures: Value = serde_json::from_slice(&output).expect("JSON");
+    let output = command.assert().success().get_output().clone();
+    // The program of the tests is slower, and says so.
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.contains("cargo build --release"), cfg!(debug_assertions), "{said}");
+    let figures: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let mut found = Vec::new();
     numbers("", &figures, &mut found);
     for (path, number) in &found {

@@ -278,7 +278,7 @@ fn changed_bits_never_panic() {
         for i in 0..3 {
             let random = mix(seed, i);
             let at = 8 + random as usize % (bytes.len() - 8);
-            bytes[at] ^= 1 << (random >> 60);
+            bytes[at] ^= 1 << (random >> 61);
         }
         let (samples, _) = exhaust(&binpack::FORMAT, &bytes);
         sound_again += usize::from(!samples.is_empty());

@@ -9,6 +9,7 @@ use nnuance::sample::{Position, Sample};
 use shakmaty::{Color, Move, Position as _};
 
 use crate::engine::*;
+use crate::need;
 
 #[test]
 fn labels_stay_in_order_for_any_number_of_engines() {
@@ -214,8 +215,15 @@ fn engines_that_are_none_are_told_before_there_is_a_file() {
 }
 
 #[test]
-fn stockfish_labels_the_same_twice() {
-    let Some(engine) = stockfish() else { return };
+fn real_engines_label_the_same_twice() {
+    for name in ["stockfish", "ethereal-chess"] {
+        if let Some(path) = need::engine(name) {
+            labels_the_same_twice(EngineSettings::new(path));
+        }
+    }
+}
+
+fn labels_the_same_twice(engine: EngineSettings) {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 50);
     let [first, second] = [1, 2].map(|engines| {

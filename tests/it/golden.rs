@@ -15,6 +15,9 @@ use crate::need;
 
 const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 
+/// Of the weights that all begin with.
+pub const SEED: u64 = 198_273_612;
+
 const LOSSES_32: [f64; 10] = [
     0.082653, 0.080619, 0.079777, 0.077698, 0.074388, 0.071109, 0.068145, 0.064095, 0.060137,
     0.056420,
@@ -43,12 +46,20 @@ fn losses(
     compute: Compute,
     bias_correction: bool,
 ) -> Option<Vec<f64>> {
-    if !need::shared(DATA) {
-        return None;
-    }
+    let plan = Plan { window: 10_000, ..Plan::reading(vec![DATA.into()]) };
+    need::shared(DATA).then(|| losses_on(plan, hidden, backend, compute, bias_correction))
+}
+
+/// The losses of ten steps on positions in their order, from weights that a seed gives.
+pub fn losses_on(
+    plan: Plan,
+    hidden: usize,
+    backend: Backend,
+    compute: Compute,
+    bias_correction: bool,
+) -> Vec<f64> {
+    let plan = Plan { scores: true, shuffle: false, ..plan };
     let features = &chess768::PERSPECTIVE;
-    let plan =
-        Plan { scores: true, window: 10_000, shuffle: false, ..Plan::reading(vec![DATA.into()]) };
     let settings = Settings {
         steps: 10,
         learning_rate: Schedule::constant(1e-3),
@@ -82,7 +93,7 @@ fn losses(
         held_out: &[],
     };
     let start = Checkpoint {
-        weights: initial(768, 2, hidden, 198_273_612),
+        weights: initial(768, 2, hidden, SEED),
         optimizer: Vec::new(),
         state: State::default(),
         facts: Default::default(),
@@ -95,7 +106,7 @@ fn losses(
         &mut watch,
     )
     .expect("a run");
-    Some(watch.0)
+    watch.0
 }
 
 fn six_digits(losses: &[f64]) -> Vec<String> {
@@ -103,7 +114,7 @@ fn six_digits(losses: &[f64]) -> Vec<String> {
 }
 
 /// The plain tensor operations, and the fused ones with every set of instructions that is here.
-fn computes() -> Vec<Compute> {
+pub fn computes() -> Vec<Compute> {
     let fused = |level| Compute::Fused { level, precision: Precision::F32 };
     [Compute::Plain].into_iter().chain(Level::available().into_iter().map(fused)).collect()
 }

@@ -24,6 +24,23 @@ fn manifests_from_before_stay_readable() {
     assert_eq!(serde_json::from_str::<Manifest>(&json).unwrap(), told);
 }
 
+/// The table in the book names every field of a manifest, and no other.
+#[test]
+fn the_book_has_all_fields() {
+    let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap();
+    let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
+    let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
+    let page = std::fs::read_to_string("docs/nets.md").unwrap();
+    let section = page.split("\n## The manifest\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    let first = rows.map(|row| row.split('|').nth(1).unwrap());
+    let mut named: Vec<String> =
+        first.flat_map(|names| names.split('`').skip(1).step_by(2).map(String::from)).collect();
+    fields.sort();
+    named.sort();
+    assert_eq!(named, fields);
+}
+
 #[test]
 fn the_fitted_scale_predicts_the_results_best() {
     let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap().net;

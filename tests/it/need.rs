@@ -12,7 +12,7 @@ use std::sync::{Mutex, Once};
 use std::{env, thread};
 
 /// What can be required by name.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "shared",
     "cc",
     "gcc",
@@ -29,6 +29,7 @@ const NAMES: [&str; 16] = [
     "ethereal-chess",
     "gpu",
     "proc",
+    "avx512",
 ];
 
 /// The tests that lacked something, by its name.
@@ -117,7 +118,7 @@ unsafe extern "C" {
 /// The harness captures what tests print, but not what is written to the stream itself.
 extern "C" fn say() {
     if let Ok(skipped) = SKIPPED.lock() {
-        let _ = write!(std::io::stderr(), "{}\n", report(&skipped));
+        let _ = writeln!(std::io::stderr(), "{}", report(&skipped));
     }
 }
 

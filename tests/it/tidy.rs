@@ -180,3 +180,67 @@ fn dependencies_have_reasons() {
         before = line;
     }
 }
+
+/// The tests with their code, but for those that say what the others must not do.
+fn tests() -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    for folder in ["tests/it", "tests/it/snippets"] {
+        for entry in std::fs::read_dir(folder).expect("a readable folder") {
+            let path = entry.expect("a readable entry").path();
+            let exempt = ["tidy.rs", "need.rs", "largest.rs"].iter().any(|it| path.ends_with(it));
+            if path.extension().is_some_and(|it| it == "rs") && !exempt {
+                let text = std::fs::read_to_string(&path).expect("UTF-8");
+                let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+                files.push((path, code.collect::<Vec<_>>().join("\n")));
+            }
+        }
+    }
+    assert!(files.len() > 70);
+    files
+}
+
+/// `f64::max` leaves out what is not a number, and a bound on the result would hold.
+#[test]
+fn no_test_loses_what_is_not_a_number() {
+    for (path, code) in tests() {
+        for line in code.lines() {
+            let of = |word: &str| line.contains(&format!("f64::{word}"));
+            let of = |word: &str| of(word) || line.contains(&format!("f32::{word}"));
+            let folds = line.contains("fold(")
+                && [".max(", ".min("].map(|it| line.contains(it)) != [false; 2];
+            let cure = "`largest` and `smallest` in largest.rs keep NaN";
+            assert!(!of("max") && !of("min") && !folds, "{}: {line}: {cure}", path.display());
+        }
+    }
+}
+
+/// What is skipped silently looks like what holds.
+#[test]
+fn no_test_skips_without_a_word() {
+    for (path, code) in tests() {
+        let path = path.display();
+        let cure = "ask `need`, which counts what is skipped";
+        assert!(!code.contains("println!(\"skip"), "{path} skips on its own; {cure}");
+        let asks = code.contains("need::") || code.contains("engine_net(");
+        assert!(asks || !code.contains("\"../shared"), "{path} reads ../shared; {cure}");
+        for tool in ["cc", "gcc", "g++", "rustc", "rustfmt", "mcs", "mono", "javac", "java", "go"] {
+            let runs = code.contains(&format!("Command::new(\"{tool}\")"));
+            assert!(asks || !runs, "{path} runs {tool}; {cure}");
+        }
+        for condition in [".exists() {", ".is_file() {", ".is_err() {"] {
+            for (at, _) in code.match_indices(condition) {
+                let then = code[at + condition.len()..].trim_start();
+                let gone = ["return;", "continue;"].iter().any(|word| then.starts_with(word));
+                assert!(!gone, "{path}: `{condition}` and away; {cure}");
+            }
+        }
+    }
+}
+
+/// All tests stand in `tests/it`: the library is not built once more to look for others.
+#[test]
+fn the_library_holds_no_tests() {
+    for (path, _, code) in sources() {
+        assert!(!code.contains("#[cfg(test)]"), "{}: tests belong to tests/it", path.display());
+    }
+}

@@ -9,7 +9,7 @@ use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use tempfile::TempDir;
 
-/// A short run over 30,000 positions: three epochs and a bit, so that it ends within an epoch.
+/// A short run over 30,000 positions, which ends within an epoch.
 const CONFIG: &str = r#"
 version = 1
 seed = 5
@@ -60,7 +60,9 @@ fn train(config: &str, out: &Path, threads: &str) {
 #[test]
 fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
+    // Half a second, so that fifty of them and their kills take no minute.
+    let config =
+        config(&folder, &with("400000", "110000").replace("[model]", "limit = 9000\n[model]"));
     let untouched = folder.path().join("untouched");
     let start = Instant::now();
     train(&config, &untouched, "2");
@@ -116,7 +118,7 @@ fn the_number_of_threads_does_not_show_in_the_bits() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = CONFIG.find("[model]").expect("a section");
     let end = CONFIG.find("[target]").expect("a section");
-    // Some 400 steps each.
+    // Some 150 steps each.
     for model in [
         "inputs = \"hce\"",
         "inputs = \"plain\"\nhidden = 16",
@@ -124,7 +126,7 @@ fn the_number_of_threads_does_not_show_in_the_bits() {
         "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
     ] {
         let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
-        let config = config(&folder, &text);
+        let config = config(&folder, &text.replace("400000", "150000"));
         let runs = ["1", "2", "3", "8"].map(|threads| {
             let out = folder.path().join(threads);
             train(&config, &out, threads);

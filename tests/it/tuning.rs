@@ -701,7 +701,7 @@ fn a_run_becomes_source_code() {
                 }
                 "terms.hpp" => {
                     let strict = ["-std=c++17", "-Wall", "-fsyntax-only", "-x", "c++"];
-                    compiles("c++", &strict, &path);
+                    compiles("g++", &strict, &path);
                 }
                 _ => {
                     let library =

@@ -1,0 +1,285 @@
+//! Twins of the tests that need files of others: evaluation, training and comparison once more,
+//! slowly, from the letters of FENs and the bytes of files. Nothing of the program stands in these
+//! formulas, so they can tell where it is wrong.
+
+use std::fs;
+
+use assert_cmd::Command;
+use nnuance::export::import;
+use nnuance::loader::Plan;
+use nnuance::model::{Backend, initial};
+use nnuance::net::{Hints, Net};
+use nnuance::sample::mix;
+use serde_json::Value;
+
+use crate::formats::SCORED;
+use crate::games;
+use crate::golden::{SEED, computes, losses_on};
+use crate::largest::{largest, smallest};
+
+/// A position as its FEN has it: pieces as square (a1 = 0), whether white, kind (pawn = 0).
+struct Board {
+    pieces: Vec<(usize, bool, usize)>,
+    white_moves: bool,
+}
+
+fn board(fen: &str) -> Board {
+    let (ranks, rest) = fen.split_once(' ').unwrap();
+    let mut pieces = Vec::new();
+    for (row, rank) in ranks.split('/').enumerate() {
+        let mut file = 0;
+        for letter in rank.chars() {
+            match letter.to_digit(10) {
+                Some(empty) => file += empty as usize,
+                None => {
+                    let kind = "pnbrqk".find(letter.to_ascii_lowercase()).unwrap();
+                    pieces.push((8 * (7 - row) + file, letter.is_ascii_uppercase(), kind));
+                    file += 1;
+                }
+            }
+        }
+    }
+    Board { pieces, white_moves: rest.starts_with('w') }
+}
+
+impl Board {
+    /// The active inputs of the side to move and of the other side, as `docs/nets.md` has them.
+    fn inputs(&self) -> [Vec<usize>; 2] {
+        [self.white_moves, !self.white_moves].map(|white| {
+            let index = |&(square, of_white, kind): &(usize, bool, usize)| {
+                let square = if white { square } else { square ^ 56 };
+                384 * usize::from(of_white != white) + 64 * kind + square
+            };
+            self.pieces.iter().map(index).collect()
+        })
+    }
+}
+
+/// Centipawns of a `(768 -> N)x2 -> 1` net with SCReLU and the usual scales, from its bytes.
+fn evaluate(bytes: &[u8], hidden: usize, board: &Board) -> i64 {
+    let number = |at: usize| i64::from(i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]));
+    let (bias, output) = (768 * hidden, 769 * hidden);
+    let mut sum = 0;
+    for (view, inputs) in board.inputs().iter().enumerate() {
+        for neuron in 0..hidden {
+            let rows: i64 = inputs.iter().map(|input| number(input * hidden + neuron)).sum();
+            let active = (rows + number(bias + neuron)).clamp(0, 255);
+            sum += active * active * number(output + view * hidden + neuron);
+        }
+    }
+    (sum / 255 + number(output + 2 * hidden)) * 400 / (255 * 64)
+}
+
+/// A file as engines ship it.
+fn file_of_a_net(hidden: usize, seed: u64) -> Vec<u8> {
+    let numbers = 771 * hidden + 1;
+    let number = |at: usize| {
+        // Weights up to 1.98, as trainers clip them.
+        let most = if at < 769 * hidden { 504 } else { 126 };
+        (mix(seed, at as u64) % (2 * most + 1)) as i16 - most as i16
+    };
+    let mut bytes: Vec<u8> = (0..numbers).flat_map(|at| number(at).to_le_bytes()).collect();
+    let padding = bytes.len().next_multiple_of(64) - bytes.len();
+    bytes.extend(b"bullet".iter().cycle().take(padding));
+    bytes
+}
+
+/// As `net::leorik_agrees`, `net::tcheran_agrees`, `export::nets_of_engines_export_to_the_same_bytes`.
+#[test]
+fn nets_evaluate_to_the_same_centipawns() {
+    for hidden in [1, 16, 33, 128] {
+        let bytes = file_of_a_net(hidden, 5);
+        let (net, warnings) = Net::read(&bytes, &Hints::default()).unwrap();
+        assert_eq!((net.architecture().hidden, warnings), (hidden, vec![]));
+        for position in games::positions(300, 8) {
+            let fen = position.fen();
+            let by_hand = evaluate(&bytes, hidden, &board(&fen));
+            assert_eq!(i64::from(net.evaluate(&position)), by_hand, "N = {hidden}: {fen}");
+        }
+        assert!(net.to_bytes() == bytes);
+        let source = import(&bytes, &Hints::default()).unwrap();
+        let again = nnuance::export::quantise(&source.weights, &source.architecture, source.scales);
+        assert!(again.unwrap().to_bytes() == bytes);
+    }
+}
+
+/// Lines `FEN | centipawns | result` of White, for the side to move.
+fn lines(count: usize) -> Vec<(String, Board, f64, f64)> {
+    let text = fs::read_to_string(SCORED).unwrap();
+    let lines = text.lines().take(count).map(|line| {
+        let [fen, score, result] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!() };
+        let (score, result): (f64, f64) = (score.parse().unwrap(), result.parse().unwrap());
+        let board = board(fen);
+        let (score, result) =
+            if board.white_moves { (score, result) } else { (-score, 1.0 - result) };
+        (line.to_string(), board, score, result)
+    });
+    lines.collect()
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// Ten steps of AdamW in 64 bits, one weight after the other: the losses.
+fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
+    let start = initial(768, 2, hidden, SEED);
+    let arrays = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
+    let mut weights: Vec<f64> = arrays
+        .iter()
+        .flat_map(|name| start.0[*name].values.iter().map(|w| f64::from(*w)))
+        .collect();
+    let (bias, output) = (768 * hidden, 769 * hidden);
+    let last = output + 2 * hidden;
+    let (mut means, mut squares) = (vec![0.0; last + 1], vec![0.0; last + 1]);
+    // The rule has its decays in 32 bits.
+    let [beta1, beta2] = [0.9_f32, 0.999].map(f64::from);
+    let data = lines(10 * batch);
+    let mut losses = Vec::new();
+    for (step, positions) in data.chunks(batch).enumerate() {
+        let (mut loss, mut gradient) = (0.0, vec![0.0; last + 1]);
+        for (_, board, score, result) in positions {
+            let inputs = board.inputs();
+            let sums = [0, 1].map(|view: usize| {
+                let sum = |neuron: usize| {
+                    let rows = inputs[view].iter().map(|input| weights[input * hidden + neuron]);
+                    rows.sum::<f64>() + weights[bias + neuron]
+                };
+                (0..hidden).map(sum).collect::<Vec<f64>>()
+            });
+            let mut y = weights[last];
+            for (view, sums) in sums.iter().enumerate() {
+                for (neuron, sum) in sums.iter().enumerate() {
+                    y += weights[output + view * hidden + neuron] * sum.clamp(0.0, 1.0).powi(2);
+                }
+            }
+            let target = 0.2 * result + 0.8 * sigmoid(score / 400.0);
+            let expected = sigmoid(y);
+            loss += (expected - target).powi(2) / batch as f64;
+            let slope = 2.0 * (expected - target) * expected * (1.0 - expected) / batch as f64;
+            gradient[last] += slope;
+            for (view, sums) in sums.iter().enumerate() {
+                for (neuron, &sum) in sums.iter().enumerate() {
+                    let at = output + view * hidden + neuron;
+                    gradient[at] += slope * sum.clamp(0.0, 1.0).powi(2);
+                    if sum > 0.0 && sum < 1.0 {
+                        let through = slope * weights[at] * 2.0 * sum;
+                        gradient[bias + neuron] += through;
+                        for input in &inputs[view] {
+                            gradient[input * hidden + neuron] += through;
+                        }
+                    }
+                }
+            }
+        }
+        losses.push(loss);
+        let steps = step as i32 + 1;
+        let [of_mean, of_square] = match bias_correction {
+            true => [1.0 - beta1.powi(steps), 1.0 - beta2.powi(steps)],
+            false => [1.0; 2],
+        };
+        for at in 0..=last {
+            means[at] = beta1 * means[at] + (1.0 - beta1) * gradient[at];
+            squares[at] = beta2 * squares[at] + (1.0 - beta2) * gradient[at].powi(2);
+            weights[at] *= 1.0 - 1e-3 * 0.01;
+            let root = (squares[at] / of_square).sqrt() + 1e-8;
+            weights[at] = (weights[at] - 1e-3 * means[at] / of_mean / root).clamp(-1.98, 1.98);
+        }
+    }
+    losses
+}
+
+/// As `golden`, on other data and with other steps.
+#[test]
+fn ten_steps_have_the_same_losses() {
+    for (hidden, bias_correction) in [(32, false), (32, true), (5, false)] {
+        let right = train(hidden, 200, bias_correction);
+        let plan = || Plan { batch: 200, window: 2000, ..Plan::reading(vec![SCORED.into()]) };
+        for compute in computes() {
+            let got = losses_on(plan(), hidden, Backend::Flex, compute, bias_correction);
+            let apart = largest(got.iter().zip(&right).map(|(got, right)| (got - right).abs()));
+            assert!(got.len() == 10 && apart < 1e-6, "{compute:?}: {apart:e}: {got:?}, {right:?}");
+        }
+    }
+}
+
+const KINDS: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
+
+/// The tables of PeSTO, tapered, from the file that they stand in.
+fn pesto(file: &Value, board: &Board) -> f64 {
+    let pieces: usize = board.pieces.iter().map(|piece| [0, 1, 1, 2, 4, 0][piece.2]).sum();
+    // In 256ths, as Ethereal has it.
+    let rho = (256 * (24 - pieces.min(24)) + 12) / 24;
+    let middlegame = 1.0 - rho as f64 / 256.0;
+    let mut white = 0.0;
+    for &(square, of_white, kind) in &board.pieces {
+        // Rank 8 first; Black's pieces see the board from their side.
+        let (row, file_of) = (if of_white { 7 - square / 8 } else { square / 8 }, square % 8);
+        let value = |phase: &str| {
+            let material = file["material"][KINDS[kind]][phase].as_f64().unwrap_or(0.0);
+            material + file["psqt"][KINDS[kind]][phase][row][file_of].as_f64().unwrap()
+        };
+        let value = middlegame * value("mg") + (1.0 - middlegame) * value("eg");
+        white += if of_white { value } else { -value };
+    }
+    if board.white_moves { white } else { -white }
+}
+
+fn material(board: &Board) -> f64 {
+    let value = |&(_, of_white, kind): &(usize, bool, usize)| {
+        let value = [100.0, 320.0, 330.0, 500.0, 900.0, 0.0][kind];
+        if of_white == board.white_moves { value } else { -value }
+    };
+    board.pieces.iter().map(value).sum()
+}
+
+/// As `compare::figures_of_known_evaluations` and `compare::a_ladder_of_nets_on_games`.
+#[test]
+fn a_comparison_has_the_same_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = lines(4000);
+    let text: String = data.iter().map(|(line, ..)| format!("{line}\n")).collect();
+    fs::write(folder.path().join("lines.txt"), text).unwrap();
+    let [from, to] = ["lines.txt", "records.bf"].map(|name| folder.path().join(name));
+    let nnuance = || Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    nnuance().args(["data", "convert"]).arg(from).arg("-o").arg(&to).assert().success();
+    let mut compare = nnuance();
+    compare.args(["compare", "constant", "material", "score", "tests/it/fixtures/pesto.json"]);
+    compare.args(["nets/quickstart-32.bin", "--fit-on-same", "--fixed-scale", "--json", "--data"]);
+    let output = compare.arg(to).assert().success().get_output().stdout.clone();
+    let comparison: Value = serde_json::from_slice(&output).unwrap();
+
+    let tables = fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
+    let tables: Value = serde_json::from_str(&tables).unwrap();
+    let net = fs::read("nets/quickstart-32.bin").unwrap();
+    let of = |evaluate: &dyn Fn(&Board) -> f64| data.iter().map(|it| evaluate(&it.1)).collect();
+    let evaluations: [(&str, Vec<f64>); 4] = [
+        ("material", of(&material)),
+        ("score", data.iter().map(|it| it.2).collect()),
+        ("pesto.json", of(&|board| pesto(&tables, board))),
+        ("quickstart-32.bin", of(&|board| evaluate(&net, 32, board) as f64)),
+    ];
+    let all = comparison["evaluations"].as_array().unwrap();
+    // The mean result, whatever the scale.
+    let mean = data.iter().map(|it| it.3).sum::<f64>() / data.len() as f64;
+    let constant = data.iter().map(|it| (mean - it.3).powi(2)).sum::<f64>() / data.len() as f64;
+    let one = all.iter().find(|one| one["name"] == "constant").unwrap();
+    for key in ["loss", "loss_fixed"] {
+        assert!((one[key]["mean"].as_f64().unwrap() - constant).abs() < 1e-9, "{constant}: {one}");
+    }
+    for (name, values) in evaluations {
+        let one = all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name}"));
+        let loss = |scale: f64| {
+            let errors =
+                values.iter().zip(&data).map(|(cp, it)| (sigmoid(cp / scale) - it.3).powi(2));
+            errors.sum::<f64>() / data.len() as f64
+        };
+        let found = |key: &str| one[key]["mean"].as_f64().unwrap();
+        assert!((found("loss_fixed") - loss(400.0)).abs() < 1e-9, "{name}: {one}");
+        // All scales of whole centipawns: the best one is within half a centipawn of them.
+        let best = smallest((30..1500).map(|scale| loss(f64::from(scale))));
+        assert!((-1e-6..1e-9).contains(&(found("loss") - best)), "{name}: {best}, {one}");
+        let scale = one["scale"]["S"].as_f64().unwrap();
+        assert!((loss(scale) - found("loss")).abs() < 1e-9, "{name}: {one}");
+    }
+}

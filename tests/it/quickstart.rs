@@ -1,0 +1,101 @@
+//! The quickstart from its first word to its last, with the README's table; and each config of
+//! `configs/`, trained for a moment.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use nnuance::model::Level;
+use tempfile::TempDir;
+
+use crate::need;
+
+/// A folder with the repository's configs and data, for runs of its own.
+fn beside() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["configs", "data"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        for entry in fs::read_dir(name).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, folder.path().join(&path)).unwrap();
+        }
+    }
+    folder
+}
+
+fn nnuance(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let output = command.args(arguments).current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    output
+}
+
+/// The first block of text behind a heading: where its lines begin and end in the page.
+fn block(page: &str, heading: &str) -> (usize, usize) {
+    let fence = "```text\n";
+    let behind = page.find(heading).unwrap_or_else(|| panic!("no {heading}"));
+    let begin = behind + page[behind..].find(fence).expect("a block") + fence.len();
+    (begin, begin + page[begin..].find("```").expect("its end"))
+}
+
+/// The README shows what the program prints, digit for digit. `NNUANCE_BLESS=1` writes it there.
+#[test]
+fn the_quickstart_prints_what_the_readme_shows() {
+    let folder = beside();
+    let output = nnuance(folder.path(), &["quickstart"]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for word in ["runs/quickstart-net/net.bin\n  ok ", "/PPPPPPPP/RNBQKBNR w KQkq - 0 1;"] {
+        assert!(printed.contains(word), "no {word}: {printed}");
+    }
+    assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
+    for run in ["hce-pst", "quickstart-hce", "quickstart-net"] {
+        let report = fs::read_to_string(folder.path().join(format!("runs/{run}/report.html")));
+        assert!(report.unwrap().trim_end().ends_with("</html>"), "{run}");
+    }
+    // The comparison is what the story ends with.
+    let begin = printed.rfind("\nevaluation ").expect("a table") + 1;
+    let table = &printed[begin..];
+    let names = ["quickstart-hce", "quickstart-net", "hce-pst", "material", "score"];
+    assert!(names.iter().all(|name| table.contains(name)), "{table}");
+
+    let readme = fs::read_to_string("README.md").unwrap();
+    let (begin, end) = block(&readme, "## What the quickstart says");
+    let bless = std::env::var("NNUANCE_BLESS").is_ok_and(|bless| bless == "1");
+    // Other instructions round otherwise, from the third digit that differs between nets on.
+    let avx512 = Level::available().contains(&Level::Avx512);
+    if !need::found("avx512", "a processor with AVX-512", avx512) || &readme[begin..end] == table {
+        return;
+    }
+    if bless {
+        fs::write("README.md", format!("{}{table}{}", &readme[..begin], &readme[end..])).unwrap();
+    }
+    let cure = "run this test with NNUANCE_BLESS=1 to write it into README.md";
+    assert!(bless, "the quickstart ends with another table than the README; {cure}:\n{table}");
+}
+
+#[test]
+fn every_config_trains() {
+    let folder = beside();
+    let mut trained = 0;
+    for entry in fs::read_dir("configs").unwrap() {
+        let config = entry.unwrap().path();
+        let config = config.to_str().unwrap();
+        nnuance(
+            folder.path(),
+            &["train", config, "--set", "data.limit=30000", "--set", "schedule.epochs=2"],
+        );
+        let name = Path::new(config).file_stem().unwrap();
+        let run = folder.path().join("runs").join(name);
+        let log = fs::read_to_string(run.join("log.csv")).unwrap();
+        let mut rows = log.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let place = header.iter().position(|name| *name == "train_loss").unwrap();
+        let losses: Vec<f64> = rows.filter_map(|row| row[place].parse().ok()).collect();
+        assert!(losses.iter().all(|loss| loss.is_finite()), "{config}: {log}");
+        assert!(losses.len() >= 2 && losses.last() < losses.first(), "{config}: {log}");
+        assert!(run.join("best.safetensors").exists(), "{config}");
+        trained += 1;
+    }
+    assert!(trained >= 6, "{trained}");
+}
