@@ -16,6 +16,7 @@ pub use sections::{Data, Model, Optimizer, Plan, Target};
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
 use crate::format::{Format, PointOfView};
+use crate::loader::Test;
 use crate::scales::Scales;
 use crate::train::optimizer::{self, Name};
 use crate::train::schedule::Schedule;
@@ -95,6 +96,7 @@ impl Config {
             prior: (name == Name::GaussNewton).then_some(prior),
             step: (name == Name::LocalSearch).then_some(step),
         };
+        self.data.test = Some(self.test().0);
         self.schedule.batch = Some(self.batch());
         if self.is_net() {
             self.target.scale = Some(self.scale());
@@ -205,6 +207,16 @@ impl Config {
     /// Centipawns of the data's scores that make one logit.
     pub fn score_scale(&self) -> f64 {
         self.target.score_scale.unwrap_or(self.scale())
+    }
+
+    /// The share of the held-out games that is kept for the test.
+    pub fn test(&self) -> Test {
+        self.data.test.map_or(Test::DEFAULT, Test)
+    }
+
+    /// Whether games validate: else there is no validation loss.
+    pub fn validates(&self) -> bool {
+        self.data.held_out > 0.0 && self.test().0 < 1.0
     }
 
     /// Whether the targets need scores.

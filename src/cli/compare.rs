@@ -76,10 +76,10 @@ pub fn run(args: Args) -> Result<()> {
         .collect::<Result<_>>()?;
     let plan = plan(&args, &evaluators)?;
     let measured = honest(&evaluators, read(&plan)?, args.all)?;
-    let held_out = measured.part == Part::HeldOut;
+    let test = measured.part == Part::Test;
     let measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
-    if held_out {
+    if test {
         eprintln!("--all measures on every position, those seen in training too");
     }
     let options = Options {

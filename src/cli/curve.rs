@@ -20,9 +20,9 @@ use member::{Member, members};
 
 /// Train on 1/16, 1/8, ... of the games, and say what doubling the data or the neurons is worth
 ///
-/// Each share of the training games is a part of the next, and the held-out games are the same for
+/// Each share of the training games is a part of the next, and the test games are the same for
 /// all. All runs make as many steps as the config asks for on all of the data: a small share is
-/// passed over more often, and each run counts with its best checkpoint by held-out loss, which is
+/// passed over more often, and each run counts with its best checkpoint by validation loss, which is
 /// its best number of passes. (Methods without a length, such as gauss-newton, run until their
 /// loss falls no more.) Small shares can reach their best while the learning rate is still high,
 /// which overstates what more data is worth: a quarter of the games in data/ has a loss of 0.0964
@@ -81,8 +81,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let eyes = Eyes { stop: interrupts(), chart: args.chart, page: false };
     let config = Config::read(&args.config, &args.overrides)?;
     ensure!(
-        config.data.held_out > 0.0,
-        "a curve is measured on held-out games; raise `data.held_out`"
+        config.data.held_out > 0.0 && config.test().0 > 0.0,
+        "a curve is measured on test games; raise `data.held_out` and `data.test`"
     );
     let out = args.out.clone().unwrap_or_else(|| default_folder(&args.config));
     let bar = bar(None, "reading");

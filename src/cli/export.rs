@@ -54,7 +54,8 @@ pub struct Args {
     #[arg(conflicts_with_all = ["match_scale", "best_scales", "licence", "recipe"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
-    /// of a search stay right; measured on --data, or on what the run held out
+    /// of a search stay right; measured on --data, or on the run's validation
+    /// games
     #[arg(long, value_name = "OLD", conflicts_with = "scale")]
     match_scale: Option<String>,
     /// Set QA and QB to those with the smallest measured error: `sums` keeps accumulators in i16
@@ -73,7 +74,8 @@ pub struct Args {
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
-    /// Data to measure integers against floats on [default: what the run held out]
+    /// Data to choose scales on, and to measure integers against floats [default: the run's
+    /// validation games]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
     /// Order of tables in source code: a8-first, as a diagram shows the board, or a1-first
@@ -154,14 +156,14 @@ pub fn checkpoint(
     net: &Path,
     licence: Option<String>,
     scales: Scales,
-    held_out: &[Sample],
+    validation: &[Sample],
 ) -> Result<String> {
     refuse_overwriting(path, net)?;
     let mut source = read(path, &Given::default())?;
     source.scales = scales;
     let origin = Origin::of(&source)?;
     let on = origin.on(&[]);
-    let samples = &held_out[..held_out.len().min(MEASURED)];
+    let samples = &validation[..validation.len().min(MEASURED)];
     let provenance = Provenance { licence, ..origin.provenance };
     write(&source, provenance, Measured { samples, on, matched: None }, net)
 }
@@ -287,7 +289,10 @@ impl Origin {
             data: data.collect(),
             sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
             positions: (state.positions > 0).then_some(state.positions),
-            losses: Losses { train: state.train_loss, held_out: state.best.map(|best| best.loss) },
+            losses: Losses {
+                train: state.train_loss,
+                validation: state.best.map(|best| best.loss),
+            },
         };
         Ok(Self { provenance, recipe })
     }
@@ -300,17 +305,19 @@ impl Origin {
         };
         match (files, &self.recipe) {
             ([], Some(recipe)) => {
-                format!("held out of {}", names(&mut recipe.data.iter().map(|file| &file.path)))
+                let files = names(&mut recipe.data.iter().map(|file| &file.path));
+                format!("validation games of {files}")
             }
             (files, _) => names(&mut files.iter()),
         }
     }
 
-    /// Positions of the files, or else those that the run held out, if its data is still there.
+    /// Positions of the files, or else those that validated the run, if its data is still there:
+    /// scales are chosen on them, and what is chosen must not be chosen on the test.
     fn samples(&self, files: &[PathBuf]) -> Result<Vec<Sample>> {
         let mut samples = match (files, &self.recipe) {
-            ([], Some(recipe)) if recipe.split().share > 0.0 => match recipe.unchanged_data() {
-                Ok(_) => recipe::collect(&recipe.plan()?, Part::HeldOut)?,
+            ([], Some(recipe)) if recipe.config.validates() => match recipe.unchanged_data() {
+                Ok(_) => recipe::collect(&recipe.plan()?, Part::Validation)?,
                 Err(error) => {
                     eprintln!("integers are not measured against floats: {error:#}");
                     Vec::new()

@@ -20,8 +20,8 @@ use crate::sample::Sample;
 
 /// Look into a net: neurons, weights, piece values, squares, and what it knows of handcrafted terms
 ///
-/// Reads what `export` reads. The positions through which it looks are those that the run held
-/// out, or those of --data.
+/// Reads what `export` reads. The positions through which it looks are those of the run's
+/// validation games, or those of --data.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
 pub struct Args {
     /// The net or checkpoint, or a run folder for its best.safetensors
     net: PathBuf,
-    /// Files of positions [default: what the run held out]
+    /// Files of positions [default: the run's validation games]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
     /// Handcrafted weights to compare piece values and tables with: a JSON file or a run folder
@@ -186,14 +186,17 @@ fn look(source: &Source, samples: &[Sample], options: &Options) -> Result<Inspec
     Ok(inspection?)
 }
 
-/// Positions of the files, or else those that the run held out.
+/// Positions of the files, or else those that validated the run.
 fn positions(files: &[PathBuf], recipe: Option<&Recipe>, net: &Path) -> Result<Vec<Sample>> {
     match (files, recipe) {
-        ([], Some(recipe)) if recipe.split().share > 0.0 => {
+        ([], Some(recipe)) if recipe.config.validates() => {
             recipe.unchanged_data()?;
-            Ok(recipe::collect(&recipe.plan()?, Part::HeldOut)?)
+            Ok(recipe::collect(&recipe.plan()?, Part::Validation)?)
         }
-        ([], _) => bail!(
+        ([], Some(_)) => {
+            bail!("no game validated {}; name files of positions with --data", net.display())
+        }
+        ([], None) => bail!(
             "nothing is known of the data of {}; name files of positions with --data",
             net.display()
         ),

@@ -47,7 +47,7 @@ pub fn read(plan: &Plan) -> Result<Vec<Placed>> {
 /// Leaves out what an evaluation has seen in training, unless `all` are wanted.
 pub fn honest(evaluators: &[Evaluator], samples: Vec<Placed>, all: bool) -> Result<Measured> {
     if all {
-        return Ok(Measured { samples, part: Part::All, notes: Vec::new() });
+        return Ok(Measured::all(samples));
     }
     let origins: Vec<_> =
         evaluators.iter().filter(|it| it.is_trained()).map(Evaluator::origin).collect();
@@ -63,7 +63,7 @@ impl Measurement {
         measured: Measured,
         files: &[PathBuf],
     ) -> Result<Self> {
-        let Measured { samples, part, mut notes } = measured;
+        let Measured { samples, part, mut notes, .. } = measured;
         let (samples, places): (Vec<Sample>, Vec<u16>) = samples.into_iter().unzip();
         let mut evaluations = evaluators
             .iter()
@@ -101,10 +101,10 @@ impl Measurement {
             places,
             sources: files.iter().map(name).collect(),
             noun: match (games, part) {
-                (true, Part::HeldOut) => "held-out games",
                 (true, Part::All) => "games",
-                (false, Part::HeldOut) => "held-out positions",
+                (true, _) => "test games",
                 (false, Part::All) => "positions",
+                (false, _) => "test positions",
             },
             samples,
         })

@@ -137,7 +137,7 @@ impl Screen {
         bar.reset_eta();
         eprintln!(
             "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9} {:>12}",
-            "step", "positions", "train loss", "held out", "vs result", "rate", "positions/s"
+            "step", "positions", "train loss", "validation", "vs result", "rate", "positions/s"
         );
         let (start, held_out, shown) = (Instant::now(), None, Duration::ZERO);
         let drawn = eyes.chart && !bar.is_hidden();
@@ -168,7 +168,7 @@ impl Watch for Screen {
         if elapsed - self.shown > Duration::from_millis(100) {
             self.shown = elapsed;
             let held_out =
-                self.held_out.map_or(String::new(), |loss| format!("held out {loss:.6}, "));
+                self.held_out.map_or(String::new(), |loss| format!("validation {loss:.6}, "));
             self.bar.set_message(format!("loss {:.6}, {held_out}", progress.loss));
             self.bar.set_position(progress.positions);
         }

@@ -23,7 +23,7 @@ use crate::train::checkpoint::Checkpoint;
 pub struct Recipe {
     pub config: Config,
     pub data: Vec<DataFile>,
-    /// The games that training or its held-out loss has seen.
+    /// The games of the data, those that it holds out among them.
     pub sketch: Sketch,
     /// The terms of another engine, the text of its list.
     pub term_list: Option<String>,
@@ -80,7 +80,7 @@ impl Recipe {
             return Ok(None);
         };
         Ok(Some(Self {
-            config: Config::parse(config, "the config in its header", &[])?,
+            config: Config::of_run(config, "the config in its header")?,
             data: serde_json::from_str(data).context("the list of data in its header")?,
             sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
             term_list: facts.get("term_list").cloned(),
@@ -100,7 +100,7 @@ impl Recipe {
             bad_records: 0,
         });
         Some(Self {
-            config: Config::parse(config, "the manifest's recipe", &[]).ok()?,
+            config: Config::of_run(config, "the manifest's recipe").ok()?,
             data: data.collect(),
             sketch: provenance.sketch.clone()?.try_into().ok()?,
             term_list: None,
@@ -174,6 +174,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         check_view: config.data.check_view,
         filter: config.data.filter.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
+        test: config.test(),
         share: Share(config.data.share),
         scores: config.needs_scores(),
         colours: match config.inputs()? {

@@ -11,14 +11,14 @@ use anyhow::{Result, bail, ensure};
 use maud::html;
 
 use super::evaluator::Evaluator;
-use super::honest::{Measured, Placed};
+use super::honest::Measured;
 use super::measure::{honest, read};
 use super::place::Place;
 use super::recipe::{self, Recipe};
 use super::{folder, out};
 use crate::draw::{Section, page};
 use crate::inspect as look;
-use crate::loader::{Part, Plan};
+use crate::loader::Plan;
 use crate::model::{Compute, Device, Precision};
 use crate::output;
 use crate::report::html::{curves, settings};
@@ -79,12 +79,12 @@ pub fn run(args: Args) -> Result<()> {
     out::line(format!("report   {}, {size}", args.output.display()))
 }
 
-/// The page of a run that has just ended, from positions that it held out; its path. Without any
-/// it shows how training went, and no more.
+/// The page of a run that has just ended, from positions that it held out, those that validate
+/// first; its path. Without any it shows how training went, and no more.
 pub fn of_ended(
     path: &Path,
     recipe: &Recipe,
-    held_out: &[Sample],
+    held_out: [&[Sample]; 2],
     place: &(Device, Compute),
 ) -> Result<PathBuf> {
     let runs = [RunPage::of(path, recipe)?];
@@ -105,7 +105,7 @@ pub fn of_ended(
 /// read anew, since only traces tell them.
 fn compared(
     runs: &[RunPage],
-    held_out: &[Sample],
+    [validation, test]: [&[Sample]; 2],
     place: &(Device, Compute),
 ) -> Result<(Vec<String>, Vec<Section>)> {
     let mut contents = Contents::of(runs, &[], place)?;
@@ -116,11 +116,10 @@ fn compared(
             (honest(&contents.evaluators, read(&plan)?, false)?, plan.files)
         }
         false => {
-            ensure!(!held_out.is_empty(), "nothing was held out");
-            let samples: Vec<Placed> = held_out.iter().map(|sample| (*sample, 0)).collect();
+            let measured = Measured::of_run(&runs[0].page.name, validation, test);
+            ensure!(!measured.samples.is_empty(), "no game was kept for the test");
             // Which of several files a position came from is not known any more.
-            let all = vec![PathBuf::from("all files")];
-            (Measured { samples, part: Part::HeldOut, notes: Vec::new() }, all)
+            (measured, vec![PathBuf::from("all files")])
         }
     };
     // Nobody asked for it: a look that takes a second will do.

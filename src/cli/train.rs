@@ -31,7 +31,7 @@ Example:
   nnuance train configs/hce-pst.toml --set 'data.files=[\"positions.epd\"]'
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
-best.safetensors (lowest held-out loss), and the finished evaluation: net.bin with its manifest \
+best.safetensors (lowest validation loss), and the finished evaluation: net.bin with its manifest \
 net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. report.html shows \
 all of it on one page.")]
 pub struct Args {
@@ -193,7 +193,7 @@ fn train(
         device,
         settings: &settings,
         folder: &folder.path,
-        held_out: &data.held_out,
+        held_out: &data.validation,
     };
     let batches = data.batches(recipe, &start)?;
     let page = eyes.page;
@@ -213,7 +213,7 @@ fn train(
             return Ok(None);
         }
         End::Early => {
-            eprintln!("stopped at step {step} of {steps}: the held-out loss no longer fell");
+            eprintln!("stopped at step {step} of {steps}: the validation loss no longer fell");
         }
         End::Converged => eprintln!("converged at step {step}: no step makes the loss fall"),
         End::Finished if direct => {

@@ -33,6 +33,10 @@ impl Config {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
         }
+        if !(0.0..=1.0).contains(&self.test().0) {
+            let found = self.test().0;
+            return wrong("data.test", format!("a share from 0 to 1, found {found}"));
+        }
         if !(self.data.share > 0.0 && self.data.share <= 1.0) {
             let found = self.data.share;
             return wrong("data.share", format!("a share above 0, up to 1, found {found}"));
@@ -227,8 +231,9 @@ impl Config {
         if !(length > 0.0 && length <= most) {
             return wrong(key, format!("must be above 0 and at most {most}, found {length}"));
         }
-        if plan.patience.is_some() && self.data.held_out == 0.0 {
-            let reason = "patience needs held-out games; raise `data.held_out`, or remove patience";
+        if plan.patience.is_some() && !self.validates() {
+            let reason = "patience needs games that validate; raise `data.held_out`, lower \
+                          `data.test`, or remove patience";
             return wrong("schedule.patience", reason.into());
         }
         Ok(())

@@ -31,6 +31,19 @@ impl Config {
 
     /// Reads a text; `name` stands for it in errors.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        Ok(Self::as_written(text, name, overrides)?.resolved())
+    }
+
+    /// Reads what a run has written about itself, whatever the version. Runs before `data.test`
+    /// there was chose their checkpoints on all held-out games and kept none for a test.
+    pub fn of_run(text: &str, name: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::as_written(text, name, &[])?;
+        config.data.test.get_or_insert(0.0);
+        Ok(config.resolved())
+    }
+
+    /// Without the defaults of other keys than serde's.
+    fn as_written(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
         let overrides = Override::all(text.len(), overrides)?;
         let located = |error: toml::de::Error| {
             let start = error.span().map(|span| span.start);
@@ -59,7 +72,7 @@ impl Config {
             let place = format!("{name}{with}{}", sets.collect::<String>());
             ConfigError::Text { place, reason: error.to_string() }
         })?;
-        Ok(config.resolved())
+        Ok(config)
     }
 }
 

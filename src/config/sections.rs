@@ -27,12 +27,19 @@ pub struct Data {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"viriformat", extend("enum" = formats()))]
     pub format: Option<String>,
-    /// The share of the games that training never sees, from 0 to below 1. The loss on their
-    /// positions is the held-out loss. Which games they are hangs on what is in a game, so that a
-    /// game in two files is on one side; where a format knows no games, positions stand for them.
-    /// With 0 nothing is held out, and nothing tells when to stop.
+    /// The share of the games that training never learns from, from 0 to below 1. Some of them
+    /// validate, the others are the test: see `data.test`. Which games they are hangs on what is in
+    /// a game, so that a game in two files is on one side; where a format knows no games, positions
+    /// stand for them. With 0 nothing is held out, and nothing tells when to stop.
     #[serde(default = "held_out")]
     pub held_out: f64,
+    /// The share of the held-out games that is kept for the test, 0 to 1. The others validate: the
+    /// loss on their positions is the validation loss, by which checkpoints, the end of training and
+    /// scales are chosen. Only `compare`, `report` and `curve` read the test, so that nothing was
+    /// chosen on what they measure. A smaller test is a part of every larger one. With 0 all of
+    /// them validate, with 1 none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<f64>,
     /// Another whole number holds out other games. Evaluations that are to be compared should hold
     /// out the same ones, so leave it alone unless that is the point.
     #[serde(default)]
@@ -208,7 +215,7 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 0.001)]
     pub learning_rate: Option<Schedule>,
-    /// How often to measure the held-out loss, over the run. `gauss-newton` and `local-search` do
+    /// How often to measure the validation loss, over the run. `gauss-newton` and `local-search` do
     /// it after every step.
     #[serde(default = "looks")]
     pub looks: u64,
@@ -216,7 +223,7 @@ pub struct Plan {
     /// `local-search` do it after every step.
     #[serde(default = "looks")]
     pub checkpoints: u64,
-    /// Stop after this many looks in a row without a lower held-out loss. Without it the run goes
+    /// Stop after this many looks in a row without a lower validation loss. Without it the run goes
     /// to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 5)]

@@ -86,7 +86,9 @@ pub struct DataFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
     pub train: Option<f64>,
-    pub held_out: Option<f64>,
+    /// Of the games that validate, by which the weights were chosen.
+    #[serde(alias = "held_out")]
+    pub validation: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::read::Filtered;
-use super::{LoadError, Plan};
+use super::{LoadError, Plan, Purpose};
 use crate::sample::Sample;
 
 /// Which positions to collect.
@@ -12,6 +12,21 @@ pub enum Part {
     All,
     /// Those that the plan's split holds out.
     HeldOut,
+    /// Those of them by which training chooses.
+    Validation,
+    /// The others.
+    Test,
+}
+
+impl Part {
+    fn has(self, purpose: Purpose) -> bool {
+        match self {
+            Part::All => true,
+            Part::HeldOut => matches!(purpose, Purpose::Validation | Purpose::Test),
+            Part::Validation => purpose == Purpose::Validation,
+            Part::Test => purpose == Purpose::Test,
+        }
+    }
 }
 
 /// The positions of all files that pass the filter, in order; `seen` is told of those read.
@@ -35,7 +50,7 @@ pub fn collect(
                 block.clear();
                 let before = file.read;
                 more = file.next(&mut block)?;
-                let wanted = |it: &&Sample| part == Part::All || plan.split.holds_out(it);
+                let wanted = |it: &&Sample| part.has(plan.purpose(it));
                 samples.extend(block.iter().filter(wanted));
                 seen(file.read - before);
             }

@@ -8,6 +8,7 @@
 mod collect;
 mod encode;
 mod filter;
+mod held;
 mod packed;
 mod read;
 mod scan;
@@ -23,15 +24,17 @@ use std::path::PathBuf;
 pub use collect::{Part, collect};
 pub use encode::{Encoder, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection};
+pub use held::Held;
 pub use scan::{DataFile, Scan, fingerprint, scan};
 pub use sketch::Sketch;
-pub use split::{Share, Split};
+pub use split::{Share, Split, Test};
 pub use store::{Kept, Store};
 pub use stored::{Cut, Stored};
 pub use stream::{Cursor, Stream};
 pub use traces::{TraceScan, push, scan_traces};
 
 use crate::format::{Format, PointOfView, ReadError};
+use crate::sample::Sample;
 
 /// Which positions to read, and how.
 #[derive(Clone, Debug)]
@@ -47,6 +50,8 @@ pub struct Plan {
     pub check_view: bool,
     pub filter: Filter,
     pub split: Split,
+    /// Of the games that are held out, how many are kept for the test.
+    pub test: Test,
     /// Of the games that are not held out, how many training takes.
     pub share: Share,
     /// Whether the data must have scores.
@@ -65,7 +70,33 @@ pub struct Plan {
     pub expected: Option<u64>,
 }
 
+/// What the games of a plan are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Train,
+    /// Held out; whatever is chosen in training is chosen by its loss on these.
+    Validation,
+    /// Held out, and left alone until evaluations are measured.
+    Test,
+    /// Of none of them.
+    Unused,
+}
+
 impl Plan {
+    /// What the game of a position is for.
+    pub fn purpose(&self, sample: &Sample) -> Purpose {
+        self.purpose_of(sample.group())
+    }
+
+    fn purpose_of(&self, group: u64) -> Purpose {
+        match self.split.holds_out_group(group) {
+            true if self.test.takes_group(group) => Purpose::Test,
+            true => Purpose::Validation,
+            false if self.share.takes_group(group) => Purpose::Train,
+            false => Purpose::Unused,
+        }
+    }
+
     /// All positions of some files, as they are.
     pub fn reading(files: Vec<PathBuf>) -> Self {
         Self {
@@ -76,6 +107,7 @@ impl Plan {
             check_view: true,
             filter: Filter::default(),
             split: Split { share: 0.0, seed: 0 },
+            test: Test(0.0),
             share: Share::ALL,
             scores: false,
             colours: false,
@@ -118,9 +150,15 @@ pub enum LoadError {
     Empty(String),
     #[error(
         "no position was held out ({share} of {groups} games or positions is less than one); raise \
-         `data.held_out`, add games, or set it to 0 to train without a held-out loss"
+         `data.held_out`, add games, or set it to 0 to train without a validation loss"
     )]
     NoHeldOut { share: f64, groups: u64 },
+    #[error(
+        "all {held_out} games or positions that were held out fell to the test (data.test = \
+         {test}), and none is left to validate; raise `data.held_out`, add games, lower \
+         `data.test`, or set it to 1 to train without a validation loss"
+    )]
+    NoValidation { test: f64, held_out: usize },
     #[error("{path}: its reader died; this is a bug of nnuance, please report it")]
     Died { path: PathBuf },
     #[error(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Filter, LoadError, Plan, Rejected};
+use super::{Filter, LoadError, Plan, Purpose, Rejected};
 use crate::format::{Holds, Source};
 use crate::sample::Sample;
 
@@ -112,7 +112,7 @@ impl Interleaved {
                 while more {
                     let mut block = Vec::new();
                     more = file.next(&mut block)?;
-                    block.retain(|it| !plan.split.holds_out(it) && plan.share.takes(it));
+                    block.retain(|it| plan.purpose(it) == Purpose::Train);
                     if sender.send(Ok(Some(block))).is_err() {
                         return Ok(());
                     }

@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 use super::packed::Packed;
 use super::read::Filtered;
 use super::store::Kept;
-use super::{LoadError, Plan, Rejected, Share, Sketch};
+use super::{Held, LoadError, Plan, Purpose, Rejected, Share, Sketch};
 use crate::format::Holds;
 use crate::format::view::{Of, measure};
-use crate::sample::{Sample, mix};
+use crate::sample::Sample;
 
 /// What the data holds.
 #[derive(Debug, Default)]
@@ -29,10 +29,8 @@ pub struct Scan {
     pub train: u64,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
-    /// The held-out positions, at most [`HELD_OUT_MAX`] of them: games drawn from all files.
-    pub held_out: Vec<Sample>,
-    /// All held-out positions.
-    pub held_out_total: u64,
+    pub validation: Held,
+    pub test: Held,
     /// By which the games are known again.
     pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
@@ -42,9 +40,6 @@ pub struct Scan {
     /// All positions to train on, where they were to be kept and are no more than that many.
     pub kept: Option<Kept>,
 }
-
-/// What is kept in memory of the held-out positions.
-pub const HELD_OUT_MAX: usize = 500_000;
 
 /// Positions of a file, about, on which its point of view is measured.
 const PROBE: usize = 50_000;
@@ -84,10 +79,9 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         sum.rejected.add(&scan.rejected);
         sum.train += scan.train;
         sum.left_out += scan.left_out;
-        sum.held_out.extend(scan.held_out);
-        thin(&mut sum.held_out);
+        sum.validation.join(scan.validation);
+        sum.test.join(scan.test);
         sum.sketch.join(&scan.sketch);
-        sum.held_out_total += scan.held_out_total;
         sum.games += scan.games;
         sum.first.extend(scan.first);
         sum.kept = sum.kept.zip(scan.kept).map(|(mut all, kept)| {
@@ -102,15 +96,28 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
             "of {} positions the filter turned away {} and {} were held out",
             sum.read,
             if turned.is_empty() { "none".to_string() } else { turned.join(", ") },
-            sum.held_out_total
+            sum.validation.total + sum.test.total
         );
         return Err(LoadError::Empty(why + &beyond(plan.share, sum.left_out)));
     }
-    if plan.split.share > 0.0 && sum.held_out.is_empty() {
-        let groups = if sum.games > 0 { sum.games } else { sum.train + sum.left_out };
+    let groups = if sum.games > 0 { sum.games } else { sum.train + sum.left_out };
+    held_out(plan, [sum.validation.groups(), sum.test.groups()], groups)?;
+    Ok(sum)
+}
+
+/// Whether games validate, where some are wanted, of those that validate and of those of the test.
+pub(super) fn held_out(
+    plan: &Plan,
+    [validation, test]: [usize; 2],
+    groups: u64,
+) -> Result<(), LoadError> {
+    if plan.split.share > 0.0 && validation + test == 0 {
         return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
     }
-    Ok(sum)
+    if plan.split.share > 0.0 && plan.test.0 < 1.0 && validation == 0 {
+        return Err(LoadError::NoValidation { test: plan.test.0, held_out: test });
+    }
+    Ok(())
 }
 
 /// What to do about a share that leaves nothing, behind what else was left out.
@@ -162,25 +169,24 @@ fn read_file(
                 game = sample.game;
                 scan.games += 1;
             }
-            if plan.split.holds_out(sample) {
-                scan.sketch.add(sample);
-                scan.held_out_total += 1;
-                scan.held_out.push(*sample);
-                if scan.held_out.len() == 2 * HELD_OUT_MAX {
-                    thin(&mut scan.held_out);
+            match plan.purpose(sample) {
+                Purpose::Validation => scan.validation.push(sample),
+                Purpose::Test => scan.test.push(sample),
+                Purpose::Train => {
+                    scan.train += 1;
+                    if let Some(kept) = &mut scan.kept {
+                        kept.push(Packed::from(sample));
+                    }
+                    if scan.first.len() < FIRST.div_ceil(plan.files.len()) {
+                        scan.first.push(*sample);
+                    }
                 }
-            } else if plan.share.takes(sample) {
-                scan.sketch.add(sample);
-                scan.train += 1;
-                if let Some(kept) = &mut scan.kept {
-                    kept.push(Packed::from(sample));
+                Purpose::Unused => {
+                    scan.left_out += 1;
+                    continue;
                 }
-                if scan.first.len() < FIRST.div_ceil(plan.files.len()) {
-                    scan.first.push(*sample);
-                }
-            } else {
-                scan.left_out += 1;
             }
+            scan.sketch.add(sample);
         }
         // One too many, and nobody keeps any.
         let most = room.load(Ordering::Relaxed).saturating_add(1);
@@ -198,7 +204,8 @@ fn read_file(
         }
     }
     check_view(path, &file, &probe)?;
-    thin(&mut scan.held_out);
+    scan.validation.thin();
+    scan.test.thin();
     scan.read = file.read;
     scan.rejected = file.rejected;
     scan.files = vec![DataFile {
@@ -224,15 +231,6 @@ fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), Load
         }
     }
     Ok(())
-}
-
-/// Keeps the positions of some games where there are too many: those whose hashes come first, so
-/// that it does not matter which file they lie in.
-fn thin(samples: &mut Vec<Sample>) {
-    if samples.len() > HELD_OUT_MAX {
-        samples.sort_by_key(|sample| mix(1, sample.group()));
-        samples.truncate(HELD_OUT_MAX);
-    }
 }
 
 /// The length and SHA-256 of a file.

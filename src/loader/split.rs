@@ -1,4 +1,4 @@
-//! Which games are held out, and which of the others are used.
+//! Which games are held out, what for, and which of the others are used.
 
 use crate::sample::{Sample, mix};
 
@@ -18,6 +18,31 @@ impl Split {
 
     pub(super) fn holds_out_group(&self, group: u64) -> bool {
         draw(mix(0, self.seed), group) <= self.share && self.share > 0.0
+    }
+}
+
+/// The share of the held-out games that is kept for the test; the others validate.
+///
+/// The choice follows from a game's content alone and knows nothing of [`Split`] and [`Share`]; a
+/// smaller share is a part of every larger one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test(
+    /// 0 to 1.
+    pub f64,
+);
+
+impl Test {
+    /// What a config has that does not say; the games on which runs without any are measured.
+    pub const DEFAULT: Self = Self(0.5);
+
+    pub fn takes(&self, sample: &Sample) -> bool {
+        self.takes_group(sample.group())
+    }
+
+    pub(super) fn takes_group(&self, group: u64) -> bool {
+        // Far from any salt of a split, but for one seed in 2^64, and from that of a share.
+        const SALT: u64 = 0x7465_7374_2067_616d;
+        draw(SALT, group) < self.0
     }
 }
 

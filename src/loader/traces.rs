@@ -1,5 +1,6 @@
 //! Traces of an engine to rows of [`Terms`].
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use rayon::prelude::*;
 use shakmaty::Color;
 
 use super::encode::{Found, TERMS_PIECE, TermsEncoder};
-use super::scan::{beyond, fingerprint};
-use super::{DataFile, LoadError, Plan, Sketch, Store};
+use super::scan::{beyond, fingerprint, held_out};
+use super::{DataFile, LoadError, Plan, Purpose, Sketch, Store};
 use crate::batch::Terms;
 use crate::format::trace::{Entry, FORMAT, Games, TraceSource, Traced};
 use crate::terms::{Kind, OwnTerms};
@@ -18,7 +19,11 @@ use crate::terms::{Kind, OwnTerms};
 pub struct TraceScan {
     pub files: Vec<DataFile>,
     pub train: Store,
-    pub held_out: Store,
+    pub validation: Store,
+    /// Games that validate, and games of the test; positions, where games are unknown.
+    pub groups: [usize; 2],
+    /// Positions of the test.
+    pub test: u64,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
     /// By which the games are known again.
@@ -52,7 +57,8 @@ pub fn scan_traces(
         })
         .collect();
     let (mut sides, mut sketch, mut described) = (Sides::default(), Sketch::default(), Vec::new());
-    let (mut games, mut left_out) = (0, 0);
+    let (mut games, mut left_out, mut test) = (0, 0, 0);
+    let mut groups: [HashSet<u64>; 2] = Default::default();
     for read in files {
         let read = read?;
         for (all, side) in sides.iter_mut().zip(read.sides) {
@@ -61,29 +67,32 @@ pub fn scan_traces(
         sketch.join(&read.sketch);
         games += read.file.games;
         left_out += read.left_out;
+        test += read.test;
+        groups.iter_mut().zip(read.groups).for_each(|(all, groups)| all.extend(groups));
         described.push(read.file);
     }
-    let [train, held_out] = sides.map(Side::store);
+    let [train, validation] = sides.map(Side::store);
     if train.is_empty() {
-        let why = format!("the traces hold none to train on, {} were held out", held_out.len());
+        let held = validation.len() as u64 + test;
+        let why = format!("the traces hold none to train on, {held} were held out");
         return Err(LoadError::Empty(why + &beyond(plan.share, left_out)));
     }
-    if plan.split.share > 0.0 && held_out.is_empty() {
-        let groups = if games > 0 { games } else { train.len() as u64 + left_out };
-        return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
-    }
-    Ok(TraceScan { files: described, train, held_out, left_out, sketch, games })
+    let groups = groups.map(|groups| groups.len());
+    held_out(plan, groups, if games > 0 { games } else { train.len() as u64 + left_out })?;
+    Ok(TraceScan { files: described, train, validation, groups, test, left_out, sketch, games })
 }
 
 /// What one file holds.
 struct FileTraces {
     file: DataFile,
     sides: Sides,
+    groups: [HashSet<u64>; 2],
+    test: u64,
     left_out: u64,
     sketch: Sketch,
 }
 
-/// To train on, and held out.
+/// To train on, and to validate.
 type Sides = [Side; 2];
 
 /// Positions on their way to a store.
@@ -143,7 +152,8 @@ fn read(
     let (mut sides, mut sketch) = (Sides::default(), Sketch::default());
     let mut traced = Traced::default();
     let (mut game, mut ids) = (None, Games::default());
-    let (mut positions, mut games, mut left_out) = (0, 0, 0);
+    let (mut positions, mut games, mut left_out, mut test) = (0, 0, 0, 0);
+    let mut groups: [HashSet<u64>; 2] = Default::default();
     while positions < plan.limit.unwrap_or(u64::MAX) && source.next(&mut traced)? {
         positions += 1;
         traced.game = ids.id(&traced);
@@ -156,12 +166,21 @@ fn read(
             games += 1;
         }
         let group = group(&traced);
-        let held_out = plan.split.holds_out_group(group);
-        if held_out || plan.share.takes_group(group) {
+        let purpose = plan.purpose_of(group);
+        match purpose {
+            Purpose::Train => sides[0].push(&traced, own, encoder),
+            Purpose::Validation => {
+                sides[1].push(&traced, own, encoder);
+                groups[0].insert(group);
+            }
+            Purpose::Test => {
+                test += 1;
+                groups[1].insert(group);
+            }
+            Purpose::Unused => left_out += 1,
+        }
+        if purpose != Purpose::Unused {
             sketch.add_group(group);
-            sides[usize::from(held_out)].push(&traced, own, encoder);
-        } else {
-            left_out += 1;
         }
         if positions % 4096 == 0 {
             seen(4096);
@@ -177,7 +196,7 @@ fn read(
         games,
         bad_records: source.bad_records().count,
     };
-    Ok(FileTraces { file, sides, left_out, sketch })
+    Ok(FileTraces { file, sides, groups, test, left_out, sketch })
 }
 
 /// The game of a position; without one the board, or else the counts, stand for it. A board is

@@ -1,4 +1,4 @@
-//! What more data were worth: the loss on the same held-out games, over the size of a run.
+//! What more data were worth: the loss on the same test games, over the size of a run.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::power::{Power, power};
 use super::text::{FEW_GROUPS, WIDTH, interval, loss, wrap};
 use super::{Align, Table};
 
-/// A run, measured on the held-out games.
+/// A run, measured on the test games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run<'a> {
     pub name: &'a str,
     /// Positions of training, a share of them, neurons; runs of equal size are averaged.
     pub size: f64,
-    /// Squared errors, one a held-out position, in the same order for all runs.
+    /// Squared errors, one a test position, in the same order for all runs.
     pub losses: &'a [f64],
 }
 
@@ -22,21 +22,21 @@ pub struct Run<'a> {
 pub struct Nouns<'a> {
     /// "the data", "the neurons".
     pub size: &'a str,
-    /// "held-out games".
+    /// "test games".
     pub groups: &'a str,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearningError {
-    #[error("there are no held-out positions to measure on")]
+    #[error("there are no test positions to measure on")]
     NoPositions,
     #[error("a learning curve needs runs of at least two sizes")]
     Sizes,
     #[error("the size of {name} is {size}, expected a number above 0")]
     Size { name: String, size: f64 },
-    #[error("{name} has {found} losses for {expected} held-out positions")]
+    #[error("{name} has {found} losses for {expected} test positions")]
     Length { name: String, found: usize, expected: usize },
-    #[error("{name} has the loss {found} at held-out position {position}, expected a number")]
+    #[error("{name} has the loss {found} at test position {position}, expected a number")]
     Value { name: String, found: f64, position: usize },
 }
 
@@ -82,7 +82,7 @@ pub struct Step {
     pub doubling: Estimate,
 }
 
-/// Measures runs on the same held-out positions; `groups` holds equal keys for positions of one
+/// Measures runs on the same test positions; `groups` holds equal keys for positions of one
 /// game. Intervals are paired, and hold for these runs: another seed of training gives another
 /// curve.
 pub fn learning(

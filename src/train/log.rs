@@ -1,4 +1,4 @@
-//! `log.csv`: one row each time the held-out loss is measured.
+//! `log.csv`: one row each time the validation loss is measured.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::TrainError;
 
-const HEADER: &str = "step,positions,train_loss,held_out_loss,held_out_result_loss,\
+const HEADER: &str = "step,positions,train_loss,validation_loss,validation_result_loss,\
                       learning_rate,wdl,positions_per_second\n";
+
+/// The same columns, as version 0.1 called them.
+const OLD_HEADER: &str = "step,positions,train_loss,held_out_loss,held_out_result_loss,\
+                          learning_rate,wdl,positions_per_second\n";
 
 /// What is known at one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +103,7 @@ pub fn read(path: &Path) -> Result<Vec<Row>, TrainError> {
         failed(std::io::Error::new(std::io::ErrorKind::InvalidData, reason))
     };
     let mut lines = text.split_inclusive('\n').enumerate();
-    if lines.next().is_none_or(|(_, header)| header != HEADER) {
+    if lines.next().is_none_or(|(_, header)| header != HEADER && header != OLD_HEADER) {
         return Err(bad(1));
     }
     let whole = lines.filter(|(_, line)| line.ends_with('\n'));

@@ -129,7 +129,7 @@ fn a_length_that_is_set_replaces_the_other_two() {
 #[test]
 fn patience_has_something_to_look_at_and_files_count_once() {
     let said = set(&["schedule.patience=2", "data.held_out=0"]).expect_err("no looks");
-    assert!(said.contains("patience needs held-out games"), "{said}");
+    assert!(said.contains("patience needs games that validate"), "{said}");
     set(&["schedule.patience=2"]).expect("looks");
     refuses("data.files=[\"a.vf\", \"b.vf\", \"./a.vf\"]", "./a.vf is listed twice");
 }

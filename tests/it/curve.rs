@@ -184,7 +184,8 @@ fn what_gives_no_curve_is_refused_at_once() {
     let config = config(&folder, CONFIG);
     let out = folder.path().join("curve");
     for (more, expected) in [
-        (&["--set", "data.held_out=0"][..], "held-out games"),
+        (&["--set", "data.held_out=0"][..], "test games"),
+        (&["--set", "data.test=0"], "test games"),
         (&["--hidden", "0"], "1 to 65536 neurons"),
     ] {
         let said = curve(&config, &out, more).assert().failure().get_output().stderr.clone();

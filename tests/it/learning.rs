@@ -104,5 +104,5 @@ fn runs_of_one_size_are_averaged() {
     assert_eq!(one.unwrap_err(), LearningError::Sizes);
     let short = Run { losses: &losses[0][1..], ..runs[0] };
     let error = learning(&[short, runs[2]], &groups, nouns, &bootstrap).unwrap_err();
-    assert_eq!(error.to_string(), "a has 3999 losses for 4000 held-out positions");
+    assert_eq!(error.to_string(), "a has 3999 losses for 4000 test positions");
 }

@@ -41,6 +41,7 @@ mod gpu_train;
 mod hce;
 mod hce_counts;
 mod hce_files;
+mod held_out;
 mod index;
 mod inspect;
 mod inspect_cli;

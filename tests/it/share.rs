@@ -92,7 +92,8 @@ fn the_held_out_games_are_the_same_whatever_the_share() {
     assert_eq!(whole.left_out, 0);
     for share in SHARES.map(Share) {
         let scan = scanned(&Plan { share, ..plan() });
-        assert_eq!(scan.held_out, whole.held_out, "{share:?}");
+        assert_eq!(scan.validation, whole.validation, "{share:?}");
+        assert_eq!(scan.test, whole.test, "{share:?}");
         assert_eq!(scan.train + scan.left_out, whole.train, "{share:?}");
         assert_eq!(scan.games, whole.games, "{share:?}");
     }
@@ -162,7 +163,7 @@ fn traces_of_an_engine_have_shares_too() {
         let games = scores(&found.train);
         assert_eq!(found.train.len(), 3 * games.len(), "whole games");
         assert_eq!(found.train.len() as u64 + found.left_out, whole.train.len() as u64);
-        assert_eq!(found.held_out.scores, whole.held_out.scores);
+        assert_eq!(found.validation.scores, whole.validation.scores);
         assert!(games.is_superset(&smaller), "{share}");
         let of = whole.train.len() as f64 / 3.0;
         let spread = (of * share * (1.0 - share)).sqrt();

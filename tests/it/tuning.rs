@@ -10,7 +10,7 @@ use assert_cmd::assert::OutputAssertExt;
 use nnuance::batch::{Batch, Inputs, Terms};
 use nnuance::format::{Format, write_all};
 use nnuance::hce::{self, Coding, HceWeights, Trace};
-use nnuance::loader::{self, Encoder, Part, Plan, Split, Store, TermsEncoder, collect};
+use nnuance::loader::{self, Encoder, Part, Plan, Split, Store, TermsEncoder, Test, collect};
 use nnuance::loss::Loss;
 use nnuance::sample::Sample;
 use nnuance::terms::{Chosen, Kind, TermList};
@@ -502,14 +502,14 @@ fn an_absolute_loss_lowers_the_mean_absolute_error() {
             let [tuned, start] = run.weights();
             let [tuned, start] =
                 [tuned, start].map(|weights| encoded.loss_of(&weights, Loss::Absolute));
-            assert!(run.said[0].contains("best held-out loss"));
+            assert!(run.said[0].contains("best validation loss"));
             [tuned, start]
         });
         let [tuned, start] = absolute;
         assert!(tuned < 0.99 * start, "{optimizer}: {start} to {tuned}");
         assert!(tuned < squared[0], "{optimizer}: {tuned} against {} of squares", squared[0]);
-        let held_out = column(&runs[0].out, "held_out_loss");
-        assert!(held_out.last() < held_out.first(), "{optimizer}: {held_out:?}");
+        let losses = column(&runs[0].out, "validation_loss");
+        assert!(losses.last() < losses.first(), "{optimizer}: {losses:?}");
     }
 }
 
@@ -800,15 +800,19 @@ fn a_tuned_run_beats_material_on_games_that_it_has_not_seen() {
     let [json, notes] = compare(&["--json"]);
     assert!(notes.contains("with its filter"), "{notes}");
     let found: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["noun"], "held-out games");
-    let mut filtered = Plan { split: Split { share: 0.1, seed: 0 }, ..Plan::reading(vec![games]) };
+    assert_eq!(found["noun"], "test games");
+    let mut filtered = Plan {
+        split: Split { share: 0.1, seed: 0 },
+        test: Test::DEFAULT,
+        ..Plan::reading(vec![games])
+    };
     filtered.filter.skip_captures = true;
-    let held_out = collect(&filtered, Part::HeldOut, &|_| ()).unwrap();
-    assert_eq!(found["measured_on"]["positions"], held_out.len());
+    let test = collect(&filtered, Part::Test, &|_| ()).unwrap();
+    assert_eq!(found["measured_on"]["positions"], test.len());
     let names = |rank: usize| found["evaluations"][rank]["name"].as_str().unwrap();
     assert_eq!([names(0), names(1)], ["out/best", "material"]);
     let losses = [0, 1].map(|rank| found["evaluations"][rank]["loss"]["mean"].as_f64().unwrap());
     assert!(losses[0] < 0.97 * losses[1], "{losses:?}");
     let [text, _] = compare(&[]);
-    assert!(text.contains("held-out games, out/best's loss is lower than material's"), "{text}");
+    assert!(text.contains("test games, out/best's loss is lower than material's"), "{text}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nnuance::format::trace::{MAGIC, TraceSource, Traced, write_binary};
 use nnuance::hce::HceWeights;
-use nnuance::loader::{Part, Plan, Split, collect};
+use nnuance::loader::{Part, Plan, Split, Test, collect};
 use nnuance::report::bootstrap::Bootstrap;
 use nnuance::report::{Evaluation, Options, Truth, Values, compare};
 use nnuance::sample::Sample;
@@ -106,9 +106,9 @@ fn training_lowers_the_loss() {
         let run = Run::new(&engine.config(&engine.trace, optimizer, schedule), "2");
         let train = column(&run.out, "train_loss");
         assert!(train.last() < train.first(), "{optimizer}: {train:?}");
-        let held_out = column(&run.out, "held_out_loss");
-        let best = smallest(held_out.iter().copied());
-        assert!(best < 0.98 * held_out[0], "{optimizer}: {held_out:?}");
+        let losses = column(&run.out, "validation_loss");
+        let best = smallest(losses.iter().copied());
+        assert!(best < 0.98 * losses[0], "{optimizer}: {losses:?}");
         let rows = String::from_utf8(run.file("terms.csv")).unwrap();
         assert_eq!(rows.lines().count(), 1 + engine.terms().list.len());
         assert!(run.said[1].contains("the centipawns a logit that fit the start best"));
@@ -185,15 +185,15 @@ fn games_of_a_trace_are_held_out_whole_and_found_again() {
         |i: usize, line: &str| line.replacen(" |", &format!(" game={} |", i / 10 + 1), 1);
     let trace = engine.changed("games.trace", numbered);
     let run = Run::new(&engine.config(&trace, GAUSS_NEWTON, "epochs = 3"), "2");
-    assert!(run.said[1].contains(", by game, of 1,501 games"), "{}", run.said[1]);
+    assert!(run.said[1].contains(" of 1,501 games"), "{}", run.said[1]);
     let [json, _] = said(nnuance().args(["compare", "material", "--json"]).arg(&run.out));
     let found: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["noun"], "held-out games");
+    assert_eq!(found["noun"], "test games");
     let split = Split { share: 0.1, seed: 0 };
-    let plan = Plan { split, ..Plan::reading(vec![trace]) };
-    let held_out = collect(&plan, Part::HeldOut, &|_| ()).unwrap();
-    assert_eq!(found["measured_on"]["positions"], held_out.len());
-    assert!(held_out.len() > 1000 && held_out.len() < 2000);
+    let plan = Plan { split, test: Test::DEFAULT, ..Plan::reading(vec![trace]) };
+    let test = collect(&plan, Part::Test, &|_| ()).unwrap();
+    assert_eq!(found["measured_on"]["positions"], test.len());
+    assert!(test.len() > 500 && test.len() < 1000);
     let names = |rank: usize| found["evaluations"][rank]["name"].as_str().unwrap();
     assert_eq!([names(0), names(1)], ["out/best", "material"]);
 }

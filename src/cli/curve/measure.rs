@@ -1,4 +1,4 @@
-//! The runs of a curve on the same held-out games.
+//! The runs of a curve on the same test games.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub struct Measured {
     pub seed: u64,
     /// Steps of the run.
     pub steps: u64,
-    /// The step with the lowest held-out loss, whose weights are measured.
+    /// The step with the lowest validation loss, whose weights are measured.
     pub best_step: u64,
     /// How often that many steps pass over the positions.
     pub best_passes: f64,
@@ -69,8 +69,8 @@ pub struct Measured {
     losses: Vec<f64>,
 }
 
-/// The held-out positions.
-struct HeldOut<'a> {
+/// The positions of the test.
+struct Tested<'a> {
     samples: &'a [Sample],
     results: Vec<f64>,
     groups: Vec<u64>,
@@ -81,13 +81,13 @@ struct HeldOut<'a> {
 impl Curve {
     /// Measures the best weights of all runs.
     pub fn measure(members: &[Member], out: &Path, scan: &Scan, place: &Place) -> Result<Self> {
-        let samples = &scan.held_out[..];
+        let samples = &scan.test.samples[..];
         let games = samples.iter().all(|sample| sample.game.is_some());
-        let held_out = HeldOut {
+        let tested = Tested {
             samples,
             results: samples.iter().map(|sample| sample.result.into()).collect(),
             groups: samples.iter().map(Sample::group).collect(),
-            noun: if games { "held-out games" } else { "held-out positions" },
+            noun: if games { "test games" } else { "test positions" },
         };
         if !games {
             eprintln!(
@@ -97,12 +97,11 @@ impl Curve {
         }
         let runs = members
             .iter()
-            .map(|member| Measured::new(member, &out.join(&member.name), &held_out, place))
+            .map(|member| Measured::new(member, &out.join(&member.name), &tested, place))
             .collect::<Result<Vec<_>>>()?;
-        let nouns = |size| Nouns { size, groups: held_out.noun };
-        let over = |runs: &[Run], size| {
-            learning(runs, &held_out.groups, nouns(size), &Bootstrap::default())
-        };
+        let nouns = |size| Nouns { size, groups: tested.noun };
+        let over =
+            |runs: &[Run], size| learning(runs, &tested.groups, nouns(size), &Bootstrap::default());
 
         let mut sizes: Vec<Option<usize>> = members.iter().map(|member| member.hidden).collect();
         sizes.sort_unstable();
@@ -124,8 +123,8 @@ impl Curve {
                 Some(over(&whole, "the neurons")?)
             }
         };
-        let groups = Groups::new(held_out.groups.iter().copied()).len();
-        let measured_on = Basis { positions: samples.len(), groups, noun: held_out.noun };
+        let groups = Groups::new(tested.groups.iter().copied()).len();
+        let measured_on = Basis { positions: samples.len(), groups, noun: tested.noun };
         Ok(Self { measured_on, runs, data, neurons })
     }
 
@@ -133,7 +132,7 @@ impl Curve {
     pub fn text(&self) -> String {
         let Basis { positions, groups, noun } = &self.measured_on;
         let mut text = format!(
-            "{}\nBest step: that of the lowest held-out loss, whose weights are measured, on {} \
+            "{}\nBest step: that of the lowest validation loss, whose weights are measured, on {} \
              positions of\n{} {noun}. Passes: over the run's positions till then. Loss: mean \
              squared error of\nsigmoid(cp / scale) against the results; each half of the {noun} is \
              measured with\nthe scale that fits the other.\n",
@@ -182,7 +181,7 @@ impl Curve {
 }
 
 impl Measured {
-    fn new(member: &Member, path: &Path, held_out: &HeldOut, place: &Place) -> Result<Self> {
+    fn new(member: &Member, path: &Path, tested: &Tested, place: &Place) -> Result<Self> {
         let (last, _) = recipe::open(&path.join(folder::LAST))?;
         let (best, Recipe { config, .. }) = recipe::open(&path.join(folder::BEST))?;
         let positions = last.facts.get(train::POSITIONS).and_then(|text| text.parse().ok());
@@ -192,8 +191,8 @@ impl Measured {
         let name = path.to_string_lossy();
         let evaluator =
             Evaluator::open(&name, &eval::Shape::default(), &place.open(config.model.precision)?)?;
-        let evaluation = evaluator.evaluate(held_out.samples, &config.data.files)?;
-        let (losses, scale) = errors(&evaluation, &held_out.truth(), &Options::default())?;
+        let evaluation = evaluator.evaluate(tested.samples, &config.data.files)?;
+        let (losses, scale) = errors(&evaluation, &tested.truth(), &Options::default())?;
         Ok(Self {
             name: member.name.clone(),
             part: member.part,
@@ -214,7 +213,7 @@ impl Measured {
     }
 }
 
-impl HeldOut<'_> {
+impl Tested<'_> {
     fn truth(&self) -> Truth<'_> {
         Truth { results: &self.results, targets: None, groups: &self.groups, noun: self.noun }
     }

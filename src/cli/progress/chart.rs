@@ -14,8 +14,8 @@ const MARGIN: usize = 9;
 /// Narrower than this a chart shows nothing.
 pub const NARROWEST: usize = 40;
 
-/// The lines of a chart, at most 15 of at most `width` characters: training losses as dots, held-out
-/// losses as a line, over the positions of the whole run. None from fewer than two rows with a
+/// The lines of a chart, at most 15 of at most `width` characters: training losses as dots,
+/// validation losses as a line, over the positions of the whole run. None from fewer than two rows with a
 /// loss, or where the width is less than [`NARROWEST`].
 ///
 /// The first rows do not stretch the chart: an untrained model's loss would press all others into
@@ -81,7 +81,7 @@ fn legend(rows: &[Row], width: usize) -> String {
     let loss = |row: &Row| row.held_out_loss.unwrap_or(f64::NAN);
     let best = rows.iter().filter(with_loss).min_by(|one, other| loss(one).total_cmp(&loss(other)));
     let Some(row) = best else { return "dots: training loss".to_string() };
-    let drawn = "dots: training loss; line: held-out loss";
+    let drawn = "dots: training loss; line: validation loss";
     let whole = format!("{drawn}, lowest {:.6} at step {}", loss(row), row.step);
     if whole.chars().count() <= width { whole } else { drawn.to_string() }
 }

@@ -109,7 +109,11 @@ fn about(recipe: &Recipe, compute: Option<&str>) -> Result<Vec<(String, String)>
     }
     let games = recipe.data.iter().all(|file| file.games > 0);
     let of = if games { "games" } else { "positions" };
-    about.push(("held out".to_string(), format!("{} of the {of}", recipe.split().share)));
+    let (held_out, test) = (recipe.split().share, recipe.config.test().0);
+    // Nine digits hide what multiplication rounds.
+    let share = |of: f64| (held_out * of * 1e9).round() / 1e9;
+    about.push(("validation".to_string(), format!("{} of the {of}", share(1.0 - test))));
+    about.push(("test".to_string(), format!("{} of the {of}", share(test))));
     about.extend(compute.map(|compute| ("computed by".to_string(), compute.to_string())));
     Ok(about)
 }

@@ -19,12 +19,14 @@ use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
 
-/// Where the batches of a run come from, and those that it never trains on.
+/// Where the batches of a run come from, and those that validate.
 pub struct Data {
     pub facts: Facts,
-    pub held_out: Vec<Batch>,
-    /// The held-out positions themselves; none of another engine's traces.
-    pub held: Vec<Sample>,
+    pub validation: Vec<Batch>,
+    /// The positions of the games that validate; none of another engine's traces.
+    pub validating: Vec<Sample>,
+    /// Those of the test games, for the report alone.
+    pub test: Vec<Sample>,
     pub source: Source,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
@@ -56,8 +58,8 @@ pub struct Tuned {
 /// Positions of handcrafted terms that are kept in memory, some 250 bytes each.
 const KEPT: u64 = 8 << 20;
 
-/// Positions a batch of those held out.
-const HELD_OUT_BATCH: usize = 4096;
+/// Positions a batch of those that validate.
+const VALIDATION_BATCH: usize = 4096;
 
 /// Opens the data of a run, and gives the weights that training starts with. `begun` are the
 /// weights of a run that goes on. The config gets its scale, where it has none.
@@ -88,8 +90,9 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
     let encoder = Encoder::Features(features);
     let weights = initial(features.inputs, features.views, net.hidden, config.seed);
     let data = Data {
-        held_out: held_out(&encoder, &scan.held_out),
-        held: scan.held_out,
+        validation: validation(&encoder, &scan.validation.samples),
+        validating: scan.validation.samples,
+        test: scan.test.samples,
         source: Source::Files { plan, encoder },
         facts: Facts { files: scan.files, sketch: scan.sketch, train: scan.train },
         terms: None,
@@ -97,9 +100,9 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
     Ok((data, weights))
 }
 
-/// Batches of the positions that training never sees.
-pub fn held_out(encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
-    samples.chunks(HELD_OUT_BATCH).map(|samples| encoder.encode(samples)).collect()
+/// Batches of the positions that validate.
+pub fn validation(encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
+    samples.chunks(VALIDATION_BATCH).map(|samples| encoder.encode(samples)).collect()
 }
 
 /// How many positions to keep in memory as terms.

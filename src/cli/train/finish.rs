@@ -26,7 +26,7 @@ use crate::train::target::targets;
 /// Terms that the summary names.
 const NAMED: usize = 10;
 
-/// Held-out positions, about, that the report measures on.
+/// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
 
 /// Writes what an engine loads, and says where it lies.
@@ -35,7 +35,7 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
     let what = match lowest {
-        Some(Best { step, loss }) => format!("best held-out loss {loss:.6}, at step {step}"),
+        Some(Best { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
         None => format!("weights of step {step}"),
     };
     let line = format!("{what}: {}", path.display());
@@ -43,7 +43,7 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
         Some(tuned) => terms(recipe, data, tuned, &best, &what, folder)?,
         None => {
             let net = folder.file(folder::NET);
-            export::checkpoint(&path, &net, None, recipe.scales(), &data.held)
+            export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?
         }
     };
@@ -53,13 +53,14 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
 /// Writes a page about the run, and says where it lies. What was trained stands: a page that
 /// cannot be written is no reason to fail.
 pub fn page(recipe: &Recipe, data: &Data, folder: &RunFolder, place: &(Device, Compute)) -> String {
-    match report::of_ended(&folder.path, recipe, &shown(&data.held), place) {
+    let [validating, test] = [&data.validating, &data.test].map(|held| shown(held));
+    match report::of_ended(&folder.path, recipe, [&validating, &test], place) {
         Ok(path) => format!("\nreport   {}", path.display()),
         Err(error) => format!("\nthere is no report: {error:#}"),
     }
 }
 
-/// Games for the report: all that were held out, or so many by the hash of their content that it
+/// Games for the report: all of the test, or so many by the hash of their content that it
 /// takes no longer than a few seconds.
 fn shown(held: &[Sample]) -> Vec<Sample> {
     let most = u64::MAX / (held.len().max(SHOWN) as u64) * SHOWN as u64;

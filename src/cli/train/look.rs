@@ -1,7 +1,7 @@
 //! Reading all data once, and saying what is there.
 
 use crate::cli::progress::{bar, grouped};
-use crate::loader::{DataFile, LoadError, Plan, Scan, scan};
+use crate::loader::{DataFile, Held, LoadError, Plan, Scan, scan};
 use crate::sample::Sample;
 
 /// Reads all data and says what is there; up to `keep` positions to train on are kept.
@@ -14,17 +14,26 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
     for (key, count) in scan.rejected.counts() {
         eprintln!("{:>13} turned away by {key}", grouped(count));
     }
-    counts(scan.train, scan.held_out_total, scan.games);
+    let held = [&scan.validation, &scan.test];
+    let groups = held.map(Held::groups);
+    counts(scan.train, held.map(|held| held.total), groups, scan.games);
     left_out(scan.left_out, plan);
-    if (scan.held_out.len() as u64) < scan.held_out_total {
-        eprintln!("{:>13} of these are looked at", grouped(scan.held_out.len() as u64));
+    for (held, what) in held.iter().zip(["validation", "test"]) {
+        if (held.samples.len() as u64) < held.total {
+            let count = grouped(held.samples.len() as u64);
+            eprintln!("{count:>13} of the positions for {what} are used, of whole games");
+        }
     }
+    few(plan, groups, scan.games > 0);
     for Sample { position, score, result, .. } in scan.first.iter().take(3) {
         let score = score.map_or("no score".into(), |score| format!("{score:+} cp"));
         eprintln!("  {}  {score}, result {result} for the side to move", position.fen());
     }
     Ok(scan)
 }
+
+/// Games that tell little.
+const FEW: usize = 60;
 
 /// What is in each file.
 pub fn files(files: &[DataFile], held_out: bool) {
@@ -49,14 +58,32 @@ pub fn files(files: &[DataFile], held_out: bool) {
     }
 }
 
-/// How many positions there are to train on and to measure on.
-pub fn counts(train: u64, held_out: u64, games: u64) {
+/// How many positions there are to train on, and held out: for validation and for the test.
+pub fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: u64) {
     eprintln!("{:>13} to train on", grouped(train));
-    let games = match games {
-        0 => String::new(),
-        games => format!(", by game, of {} games", grouped(games)),
-    };
-    eprintln!("{:>13} held out{games}", grouped(held_out));
+    let uses = ["to validate with", "kept for the test, which training never reads"];
+    for ((positions, groups), what) in held_out.iter().zip(groups).zip(uses) {
+        let of = match games {
+            0 => String::new(),
+            games => format!(": {} of {} games", grouped(groups as u64), grouped(games)),
+        };
+        eprintln!("{:>13} {what}{of}", grouped(*positions));
+    }
+}
+
+/// Says where there are too few games to choose by, or to measure on.
+pub fn few(plan: &Plan, [validation, test]: [usize; 2], games: bool) {
+    let of = if games { "games" } else { "positions" };
+    let cure = "raise data.held_out, or add games";
+    if plan.split.share > 0.0 && plan.test.0 < 1.0 && validation < FEW {
+        eprintln!(
+            "only {validation} {of} validate: the validation loss can hardly tell checkpoints \
+             apart; {cure}"
+        );
+    }
+    if plan.split.share > 0.0 && plan.test.0 > 0.0 && test < FEW {
+        eprintln!("only {test} {of} are kept for the test: compare can hardly tell; {cure}");
+    }
 }
 
 /// How many positions the share of the training games leaves out.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::data::{Data, Facts, Source, Tuned, held_out, keep};
+use super::data::{Data, Facts, Source, Tuned, keep, validation};
 use super::look::{self, look};
 use crate::batch::Batch;
 use crate::cli::progress::{bar, grouped};
@@ -56,8 +56,9 @@ pub fn positions(
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
     let data = Data {
-        held_out: held_out(&encoder, &scan.held_out),
-        held: std::mem::take(&mut scan.held_out),
+        validation: validation(&encoder, &scan.validation.samples),
+        validating: std::mem::take(&mut scan.validation.samples),
+        test: std::mem::take(&mut scan.test.samples),
         source,
         facts: facts(scan),
         terms: Some(Tuned { terms, start, counts }),
@@ -78,22 +79,26 @@ pub fn traces(
     let plan = recipe::plan(config)?;
     let scan = scan_traces(&plan, &own, &encoder, &|positions| bar.inc(positions));
     bar.finish_and_clear();
-    let TraceScan { files, train: mut store, mut held_out, left_out, sketch, games } = scan?;
+    let scan = scan?;
+    let TraceScan { files, train: mut store, mut validation, left_out, sketch, .. } = scan;
     look::files(&files, config.data.held_out > 0.0);
-    look::counts(store.len() as u64, held_out.len() as u64, games);
+    let held_out = [validation.len() as u64, scan.test];
+    look::counts(store.len() as u64, held_out, scan.groups, scan.games);
     look::left_out(left_out, &plan);
+    look::few(&plan, scan.groups, scan.games > 0);
     let seen = store.counts.clone();
     if hold_rare(&mut terms, &seen, config.rare()) {
         let encoder = terms.encoder(&start);
         store.hold(&encoder);
-        held_out.hold(&encoder);
+        validation.hold(&encoder);
     }
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place)?;
     let facts = Facts { files, sketch, train: store.len() as u64 };
-    let held_out = if held_out.is_empty() { Vec::new() } else { vec![held_out.all()] };
+    let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let source = Source::Store(Arc::new(store));
     let terms = Some(Tuned { terms, start, counts: Some(seen) });
-    Ok((Data { held_out, held: Vec::new(), source, facts, terms }, weights))
+    let data = Data { validation, validating: Vec::new(), test: Vec::new(), source, facts, terms };
+    Ok((data, weights))
 }
 
 fn facts(scan: Scan) -> Facts {

@@ -19,7 +19,7 @@ pub fn curves(runs: &[Run]) -> Section {
     let name = |run: &Run, what: &str| if alone { what.to_string() } else { named(run, what) };
     let losses = |run: &Run, x: &[f64]| {
         let held = told(run, |row| row.held_out_loss);
-        let held = line(name(run, "held out"), x, &run.rows, held);
+        let held = line(name(run, "validation"), x, &run.rows, held);
         let train = line(name(run, "training"), x, &run.rows, |row| row.train_loss);
         Some(vec![held, Line { dashed: true, ..train }])
     };
@@ -29,7 +29,7 @@ pub fn curves(runs: &[Run]) -> Section {
         Some(vec![line(label, &over(run), &run.rows, of)])
     };
     let targets = if one_target(runs) {
-        "Against the training target; the held-out one as the target is at the end of the run."
+        "Against the training target; that of validation as the target is at the end of the run."
     } else {
         "Against the target of each run. The targets differ, so these curves cannot be compared \
          with each other; those against results can."
@@ -42,11 +42,11 @@ pub fn curves(runs: &[Run]) -> Section {
         ),
         (
             "Loss against time",
-            "Seconds of training; the looks at held-out positions are not counted.",
+            "Seconds of training; validating is not counted.",
             against("seconds", "loss", "loss", &|run| losses(run, &run.seconds()?)),
         ),
         (
-            "Held-out loss against results",
+            "Validation loss against results",
             "What the evaluation is for; a different number from the loss that is trained.",
             against("positions", "loss", "loss", &|run| {
                 single(run, &told(run, |row| row.held_out_result_loss))
@@ -77,9 +77,9 @@ pub fn curves(runs: &[Run]) -> Section {
         ("run", Side::Left),
         ("steps", Side::Right),
         ("positions", Side::Right),
-        ("best held-out loss", Side::Right),
+        ("best validation loss", Side::Right),
         ("at step", Side::Right),
-        ("last held-out loss", Side::Right),
+        ("last validation loss", Side::Right),
         ("", Side::Left),
     ];
     let rows: Vec<Vec<String>> = runs.iter().map(summary).collect();

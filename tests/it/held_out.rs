@@ -1,0 +1,344 @@
+//! The games that are held out: some validate, the others are the test that training never reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::assert::OutputAssertExt;
+use nnuance::config::Config;
+use nnuance::loader::{LoadError, Part, Plan, Purpose, Share, Split, Test, collect, scan};
+use nnuance::sample::{Sample, mix};
+use nnuance::train::checkpoint::Checkpoint;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const GAMES: &str = "data/selfplay-sf15.vf";
+const SPLIT: Split = Split { share: 0.25, seed: 0 };
+
+const CONFIG: &str = r#"
+version = 1
+seed = 5
+[data]
+files = ["GAMES"]
+held_out = 0.25
+[model]
+inputs = "perspective"
+hidden = 4
+[target]
+wdl = 0.5
+score_scale = 130.0
+[schedule]
+positions = 300000
+batch = 256
+learning_rate = 0.01
+checkpoints = 200
+"#;
+
+fn nnuance() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_nnuance"))
+}
+
+fn plan(path: &Path) -> Plan {
+    Plan { split: SPLIT, test: Test::DEFAULT, ..Plan::reading(vec![path.to_path_buf()]) }
+}
+
+/// The first games of the data, as bytes, and the positions in them.
+fn games(count: usize) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(GAMES).expect("the games");
+    let (mut games, mut at) = (Vec::new(), 0);
+    while games.len() < count {
+        let from = at;
+        at += 32;
+        while bytes[at..at + 4] != [0; 4] {
+            at += 4;
+        }
+        at += 4;
+        games.push(bytes[from..at].to_vec());
+    }
+    games
+}
+
+/// A file of games, with their positions' samples game by game.
+fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, games.concat()).expect("a file");
+    path
+}
+
+/// What each game is for, in the order of the file.
+fn purposes(path: &Path, plan: &Plan) -> Vec<Purpose> {
+    let samples = collect(&Plan::reading(vec![path.to_path_buf()]), Part::All, &|_| {});
+    let samples = samples.expect("games");
+    let mut purposes: Vec<Purpose> = Vec::new();
+    for pair in
+        std::iter::once(None).chain(samples.iter().map(Some)).zip(&samples).collect::<Vec<_>>()
+    {
+        let (before, sample): (Option<&Sample>, &Sample) = pair;
+        if before.is_none_or(|before| before.game != sample.game) {
+            purposes.push(plan.purpose(sample));
+        }
+    }
+    purposes
+}
+
+/// Turns the result of a game around; that of a draw into a win.
+fn turned(game: &[u8]) -> Vec<u8> {
+    const RESULT: usize = 30;
+    let mut game = game.to_vec();
+    game[RESULT] = if game[RESULT] == 0 { 2 } else { 0 };
+    game
+}
+
+fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
+    let config = folder.path().join(format!("{out}.toml"));
+    let text = CONFIG.replace("GAMES", &games.to_string_lossy());
+    std::fs::write(&config, text).expect("a config");
+    let out = folder.path().join(out);
+    nnuance().arg("train").arg(config).arg("--out").arg(&out).args(more).assert().success();
+    out
+}
+
+/// The log without the speed.
+fn log(out: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(out.join("log.csv")).expect("a log");
+    let speedless = |line: &str| line.rsplit_once(',').expect("columns").0.to_string();
+    text.lines().skip(1).map(speedless).collect()
+}
+
+fn checkpoint(out: &Path, name: &str) -> Checkpoint {
+    Checkpoint::read(&out.join(name)).expect("a checkpoint")
+}
+
+/// A checkpoint as version 0.1 wrote it, whose config knew no test.
+fn without_test(path: &Path) {
+    let mut checkpoint = Checkpoint::read(path).expect("a checkpoint");
+    let config = checkpoint.facts.get_mut("config").expect("a config");
+    let lines = config.lines().filter(|line| !line.starts_with("test = "));
+    let old: String = lines.map(|line| format!("{line}\n")).collect();
+    assert_ne!(old.len(), config.len());
+    *config = old;
+    checkpoint.write(path).expect("a file");
+}
+
+fn compared(args: &[&str], out: &Path) -> (Value, String) {
+    let output = nnuance().args(["compare", "material", "--json"]).arg(out).args(args).assert();
+    let output = output.success().get_output().clone();
+    let found = serde_json::from_slice(&output.stdout).expect("JSON");
+    (found, String::from_utf8(output.stderr).expect("text"))
+}
+
+#[test]
+fn validation_and_test_are_disjoint_and_together_what_is_held_out() {
+    let whole = Plan {
+        split: Split { share: 0.1, seed: 0 },
+        test: Test::DEFAULT,
+        ..Plan::reading(vec![GAMES.into()])
+    };
+    let games = |part| -> BTreeSet<u64> {
+        let samples = collect(&whole, part, &|_| {}).expect("games");
+        samples.iter().map(Sample::group).collect()
+    };
+    let [held_out, validation, test] = [Part::HeldOut, Part::Validation, Part::Test].map(games);
+    assert!(validation.is_disjoint(&test));
+    assert_eq!(validation.union(&test).copied().collect::<BTreeSet<_>>(), held_out);
+    // Within four standard deviations of a fair coin.
+    let spread = 4.0 * (held_out.len() as f64 / 4.0).sqrt();
+    assert!((test.len() as f64 - held_out.len() as f64 / 2.0).abs() < spread, "{}", test.len());
+    let found = scan(&whole, 0, &|_| {}).expect("good data");
+    assert_eq!(found.validation.groups(), validation.len());
+    assert_eq!(found.test.groups(), test.len());
+    // What version 0.1 held out is held out, and all of it validates where no test is kept.
+    let old = scan(&Plan { test: Test(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
+    assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
+    assert_eq!(old.train, found.train);
+    assert_eq!(old.sketch, found.sketch);
+}
+
+#[test]
+fn the_draw_of_the_test_knows_nothing_of_other_draws() {
+    // The coin by which `compare` cuts games into halves, as report/fitted.rs has it.
+    let coin = |group: u64| {
+        let mut z = group ^ 0x7265_706f_7274_2121;
+        z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        (z ^ z >> 33) & 1 == 0
+    };
+    let mut samples =
+        collect(&Plan { limit: Some(1), ..Plan::reading(vec![GAMES.into()]) }, Part::All, &|_| {})
+            .expect("a position");
+    let sample = &mut samples[0];
+    let mut smaller = 0;
+    // Of those drawn by others, how many the test takes; and of the rest.
+    let mut counts = [[0u32; 2]; 3];
+    let mut of = [[0u32; 2]; 3];
+    for number in 1..=200_000 {
+        sample.game = std::num::NonZeroU64::new(mix(7, number));
+        let taken = Test(0.5).takes(sample);
+        let draws = [SPLIT.holds_out(sample), Share(0.5).takes(sample), coin(sample.group())];
+        for (i, draw) in draws.into_iter().enumerate() {
+            counts[i][usize::from(draw)] += u32::from(taken);
+            of[i][usize::from(draw)] += 1;
+        }
+        let part = Test(0.3).takes(sample);
+        assert!(taken || !part, "a smaller test is a part of a larger one");
+        smaller += u32::from(part);
+        assert!(Test(1.0).takes(sample) && !Test(0.0).takes(sample));
+    }
+    assert!((f64::from(smaller) / 200_000.0 - 0.3).abs() < 0.005, "{smaller}");
+    for (counts, of) in counts.iter().zip(&of) {
+        for (count, of) in counts.iter().zip(of) {
+            let spread = 4.0 * (f64::from(*of) / 4.0).sqrt();
+            assert!((f64::from(*count) - f64::from(*of) / 2.0).abs() < spread, "{counts:?} {of}");
+        }
+    }
+}
+
+#[test]
+fn training_chooses_nothing_by_the_test() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(400);
+    let path = write(&folder, "games.vf", &games);
+    let plan = plan(&path);
+    let purposes = purposes(&path, &plan);
+    assert_eq!(purposes.len(), games.len());
+    let changed = |name: &str, of: Purpose| {
+        let changed = games
+            .iter()
+            .zip(&purposes)
+            .map(|(game, purpose)| if *purpose == of { turned(game) } else { game.clone() });
+        write(&folder, name, &changed.collect::<Vec<_>>())
+    };
+    let other_test = changed("test.vf", Purpose::Test);
+    let other_validation = changed("validation.vf", Purpose::Validation);
+    assert!(purposes.iter().filter(|purpose| **purpose == Purpose::Test).count() > 20);
+    let runs = [&path, &other_test, &other_validation].map(|path| {
+        train(&folder, path, &path.file_stem().expect("a name").to_string_lossy(), &[])
+    });
+    assert_eq!(log(&runs[0]), log(&runs[1]));
+    assert_ne!(log(&runs[0]), log(&runs[2]), "the log shows the validation loss");
+    for name in ["best.safetensors", "last.safetensors"] {
+        let [one, other] = [&runs[0], &runs[1]].map(|run| checkpoint(run, name));
+        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+    }
+    let read = |run: &Path, name: &str| std::fs::read(run.join(name)).expect("a file");
+    assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
+    // The manifest too, but for what names the data.
+    let manifest = |run: &Path| -> Value {
+        let mut manifest: BTreeMap<String, Value> =
+            serde_json::from_slice(&read(run, "net.json")).expect("JSON");
+        manifest.remove("data");
+        manifest.remove("recipe");
+        manifest["fitted_scale"]["positions"].as_u64().expect("a scale was fitted");
+        if let Some(on) = manifest.get_mut("fitted_scale").and_then(|it| it.get_mut("on")) {
+            assert!(on.as_str().expect("words").starts_with("validation games of "), "{on}");
+            *on = Value::Null;
+        }
+        serde_json::to_value(manifest).expect("JSON")
+    };
+    assert_eq!(manifest(&runs[0]), manifest(&runs[1]));
+    // And the test sees them.
+    let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run).0);
+    assert_eq!(one["noun"], "test games");
+    assert_eq!(one["measured_on"], other["measured_on"]);
+    let test = collect(&plan, Part::Test, &|_| {}).expect("games").len();
+    assert_eq!(one["measured_on"]["positions"], test);
+    assert_ne!(one["evaluations"], other["evaluations"]);
+}
+
+#[test]
+fn a_run_of_version_0_1_goes_on_as_it_began_and_is_doubted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = write(&folder, "games.vf", &games(400));
+    // Version 0.1 validated on all that it held out.
+    let untouched = train(&folder, &games, "untouched", &["--set", "data.test=0"]);
+    let config = folder.path().join("untouched.toml");
+    let killed = folder.path().join("killed");
+    let mut child = nnuance()
+        .arg("train")
+        .arg(config)
+        .args(["--set", "data.test=0", "--out"])
+        .arg(&killed)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a process");
+    let last = killed.join("last.safetensors");
+    while !last.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("SIGKILL, or it has ended");
+    child.wait().expect("its end");
+    without_test(&last);
+    nnuance().args(["train", "--resume"]).arg(&killed).assert().success();
+    assert_eq!(log(&killed), log(&untouched));
+    for name in ["best.safetensors", "last.safetensors"] {
+        let [one, other] = [&killed, &untouched].map(|run| checkpoint(run, name));
+        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+    }
+    // Old and new runs are measured on the same games.
+    without_test(&killed.join("best.safetensors"));
+    let new = train(&folder, &games, "new", &[]);
+    let (of_new, said) = compared(&[], &new);
+    assert!(!said.contains("chose its checkpoint on these games"), "{said}");
+    let (of_old, said) = compared(&[], &killed);
+    assert!(said.contains("killed/best chose its checkpoint on these games too"), "{said}");
+    assert_eq!(of_old["measured_on"], of_new["measured_on"]);
+    let (both, said) = compared(&[&new.to_string_lossy()], &killed);
+    assert_eq!(both["measured_on"], of_new["measured_on"]);
+    assert_eq!(said.matches("chose its checkpoint").count(), 1, "{said}");
+    // The smaller test counts for all.
+    let smaller = train(&folder, &games, "smaller", &["--set", "data.test=0.3"]);
+    let (both, _) = compared(&[&smaller.to_string_lossy()], &new);
+    let test = Plan { test: Test(0.3), ..plan(&games) };
+    let test = collect(&test, Part::Test, &|_| {}).expect("games").len();
+    assert_eq!(both["measured_on"]["positions"], test);
+}
+
+#[test]
+fn a_config_without_the_key_keeps_half_and_an_old_runs_config_nothing() {
+    let config = Config::parse(CONFIG, "run.toml", &[]).expect("a config");
+    assert_eq!(config.data.test, Some(0.5));
+    let text = config.to_toml();
+    assert!(text.contains("test = 0.5\n"), "{text}");
+    assert_eq!(Config::of_run(&text, "a checkpoint").expect("a config"), config);
+    let old = Config::of_run(&text.replace("test = 0.5\n", ""), "a checkpoint").expect("a config");
+    assert_eq!(old.data.test, Some(0.0));
+    for wrong in ["-0.1", "1.1", "nan"] {
+        let sets = [format!("data.test={wrong}")];
+        let error = Config::parse(CONFIG, "run.toml", &sets).expect_err(wrong).to_string();
+        assert!(error.contains("data.test"), "{error}");
+    }
+}
+
+#[test]
+fn too_few_held_out_games_are_said_and_none_to_validate_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(40);
+    let path = write(&folder, "games.vf", &games);
+    let found = scan(&plan(&path), 0, &|_| {}).expect("good data");
+    let config = folder.path().join("run.toml");
+    let text = CONFIG.replace("GAMES", &path.to_string_lossy()).replace("300000", "3000");
+    std::fs::write(&config, text).expect("a config");
+    let out = folder.path().join("out");
+    let output = nnuance().arg("train").arg(&config).arg("--out").arg(&out).assert().success();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    let groups = [&found.validation, &found.test].map(|held| held.groups());
+    assert!(said.contains(&format!("only {} games validate", groups[0])), "{said}");
+    assert!(said.contains(&format!("only {} games are kept for the test", groups[1])), "{said}");
+    assert!(said.contains(&format!("{} of 40 games", groups[1])), "{said}");
+    // Games that all fall to the test.
+    let purposes = purposes(&path, &plan(&path));
+    let kept: Vec<Vec<u8>> = games
+        .iter()
+        .zip(purposes)
+        .filter(|(_, purpose)| *purpose != Purpose::Validation)
+        .map(|(game, _)| game.clone())
+        .collect();
+    let path = write(&folder, "few.vf", &kept);
+    let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates");
+    assert!(matches!(error, LoadError::NoValidation { .. }), "{error}");
+    assert!(error.to_string().contains("data.test"), "{error}");
+    let all = scan(&Plan { test: Test(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
+    assert_eq!(all.validation.total, 0);
+}
