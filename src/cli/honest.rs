@@ -116,7 +116,14 @@ pub fn measured(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -
     let tests = seen.iter().map(|(_, recipe)| recipe.config.test().0).filter(|test| *test > 0.0);
     let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
     let filter = &recipe.config.data.filter;
-    samples.retain(|(it, _)| split.holds_out(it) && test.takes(it) && filter.rejects(it).is_none());
+    // Training has skipped what its target lacks, and so does whoever is compared with it.
+    let scores = seen.iter().any(|(_, recipe)| recipe.config.needs_scores());
+    samples.retain(|(it, _)| {
+        split.holds_out(it)
+            && test.takes(it)
+            && filter.rejects(it).is_none()
+            && !(scores && it.score.is_none())
+    });
     ensure!(
         !samples.is_empty(),
         "none of these games is in the test of {name} (held_out {}, test {}), or its filter leaves \

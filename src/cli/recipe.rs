@@ -128,7 +128,10 @@ impl Recipe {
         let data = &self.config.data;
         Ok(match data.limit {
             None => plan,
-            limit => Plan { limit, filter: data.filter.clone(), ..plan },
+            limit => {
+                let (filter, scores) = (data.filter.clone(), self.config.needs_scores());
+                Plan { limit, filter, scores, ..plan }
+            }
         })
     }
 

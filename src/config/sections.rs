@@ -145,7 +145,8 @@ pub struct Target {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_scale: Option<f64>,
     /// The weight of the game's result against the score, 0 to 1: at 0 the model learns from scores
-    /// alone, at 1 from results alone, and then the data needs no scores.
+    /// alone, at 1 from results alone. Anywhere below 1 a position needs a score: those without one
+    /// are skipped and counted.
     pub wdl: Schedule,
     /// What an error costs.
     pub loss: Loss,

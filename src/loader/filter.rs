@@ -40,7 +40,7 @@ pub struct Filter {
     pub max_men: Option<usize>,
 }
 
-/// The key that turned a position away.
+/// The key that skips a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     MinPly,
@@ -49,15 +49,24 @@ pub enum Rejection {
     Promotions,
     MaxScore,
     Men,
+    /// No key of the filter: the target needs a score, and there is none.
+    NoScore,
 }
 
-/// How many positions each key turned away; the first key that applies counts.
+/// How many positions each key skipped; the first key that applies counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rejected([u64; 6]);
+pub struct Rejected([u64; 7]);
 
 impl Rejected {
-    const NAMES: [&'static str; 6] =
-        ["min_ply", "skip_in_check", "skip_captures", "skip_promotions", "max_score", "men"];
+    const NAMES: [&'static str; 7] = [
+        "min_ply",
+        "skip_in_check",
+        "skip_captures",
+        "skip_promotions",
+        "max_score",
+        "men",
+        "the lack of a score",
+    ];
 
     pub fn count(&mut self, rejection: Rejection) {
         self.0[rejection as usize] += 1;
@@ -67,11 +76,15 @@ impl Rejected {
         self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
     }
 
+    pub fn has(&self, rejection: Rejection) -> bool {
+        self.0[rejection as usize] > 0
+    }
+
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The keys that turned positions away, with their counts.
+    /// The keys that skipped positions, with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Self::NAMES.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }

@@ -6,6 +6,7 @@
 //! than to learn from, are found once and kept in a [`Store`], where memory allows it.
 
 mod collect;
+mod distinct;
 mod encode;
 mod filter;
 mod held;
@@ -54,7 +55,7 @@ pub struct Plan {
     pub test: Test,
     /// Of the games that are not held out, how many training takes.
     pub share: Share,
-    /// Whether the data must have scores.
+    /// Whether positions without a score are skipped.
     pub scores: bool,
     /// Whether boards that were turned to the side to move will not do.
     pub colours: bool,
@@ -134,11 +135,11 @@ pub enum LoadError {
     )]
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(
-        "{path}: position {position} has no score, and targets with wdl below 1 need one, as does \
-         the evaluation `score`; learn from results alone with `target.wdl = 1.0`, or label the \
+        "{path}: no position has a score, and targets with wdl below 1 need one, as does the \
+         evaluation `score`; learn from results alone with `target.wdl = 1.0`, or label the \
          positions"
     )]
-    NoScore { path: PathBuf, position: u64 },
+    NoScore { path: PathBuf },
     #[error(
         "{path}: bulletformat does not tell which side is White, and this model sees with White's \
          eyes; use `perspective` or `side-to-move` inputs, or data in another format"

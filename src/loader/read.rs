@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Filter, LoadError, Plan, Purpose, Rejected};
+use super::{Filter, LoadError, Plan, Purpose, Rejected, Rejection};
 use crate::format::{Holds, Source};
 use crate::sample::Sample;
 
@@ -14,6 +14,8 @@ pub struct Filtered<'a> {
     source: Source,
     filter: &'a Filter,
     scores: bool,
+    /// Whether any position had a score.
+    scored: bool,
     /// Positions that may still pass.
     left: u64,
     /// Positions read.
@@ -37,18 +39,20 @@ impl<'a> Filtered<'a> {
             return Err(LoadError::NoColours { path });
         }
         if plan.scores && format.facts.scores == Holds::Never {
-            return Err(LoadError::NoScore { path, position: 1 });
+            return Err(LoadError::NoScore { path });
         }
         let (filter, scores, rejected) = (&plan.filter, plan.scores, Rejected::default());
         let left = plan.limit.unwrap_or(u64::MAX);
-        Ok(Self { path, source, filter, scores, left, read: 0, rejected, raw: Vec::new() })
+        let (scored, raw) = (false, Vec::new());
+        Ok(Self { path, source, filter, scores, scored, left, read: 0, rejected, raw })
     }
 
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Appends the next positions that pass; false at the end of the file.
+    /// Appends the next positions that pass; false at the end of the file. Where scores are
+    /// needed, positions without one are skipped, and a file without any is an error.
     pub fn next(&mut self, out: &mut Vec<Sample>) -> Result<bool, LoadError> {
         self.raw.clear();
         let more = self.source.next_block(&mut self.raw)?;
@@ -57,15 +61,18 @@ impl<'a> Filtered<'a> {
                 return Ok(false);
             }
             self.read += 1;
+            self.scored |= sample.score.is_some();
             if let Some(rejection) = self.filter.rejects(sample) {
                 self.rejected.count(rejection);
             } else if self.scores && sample.score.is_none() {
-                let path = self.path.clone();
-                return Err(LoadError::NoScore { path, position: self.read });
+                self.rejected.count(Rejection::NoScore);
             } else {
                 out.push(*sample);
                 self.left -= 1;
             }
+        }
+        if !more && self.scores && !self.scored && self.rejected.has(Rejection::NoScore) {
+            return Err(LoadError::NoScore { path: self.path.clone() });
         }
         Ok(more && self.left > 0)
     }

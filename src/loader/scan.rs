@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,6 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::distinct::Distinct;
 use super::packed::Packed;
 use super::read::Filtered;
 use super::store::Kept;
@@ -93,7 +93,7 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         let turned: Vec<String> =
             sum.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
         let why = format!(
-            "of {} positions the filter turned away {} and {} were held out",
+            "of {} positions {} were skipped and {} held out",
             sum.read,
             if turned.is_empty() { "none".to_string() } else { turned.join(", ") },
             sum.validation.total + sum.test.total
@@ -155,7 +155,7 @@ fn read_file(
     let mut file = Filtered::open(path, plan)?;
     let mut scan = Scan { kept: Some(Kept::default()), ..Scan::default() };
     let mut block = Vec::new();
-    let mut game: Option<NonZeroU64> = None;
+    let mut games = Distinct::default();
     let mut probe = Vec::new();
     loop {
         block.clear();
@@ -165,10 +165,7 @@ fn read_file(
             probe.extend_from_slice(&block);
         }
         for sample in &block {
-            if sample.game.is_some() && sample.game != game {
-                game = sample.game;
-                scan.games += 1;
-            }
+            games.add(sample.game);
             match plan.purpose(sample) {
                 Purpose::Validation => scan.validation.push(sample),
                 Purpose::Test => scan.test.push(sample),
@@ -207,6 +204,7 @@ fn read_file(
     scan.validation.thin();
     scan.test.thin();
     scan.read = file.read;
+    scan.games = games.count();
     scan.rejected = file.rejected;
     scan.files = vec![DataFile {
         path: path.to_path_buf(),

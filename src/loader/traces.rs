@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use shakmaty::Color;
 
+use super::distinct::Distinct;
 use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::scan::{beyond, fingerprint, held_out};
 use super::{DataFile, LoadError, Plan, Purpose, Sketch, Store};
@@ -24,6 +25,8 @@ pub struct TraceScan {
     pub groups: [usize; 2],
     /// Positions of the test.
     pub test: u64,
+    /// Positions that were skipped, since they have no score and the target needs one.
+    pub unscored: u64,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
     /// By which the games are known again.
@@ -57,7 +60,7 @@ pub fn scan_traces(
         })
         .collect();
     let (mut sides, mut sketch, mut described) = (Sides::default(), Sketch::default(), Vec::new());
-    let (mut games, mut left_out, mut test) = (0, 0, 0);
+    let (mut games, mut unscored, mut left_out, mut test) = (0, 0, 0, 0);
     let mut groups: [HashSet<u64>; 2] = Default::default();
     for read in files {
         let read = read?;
@@ -68,6 +71,7 @@ pub fn scan_traces(
         games += read.file.games;
         left_out += read.left_out;
         test += read.test;
+        unscored += read.unscored;
         groups.iter_mut().zip(read.groups).for_each(|(all, groups)| all.extend(groups));
         described.push(read.file);
     }
@@ -79,7 +83,17 @@ pub fn scan_traces(
     }
     let groups = groups.map(|groups| groups.len());
     held_out(plan, groups, if games > 0 { games } else { train.len() as u64 + left_out })?;
-    Ok(TraceScan { files: described, train, validation, groups, test, left_out, sketch, games })
+    Ok(TraceScan {
+        files: described,
+        train,
+        validation,
+        groups,
+        test,
+        unscored,
+        left_out,
+        sketch,
+        games,
+    })
 }
 
 /// What one file holds.
@@ -88,6 +102,7 @@ struct FileTraces {
     sides: Sides,
     groups: [HashSet<u64>; 2],
     test: u64,
+    unscored: u64,
     left_out: u64,
     sketch: Sketch,
 }
@@ -151,20 +166,17 @@ fn read(
     let mut source = TraceSource::open(path, own, plan.bad_records)?;
     let (mut sides, mut sketch) = (Sides::default(), Sketch::default());
     let mut traced = Traced::default();
-    let (mut game, mut ids) = (None, Games::default());
-    let (mut positions, mut games, mut left_out, mut test) = (0, 0, 0, 0);
+    let (mut ids, mut games) = (Games::default(), Distinct::default());
+    let (mut positions, mut unscored, mut left_out, mut test) = (0, 0, 0, 0);
     let mut groups: [HashSet<u64>; 2] = Default::default();
-    while positions < plan.limit.unwrap_or(u64::MAX) && source.next(&mut traced)? {
+    while positions - unscored < plan.limit.unwrap_or(u64::MAX) && source.next(&mut traced)? {
         positions += 1;
         traced.game = ids.id(&traced);
         if plan.scores && traced.score.is_none() {
-            let path = path.to_path_buf();
-            return Err(LoadError::NoScore { path, position: positions });
+            unscored += 1;
+            continue;
         }
-        if traced.game.is_some() && traced.game != game {
-            game = traced.game;
-            games += 1;
-        }
+        games.add(traced.game);
         let group = group(&traced);
         let purpose = plan.purpose_of(group);
         match purpose {
@@ -186,6 +198,9 @@ fn read(
             seen(4096);
         }
     }
+    if unscored > 0 && unscored == positions {
+        return Err(LoadError::NoScore { path: path.to_path_buf() });
+    }
     sides.iter_mut().for_each(|side| side.close(encoder));
     let file = DataFile {
         path: path.to_path_buf(),
@@ -193,10 +208,10 @@ fn read(
         bytes: 0,
         sha256: String::new(),
         positions,
-        games,
+        games: games.count(),
         bad_records: source.bad_records().count,
     };
-    Ok(FileTraces { file, sides, groups, test, left_out, sketch })
+    Ok(FileTraces { file, sides, groups, test, unscored, left_out, sketch })
 }
 
 /// The game of a position; without one the board, or else the counts, stand for it. A board is

@@ -81,7 +81,7 @@ fn legend(rows: &[Row], width: usize) -> String {
     let loss = |row: &Row| row.held_out_loss.unwrap_or(f64::NAN);
     let best = rows.iter().filter(with_loss).min_by(|one, other| loss(one).total_cmp(&loss(other)));
     let Some(row) = best else { return "dots: training loss".to_string() };
-    let drawn = "dots: training loss; line: validation loss";
+    let drawn = "dots: training loss; line: validation";
     let whole = format!("{drawn}, lowest {:.6} at step {}", loss(row), row.step);
     if whole.chars().count() <= width { whole } else { drawn.to_string() }
 }

@@ -12,7 +12,7 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
     let scan = scan?;
     files(&scan.files, plan.split.share > 0.0);
     for (key, count) in scan.rejected.counts() {
-        eprintln!("{:>13} turned away by {key}", grouped(count));
+        eprintln!("{:>13} skipped by {key}", grouped(count));
     }
     let held = [&scan.validation, &scan.test];
     let groups = held.map(Held::groups);

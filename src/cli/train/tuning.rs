@@ -82,6 +82,9 @@ pub fn traces(
     let scan = scan?;
     let TraceScan { files, train: mut store, mut validation, left_out, sketch, .. } = scan;
     look::files(&files, config.data.held_out > 0.0);
+    if scan.unscored > 0 {
+        eprintln!("{:>13} skipped by the lack of a score", grouped(scan.unscored));
+    }
     let held_out = [validation.len() as u64, scan.test];
     look::counts(store.len() as u64, held_out, scan.groups, scan.games);
     look::left_out(left_out, &plan);
