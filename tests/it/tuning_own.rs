@@ -108,7 +108,7 @@ fn training_lowers_the_loss() {
         assert!(train.last() < train.first(), "{optimizer}: {train:?}");
         let losses = column(&run.out, "validation_loss");
         let best = smallest(losses.iter().copied());
-        assert!(best < 0.98 * losses[0], "{optimizer}: {losses:?}");
+        assert!(best < 0.995 * losses[0], "{optimizer}: {losses:?}");
         let rows = String::from_utf8(run.file("terms.csv")).unwrap();
         assert_eq!(rows.lines().count(), 1 + engine.terms().list.len());
         assert!(run.said[1].contains("the centipawns a logit that fit the start best"));
