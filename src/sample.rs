@@ -4,7 +4,10 @@
 //! a format lacks are `None`, never a default that looks like a fact.
 
 mod fen;
+mod game;
 mod without;
+
+pub use game::{GameHash, LEFT_OUT};
 
 use std::num::{NonZeroU16, NonZeroU64};
 

@@ -11,7 +11,6 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
         (before.scores, after.scores, "scores"),
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
-        (before.games, after.games, "the borders of games"),
         (
             before.colours,
             after.colours,
@@ -23,6 +22,19 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
         }
     }
     lost
+}
+
+/// What is said of a file whose positions do not know their games any more; `why` not, where that
+/// is not for the format.
+pub fn games_unknown(to: &Format, why: Option<&str>) -> String {
+    let why = match (why, to.facts.games) {
+        (Some(why), _) => why.to_string(),
+        (None, Holds::Never) => {
+            format!("{} does not tell which positions are of one game", to.name)
+        }
+        (None, _) => "not all positions of all games are there".to_string(),
+    };
+    format!("games unknown: {why}, so that intervals measured on them will be too narrow")
 }
 
 /// Whether a format can hold a sample; the error is the reason why not.

@@ -18,3 +18,9 @@ impl Borders {
         begins
     }
 }
+
+/// The games of a block of samples, none of which is cut by the end of the block; a sample that
+/// knows no game is one of its own.
+pub fn games(block: &[Sample]) -> impl Iterator<Item = &[Sample]> {
+    block.chunk_by(|before, sample| sample.game.is_some() && sample.game == before.game)
+}

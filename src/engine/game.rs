@@ -1,7 +1,5 @@
 //! One game of an engine against itself.
 
-use std::num::NonZeroU64;
-
 use shakmaty::{Chess, Move, Position as _};
 
 use super::adjudicate::{Adjudication, Ending, Referee};
@@ -9,7 +7,7 @@ use super::opening::Opener;
 use super::pool::Obstacle;
 use super::search::{Limit, Score};
 use super::uci::{Line, Uci};
-use crate::sample::{Played, Position, Sample};
+use crate::sample::{GameHash, Played, Position, Sample};
 
 /// So many openings are tried for a game.
 const ATTEMPTS: u64 = 100;
@@ -79,22 +77,27 @@ impl Game {
 
     /// Every position in which a move was played, with its score and the result, seen by the side
     /// to move.
-    pub fn samples(&self, number: u64) -> Vec<Sample> {
+    pub fn samples(&self) -> Vec<Sample> {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();
+        let mut hash = GameHash::of(&Position::from_chess(&chess));
         let sample = |ply: &Ply| {
             let half_moves = 2 * (chess.fullmoves().get() - 1) + u32::from(chess.turn().is_black());
+            let played = Played::from_move(&ply.played);
             let sample = Sample {
                 position: Position::from_chess(&chess),
                 result: if chess.turn().is_white() { white } else { 1.0 - white },
                 score: Some(ply.score.centipawns()),
                 ply: u16::try_from(half_moves).ok(),
-                played: Played::from_move(&ply.played),
-                game: NonZeroU64::new(number + 1),
+                played,
+                game: None,
             };
+            played.into_iter().for_each(|played| hash.play(played));
             chess.play_unchecked(ply.played);
             sample
         };
-        self.plies.iter().map(sample).collect()
+        let mut samples: Vec<Sample> = self.plies.iter().map(sample).collect();
+        samples.iter_mut().for_each(|sample| sample.game = Some(hash.game()));
+        samples
     }
 }

@@ -32,8 +32,9 @@ pub struct LabelJob {
 /// Gives each position of the input the score that the engine finds, and keeps results and order.
 ///
 /// A position is searched without its past. Mate in n is +-(32,000 - n); positions without a legal
-/// move are not searched, they score -32,000 where the side to move is mated and else 0. Where a
-/// position of a game is skipped, the game breaks in two in formats that hold games.
+/// move are not searched, they score -32,000 where the side to move is mated and else 0. Games stay
+/// whole: a position that is skipped stays in its game, marked as left out, or without a score
+/// where the format has no such mark.
 pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     if job.format.facts.scores == Holds::Never {
         return Err(EngineError::NoScores(job.format.name));
@@ -53,6 +54,9 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     let settings = [settings.to_vec(), job::engine_settings(&job.crew)?].concat();
     let journal = Journal::open(&job.output, &settings)?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
+    if records.forgets(&job.input, job.bad_records)? {
+        records.writer.forget_games();
+    }
     pieces.pass(journal.progress().items)?;
     let report = job::drive(
         &job.crew,
@@ -60,24 +64,28 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
         EVERY,
         pieces.by_ref(),
         |engine, piece: &Piece| score(engine, &piece.sample, job.limit),
-        |piece, made, bytes| records.keep(piece, made, bytes),
+        |piece, made, bytes| {
+            let stays = made.is_none().then(|| records.skipped(&piece.sample)).flatten();
+            records.keep(piece, made, stays, bytes)
+        },
         watch,
     )?;
-    finished(report, pieces, &job.output)
+    finished(report, pieces, &records)
 }
 
 /// The report of a job on positions; an output without any is an error.
 pub(super) fn finished(
     report: Report,
     pieces: Pieces,
-    output: &Path,
+    records: &Records,
 ) -> Result<Report, EngineError> {
     if report.written == 0 && !report.stopped {
         let reason = report.skipped.first().map_or("no position was left", |skip| &skip.reason);
         let reason = reason.to_string();
-        return Err(EngineError::Nothing { path: output.to_path_buf(), reason });
+        return Err(EngineError::Nothing { path: records.path.to_path_buf(), reason });
     }
-    Ok(Report { bad_records: pieces.source.bad_records().clone(), ..report })
+    let bad_records = pieces.source.bad_records().clone();
+    Ok(Report { bad_records, games_lost: records.games_lost(), ..report })
 }
 
 fn score(engine: &mut Uci, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
@@ -104,6 +112,9 @@ pub(super) fn line_of(sample: &Sample) -> Result<Line, Obstacle> {
 /// A sample of the input.
 pub(super) struct Piece {
     pub sample: Sample,
+    /// Positions before it that are left out of its game, and those behind it at the game's end.
+    before: Vec<Sample>,
+    after: Vec<Sample>,
     /// Whether the output may be cut behind it.
     last_of_game: bool,
 }
@@ -119,7 +130,10 @@ pub(super) struct Pieces {
 
 impl Pieces {
     pub fn open(input: &Path, format: &Format, bad_records: u64) -> Result<Self, EngineError> {
-        let source = Source::open(input, None, bad_records)?;
+        let mut source = Source::open(input, None, bad_records)?;
+        if format.writer.is_some_and(|writer| writer().marks()) {
+            source = source.whole_games();
+        }
         let games = format.facts.games != Holds::Never;
         Ok(Self { source, block: Vec::new(), at: 0, games })
     }
@@ -137,7 +151,21 @@ impl Iterator for Pieces {
     type Item = Result<Piece, EngineError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.at == self.block.len() {
+        loop {
+            // A block never ends within a game.
+            let rest = &self.block[self.at..];
+            if let Some(first) = rest.iter().position(|sample| !sample.is_left_out()) {
+                let sample = rest[first];
+                let of_game = |it: &&Sample| it.game == sample.game && it.game.is_some();
+                let behind = &rest[first + 1..];
+                let gap = behind.iter().take_while(|it| of_game(it) && it.is_left_out()).count();
+                let follows = behind.get(gap).is_some_and(|next| of_game(&next));
+                let after = if follows { Vec::new() } else { behind[..gap].to_vec() };
+                let before = rest[..first].iter().filter(of_game).copied().collect();
+                self.at += first + 1 + after.len();
+                let last_of_game = !(self.games && follows);
+                return Some(Ok(Piece { sample, before, after, last_of_game }));
+            }
             self.block.clear();
             self.at = 0;
             match self.source.next_block(&mut self.block) {
@@ -146,13 +174,6 @@ impl Iterator for Pieces {
                 Err(error) => return Some(Err(error.into())),
             }
         }
-        let sample = self.block[self.at];
-        self.at += 1;
-        // A block never ends within a game.
-        let next = self.block.get(self.at);
-        let follows = next.is_some_and(|next| next.game == sample.game && next.game.is_some());
-        let last_of_game = !(self.games && follows);
-        Some(Ok(Piece { sample, last_of_game }))
     }
 }
 
@@ -164,41 +185,84 @@ pub(super) struct Records<'a> {
     written: u64,
     /// Whether an earlier run wrote what stands before the first sample of a file.
     begun: bool,
+    /// Whether samples know games in a format that does not.
+    games_lost: bool,
 }
 
 impl<'a> Records<'a> {
     /// Goes on with an output that has so many samples.
     pub fn new(path: &'a Path, format: &'static Format, written: u64) -> Result<Self, EngineError> {
         let writer = format.writer.ok_or(EngineError::NoWriter(format.name))?();
-        Ok(Self { path, format, writer, written, begun: written > 0 })
+        Ok(Self { path, format, writer, written, begun: written > 0, games_lost: false })
     }
 
-    /// Appends what was made of a piece, if anything.
+    /// Whether games cannot be kept: the input has positions that are left out of theirs, and the
+    /// format has no mark for them.
+    pub fn forgets(&self, input: &Path, bad_records: u64) -> Result<bool, EngineError> {
+        if self.writer.marks() || self.format.facts.games == Holds::Never {
+            return Ok(false);
+        }
+        let mut source = Source::open(input, None, bad_records)?;
+        let mut block = Vec::new();
+        while source.left_out() == 0 && source.next_block(&mut block)? {
+            block.clear();
+        }
+        Ok(source.left_out() > 0)
+    }
+
+    /// What stays of a sample that is skipped, so that its game stays whole.
+    pub fn skipped(&self, sample: &Sample) -> Option<Sample> {
+        let in_game = sample.game.is_some() && self.format.facts.games != Holds::Never;
+        let stays =
+            if self.writer.marks() { sample.left_out() } else { Sample { score: None, ..*sample } };
+        in_game.then_some(stays)
+    }
+
+    pub fn games_lost(&self) -> bool {
+        self.games_lost || self.writer.told().games_lost
+    }
+
+    /// Appends what was made of a piece, or what stays of it, if anything.
     pub fn keep(
         &mut self,
         piece: &Piece,
         made: Option<Sample>,
+        stays: Option<Sample>,
         bytes: &mut Vec<u8>,
     ) -> Result<Kept, EngineError> {
-        if let Some(sample) = made {
+        for left_out in &piece.before {
+            self.add(left_out, bytes)?;
+        }
+        if let Some(sample) = &made {
             self.written += 1;
-            let failed = |reason| EngineError::Write {
-                path: self.path.to_path_buf(),
-                format: self.format.name,
-                number: self.written,
-                reason,
-            };
-            if std::mem::take(&mut self.begun) {
-                // The header of a table comes with its first sample, and only then.
-                let mut passed_over = Vec::new();
-                self.writer.write(&sample, &mut passed_over).map_err(failed)?;
-                self.writer.finish(&mut passed_over);
-            }
-            self.writer.write(&sample, bytes).map_err(failed)?;
+            let holds = self.format.facts.games != Holds::Never;
+            self.games_lost |= sample.game.is_some() && !holds;
+        }
+        if let Some(sample) = made.or(stays) {
+            self.add(&sample, bytes)?;
+        }
+        for left_out in &piece.after {
+            self.add(left_out, bytes)?;
         }
         if piece.last_of_game {
             self.writer.finish(bytes);
         }
         Ok(Kept { written: made.is_some().into(), whole: piece.last_of_game })
+    }
+
+    fn add(&mut self, sample: &Sample, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        let failed = |reason| EngineError::Write {
+            path: self.path.to_path_buf(),
+            format: self.format.name,
+            number: self.written,
+            reason,
+        };
+        if std::mem::take(&mut self.begun) {
+            // The header of a table comes with its first sample, and only then.
+            let mut passed_over = Vec::new();
+            self.writer.write(sample, &mut passed_over).map_err(failed)?;
+            self.writer.finish(&mut passed_over);
+        }
+        self.writer.write(sample, bytes).map_err(failed)
     }
 }

@@ -40,7 +40,8 @@ pub struct ResolveJob {
 /// finds there. Score and result are turned to the side to move at that end; the order is kept.
 ///
 /// Ends that are not quiet are left out: those in check, those without a legal move, and those
-/// where the last move took a man and can be answered by taking back.
+/// where the last move took a man and can be answered by taking back. No position of the output
+/// knows its game, since no format holds games without their moves.
 pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     if job.format.facts.moves == Holds::Always {
         let made = "the end of a variation".to_string();
@@ -63,10 +64,10 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
         EVERY,
         pieces.by_ref(),
         |engine, piece: &Piece| end(engine, &piece.sample, job.limit),
-        |piece, made, bytes| records.keep(piece, made.flatten(), bytes),
+        |piece, made, bytes| records.keep(piece, made.flatten(), None, bytes),
         watch,
     )?;
-    finished(report, pieces, &job.output)
+    finished(report, pieces, &records)
 }
 
 /// The quiet end of a sample's principal variation, if it has one.

@@ -76,7 +76,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         let reason = reason.to_string();
         return Err(EngineError::Nothing { path: job.output.clone(), reason });
     }
-    Ok(report)
+    Ok(Report { games_lost: facts.games == Holds::Never, ..report })
 }
 
 fn write(
@@ -86,7 +86,7 @@ fn write(
     number: u64,
     bytes: &mut Vec<u8>,
 ) -> Result<(), EngineError> {
-    for sample in game.samples(number) {
+    for sample in game.samples() {
         writer.write(&sample, bytes).map_err(|reason| EngineError::Write {
             path: job.output.clone(),
             format: job.format.name,

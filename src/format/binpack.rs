@@ -24,13 +24,18 @@
 //! the first position and the moves of a chain, as [`super::viriformat`] does; a chain of a single
 //! position has none. Castling is that of the usual chess.
 //!
+//! The bytes `games unknown` at the end of a chunk say that its chains are not whole games, so that
+//! their positions have no `game`. Stockfish's readers take no notice of so few bytes there. Where
+//! the file ends within a chunk, its end cannot say so, and `game` is unknown, too.
+//!
 //! Refused: impossible positions, illegal moves, movetext that ends early, results of no meaning,
 //! score -32768. Since lengths of chains are not told, the rest of its chunk is lost with a bad
 //! one. Chunks of more than 100 MiB are refused; where a chunk should begin and does not, the file
 //! is cut off. Castling rights without king or rook on their squares, and en passant squares that
 //! no pawn attacks, are dropped.
 //!
-//! The writer chains samples that follow from each other.
+//! The writer chains samples that follow from each other. There is no mark for a position that is
+//! left out: games with gaps become chains in chunks of unknown games.
 
 mod bits;
 mod board;
@@ -39,8 +44,10 @@ mod moves;
 
 use std::io::Read;
 
+use super::chain::Games;
 use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View, Writer, fill,
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, Told, View, Writer,
+    fill,
 };
 use crate::sample::Sample;
 use chain::Chain;
@@ -49,6 +56,8 @@ const MAGIC: &[u8; 4] = b"BINP";
 const LARGEST: u32 = 100 << 20;
 /// The writer ends a chunk with the chain that reaches this.
 const CHUNK: usize = 1 << 20;
+/// Shorter than any chain.
+const UNKNOWN: &[u8] = b"games unknown";
 
 pub static FORMAT: Format = Format {
     name: "binpack",
@@ -65,7 +74,7 @@ pub static FORMAT: Format = Format {
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| head.starts_with(MAGIC),
     reader: |input| Box::new(BinpackReader::new(input)),
-    writer: Some(|| Box::new(BinpackWriter { chunk: Vec::new(), chain: None })),
+    writer: Some(|| Box::new(BinpackWriter::default())),
 };
 
 struct BinpackReader {
@@ -75,6 +84,8 @@ struct BinpackReader {
     at: usize,
     /// Whether the file ends before the chunk does.
     cut: bool,
+    /// Whether its chains are whole games.
+    games: bool,
     chunks: u64,
     chains: u64,
     ended: bool,
@@ -83,7 +94,7 @@ struct BinpackReader {
 impl BinpackReader {
     fn new(input: Input) -> Self {
         let (chunk, at) = (Vec::new(), 0);
-        Self { input, chunk, at, cut: false, chunks: 0, chains: 0, ended: false }
+        Self { input, chunk, at, cut: false, games: true, chunks: 0, chains: 0, ended: false }
     }
 
     /// Goes to the next chunk; false at the end of the file.
@@ -108,6 +119,11 @@ impl BinpackReader {
             // Grows with what is there: the length may lie.
             let read = (&mut self.input).take(size.into()).read_to_end(&mut self.chunk)?;
             (self.at, self.chains, self.cut) = (0, 0, read < size as usize);
+            self.games = !self.cut;
+            if self.chunk.ends_with(UNKNOWN) {
+                self.chunk.truncate(self.chunk.len() - UNKNOWN.len());
+                self.games = false;
+            }
             return Ok(true);
         };
         self.ended = true;
@@ -119,7 +135,7 @@ impl BinpackReader {
     fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
         self.chains += 1;
         let kept = out.len();
-        let broken = match chain::read(&self.chunk[self.at..], out) {
+        let broken = match chain::read(&self.chunk[self.at..], self.games, out) {
             Ok(length) => {
                 self.at += length;
                 return Ok(());
@@ -163,9 +179,13 @@ impl Reader for BinpackReader {
 
 /// Chains samples: one goes on with the chain of the one before if it has the same
 /// [`Sample::game`] and result, the next ply, and if the move played there leads to it.
+#[derive(Default)]
 struct BinpackWriter {
     chunk: Vec<u8>,
+    /// Whether the chains of the chunk are whole games, once there is one of more than a position.
+    whole: Option<bool>,
     chain: Option<Chain>,
+    games: Games,
 }
 
 impl Writer for BinpackWriter {
@@ -175,7 +195,7 @@ impl Writer for BinpackWriter {
         {
             return Ok(());
         }
-        self.end_chain();
+        self.end_chain(out);
         if self.chunk.len() >= CHUNK {
             self.end_chunk(out);
         }
@@ -184,21 +204,38 @@ impl Writer for BinpackWriter {
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        self.end_chain();
+        self.end_chain(out);
         if !self.chunk.is_empty() {
             self.end_chunk(out);
         }
     }
+
+    fn forget_games(&mut self) {
+        self.games.forgotten = true;
+    }
+
+    fn told(&self) -> Told {
+        self.games.told
+    }
 }
 
 impl BinpackWriter {
-    fn end_chain(&mut self) {
-        if let Some(chain) = self.chain.take() {
-            chain.end(&mut self.chunk);
+    fn end_chain(&mut self, out: &mut Vec<u8>) {
+        let Some(chain) = self.chain.take() else { return };
+        let whole = self.games.whole(chain.game, chain.hash);
+        if !chain.is_single() {
+            if self.whole.is_some_and(|before| before != whole) {
+                self.end_chunk(out);
+            }
+            self.whole = Some(whole);
         }
+        chain.end(&mut self.chunk);
     }
 
     fn end_chunk(&mut self, out: &mut Vec<u8>) {
+        if self.whole.take() == Some(false) {
+            self.chunk.extend_from_slice(UNKNOWN);
+        }
         out.extend_from_slice(MAGIC);
         let size = u32::try_from(self.chunk.len()).expect("a chain has at most 65,535 moves");
         out.extend_from_slice(&size.to_le_bytes());

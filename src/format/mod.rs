@@ -31,7 +31,7 @@ pub mod view;
 pub mod viriformat;
 
 pub use correlation::Correlation;
-pub use sink::{Sink, WriteError, write_all};
+pub use sink::{Finished, Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::{PointOfView, View};
 
@@ -117,7 +117,7 @@ pub trait Reader: Send {
     /// Appends the next samples, about [`BLOCK`] of them; false once the file has ended.
     ///
     /// Samples before a bad record are appended before the fault is returned. Whether reading can
-    /// go on is told by [`Fault`].
+    /// go on is told by [`Fault`]. Those that are left out of their games come, too.
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The games passed over so far because they have no result to learn from; no fault of theirs.
@@ -134,6 +134,30 @@ pub trait Writer: Send {
 
     /// Appends what is still due once the last sample is written.
     fn finish(&mut self, _out: &mut Vec<u8>) {}
+
+    /// Whether positions that were left out of their game ([`Sample::is_left_out`]) can be
+    /// written, marked, so that the game stays whole. Other writers must not be given them.
+    fn marks(&self) -> bool {
+        false
+    }
+
+    /// Writes from now on what is read back without games. Asked before the first sample where
+    /// positions may be missing that the format cannot mark.
+    fn forget_games(&mut self) {}
+
+    /// What became of the games that are written.
+    fn told(&self) -> Told {
+        Told::default()
+    }
+}
+
+/// What became of games that were written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Positions that are marked as left out of games that others of them are kept of.
+    pub marked: u64,
+    /// Whether positions that know their game are read back without it.
+    pub games_lost: bool,
 }
 
 /// A record that is not one.

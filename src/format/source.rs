@@ -87,6 +87,9 @@ pub struct Source {
     view: PointOfView,
     limit: u64,
     bad: BadRecords,
+    /// Positions that are left out of their games: whether they come, and how many there were.
+    gaps: bool,
+    left_out: u64,
     /// Whether any sample was read.
     some: bool,
     ended: bool,
@@ -110,6 +113,8 @@ impl Source {
             view: format.view.usual(),
             limit,
             bad: BadRecords::default(),
+            gaps: true,
+            left_out: 0,
             some: false,
             ended: false,
         })
@@ -129,17 +134,28 @@ impl Source {
         }
     }
 
+    /// Reads positions that are left out of their games, too, marked ([`Sample::is_left_out`]), for
+    /// writing whole games again.
+    pub fn whole_games(mut self) -> Self {
+        self.gaps = false;
+        self
+    }
+
     /// Who sees scores and results in the file, as it is being read.
     pub fn view(&self) -> PointOfView {
         self.view
     }
 
     /// Appends the next samples, about [`BLOCK`] of them and the same at every reading of the
-    /// file; false when there are none left. After an error there are none left either.
+    /// file; false when there are none left. After an error there are none left either. Positions
+    /// that are left out of their games do not come, unless [`Source::whole_games`] asks for them.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
-            match self.reader.read(out) {
+            let at = out.len();
+            let read = self.reader.read(out);
+            self.leave_gaps(out, at);
+            match read {
                 Ok(more) => self.ended = !more,
                 Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => self.skip(bad)?,
                 Err(Fault::Io(error)) => {
@@ -158,6 +174,22 @@ impl Source {
             return Err(ReadError::NoPositions { path, skipped, unfinished: self.unfinished() });
         }
         Ok(out.len() > before)
+    }
+
+    /// Counts what is left out of games and, unless it is wanted, drops it.
+    fn leave_gaps(&mut self, out: &mut Vec<Sample>, at: usize) {
+        let left_out = out[at..].iter().filter(|sample| sample.is_left_out()).count();
+        self.left_out += left_out as u64;
+        if left_out > 0 && self.gaps {
+            let mut end = at;
+            for i in at..out.len() {
+                if !out[i].is_left_out() {
+                    out[end] = out[i];
+                    end += 1;
+                }
+            }
+            out.truncate(end);
+        }
     }
 
     fn skip(&mut self, bad: BadRecord) -> Result<(), ReadError> {
@@ -181,6 +213,11 @@ impl Source {
         self.reader.unfinished()
     }
 
+    /// The positions that are left out of their games so far.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// What was skipped so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
@@ -191,7 +228,7 @@ impl Source {
 fn turn_black(samples: &mut [Sample]) {
     for sample in samples.iter_mut().filter(|sample| sample.position.turn().is_black()) {
         sample.result = fields::turned_result(sample.result, Color::Black);
-        // -32768 has no negative, and no reader yields it.
+        // -32768 has no negative; only formats of a fixed view mark positions with it.
         sample.score = sample.score.map(i16::saturating_neg);
     }
 }

@@ -11,28 +11,33 @@
 //! `2 * (move number - 1)`, one more where Black is to move. `game` hashes start position and
 //! moves, not scores and result.
 //!
-//! Refused, with the whole game: impossible start positions, illegal moves, a result byte over 2,
-//! score -32768, more than 16,384 moves. The reader goes on behind the next four zero bytes where
-//! a move could stand. A file that ends within a game is cut off there, and that game is lost.
-//! Castling rights and en passant squares that the board contradicts are dropped; the score and
-//! the last byte of a start position are not looked at, and written as zero.
+//! A score of -32768, which no search gives, marks a position that was left out of its game: the
+//! move is played and enters `game`, but the position does not count. As the score of a start
+//! position, else without meaning, it says that what follows is not all of a game, so that `game`
+//! is unknown.
 //!
-//! The writer chains samples that follow from each other; where samples were left out, a game
-//! breaks in two.
-
-use std::num::NonZeroU64;
+//! Refused, with the whole game: impossible start positions, illegal moves, a result byte over 2,
+//! more than 16,384 moves. The reader goes on behind the next four zero bytes where
+//! a move could stand. A file that ends within a game is cut off there, and that game is lost.
+//! Castling rights and en passant squares that the board contradicts are dropped; the last byte of
+//! a start position and other scores of it are not looked at, and written as zero.
+//!
+//! The writer chains samples that follow from each other. A chain that is not all of the game that
+//! its samples know is written as one of no game; a game of which nothing is kept, not at all.
 
 use shakmaty::{Chess, Position as _};
 
-use super::chain::{Chain, MOVELESS};
+use super::chain::{Chain, Games, MOVELESS};
 use super::marlinformat::Record;
 use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View, Writer,
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, Told, View, Writer,
     fields, fill,
 };
-use crate::sample::{Played, Position, Sample, mix};
+use crate::sample::{GameHash, LEFT_OUT, Played, Position, Sample};
 
 const START: usize = 32;
+/// Where the score of a start position stands.
+const START_SCORE: std::ops::Range<usize> = 28..30;
 const MOVE: usize = 4;
 const END: [u8; MOVE] = [0; MOVE];
 /// No game by the rules is longer: after 75 moves without pawn move and capture it ends.
@@ -47,13 +52,13 @@ pub static FORMAT: Format = Format {
         scores: Holds::Always,
         plies: Holds::Always,
         moves: Holds::Always,
-        games: Holds::Always,
+        games: Holds::Sometimes,
         colours: Holds::Always,
     },
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, games: 0, at: 0 }),
-    writer: Some(|| Box::new(ViriWriter { game: None })),
+    writer: Some(|| Box::new(ViriWriter::default())),
 };
 
 /// Whether any of the first games begins with legal moves: the first game may be bad.
@@ -76,7 +81,7 @@ fn recognises(head: &[u8]) -> bool {
 
 /// Whether these moves are legal after this start.
 fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
-    let Ok((mut chess, _)) = start(record) else { return false };
+    let Ok(Start { mut chess, .. }) = start(record) else { return false };
     moves
         .iter()
         .all(|entry| legal(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok())
@@ -124,7 +129,7 @@ impl ViriReader {
             let reason = format!("the file ends after {length} of the start's {START} bytes");
             return Err(Fault::CutOff(bad(0, reason)));
         }
-        let (mut chess, result) = match start(&record) {
+        let Start { mut chess, result, whole } = match start(&record) {
             Ok(start) => start,
             Err(reason) => {
                 self.skip()?;
@@ -132,10 +137,10 @@ impl ViriReader {
             }
         };
         let mut ply = fields::ply_of(&chess);
-        let mut hash = Position::from_chess(&chess).key();
+        let mut hash = GameHash::of(&Position::from_chess(&chess));
         while let Some(entry) = self.entry()? {
             if entry == END {
-                let game = NonZeroU64::new(hash).or(Some(NonZeroU64::MIN));
+                let game = whole.then(|| hash.game());
                 out[first..].iter_mut().for_each(|sample| sample.game = game);
                 return Ok(true);
             }
@@ -146,10 +151,12 @@ impl ViriReader {
                 self.skip()?;
                 return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
             }
-            let checked = legal(&entry, &chess)
-                .and_then(|legal| Ok((legal, fields::turned_score(white_score, turn)?)));
-            let ((played, legal), score) = match checked {
-                Ok(checked) => checked,
+            let score = match white_score {
+                LEFT_OUT => LEFT_OUT,
+                score => fields::turned_score(score, turn).expect("it has a negative"),
+            };
+            let (played, legal) = match legal(&entry, &chess) {
+                Ok(legal) => legal,
                 Err(reason) => {
                     self.skip()?;
                     return Err(Fault::Skipped(bad(moves, reason)));
@@ -163,7 +170,7 @@ impl ViriReader {
                 played: Some(played),
                 game: None,
             });
-            hash = mix(hash, u64::from(played.0.get()));
+            hash.play(played);
             chess.play_unchecked(legal);
             ply = ply.saturating_add(1);
         }
@@ -186,11 +193,18 @@ impl ViriReader {
     }
 }
 
-/// The position of a start record, and its result as White sees it.
-fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
-    let record = Record::decode(bytes)?;
-    let chess = record.position.to_chess().map_err(|error| error.to_string())?;
-    Ok((chess, record.white_result))
+struct Start {
+    chess: Chess,
+    /// As White sees it.
+    result: f32,
+    /// Whether the moves that follow are all of a game.
+    whole: bool,
+}
+
+fn start(bytes: &[u8; START]) -> Result<Start, String> {
+    let Record { position, white_score, white_result: result } = Record::decode(bytes)?;
+    let chess = position.to_chess().map_err(|error| error.to_string())?;
+    Ok(Start { chess, result, whole: white_score != LEFT_OUT })
 }
 
 /// The move of an entry, if it is legal.
@@ -205,17 +219,22 @@ fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(Played, shakmaty::Move), 
 }
 
 /// A sample to which no game under way leads starts a game of its own.
+#[derive(Default)]
 struct ViriWriter {
     game: Option<Chain>,
+    /// The bytes of the game under way.
+    bytes: Vec<u8>,
+    games: Games,
 }
 
 impl Writer for ViriWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let Some(played) = sample.played else { return Err(MOVELESS.to_string()) };
-        let Some(score) = sample.score else {
-            return Err("it has no score; write epd, which needs none".to_string());
+        let score = match sample.score {
+            None => return Err("it has no score; write epd, which needs none".to_string()),
+            Some(LEFT_OUT) => LEFT_OUT,
+            Some(score) => fields::turned_score(score, sample.position.turn())?,
         };
-        let score = fields::turned_score(score, sample.position.turn())?;
         if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
             self.finish(out);
         }
@@ -223,20 +242,39 @@ impl Writer for ViriWriter {
             Some(game) => game,
             none => {
                 let game = Chain::start(sample)?;
-                Record::encode(&Position::from_chess(&game.chess), 0, game.white_result, out);
+                let start = Position::from_chess(&game.chess);
+                Record::encode(&start, 0, game.white_result, &mut self.bytes);
                 none.insert(game)
             }
         };
         let legal = game.legal(played)?;
-        out.extend_from_slice(&played.0.get().to_le_bytes());
-        out.extend_from_slice(&score.to_le_bytes());
+        self.bytes.extend_from_slice(&played.0.get().to_le_bytes());
+        self.bytes.extend_from_slice(&score.to_le_bytes());
+        game.take(sample, played);
         game.chess.play_unchecked(legal);
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        if self.game.take().is_some() {
+        if let Some(game) = self.game.take().filter(Chain::counts) {
+            if !self.games.end(&game) {
+                self.bytes[START_SCORE].copy_from_slice(&LEFT_OUT.to_le_bytes());
+            }
+            out.extend_from_slice(&self.bytes);
             out.extend_from_slice(&END);
         }
+        self.bytes.clear();
+    }
+
+    fn marks(&self) -> bool {
+        !self.games.forgotten
+    }
+
+    fn forget_games(&mut self) {
+        self.games.forgotten = true;
+    }
+
+    fn told(&self) -> Told {
+        self.games.told
     }
 }

@@ -17,13 +17,13 @@ use crate::formats::read;
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 const TEXT: &str = "data/selfplay_sf151_scored.txt";
 
-fn data(args: &[&str]) -> Output {
+pub fn data(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
     command.arg("data").args(args).output().unwrap()
 }
 
 /// What it prints, if it ends well.
-fn fine(args: &[&str]) -> String {
+pub fn fine(args: &[&str]) -> String {
     let output = data(args);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?}: {errors}");
@@ -31,32 +31,32 @@ fn fine(args: &[&str]) -> String {
 }
 
 /// What it complains about, if it ends badly, with the exit code of an error.
-fn fails(args: &[&str]) -> String {
+pub fn fails(args: &[&str]) -> String {
     let output = data(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-struct Folder(TempDir);
+pub struct Folder(TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn name(&self, name: &str) -> String {
+    pub fn name(&self, name: &str) -> String {
         self.path(name).to_string_lossy().into_owned()
     }
 
-    fn bytes(&self, name: &str) -> Vec<u8> {
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    fn samples(&self, name: &str) -> Vec<Sample> {
+    pub fn samples(&self, name: &str) -> Vec<Sample> {
         read(self.path(name)).unwrap()
     }
 

@@ -156,7 +156,10 @@ fn all_formats_of_games_hold_the_same_games() {
     selfplay(&viri, &Quiet).unwrap();
     let games = games_of(&viri.output);
     assert_eq!(games.len(), 8);
-    let told = |sample: &Sample| (sample.position, sample.score, sample.result, sample.played);
+    let told = |sample: &Sample| {
+        assert!(sample.game.is_some());
+        (sample.position, sample.score, sample.result, sample.played, sample.game)
+    };
     for (format, name) in [(&pgn::FORMAT, "a.pgn"), (&binpack::FORMAT, "a.binpack")] {
         let job = SelfplayJob { format, output: folder.path().join(name), ..viri.clone() };
         selfplay(&job, &Quiet).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 
 use nnuance::engine::journal::Journal;
 use nnuance::engine::{EngineError, EngineSettings, LabelJob, Limit, ResolveJob, label, resolve};
-use nnuance::format::{bulletformat, pedantic, text, viriformat};
+use nnuance::format::{Sink, binpack, bulletformat, pedantic, text, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::{Color, Move, Position as _};
 
@@ -35,6 +35,47 @@ fn games_stay_games_when_they_are_labelled() {
     label(&job, &Quiet).unwrap();
     let expected: Vec<_> = samples.iter().map(labelled).collect();
     assert_eq!(read(&job.output), expected);
+}
+
+#[test]
+fn games_stay_whole_where_positions_are_skipped_or_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, samples) = games_in(folder.path(), 6000);
+    // Every third position is left out before, and every 17th or so fails.
+    let gaps = folder.path().join("gaps.vf");
+    let mut sink = Sink::create(&gaps, &viriformat::FORMAT).unwrap();
+    for (i, sample) in samples.iter().enumerate() {
+        if i % 3 == 0 { sink.leave_out(sample) } else { sink.write(sample) }.unwrap();
+    }
+    sink.finish().unwrap();
+    let fails = |sample: &Sample| hash_of(&sample.position.to_chess().unwrap()).is_multiple_of(17);
+    for (input, format, name) in [
+        (&whole, &viriformat::FORMAT, "1.vf"),
+        (&whole, &binpack::FORMAT, "1.binpack"),
+        (&gaps, &viriformat::FORMAT, "2.vf"),
+        (&gaps, &binpack::FORMAT, "2.binpack"),
+    ] {
+        let crew = crew(fake(&[("Crash", "17".into())]), 2);
+        let job = label_job(input, name, format, crew);
+        let report = label(&job, &Quiet).unwrap();
+        assert!(report.skipped.len() > 3);
+        let gaps = name.starts_with('2');
+        let unmarked = format.name == "binpack";
+        let mut expected = Vec::new();
+        for (i, sample) in samples.iter().enumerate() {
+            match (gaps && i % 3 == 0, fails(sample)) {
+                (true, _) => {}
+                (_, false) => expected.push(labelled(sample)),
+                (_, true) if unmarked => expected.push(Sample { score: None, ..*sample }),
+                _ => {}
+            }
+        }
+        if gaps && unmarked {
+            expected.iter_mut().for_each(|sample| sample.game = None);
+        }
+        assert_eq!(report.games_lost, gaps && unmarked, "{name}");
+        assert!(read(&job.output) == expected, "{name}");
+    }
 }
 
 #[test]

@@ -85,4 +85,5 @@ mod train;
 mod tuning;
 mod tuning_own;
 mod view;
+mod whole_games;
 mod without;

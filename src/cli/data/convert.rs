@@ -32,14 +32,20 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let mut written = args.writing.create(&args.output, &args.inputs)?;
+    if args.skip_unfit {
+        written = written.with_gaps();
+    }
     let format = written.format;
     let mut scratch = Vec::new();
     let mut unfit = 0;
-    let mut tally = args.inputs.each("convert", |source, block| {
+    let mut tally = args.inputs.each_of_games("convert", |source, block| {
         written.tell_losses(source);
         for sample in block {
-            if args.skip_unfit && carry::fits(sample, format, &mut scratch).is_err() {
+            if sample.is_left_out() {
+                written.leave_out(sample)?;
+            } else if args.skip_unfit && carry::fits(sample, format, &mut scratch).is_err() {
                 unfit += 1;
+                written.leave_out(sample)?;
             } else {
                 written.write(sample).map_err(|error| {
                     anyhow!("{error}; or leave out what does not fit with --skip-unfit")

@@ -13,7 +13,7 @@ use crate::data::dedup::{Averages, Seen};
 ///
 /// Positions are the same if men, side to move, castling rights and en passant square are. About
 /// 16 bytes of memory a position, up to 31 while the table grows. Averages read the files three
-/// times.
+/// times. In viriformat and PGN games stay whole, and positions that came before are marked in them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -40,18 +40,22 @@ enum Keep {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
+    if args.keep == Keep::Average {
+        written = written.without_games("averages are not results of games".to_string());
+    }
     let averages = match args.keep {
         Keep::First => Averages::default(),
         Keep::Average => averages(&args.inputs)?,
     };
     let mut seen = Seen::default();
     let mut twice = 0;
-    let mut tally = args.inputs.each("dedup", |source, block| {
+    let mut tally = args.inputs.each_of_games("dedup", |source, block| {
         written.tell_losses(source);
         for sample in block {
-            if !seen.first(sample) {
-                twice += 1;
+            if sample.is_left_out() || !seen.first(sample) {
+                twice += u64::from(!sample.is_left_out());
+                written.leave_out(sample)?;
                 continue;
             }
             written.write(&averages.averaged(sample)).map_err(|error| match args.keep {

@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::out;
 use crate::cli::progress::{grouped, interrupts, short};
+use crate::data::carry;
 use crate::engine::journal::Journal;
 use crate::engine::{Crew, EngineError, EngineSettings, JournalError, Limit, Report, Watch};
 use crate::format::{self, Format, Source};
@@ -172,6 +173,9 @@ impl Target {
         }
         screen.bar.finish_and_clear();
         let report = made.map_err(|error| self.explained(error))?;
+        if report.games_lost {
+            eprintln!("{output}: {}", carry::games_unknown(self.format()?, None));
+        }
         if report.stopped {
             let (done, total) = (grouped(report.done), grouped(total));
             eprintln!(

@@ -13,7 +13,8 @@ use crate::sample::Sample;
 /// Choose positions from games: PGN, viriformat, binpack
 ///
 /// Neighbouring positions of a game share its result and are nearly the same, so a few of each
-/// game teach about as much as all. The choice depends on a game's moves and the seed alone.
+/// game teach about as much as all. The choice depends on a game's moves and the seed alone. In
+/// viriformat and PGN games stay whole, and the other positions are marked in them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -55,9 +56,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         min_men: args.min_men,
         seed: args.seed,
     });
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
     let mut kept: Vec<Sample> = Vec::new();
-    let mut tally = args.inputs.each("extract", |source, block| {
+    let mut tally = args.inputs.each_of_games("extract", |source, block| {
         let (path, format) = (source.path().display(), source.format());
         let facts = format.facts;
         for (option, asked, holds, fact) in [

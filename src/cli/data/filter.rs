@@ -10,8 +10,9 @@ use crate::loader::{Filter, Rejected};
 
 /// Leave out positions, by the keys of [data.filter] in configs
 ///
-/// A key that asks for a fact which the format never tells is refused. Formats of games hold
-/// positions that follow each other: a game with gaps is written as several.
+/// A key that asks for a fact which the format never tells is refused. Games stay games: viriformat
+/// and PGN keep what is left out, marked, and no command counts it any more; in other formats games
+/// are unknown from then on.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -58,14 +59,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
         min_men: args.min_men,
         max_men: args.max_men,
     };
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
     let mut rejected = Rejected::default();
-    let mut tally = args.inputs.each("filter", |source, block| {
+    let mut tally = args.inputs.each_of_games("filter", |source, block| {
         filter.check(source.path(), source.format())?;
         written.tell_losses(source);
         for sample in block {
-            match filter.rejects(sample) {
-                Some(rejection) => rejected.count(rejection),
+            match filter.rejects(sample).filter(|_| !sample.is_left_out()) {
+                Some(rejection) => {
+                    rejected.count(rejection);
+                    written.leave_out(sample)?;
+                }
                 None => written.write(sample)?,
             }
         }

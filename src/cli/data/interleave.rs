@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::io::{Inputs, Pace, Tally, Writing, worded};
 use crate::data::interleave::Interleave;
-use crate::data::units::Borders;
+use crate::data::units;
 use crate::format::{BLOCK, Source};
 use crate::sample::Sample;
 
@@ -45,7 +45,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             block.clear();
         }
         counts.push(count);
-        let source = args.inputs.open(path)?;
+        let source = args.inputs.open(path)?.whole_games();
         written.tell_losses(&source);
         streams.push(Stream { source, block: Vec::new(), at: 0 });
     }
@@ -57,11 +57,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (mut game, mut untold) = (Vec::new(), 0);
     while let Some(drawn) = draw.draw() {
         game.clear();
-        streams[drawn].game(&mut game)?;
-        draw.took(drawn, game.len() as u64);
+        let count = streams[drawn].game(&mut game)?;
+        draw.took(drawn, count);
         game.iter().try_for_each(|sample| written.write(sample))?;
-        tally.read += game.len() as u64;
-        untold += game.len() as u64;
+        tally.read += count;
+        untold += count;
         if untold >= BLOCK as u64 {
             pace.step(std::mem::take(&mut untold))?;
         }
@@ -80,21 +80,22 @@ struct Stream {
 }
 
 impl Stream {
-    /// Appends the next game, or the next position where games are unknown; nothing at the end.
-    fn game(&mut self, out: &mut Vec<Sample>) -> Result<()> {
-        let mut borders = Borders::default();
+    /// Appends the next game, or the next position where games are unknown, and tells how many
+    /// positions count; none at the end.
+    fn game(&mut self, out: &mut Vec<Sample>) -> Result<u64> {
         loop {
-            while let Some(sample) = self.block.get(self.at) {
-                if borders.begins(sample) && !out.is_empty() {
-                    return Ok(());
+            while let Some(game) = units::games(&self.block[self.at..]).next() {
+                self.at += game.len();
+                let count = game.iter().filter(|sample| !sample.is_left_out()).count();
+                if count > 0 {
+                    out.extend_from_slice(game);
+                    return Ok(count as u64);
                 }
-                out.push(*sample);
-                self.at += 1;
             }
             self.block.clear();
             self.at = 0;
             if !self.source.next_block(&mut self.block).map_err(worded)? {
-                return Ok(());
+                return Ok(0);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::cli::out;
 use crate::cli::progress::{bar, grouped, interrupts, short};
 use crate::data::carry;
 use crate::format::view::{self, Of};
-use crate::format::{ALL, Format, PointOfView, ReadError, Sink, Source, View, WriteError};
+use crate::format::{ALL, Format, Holds, PointOfView, ReadError, Sink, Source, View, WriteError};
 use crate::sample::Sample;
 
 /// Files to read.
@@ -83,12 +83,31 @@ impl Inputs {
     pub fn each(
         &self,
         what: &str,
+        take: impl FnMut(&Source, &[Sample]) -> Result<()>,
+    ) -> Result<Tally> {
+        self.read(what, |source| source, take)
+    }
+
+    /// The same for commands that write games: positions that are left out of theirs come, too,
+    /// marked. No block ends within a game.
+    pub fn each_of_games(
+        &self,
+        what: &str,
+        take: impl FnMut(&Source, &[Sample]) -> Result<()>,
+    ) -> Result<Tally> {
+        self.read(what, Source::whole_games, take)
+    }
+
+    fn read(
+        &self,
+        what: &str,
+        as_wanted: fn(Source) -> Source,
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
     ) -> Result<Tally> {
         let mut pace = Pace::new(what);
         let mut tally = Tally::default();
         for path in &self.files {
-            let mut source = self.open(path)?;
+            let mut source = as_wanted(self.open(path)?);
             let mut block = Vec::new();
             let mut first = true;
             while source.next_block(&mut block).map_err(worded)? {
@@ -97,7 +116,7 @@ impl Inputs {
                 }
                 take(&source, &block)?;
                 pace.step(block.len() as u64)?;
-                tally.read += block.len() as u64;
+                tally.read += block.iter().filter(|sample| !sample.is_left_out()).count() as u64;
                 block.clear();
             }
             tally.bad(&source);
@@ -119,7 +138,7 @@ impl Inputs {
 /// Says so where results or scores look as if others saw them; the doctor says more.
 fn warn_of_view(source: &Source, block: &[Sample]) {
     if matches!(source.format().view, View::Usual(_)) {
-        let colours = source.format().facts.colours != crate::format::Holds::Never;
+        let colours = source.format().facts.colours != Holds::Never;
         let verdict = view::measure(block, Of::Result, colours);
         if let Some(reason) = verdict.contradiction(source.view()) {
             let cure = reason.replace("set data.point_of_view = ", "pass --view ");
@@ -195,20 +214,50 @@ impl Writing {
     pub fn create(&self, path: &Path, inputs: &Inputs) -> Result<Written> {
         self.check(path, inputs)?;
         let format = self.format(path)?;
-        Ok(Written { sink: Sink::create(path, format)?, format, told: Vec::new(), count: 0 })
+        let sink = Sink::create(path, format)?;
+        let path = path.to_path_buf();
+        Ok(Written { path, sink, format, told: Vec::new(), no_games: None, count: 0 })
     }
+}
+
+/// Why games cannot be kept where positions are left out of them.
+fn unmarkable(format: &Format) -> String {
+    format!("{} cannot mark what is left out of a game", format.name)
 }
 
 /// A file being written.
 pub struct Written {
+    path: PathBuf,
     sink: Sink,
     pub format: &'static Format,
     /// The formats whose losses were told.
     told: Vec<&'static str>,
+    /// Why games are unknown in it, if they are forgotten.
+    no_games: Option<String>,
     pub count: u64,
 }
 
 impl Written {
+    /// For commands that may leave positions out: where the format cannot mark them in their
+    /// games, games are unknown.
+    pub fn with_gaps(self) -> Self {
+        let holds = self.format.facts.games != Holds::Never;
+        if holds && !self.sink.marks() {
+            let why = unmarkable(self.format);
+            return self.without_games(why);
+        }
+        self
+    }
+
+    /// Games are unknown in the file, whatever samples say.
+    pub fn without_games(mut self, why: String) -> Self {
+        if self.format.facts.games != Holds::Never {
+            self.sink.forget_games();
+            self.no_games = Some(why);
+        }
+        self
+    }
+
     /// Says in one line what positions of a file lose here, once a format.
     pub fn tell_losses(&mut self, source: &Source) {
         let from = source.format();
@@ -227,9 +276,18 @@ impl Written {
         }
     }
 
+    /// Adds a sample, or leaves it out if it was left out of its game before.
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
+        if sample.is_left_out() {
+            return self.leave_out(sample);
+        }
         self.count += 1;
         Ok(self.sink.write(sample)?)
+    }
+
+    /// Leaves a sample out, marked in its game where the format can do that.
+    pub fn leave_out(&mut self, sample: &Sample) -> Result<()> {
+        Ok(self.sink.leave_out(sample)?)
     }
 
     /// Gives the file its name and prints the counts; they are part of the error if nothing was
@@ -241,15 +299,30 @@ impl Written {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name, and says what became of games.
     pub fn close(self, tally: &Tally) -> Result<()> {
-        match self.sink.finish() {
-            Ok(_) => Ok(()),
-            Err(error @ WriteError::Empty(_)) => Err(anyhow!("{error}: {tally}")),
-            Err(error) => Err(error.into()),
+        let told = match self.sink.finish() {
+            Ok(finished) => finished.told,
+            Err(error @ WriteError::Empty(_)) => bail!("{error}: {tally}"),
+            Err(error) => return Err(error.into()),
+        };
+        let path = self.path.display();
+        if told.marked > 0 {
+            let marked = grouped(told.marked);
+            eprintln!(
+                "{path}: games stay whole; {marked} positions in them are marked as left out"
+            );
         }
+        if told.games_lost {
+            let said = carry::games_unknown(self.format, self.no_games.as_deref());
+            eprintln!("{path}: {said}");
+        }
+        Ok(())
     }
 }
+
+/// What is left out because it was before.
+pub const MARKED: &str = "marked so before";
 
 /// What became of positions.
 #[derive(Default)]
@@ -273,9 +346,11 @@ impl Tally {
         for record in &bad.first {
             eprintln!("{}, {record}; skipped", source.path().display());
         }
-        for (reason, count) in
-            [("bad records", bad.count), ("games without a result", source.unfinished())]
-        {
+        for (reason, count) in [
+            ("bad records", bad.count),
+            ("games without a result", source.unfinished()),
+            (MARKED, source.left_out()),
+        ] {
             match self.left_out.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, sum)) => *sum += count,
                 None => self.without(reason, count),

@@ -7,13 +7,15 @@ use anyhow::{Result, ensure};
 
 use super::io::{Inputs, Writing, count, share};
 use crate::data::draw::Draw;
-use crate::data::units::Borders;
+use crate::data::units;
 use crate::format::Holds;
+use crate::sample::Sample;
 
 /// Draw positions or games at random, in the order of the files
 ///
 /// A count is exact and reads the files twice; with a share each position or game is drawn with
-/// that probability.
+/// that probability. Positions drawn one by one keep their games whole in viriformat and PGN: those
+/// not drawn stay, marked.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -43,24 +45,25 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let mut written = args.writing.create(&args.output, &args.inputs)?;
+    if !args.games {
+        written = written.with_gaps();
+    }
+    let counts = |sample: &&Sample| !sample.is_left_out();
     let mut draw = match (args.count, args.share) {
         (Some(wanted), _) => {
             args.inputs.refuse_pipe("an exact count reads twice")?;
             let mut all = 0;
-            let mut borders = Borders::default();
-            args.inputs.each("count", |_, block| {
-                let begins = block.iter().filter(|it| borders.begins(it) || !args.games);
-                all += begins.count() as u64;
+            let tally = args.inputs.each_of_games("count", |_, block| {
+                all += units::games(block).filter(|game| game.iter().any(|it| counts(&it))).count();
                 Ok(())
             })?;
+            let all = if args.games { all as u64 } else { tally.read };
             ensure!(wanted <= all, "{wanted} are wanted, but there are only {all}; lower --count");
             Draw::count(args.seed, wanted, all)
         }
         (None, share) => Draw::share(args.seed, share.unwrap_or(1.0)),
     };
-    let mut borders = Borders::default();
-    let mut takes = false;
-    let mut tally = args.inputs.each("sample", |source, block| {
+    let mut tally = args.inputs.each_of_games("sample", |source, block| {
         let (path, format) = (source.path().display(), source.format());
         ensure!(
             !args.games || format.facts.games != Holds::Never,
@@ -68,15 +71,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
             format.name
         );
         written.tell_losses(source);
-        for sample in block {
-            if borders.begins(sample) || !args.games {
-                takes = draw.takes();
-            }
-            if takes {
-                written.write(sample)?;
-            }
+        if !args.games {
+            return block.iter().try_for_each(|sample| match counts(&sample) && draw.takes() {
+                true => written.write(sample),
+                false => written.leave_out(sample),
+            });
         }
-        Ok(())
+        units::games(block)
+            .filter(|game| game.iter().any(|it| counts(&it)) && draw.takes())
+            .flatten()
+            .try_for_each(|sample| written.write(sample))
     })?;
     tally.without("not drawn", tally.read - written.count);
     written.finish(tally)

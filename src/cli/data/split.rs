@@ -48,14 +48,15 @@ pub fn run(args: Args) -> Result<ExitCode> {
     // Games of both sides, the held-out ones second.
     let mut games = [0u64; 2];
     let mut blind = None;
-    let mut tally = args.inputs.each("split", |source, block| {
+    let mut tally = args.inputs.each_of_games("split", |source, block| {
         rest.tell_losses(source);
         for sample in block {
             let held = split.holds_out(sample);
+            let counts = !sample.is_left_out();
             if sample.game.is_none() && blind.is_none() {
                 blind = Some(source.path().to_path_buf());
             }
-            games[usize::from(held)] += u64::from(borders.begins(sample));
+            games[usize::from(held)] += u64::from(counts && borders.begins(sample));
             if held { held_out.write(sample)? } else { rest.write(sample)? }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU64};
 use super::super::fields;
 use super::bits::{BitReader, BitWriter, folded, unfolded};
 use super::board::Board;
-use crate::sample::{Played, Position, Sample, mix};
+use crate::sample::{GameHash, Played, Position, Sample};
 
 /// Stem and number of moves.
 pub const LEAST: usize = 34;
@@ -16,7 +16,8 @@ const PLY: u16 = 0x3fff;
 pub type Broken = (usize, String);
 
 /// Appends the samples of the chain at the start of the bytes; the number of bytes it takes.
-pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
+/// `games` says whether chains are games.
+pub fn read(bytes: &[u8], games: bool, out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
         return Err((0, format!("{} bytes, but a chain has {LEAST} at least", bytes.len())));
@@ -44,13 +45,15 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
         game: None,
     });
     let mut bits = BitReader::new(text);
-    let mut hash = None;
+    let mut hash: Option<GameHash> = None;
     if let Some(played) = played {
         if !board.is_possible(played) {
             return Err((0, illegal(played)));
         }
         board.play(played).map_err(at_stem)?;
-        hash = (count > 0).then(|| mix(position.key(), u64::from(played.0.get())));
+        // A position alone might come from a file of shuffled ones.
+        hash = (count > 0).then(|| GameHash::of(&position));
+        hash.iter_mut().for_each(|hash| hash.play(played));
     } else if count > 0 {
         return Err((0, format!("no move in the stem, but {count} follow")));
     }
@@ -72,10 +75,10 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
             game: None,
         });
         board.play(played).map_err(wrong)?;
-        hash = hash.map(|hash| mix(hash, u64::from(played.0.get())));
+        hash.iter_mut().for_each(|hash| hash.play(played));
     }
-    if let Some(hash) = hash {
-        let game = NonZeroU64::new(hash).or(Some(NonZeroU64::MIN));
+    if let Some(hash) = hash.filter(|_| games) {
+        let game = Some(hash.game());
         out[first..].iter_mut().for_each(|sample| sample.game = game);
     }
     Ok(LEAST + bits.bytes_taken())
@@ -122,7 +125,8 @@ pub struct Chain {
     ply: u16,
     score: i16,
     white_result: u8,
-    game: Option<NonZeroU64>,
+    pub game: Option<NonZeroU64>,
+    pub hash: GameHash,
 }
 
 impl Chain {
@@ -140,6 +144,8 @@ impl Chain {
         word(28, folded(result) << 14 | entry.ply);
         word(30, u16::from(sample.position.halfmove()));
         bytes[..24].copy_from_slice(&board.pack());
+        let mut hash = GameHash::of(&board.position(entry.ply));
+        sample.played.into_iter().for_each(|played| hash.play(played));
         let next = sample.played.map(|played| after(board, played)).transpose()?;
         Ok(Self {
             bytes,
@@ -150,6 +156,7 @@ impl Chain {
             score: entry.score,
             white_result: entry.white_result,
             game: sample.game,
+            hash,
         })
     }
 
@@ -170,8 +177,14 @@ impl Chain {
         self.text.number(folded(entry.score.wrapping_add(self.score)));
         self.next = Some(next);
         (self.ply, self.score) = (entry.ply, entry.score);
+        self.hash.play(played);
         self.moves += 1;
         Ok(true)
+    }
+
+    /// Whether it is a position alone, which is read back without a game.
+    pub fn is_single(&self) -> bool {
+        self.moves == 0
     }
 
     /// Appends the bytes of the chain.

@@ -1,7 +1,5 @@
 //! A game replayed: every position before a move becomes a sample.
 
-use std::num::NonZeroU64;
-
 use shakmaty::{
     Chess, Color, Move, Position as _,
     san::{San, SanError},
@@ -12,7 +10,7 @@ use super::shown;
 use super::tags::{Outcome, Tags};
 use super::token::{Token, Tokens};
 use crate::format::fields;
-use crate::sample::{Played, Position, Sample, mix};
+use crate::sample::{GameHash, Played, Position, Sample};
 
 /// What the text of a game turned out to be.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +49,8 @@ pub fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
     let mut tokens = Tokens::new(text, tags.end);
     let mut replay = Replay {
         ply: fields::ply_of(&chess),
-        hash: Position::from_chess(&chess).key(),
+        hash: GameHash::of(&Position::from_chess(&chess)),
+        part: tags.is_part(),
         chess,
         standing: None,
         first: out.len(),
@@ -71,7 +70,9 @@ struct Replay<'a> {
     /// After the moves played so far.
     chess: Chess,
     ply: u16,
-    hash: u64,
+    hash: GameHash,
+    /// Whether the moves are not all of the game.
+    part: bool,
     /// The score of the position on the board, if a comment told it.
     standing: Option<i16>,
     /// Samples from number `first` on are of this game.
@@ -121,7 +122,7 @@ impl Replay<'_> {
             played: Some(played),
             game: None,
         });
-        self.hash = mix(self.hash, u64::from(played.0.get()));
+        self.hash.play(played);
         self.chess.play_unchecked(legal);
         self.ply = self.ply.saturating_add(1);
         Ok(())
@@ -130,8 +131,15 @@ impl Replay<'_> {
     fn hear(&mut self, comment: &[u8]) {
         match comment::score(comment, self.chess.turn()) {
             Some(Said::Before(score)) => {
-                if let Some(before) = self.out[self.first..].last_mut() {
+                if let Some(before) = self.out[self.first..].last_mut()
+                    && !before.is_left_out()
+                {
                     before.score = Some(score);
+                }
+            }
+            Some(Said::LeftOut) => {
+                if let Some(before) = self.out[self.first..].last_mut() {
+                    *before = before.left_out();
                 }
             }
             Some(Said::Standing(score)) => self.standing = Some(score),
@@ -154,7 +162,7 @@ impl Replay<'_> {
 
     /// Tells the samples what is known only now.
     fn finish(&mut self, white_result: f32) {
-        let game = NonZeroU64::new(self.hash).or(Some(NonZeroU64::MIN));
+        let game = (!self.part).then(|| self.hash.game());
         for sample in &mut self.out[self.first..] {
             sample.game = game;
             sample.result = fields::turned_result(white_result, sample.position.turn());

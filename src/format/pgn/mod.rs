@@ -17,9 +17,12 @@
 //! results that contradict each other or are missing. The reader goes on with the next tag that
 //! begins a game. A file that ends before its last game does is cut off there.
 //!
-//! The writer chains samples that follow from each other; where samples were left out, a game
-//! breaks in two. Scores are written as `{+0.35/0}`, seen by the mover, with a depth of 0 since
-//! it is unknown.
+//! The comment `{left out}` marks a position that was left out of its game and does not count. The
+//! tag `[Game "unknown"]` says that the moves are not all of a game, so that `game` is unknown.
+//!
+//! The writer chains samples that follow from each other. A chain that is not all of the game that
+//! its samples know is written as one of no game; a game of which nothing is kept, not at all.
+//! Scores are written as `{+0.35/0}`, seen by the mover, with a depth of 0 since it is unknown.
 
 pub mod comment;
 mod frame;
@@ -45,7 +48,7 @@ pub static FORMAT: Format = Format {
         scores: Holds::Sometimes,
         plies: Holds::Always,
         moves: Holds::Always,
-        games: Holds::Always,
+        games: Holds::Sometimes,
         colours: Holds::Always,
     },
     view: View::Fixed(PointOfView::White),

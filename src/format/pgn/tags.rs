@@ -6,12 +6,16 @@ use super::shown;
 use crate::format::fields;
 use crate::sample::Position;
 
+/// The tag of moves that are not all of a game.
+pub const UNKNOWN: (&str, &str) = ("Game", "unknown");
+
 /// The tags of a game, and where its moves begin.
 #[derive(Default)]
 pub struct Tags<'a> {
     result: Option<&'a [u8]>,
     fen: Option<&'a [u8]>,
     variant: Option<&'a [u8]>,
+    game: Option<&'a [u8]>,
     /// Whether there were any, of whatever name.
     pub some: bool,
     /// The first byte behind them.
@@ -70,6 +74,7 @@ impl<'a> Tags<'a> {
                 b"Result" => Some(&mut tags.result),
                 b"FEN" => Some(&mut tags.fen),
                 b"Variant" => Some(&mut tags.variant),
+                b"Game" => Some(&mut tags.game),
                 _ => None,
             };
             if let Some(place) = place {
@@ -98,6 +103,11 @@ impl<'a> Tags<'a> {
                 shown(result)
             )),
         }
+    }
+
+    /// Whether the moves are not all of a game, as our own tag [`UNKNOWN`] says.
+    pub fn is_part(&self) -> bool {
+        self.game == Some(UNKNOWN.1.as_bytes())
     }
 
     /// The position before the first move, none if it is the usual one.

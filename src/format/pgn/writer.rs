@@ -2,10 +2,10 @@
 
 use shakmaty::{File, Role, san::SanPlus};
 
-use super::comment::{LARGEST, LONGEST_MATE, MATE};
-use super::tags::Outcome;
-use crate::format::Writer;
-use crate::format::chain::{Chain, MOVELESS};
+use super::comment::{LARGEST, LEFT_OUT, LONGEST_MATE, MATE};
+use super::tags::{Outcome, UNKNOWN};
+use crate::format::chain::{Chain, Games, MOVELESS};
+use crate::format::{Told, Writer};
 use crate::sample::{Position, Sample};
 
 /// Lines are broken before they are longer.
@@ -15,64 +15,80 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 /// A sample to which no game under way leads starts a game of its own.
 #[derive(Default)]
 pub struct PgnWriter {
-    game: Option<Chain>,
+    /// The game under way, and where it starts.
+    game: Option<(Chain, Position)>,
+    /// Its moves.
+    text: Vec<u8>,
     /// The length of the line under way.
     column: usize,
+    games: Games,
 }
 
 impl Writer for PgnWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
         let Some(played) = sample.played else { return Err(MOVELESS.to_string()) };
-        let score = sample.score.map(score_text).transpose()?;
-        let goes_on = self.game.as_ref().is_some_and(|game| game.leads_to(sample));
-        let mut game = match self.game.take() {
-            Some(game) if goes_on => game,
-            ended => {
-                if let Some(ended) = ended {
-                    self.end(&ended, out);
-                }
-                let game = Chain::start(sample)?;
-                write_tags(&sample.position, outcome(&game), out);
-                self.column = 0;
-                game
-            }
+        let comment = match sample.score {
+            _ if sample.is_left_out() => Some(format!("{{{LEFT_OUT}}}")),
+            score => score.map(score_text).transpose()?,
+        };
+        let goes_on = self.game.as_ref().is_some_and(|(game, _)| game.leads_to(sample));
+        if !goes_on {
+            self.finish(out);
+        }
+        let (mut game, start) = match self.game.take() {
+            Some(game) => game,
+            None => (Chain::start(sample)?, sample.position),
         };
         let legal = game.legal(played)?;
         let number = sample.position.fullmove();
         if sample.position.turn().is_white() {
-            self.word(&format!("{number}."), out);
+            self.word(&format!("{number}."));
         } else if !goes_on {
-            self.word(&format!("{number}..."), out);
+            self.word(&format!("{number}..."));
         }
+        game.take(sample, played);
         let san = SanPlus::from_move_and_play_unchecked(&mut game.chess, legal);
-        self.word(&san.to_string(), out);
-        if let Some(score) = score {
-            self.word(&score, out);
+        self.word(&san.to_string());
+        if let Some(comment) = comment {
+            self.word(&comment);
         }
-        self.game = Some(game);
+        self.game = Some((game, start));
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        if let Some(game) = self.game.take() {
-            self.end(&game, out);
+        if let Some((game, start)) = self.game.take().filter(|(game, _)| game.counts()) {
+            self.word(outcome(&game).text());
+            let part = !self.games.end(&game);
+            write_tags(&start, outcome(&game), part, out);
+            out.extend_from_slice(&self.text);
+            out.extend_from_slice(b"\n\n");
         }
+        self.text.clear();
+        self.column = 0;
+    }
+
+    fn marks(&self) -> bool {
+        !self.games.forgotten
+    }
+
+    fn forget_games(&mut self) {
+        self.games.forgotten = true;
+    }
+
+    fn told(&self) -> Told {
+        self.games.told
     }
 }
 
 impl PgnWriter {
-    fn end(&mut self, game: &Chain, out: &mut Vec<u8>) {
-        self.word(outcome(game).text(), out);
-        out.extend_from_slice(b"\n\n");
-    }
-
-    fn word(&mut self, word: &str, out: &mut Vec<u8>) {
+    fn word(&mut self, word: &str) {
         if self.column > 0 {
             let breaks = self.column + 1 + word.len() > WIDTH;
-            out.push(if breaks { b'\n' } else { b' ' });
+            self.text.push(if breaks { b'\n' } else { b' ' });
             self.column = if breaks { 0 } else { self.column + 1 };
         }
-        out.extend_from_slice(word.as_bytes());
+        self.text.extend_from_slice(word.as_bytes());
         self.column += word.len();
     }
 }
@@ -81,7 +97,7 @@ fn outcome(game: &Chain) -> Outcome {
     Outcome::Won(game.white_result)
 }
 
-fn write_tags(start: &Position, outcome: Outcome, out: &mut Vec<u8>) {
+fn write_tags(start: &Position, outcome: Outcome, part: bool, out: &mut Vec<u8>) {
     let mut tag = |name: &str, value: &str| {
         out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
     };
@@ -89,6 +105,9 @@ fn write_tags(start: &Position, outcome: Outcome, out: &mut Vec<u8>) {
         tag(name, if name == "Date" { "????.??.??" } else { "?" });
     }
     tag("Result", outcome.text());
+    if part {
+        tag(UNKNOWN.0, UNKNOWN.1);
+    }
     let fen = start.fen();
     if fen != START {
         if castles_unusually(start) {
