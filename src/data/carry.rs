@@ -34,7 +34,7 @@ pub fn games_unknown(to: &Format, why: Option<&str>) -> String {
         }
         (None, _) => "not all positions of all games are there".to_string(),
     };
-    format!("games unknown: {why}, so that intervals measured on them will be too narrow")
+    format!("games unknown: {why}; an interval measured on it is a lower bound")
 }
 
 /// Whether a format can hold a sample; the error is the reason why not.

@@ -1,5 +1,8 @@
 //! What is in a file, in numbers.
 
+use std::collections::HashSet;
+use std::num::NonZeroU64;
+
 use serde::Serialize;
 use shakmaty::Color;
 
@@ -13,7 +16,7 @@ pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     pub positions: u64,
-    /// None where the positions do not know their games.
+    /// Games that differ; none where the positions do not know their games.
     pub games: Option<u64>,
     /// Positions beside those that are marked as left out of their games.
     pub left_out: u64,
@@ -33,6 +36,8 @@ pub struct Stats {
     pub men: [u64; 31],
     #[serde(skip)]
     borders: Counted,
+    #[serde(skip)]
+    seen: HashSet<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +54,10 @@ impl Stats {
     pub fn add(&mut self, sample: &Sample) {
         let position = &sample.position;
         self.positions += 1;
-        if self.borders.0.begins(sample) && sample.game.is_some() {
+        if let Some(game) = sample.game
+            && self.borders.0.begins(sample)
+            && self.seen.insert(game)
+        {
             *self.games.get_or_insert(0) += 1;
         }
         self.white_to_move += u64::from(position.turn() == Color::White);

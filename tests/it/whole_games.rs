@@ -196,6 +196,17 @@ fn what_is_left_out_is_marked_and_stays_so_through_every_format() {
             }
         }
     }
+    // A file of marks and one without: where one cannot be kept, none is.
+    for format in writable() {
+        let (name, what) = (format!("both.{}", format.extensions[0]), format.name);
+        fine(&["interleave", &a, &quiet, "-o", &folder.name(&name)]);
+        let both = folder.samples(&name);
+        assert_eq!(origin.holds(&both, what), ["viriformat", "pgn"].contains(&what));
+        assert!(both.len() > expected.len());
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&fine(&["stats", &folder.name("both.vf"), "--json"])).unwrap();
+    assert!(json["games"].as_u64().unwrap() as usize <= count(&games), "a game counts twice");
     // A second filter adds its marks; games of which nothing is kept go.
     let few = folder.name("few.vf");
     fine(&["filter", &quiet, "-o", &few, "--max-men", "8"]);

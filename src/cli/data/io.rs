@@ -125,6 +125,29 @@ impl Inputs {
         Ok(tally)
     }
 
+    /// Whether positions are left out of their games in any file, or may be in one that cannot be
+    /// read twice.
+    fn have_gaps(&self) -> Result<bool> {
+        for path in &self.files {
+            if !path.is_file() {
+                return Ok(true);
+            }
+            let mut source = self.open(path)?;
+            if !source.format().writer.is_some_and(|writer| writer().marks()) {
+                continue;
+            }
+            let mut block = Vec::new();
+            while source.next_block(&mut block).map_err(worded)? {
+                if source.left_out() > 0 {
+                    return Ok(true);
+                }
+                interrupted()?;
+                block.clear();
+            }
+        }
+        Ok(false)
+    }
+
     /// An error where a command must read the files more than once and one of them is a pipe.
     pub fn refuse_pipe(&self, why: &str) -> Result<()> {
         ensure!(
@@ -216,13 +239,12 @@ impl Writing {
         let format = self.format(path)?;
         let sink = Sink::create(path, format)?;
         let path = path.to_path_buf();
-        Ok(Written { path, sink, format, told: Vec::new(), no_games: None, count: 0 })
+        let written = Written { path, sink, format, told: Vec::new(), no_games: None, count: 0 };
+        if written.loses_gaps() && inputs.have_gaps()? {
+            return Ok(written.with_gaps());
+        }
+        Ok(written)
     }
-}
-
-/// Why games cannot be kept where positions are left out of them.
-fn unmarkable(format: &Format) -> String {
-    format!("{} cannot mark what is left out of a game", format.name)
 }
 
 /// A file being written.
@@ -241,12 +263,16 @@ impl Written {
     /// For commands that may leave positions out: where the format cannot mark them in their
     /// games, games are unknown.
     pub fn with_gaps(self) -> Self {
-        let holds = self.format.facts.games != Holds::Never;
-        if holds && !self.sink.marks() {
-            let why = unmarkable(self.format);
-            return self.without_games(why);
+        if !self.loses_gaps() {
+            return self;
         }
-        self
+        let why = format!("{} cannot mark what is left out of a game", self.format.name);
+        self.without_games(why)
+    }
+
+    /// Whether the format holds games, but no marks in them.
+    fn loses_gaps(&self) -> bool {
+        self.format.facts.games != Holds::Never && !self.sink.marks()
     }
 
     /// Games are unknown in the file, whatever samples say.
