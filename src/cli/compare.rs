@@ -2,27 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
+use super::data::filter::FilterKeys;
 use super::eval::Shape;
 use super::evaluator::{BUILT_IN, Evaluator};
 use super::measure::{Measurement, honest, read};
 use super::place::Place;
 use super::{folder, out};
-use crate::loader::{Part, Plan};
+use crate::loader::{Filter, Part, Plan};
 use crate::model::Precision;
 use crate::report::Options;
-use crate::report::bootstrap::Bootstrap;
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
 ///
-/// Each evaluation gets the scale that fits it best, fitted on one half of the games; the loss is
-/// measured on the other half, both ways. Games that an evaluation was trained on are known again
-/// by their content and left out, whatever file they lie in.
+/// Each evaluation gets the scale that fits it best: each fifth of the games is measured with the
+/// scale that fits the others. Games that an evaluation was trained on are known again by their
+/// content and left out, whatever file they lie in, and what the filter of its training skips.
+/// Keys of a filter given here take the place of that filter; games stay games, so that nobody
+/// needs to filter files to compare. `score` is measured where there are scores, and so are all
+/// others with it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   nnuance compare material runs/quickstart-hce runs/quickstart-net score
+  nnuance compare material nets/quickstart-32.bin --data games.vf --min-ply 16 --skip-captures
   nnuance compare --deep runs/quickstart-net runs/quickstart-net/net.bin")]
 pub struct Args {
     /// Run folders, checkpoints, nets, handcrafted weights (JSON); or the built-in constant,
@@ -51,20 +55,12 @@ pub struct Args {
     /// The comparison as JSON
     #[arg(long)]
     json: bool,
-    /// Resamples of the bootstrap over games
-    #[arg(long, default_value = "1000", value_name = "N", value_parser = resamples)]
-    resamples: usize,
+    #[command(flatten)]
+    filter: FilterKeys,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
     shape: Shape,
-}
-
-fn resamples(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if (100..=100_000).contains(&number) => Ok(number),
-        _ => Err("expected 100 to 100000".to_string()),
-    }
 }
 
 pub fn run(args: Args) -> Result<()> {
@@ -74,19 +70,21 @@ pub fn run(args: Args) -> Result<()> {
         .iter()
         .map(|name| Evaluator::open(name, &args.shape, &place))
         .collect::<Result<_>>()?;
-    let plan = plan(&args, &evaluators)?;
-    let measured = honest(&evaluators, read(&plan)?, args.all)?;
+    let filter = args.filter.given();
+    let plan = plan(&args, &evaluators, filter.as_ref())?;
+    let mut samples = read(&plan)?;
+    if let Some(filter) = &filter {
+        samples.retain(|(sample, _)| filter.rejects(sample).is_none());
+        ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
+    }
+    let measured = honest(&evaluators, samples, args.all, filter.is_some())?;
     let test = measured.part == Part::Test;
     let measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
     if test {
         eprintln!("--all measures on every position, those seen in training too");
     }
-    let options = Options {
-        fit_on_same: args.fit_on_same,
-        fixed_scale: args.fixed_scale,
-        bootstrap: Bootstrap { resamples: args.resamples, ..Bootstrap::default() },
-    };
+    let options = Options { fit_on_same: args.fit_on_same, fixed_scale: args.fixed_scale };
     if args.deep {
         let gaps = gaps(&args.evaluations, &evaluators);
         let deep = measurement.deep(&options, &gaps, args.boards)?;
@@ -103,7 +101,7 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// All positions of the files that the user names, or of those that the first run was trained on.
-fn plan(args: &Args, evaluators: &[Evaluator]) -> Result<Plan> {
+fn plan(args: &Args, evaluators: &[Evaluator], filter: Option<&Filter>) -> Result<Plan> {
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
     let plan = match (&args.data[..], recipe) {
         ([], None) => bail!("name files of positions with --data (built in are {BUILT_IN})"),
@@ -111,8 +109,9 @@ fn plan(args: &Args, evaluators: &[Evaluator]) -> Result<Plan> {
         (files, _) => Plan::reading(files.to_vec()),
     };
     let needs_colours = evaluators.iter().any(Evaluator::needs_colours);
-    let scores = evaluators.iter().any(Evaluator::needs_scores);
-    Ok(Plan { scores, colours: needs_colours, ..plan })
+    // Where a run took so many of each file, they are those that its own filter left.
+    let filter = filter.filter(|_| plan.limit.is_none()).unwrap_or(&plan.filter).clone();
+    Ok(Plan { colours: needs_colours, filter, ..plan })
 }
 
 /// Floats and integers of one net, as places among the evaluations.

@@ -5,7 +5,7 @@ mod dedup;
 pub mod doctor;
 mod engine;
 mod extract;
-mod filter;
+pub mod filter;
 mod interleave;
 mod io;
 mod label;

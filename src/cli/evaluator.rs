@@ -167,7 +167,7 @@ impl Evaluator {
                 Values::Cp(values)
             }
         };
-        Ok(Evaluation { name: self.name.clone(), values })
+        Ok(Evaluation { bound: self.needs_scores(), ..Evaluation::saying(&self.name, values) })
     }
 }
 

@@ -1,5 +1,4 @@
-//! Which positions a comparison may be measured on: never games that an evaluation was trained on,
-//! nor, where that can be, games on which something was chosen.
+//! Which positions a comparison may be measured on: never games that an evaluation was trained on.
 
 use anyhow::{Result, ensure};
 
@@ -17,45 +16,35 @@ pub struct Measured {
     /// [`Part::Test`], or [`Part::All`] where nothing was left out.
     pub part: Part,
     pub notes: Vec<String>,
-    pub doubts: Vec<Doubt>,
+    /// By evaluation, what else than being better could explain a low loss; to stand behind
+    /// "unless". Those beyond the last have none.
+    pub doubts: Vec<Option<String>>,
 }
-
-/// Why the loss of one evaluation may look better than it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
-    /// The name of the evaluation.
-    pub of: String,
-    /// A clause behind the name, without a full stop.
-    pub why: &'static str,
-}
-
-/// Of a run without a test of its own.
-const CHOSEN: &str = "chose its checkpoint on these games too";
 
 impl Measured {
-    /// Everything, as it is.
-    pub fn all(samples: Vec<Placed>) -> Self {
-        Self { samples, part: Part::All, notes: Vec::new(), doubts: Vec::new() }
-    }
-
     /// What a run that has just ended is measured on: its test games, or, where it kept none, those
-    /// of its validation games on which others are tested.
+    /// of its validation games on which others are tested. The run is the first evaluation.
     pub fn of_run(name: &str, validation: &[Sample], test: &[Sample]) -> Self {
         let placed = |sample: &Sample| (*sample, 0);
-        if !test.is_empty() {
-            let samples = test.iter().map(placed).collect();
-            return Self { part: Part::Test, ..Self::all(samples) };
-        }
-        let tested = validation.iter().filter(|sample| Test::DEFAULT.takes(sample));
-        let mut measured = Self { part: Part::Test, ..Self::all(tested.map(placed).collect()) };
-        measured.doubt(name, CHOSEN);
-        measured
+        let (samples, doubts): (Vec<Placed>, _) = match test.is_empty() {
+            false => (test.iter().map(placed).collect(), Vec::new()),
+            true => {
+                let tested = validation.iter().filter(|sample| Test::DEFAULT.takes(sample));
+                (tested.map(placed).collect(), vec![Some(chosen_on_these(name))])
+            }
+        };
+        let notes = doubts.iter().flatten().map(|_| note_of_chosen(name)).collect();
+        Self { samples, part: Part::Test, notes, doubts }
     }
+}
 
-    fn doubt(&mut self, of: &str, why: &'static str) {
-        self.notes.push(format!("{of} {why}: its loss looks better than it is"));
-        self.doubts.push(Doubt { of: of.to_string(), why });
-    }
+/// The doubt about a run without a test of its own.
+fn chosen_on_these(name: &str) -> String {
+    format!("that is because {name} chose its checkpoint on these games too")
+}
+
+fn note_of_chosen(name: &str) -> String {
+    format!("{name} chose its checkpoint on these games too: its loss looks better than it is")
 }
 
 /// Leaves out what an evaluation has seen in training.
@@ -64,35 +53,52 @@ impl Measured {
 /// trained on some of these, the filter of its training is applied, and the games stay that it
 /// keeps for the test. Runs that keep none chose their checkpoints on all games that they held out;
 /// they are measured on the same games as others, with a doubt. Evaluations come with their names;
-/// without a recipe nobody can say what they saw.
+/// without a recipe nobody can say what they saw. Where positions were `chosen` by a filter, it
+/// takes the place of that of the training.
 ///
 /// # Errors
 /// If two evaluations held out different games, or one held out none.
-pub fn measured(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -> Result<Measured> {
-    let mut measured = Measured::all(samples);
-    let Measured { samples, notes, .. } = &mut measured;
+pub fn measured(
+    evaluations: &[(&str, Option<&Recipe>)],
+    mut samples: Vec<Placed>,
+    chosen: bool,
+) -> Result<Measured> {
+    let mut notes = Vec::new();
+    let mut doubts = vec![None; evaluations.len()];
     let games = samples.iter().all(|(sample, _)| sample.game.is_some());
     let has_seen = |recipe: &Recipe| samples.iter().any(|(it, _)| recipe.sketch.contains(it));
-    let mut seen: Vec<(&str, &Recipe)> = Vec::new();
-    for (name, recipe) in evaluations {
+    let mut seen: Vec<(usize, &str, &Recipe)> = Vec::new();
+    for (place, (name, recipe)) in evaluations.iter().enumerate() {
         match recipe {
-            Some(recipe) if has_seen(recipe) => seen.push((name, recipe)),
+            Some(recipe) if has_seen(recipe) => seen.push((place, name, recipe)),
             Some(recipe) if recipe.data.iter().any(|file| file.games > 0) == games => {
                 notes.push(format!(
                     "none of these are known from the training of {name}; less than one game in \
                      500 of it could escape notice"
                 ));
             }
-            Some(_) => notes.push(format!(
-                "whether {name} was trained on these cannot be told: games are known on one side \
-                 only; compare on data of the format that it was trained on"
-            )),
-            None => notes.push(format!("nothing is known of what {name} was trained on")),
+            Some(_) => {
+                doubts[place] = Some(format!(
+                    "{name} was trained on these, which cannot be told (games are known on one \
+                     side only)"
+                ));
+                notes.push(format!(
+                    "whether {name} was trained on these cannot be told: games are known on one \
+                     side only; compare on data of the format that it was trained on"
+                ));
+            }
+            None => {
+                doubts[place] =
+                    Some(format!("{name} was trained on these: nothing is known of its training"));
+                notes.push(format!("nothing is known of what {name} was trained on"));
+            }
         }
     }
-    let Some((name, recipe)) = seen.first() else { return Ok(measured) };
+    let Some((first, name, recipe)) = seen.first() else {
+        return Ok(Measured { samples, part: Part::All, notes, doubts });
+    };
     let split = recipe.split();
-    for (other, others) in &seen[1..] {
+    for (_, other, others) in &seen[1..] {
         ensure!(
             others.split() == split,
             "{name} and {other} were trained on these games with different ones held out \
@@ -103,7 +109,11 @@ pub fn measured(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -
             split.seed,
             others.split().seed,
         );
-        if others.config.data.filter != recipe.config.data.filter {
+        if !chosen && others.config.data.filter != recipe.config.data.filter {
+            doubts[*first] = Some(format!(
+                "that is because the filter of its training chose these positions, while {other} \
+                 was trained with another"
+            ));
             notes.push(format!("{name} and {other} had different filters; that of {name} is used"));
         }
     }
@@ -113,15 +123,15 @@ pub fn measured(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -
          data with --data, or measure on them all the same with --all"
     );
     // The smallest test is a part of all the others.
-    let tests = seen.iter().map(|(_, recipe)| recipe.config.test().0).filter(|test| *test > 0.0);
+    let tests = seen.iter().map(|(_, _, recipe)| recipe.config.test().0).filter(|test| *test > 0.0);
     let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
     let filter = &recipe.config.data.filter;
     // Training has skipped what its target lacks, and so does whoever is compared with it.
-    let scores = seen.iter().any(|(_, recipe)| recipe.config.needs_scores());
+    let scores = seen.iter().any(|(_, _, recipe)| recipe.config.needs_scores());
     samples.retain(|(it, _)| {
         split.holds_out(it)
             && test.takes(it)
-            && filter.rejects(it).is_none()
+            && (chosen || filter.rejects(it).is_none())
             && !(scores && it.score.is_none())
     });
     ensure!(
@@ -133,12 +143,25 @@ pub fn measured(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -
     );
     notes.push(format!(
         "{name} was trained on some of these games: measured are those of its test, {} of the {} \
-         that it held out, with its filter",
-        test.0, split.share
+         that it held out, with {}",
+        test.0,
+        split.share,
+        if chosen { "the filter given instead of its own" } else { "its filter" }
     ));
-    measured.part = Part::Test;
-    for (name, _) in seen.iter().filter(|(_, recipe)| recipe.config.test().0 == 0.0) {
-        measured.doubt(name, CHOSEN);
+    for (place, name, _) in seen.iter().filter(|(_, _, it)| it.config.test().0 == 0.0) {
+        doubts[*place] = Some(chosen_on_these(name));
+        notes.push(note_of_chosen(name));
     }
-    Ok(measured)
+    Ok(Measured { samples, part: Part::Test, notes, doubts })
+}
+
+/// All positions, those that were seen in training too.
+pub fn everything(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -> Measured {
+    let doubt = |(name, recipe): &(&str, Option<&Recipe>)| match recipe {
+        None => Some(format!("{name} was trained on these: nothing is known of its training")),
+        Some(recipe) => (samples.iter().any(|(it, _)| recipe.sketch.contains(it)))
+            .then(|| format!("that is because {name} was trained on some of these")),
+    };
+    let doubts = evaluations.iter().map(doubt).collect();
+    Measured { samples, part: Part::All, notes: Vec::new(), doubts }
 }

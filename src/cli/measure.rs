@@ -1,13 +1,16 @@
 //! Evaluations on positions that they may be measured on: what `compare` and `report` share.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
-use super::honest::{Measured, Placed, measured};
+use super::honest::{Measured, Placed, everything, measured};
+use super::progress::grouped;
 use super::recipe::collect;
+use crate::format::view;
 use crate::hce::{self, HceWeights};
 use crate::loader::{Part, Plan};
 use crate::report::deep::{Deep, Depth, deep};
@@ -15,6 +18,9 @@ use crate::report::slices::Facts;
 use crate::report::{Comparison, Evaluation, Options, Truth, Values, compare};
 use crate::sample::Sample;
 use crate::train::target::sigmoid;
+
+/// Positions of a file on which its results are held against material, as in training.
+const PROBE: usize = 50_000;
 
 /// What each evaluation says of each position, and what is known of the positions.
 pub struct Measurement {
@@ -31,6 +37,11 @@ pub struct Measurement {
     places: Vec<u16>,
     sources: Vec<String>,
     noun: &'static str,
+    games_known: bool,
+    /// Why no winner may be named from these results.
+    doubt: Option<String>,
+    /// How many positions were left out, since they have no score, in words.
+    unscored: Option<String>,
 }
 
 /// Reads all positions of the files, one after the other.
@@ -44,14 +55,25 @@ pub fn read(plan: &Plan) -> Result<Vec<Placed>> {
     Ok(all)
 }
 
-/// Leaves out what an evaluation has seen in training, unless `all` are wanted.
-pub fn honest(evaluators: &[Evaluator], samples: Vec<Placed>, all: bool) -> Result<Measured> {
-    if all {
-        return Ok(Measured::all(samples));
-    }
-    let origins: Vec<_> =
-        evaluators.iter().filter(|it| it.is_trained()).map(Evaluator::origin).collect();
-    measured(&origins, samples)
+/// Leaves out what an evaluation has seen in training, unless `all` are wanted. `chosen` is whether
+/// the user has chosen positions by a filter.
+pub fn honest(
+    evaluators: &[Evaluator],
+    samples: Vec<Placed>,
+    all: bool,
+    chosen: bool,
+) -> Result<Measured> {
+    let trained = || evaluators.iter().filter(|it| it.is_trained());
+    let origins: Vec<_> = trained().map(Evaluator::origin).collect();
+    let measured = match all {
+        true => everything(&origins, samples),
+        false => measured(&origins, samples, chosen)?,
+    };
+    // By evaluation, those that never saw training among them.
+    let mut of_trained = measured.doubts.into_iter();
+    let doubts =
+        evaluators.iter().map(|it| it.is_trained().then(|| of_trained.next()).flatten().flatten());
+    Ok(Measured { doubts: doubts.collect(), ..measured })
 }
 
 impl Measurement {
@@ -63,7 +85,11 @@ impl Measurement {
         measured: Measured,
         files: &[PathBuf],
     ) -> Result<Self> {
-        let Measured { samples, part, mut notes, .. } = measured;
+        let Measured { mut samples, part, mut notes, doubts } = measured;
+        let unscored = match evaluators.iter().any(Evaluator::needs_scores) {
+            true => skip_unscored(&mut samples)?,
+            false => None,
+        };
         let (samples, places): (Vec<Sample>, Vec<u16>) = samples.into_iter().unzip();
         let mut evaluations = evaluators
             .iter()
@@ -76,6 +102,9 @@ impl Measurement {
                 evaluation.name.clone_from(given);
             }
         }
+        for (evaluation, doubt) in evaluations.iter_mut().zip(doubts) {
+            evaluation.doubt = doubt;
+        }
         let targets = targets(&samples, evaluators).map(|(targets, note)| {
             notes.push(note);
             targets
@@ -83,8 +112,8 @@ impl Measurement {
         let games = samples.iter().all(|sample| sample.game.is_some());
         if !games {
             notes.push(
-                "games are unknown: each position counts as one, so intervals are too narrow \
-                 where several come from one game"
+                "games are unknown: positions stand for them, so that intervals are lower bounds \
+                 and no winner is named"
                     .to_string(),
             );
         }
@@ -93,6 +122,9 @@ impl Measurement {
         };
         Ok(Self {
             evaluations,
+            games_known: games,
+            doubt: turned(&samples, &places),
+            unscored,
             notes,
             results: samples.iter().map(|sample| sample.result.into()).collect(),
             groups: samples.iter().map(Sample::group).collect(),
@@ -116,12 +148,22 @@ impl Measurement {
             targets: self.targets.as_deref(),
             groups: &self.groups,
             noun: self.noun,
+            games_known: self.games_known,
+            doubt: self.doubt.as_deref(),
         }
+    }
+
+    /// What the numbers do not tell by themselves.
+    fn add_to(&self, comparison: &mut Comparison) {
+        comparison.notes.clone_from(&self.notes);
+        comparison.sentences.splice(0..0, self.unscored.clone());
     }
 
     /// Which evaluation is better, and how sure that is.
     pub fn compare(&self, options: &Options) -> Result<Comparison> {
-        Ok(compare(&self.evaluations, &self.truth(), options)?)
+        let mut comparison = compare(&self.evaluations, &self.truth(), options)?;
+        self.add_to(&mut comparison);
+        Ok(comparison)
     }
 
     /// The same with slices, calibration and the positions where evaluations part. `gaps` are
@@ -139,7 +181,9 @@ impl Measurement {
             gaps,
             bins: Depth::BINS,
         };
-        Ok(deep(&self.evaluations, &self.truth(), options, &depth)?)
+        let mut deep = deep(&self.evaluations, &self.truth(), options, &depth)?;
+        self.add_to(&mut deep.comparison);
+        Ok(deep)
     }
 
     /// The pairs of one evaluation with the others: those that are not constant, nor integers of
@@ -164,6 +208,42 @@ impl Measurement {
         };
         self.samples.par_iter().zip(&self.places).map(facts).collect()
     }
+}
+
+/// Leaves out the positions that have no score, for all evaluations alike; how many, in words.
+fn skip_unscored(samples: &mut Vec<Placed>) -> Result<Option<String>> {
+    let all = samples.len();
+    samples.retain(|(sample, _)| sample.score.is_some());
+    ensure!(
+        !samples.is_empty(),
+        "none of the {} positions has a score, so `score` cannot be compared; leave it out, or \
+         label the positions (nnuance data label)",
+        grouped(all as u64)
+    );
+    let without = all - samples.len();
+    let [with, without] = [samples.len() as u64, without as u64].map(grouped);
+    Ok((samples.len() < all).then(|| {
+        format!("Measured on the {with} positions that have a score; {without} have none.")
+    }))
+}
+
+/// Why the results cannot be those of these positions, if material contradicts them as training
+/// would find: then whatever predicts them best is worst.
+fn turned(samples: &[Sample], places: &[u16]) -> Option<String> {
+    let files: BTreeSet<u16> = places.iter().copied().collect();
+    files.into_iter().find_map(|file| {
+        let of_file = samples.iter().zip(places).filter(|(_, place)| **place == file);
+        let probe: Vec<Sample> = of_file.map(|(sample, _)| *sample).take(PROBE).collect();
+        match view::measure(&probe, view::Of::Result, false) {
+            view::Verdict::Holds(_) | view::Verdict::Unsure => None,
+            view::Verdict::OtherView(evidence) => {
+                Some(format!("the results seem to be seen by the other side ({evidence})"))
+            }
+            view::Verdict::Turned(evidence) => {
+                Some(format!("the results seem to be turned, a win written as a loss ({evidence})"))
+            }
+        }
+    })
 }
 
 /// What the first run that uses scores aims at, and the formula in words, if all positions have a

@@ -124,7 +124,8 @@ impl Recipe {
     /// How the positions of the run's data are read to be measured: all of them, or those that it
     /// took where it took so many of each file.
     pub fn measured_again(&self) -> Result<Plan> {
-        let plan = Plan::reading(self.unchanged_data()?);
+        let Plan { format, bad_records, view, .. } = self.plan()?;
+        let plan = Plan { format, bad_records, view, ..Plan::reading(self.unchanged_data()?) };
         let data = &self.config.data;
         Ok(match data.limit {
             None => plan,

@@ -70,7 +70,7 @@ pub fn run(args: Args) -> Result<()> {
     let plan = plan(&contents.evaluators, &runs[0].recipe, &args.data)?;
     let samples = read(&plan)?;
     contents.add_score(&samples, &place)?;
-    let measured = honest(&contents.evaluators, samples, false)?;
+    let measured = honest(&contents.evaluators, samples, false, false)?;
     let mut sections = contents.sections(&runs, measured, &plan.files)?;
     if !args.no_data {
         sections.push(data::section(&plan.files)?);
@@ -113,7 +113,7 @@ fn compared(
     let (measured, files) = match recipe.config.model.inputs == "trace" {
         true => {
             let plan = plan(&contents.evaluators, recipe, &[])?;
-            (honest(&contents.evaluators, read(&plan)?, false)?, plan.files)
+            (honest(&contents.evaluators, read(&plan)?, false, false)?, plan.files)
         }
         false => {
             let measured = Measured::of_run(&runs[0].page.name, validation, test);

@@ -7,8 +7,9 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::bootstrap::{Bootstrap, Estimate, Groups};
-use super::text::{WIDTH, loss, thousands, wrap};
+use super::estimate::{Estimate, Means};
+use super::groups::Groups;
+use super::text::{WIDTH, least, loss, thousands, wrap};
 use super::{Align, Table};
 
 /// Expected against observed results, seen by the side to move.
@@ -51,7 +52,6 @@ impl Calibration {
         results: &[f64],
         groups: &Groups,
         bins: usize,
-        bootstrap: &Bootstrap,
     ) -> Self {
         let mut order: Vec<u32> = (0..expected.len() as u32).collect();
         let key = |i: &u32| expected[*i as usize];
@@ -59,7 +59,7 @@ impl Calibration {
         let cuts = cuts(expected, &order, bins);
         let bins: Vec<Bin> = cuts
             .par_windows(2)
-            .map(|cut| Bin::of(&order[cut[0]..cut[1]], expected, results, groups, bootstrap))
+            .map(|cut| Bin::of(&order[cut[0]..cut[1]], expected, results, groups))
             .collect();
         let weighted = |value: &dyn Fn(&Bin) -> Option<f64>| -> Option<f64> {
             let terms = bins.iter().map(|bin| Some(value(bin)? * bin.positions as f64));
@@ -69,7 +69,7 @@ impl Calibration {
         let ratio = std::f64::consts::FRAC_2_PI.sqrt();
         let error = weighted(&|bin| Some(bin.off.mean.abs())).unwrap_or(0.0);
         let by_chance = weighted(&|bin| Some(bin.off.standard_error? * ratio));
-        let (bias, slope) = line(expected, results, groups, bootstrap);
+        let (bias, slope) = line(expected, results, groups);
         let mut calibration = Self {
             name: name.to_string(),
             bins,
@@ -102,11 +102,13 @@ impl Calibration {
         ])
         .width(WIDTH);
         for bin in &self.bins {
-            let interval = bin.observed.interval;
+            let least = least(&bin.observed);
+            let between = |[low, high]: [f64; 2]| format!("{least}{low:.3} to {high:.3}");
+            let interval = bin.observed.interval.map(between);
             table.row([
                 format!("{:.3}", bin.expected),
                 format!("{:.3}", bin.observed.mean),
-                interval.map_or("-".to_string(), |[low, high]| format!("{low:.3} to {high:.3}")),
+                interval.unwrap_or_else(|| "-".to_string()),
                 format!("{:+.3}", bin.off.mean),
                 thousands(bin.positions),
                 format!("{:.3}", bin.range[0]),
@@ -122,7 +124,7 @@ impl Calibration {
         if let Some(chance) = self.by_chance {
             text.push_str(&format!(" (noise alone would give about {})", loss(chance)));
         }
-        if !self.bias.contains_zero() {
+        if self.bias.tells() {
             let by = loss(self.bias.mean.abs());
             let side = if self.bias.mean > 0.0 { "more" } else { "less" };
             text.push_str(&format!("; on average the side to move gets {by} {side} than promised"));
@@ -132,34 +134,33 @@ impl Calibration {
         };
         text.push_str(&format!("; slope {:.3}", slope.mean));
         let Some([low, high]) = slope.interval else { return text + "." };
-        let says = match (high < 1.0, low > 1.0) {
-            (true, _) => "it promises too much",
-            (_, true) => "it promises too little",
+        let says = match (slope.can_tell(), high < 1.0, low > 1.0) {
+            (false, ..) if slope.interval_is_lower_bound => {
+                "games unknown: these data cannot tell whether it promises too much"
+            }
+            (false, ..) => "these are too few games to tell whether it promises too much",
+            (_, true, _) => "it promises too much",
+            (_, _, true) => "it promises too little",
             _ => "these data see nothing wrong in its steepness",
         };
-        text + &format!(" (95 % interval {low:.3} to {high:.3}): {says}.")
+        let least = least(&slope);
+        text + &format!(" (95 % interval {least}{low:.3} to {high:.3}): {says}.")
     }
 }
 
 impl Bin {
-    fn of(
-        records: &[u32],
-        expected: &[f64],
-        results: &[f64],
-        groups: &Groups,
-        bootstrap: &Bootstrap,
-    ) -> Self {
+    fn of(records: &[u32], expected: &[f64], results: &[f64], groups: &Groups) -> Self {
         let groups = groups.of_records(records);
         let column = |of: &[f64]| groups.sums(records.iter().map(|i| of[*i as usize]));
-        let resampled = bootstrap.resample(&groups, &[column(expected), column(results)]);
+        let means = Means::new(&groups, &[column(expected), column(results)]);
         let at = |place: usize| expected[records[place] as usize];
         Self {
             positions: records.len(),
             groups: groups.len(),
             range: [at(0), at(records.len() - 1)],
-            expected: resampled.mean(0).mean,
-            observed: resampled.mean(1),
-            off: resampled.difference(1, 0),
+            expected: means.mean(0).mean,
+            observed: means.mean(1),
+            off: means.difference(1, 0),
         }
     }
 }
@@ -183,19 +184,14 @@ fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
 }
 
 /// The mean of result less expected result, and the slope of the line of least squares.
-fn line(
-    expected: &[f64],
-    results: &[f64],
-    groups: &Groups,
-    bootstrap: &Bootstrap,
-) -> (Estimate, Option<Estimate>) {
+fn line(expected: &[f64], results: &[f64], groups: &Groups) -> (Estimate, Option<Estimate>) {
     // Around a half, so that the squares lose no digits.
     let x = |i: usize| expected[i] - 0.5;
     let y = |i: usize| results[i] - 0.5;
     let column = |of: &dyn Fn(usize) -> f64| groups.sums((0..expected.len()).map(of));
     let columns = [column(&x), column(&y), column(&|i| x(i) * y(i)), column(&|i| x(i) * x(i))];
-    let resampled = bootstrap.resample(groups, &columns);
+    let means = Means::new(groups, &columns);
     let varied = expected.iter().any(|it| *it != expected[0]);
     let slope = |m: &[f64]| (m[2] - m[0] * m[1]) / (m[3] - m[0] * m[0]);
-    (resampled.difference(1, 0), varied.then(|| resampled.statistic(slope)))
+    (means.difference(1, 0), varied.then(|| means.statistic(slope)))
 }

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::bootstrap::{Bootstrap, Estimate, Groups, Resampled};
+use super::estimate::{Estimate, Means};
 use super::fit::Conventions;
 use super::fitted::Fitted;
+use super::groups::Groups;
+use super::verdict;
 
 /// What an evaluation says of each position.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,16 +24,27 @@ pub enum Values {
 pub struct Evaluation {
     pub name: String,
     pub values: Values,
+    /// What else could explain a low loss, to stand behind "unless" in a verdict: "it was trained
+    /// on these games, which cannot be told".
+    pub doubt: Option<String>,
+    /// A bound for the others, such as the search that labelled the positions: it is never said to
+    /// win.
+    pub bound: bool,
 }
 
 impl Evaluation {
     /// Centipawns for the side to move.
     pub fn new(name: impl Into<String>, cp: Vec<f64>) -> Self {
-        Self { name: name.into(), values: Values::Cp(cp) }
+        Self::saying(name, Values::Cp(cp))
+    }
+
+    /// Anything, without a doubt.
+    pub fn saying(name: impl Into<String>, values: Values) -> Self {
+        Self { name: name.into(), values, doubt: None, bound: false }
     }
 
     pub fn constant() -> Self {
-        Self { name: "constant".to_string(), values: Values::Constant }
+        Self::saying("constant", Values::Constant)
     }
 }
 
@@ -46,17 +59,32 @@ pub struct Truth<'a> {
     pub groups: &'a [u64],
     /// What the groups are, for sentences: "games", "held-out games".
     pub noun: &'a str,
+    /// Whether the groups are games; else positions stand for them, of which several may come from
+    /// one game, intervals are too narrow, and no winner is named.
+    pub games_known: bool,
+    /// Why no winner may be named from these data, such as results that seem to be turned.
+    pub doubt: Option<&'a str>,
+}
+
+impl<'a> Truth<'a> {
+    /// Results of known games, and no more.
+    pub fn of_games(results: &'a [f64], groups: &'a [u64], noun: &'a str) -> Self {
+        Self { results, targets: None, groups, noun, games_known: true, doubt: None }
+    }
+
+    pub(super) fn grouped(&self) -> Groups {
+        Groups::new(self.groups.iter().copied()).known(self.games_known)
+    }
 }
 
 /// How to compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Fit the scales on the positions that the loss is measured on, all of them; else each half
-    /// of the groups is measured with the scale that fits the other half.
+    /// Fit the scales on the positions that the loss is measured on, all of them; else each fifth
+    /// of the groups is measured with the scale that fits the others.
     pub fit_on_same: bool,
     /// A scale in centipawns to measure every evaluation with, beside its own.
     pub fixed_scale: Option<f64>,
-    pub bootstrap: Bootstrap,
 }
 
 /// Why numbers cannot be compared. Positions count from 0.
@@ -73,29 +101,31 @@ pub enum CompareError {
     #[error("the fixed scale is {0}, expected centipawns above 0")]
     FixedScale(f64),
     #[error(
-        "{groups} {noun} cannot be cut into two halves; \
-         give more, or fit the scales on the positions measured (--fit-on-same)"
+        "{groups} {noun} cannot be cut into parts, so that each is measured with the scale that \
+         fits the others; give more, or fit the scales on the positions measured (--fit-on-same)"
     )]
-    Halves { groups: usize, noun: String },
+    Parts { groups: usize, noun: String },
 }
 
 /// The outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub measured_on: Records,
-    /// The scales were fitted on the same positions; else on the other half of the groups.
+    /// The scales were fitted on the same positions; else on the other groups.
     pub fit_on_same: bool,
     /// What the groups are.
     pub noun: String,
+    /// Else positions stand for games: every interval is a lower bound, and nothing is decided.
+    pub games_known: bool,
     pub fixed_scale: Option<f64>,
-    pub resamples: usize,
-    pub seed: u64,
     /// The smallest loss first.
     pub evaluations: Vec<Measured>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
     /// What follows, in words.
     pub sentences: Vec<String>,
+    /// What was measured, and what could not be told.
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -110,8 +140,12 @@ pub struct Measured {
     /// 1 for the smallest loss.
     pub rank: usize,
     pub name: String,
-    /// The best scale, in several conventions; none for probabilities. The geometric mean of
-    /// two, where each half of the groups has its own.
+    /// What else could explain a low loss.
+    pub doubt: Option<String>,
+    /// A bound for the others.
+    pub bound: bool,
+    /// The best scale, in several conventions; none for probabilities. The geometric mean, where
+    /// each part of the groups has its own.
     pub scale: Option<Conventions>,
     /// The best scale lies at a border of the search and means nothing.
     pub at_border: bool,
@@ -133,8 +167,12 @@ pub struct Pair {
     /// The loss of the worse minus that of the better.
     pub difference: Estimate,
     pub z: Option<f64>,
-    /// Whether the interval leaves zero out.
+    /// Whether the better may be called better: the difference stands after the correction for all
+    /// that are looked at together, and nothing speaks against a verdict. Neighbours in the
+    /// ranking are looked at together; for all other pairs, all pairs.
     pub decided: bool,
+    /// Why it is not decided.
+    pub why: Option<String>,
     /// The same difference at the fixed scale; negative where the order turns.
     pub difference_fixed: Option<Estimate>,
 }
@@ -149,8 +187,8 @@ pub fn compare(
     options: &Options,
 ) -> Result<Comparison, CompareError> {
     check(evaluations, truth, options)?;
-    let fitted = Fitted::all(evaluations, truth, options)?;
-    let groups = Groups::new(truth.groups.iter().copied());
+    let groups = truth.grouped();
+    let fitted = Fitted::all(evaluations, truth, &groups, options)?;
     Ok(measure(evaluations, truth, options, &groups, &fitted))
 }
 
@@ -165,49 +203,50 @@ pub(super) fn measure(
     // Columns: losses at the fitted scale, then at the fixed one, then against the targets.
     let count = evaluations.len();
     let mut columns: Vec<Vec<f64>> = Vec::with_capacity(3 * count);
-    let mut push = |against: &[f64], scale: Option<f64>| {
-        for (evaluation, fitted) in evaluations.iter().zip(fitted) {
+    let each = || evaluations.iter().zip(fitted);
+    columns.extend(each().map(|(one, fitted)| fitted.errors(one, truth, groups, truth.results)));
+    if let Some(scale) = options.fixed_scale {
+        columns.extend(each().map(|(one, fitted)| {
             let square = |i: usize| {
                 let fold = fitted.fold(truth.groups[i]);
-                (fold.predict(evaluation, i, scale) - against[i]).powi(2)
+                (fold.predict(one, i, Some(scale)) - truth.results[i]).powi(2)
             };
-            columns.push(groups.sums((0..against.len()).map(square)));
-        }
-    };
-    push(truth.results, None);
-    if options.fixed_scale.is_some() {
-        push(truth.results, options.fixed_scale);
+            groups.sums((0..truth.results.len()).map(square))
+        }));
     }
     if let Some(targets) = truth.targets {
-        push(targets, None);
+        columns.extend(each().map(|(one, fitted)| fitted.errors(one, truth, groups, targets)));
     }
-    let resampled = options.bootstrap.resample(groups, &columns);
+    let means = Means::new(groups, &columns);
     let fixed = options.fixed_scale.map(|_| count);
     let target = truth.targets.map(|_| if fixed.is_some() { 2 * count } else { count });
 
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|a, b| resampled.mean(*a).mean.total_cmp(&resampled.mean(*b).mean));
+    order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
     let measured = |(rank, i): (usize, &usize)| Measured {
         rank: rank + 1,
         name: evaluations[*i].name.clone(),
+        doubt: evaluations[*i].doubt.clone(),
+        bound: evaluations[*i].bound,
         scale: fitted[*i].scale().map(Conventions::of),
         at_border: fitted[*i].at_border(),
         probability: fitted[*i].probability(),
-        loss: resampled.mean(*i),
-        loss_fixed: fixed.map(|first| resampled.mean(first + i)),
-        loss_target: target.map(|first| resampled.mean(first + i)),
+        loss: means.mean(*i),
+        loss_fixed: fixed.map(|first| means.mean(first + i)),
+        loss_target: target.map(|first| means.mean(first + i)),
     };
     let mut comparison = Comparison {
         measured_on: Records { positions: groups.records(), groups: groups.len() },
         fit_on_same: options.fit_on_same,
         noun: truth.noun.to_string(),
+        games_known: truth.games_known,
         fixed_scale: options.fixed_scale,
-        resamples: options.bootstrap.resamples,
-        seed: options.bootstrap.seed,
         evaluations: order.iter().enumerate().map(measured).collect(),
-        pairs: pairs(evaluations, &order, &resampled, fixed),
+        pairs: pairs(evaluations, &order, &means, fixed),
         sentences: Vec::new(),
+        notes: Vec::new(),
     };
+    verdict::decide(&mut comparison, truth);
     comparison.sentences = comparison.conclude();
     comparison
 }
@@ -215,21 +254,22 @@ pub(super) fn measure(
 fn pairs(
     evaluations: &[Evaluation],
     order: &[usize],
-    resampled: &Resampled,
+    means: &Means,
     fixed: Option<usize>,
 ) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (rank, better) in order.iter().enumerate() {
         for worse in &order[rank + 1..] {
-            let difference = resampled.difference(*worse, *better);
+            let difference = means.difference(*worse, *better);
             pairs.push(Pair {
                 better: evaluations[*better].name.clone(),
                 worse: evaluations[*worse].name.clone(),
                 difference,
                 z: difference.z(),
-                decided: !difference.contains_zero(),
+                decided: false,
+                why: None,
                 difference_fixed: fixed
-                    .map(|first| resampled.difference(first + worse, first + better)),
+                    .map(|first| means.difference(first + worse, first + better)),
             });
         }
     }
@@ -271,7 +311,7 @@ pub(super) fn check(
     if let Some(targets) = truth.targets {
         values("the list of targets", targets, share, "0 to 1")?;
     }
-    evaluations.iter().try_for_each(|Evaluation { name, values: given }| match given {
+    evaluations.iter().try_for_each(|Evaluation { name, values: given, .. }| match given {
         Values::Cp(cp) => values(name, cp, f64::is_finite, "finite centipawns"),
         Values::Probability(given) => values(name, given, share, "0 to 1"),
         Values::Constant => Ok(()),

@@ -4,7 +4,6 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::bootstrap::Groups;
 use super::calibration::Calibration;
 use super::compare::{self, CompareError, Comparison, Evaluation, Options, Truth, Values};
 use super::disagree::{self, Disagreement};
@@ -77,8 +76,8 @@ pub fn deep(
 ) -> Result<Deep, DeepError> {
     compare::check(evaluations, truth, options)?;
     check(evaluations, truth, depth)?;
-    let fitted = Fitted::all(evaluations, truth, options)?;
-    let groups = Groups::new(truth.groups.iter().copied());
+    let groups = truth.grouped();
+    let fitted = Fitted::all(evaluations, truth, &groups, options)?;
     let comparison = compare::measure(evaluations, truth, options, &groups, &fitted);
     let results = truth.results;
     let expected: Vec<Vec<f64>> =
@@ -88,7 +87,6 @@ pub fn deep(
         expected.par_iter().map(|list| list.iter().zip(results).map(square).collect()).collect();
     let names: Vec<String> = evaluations.iter().map(|one| one.name.clone()).collect();
     let order = order(&losses);
-    let bootstrap = options.bootstrap;
 
     let slices = Slices::of(&Input {
         names: &names,
@@ -99,14 +97,13 @@ pub fn deep(
         groups: &groups,
         noun: truth.noun,
         others: &others(&order, depth.reference),
-        bootstrap,
     });
     let bins = depth.bins;
-    // A constant promises the mean of the other half, and can only differ from its own.
+    // A constant promises the mean of the other games, and can only differ from their own.
     let promising: Vec<usize> =
         (0..evaluations.len()).filter(|i| evaluations[*i].values != Values::Constant).collect();
     let calibrations = (promising.par_iter().map(|i| (&names[*i], &expected[*i])))
-        .map(|(name, it)| Calibration::of(name, it, results, &groups, bins, &bootstrap))
+        .map(|(name, it)| Calibration::of(name, it, results, &groups, bins))
         .collect();
     let says = |i: &usize| evaluations[*i].values != Values::Constant;
     let one_thing = |a: usize, b: usize| depth.gaps.iter().any(|it| *it == [a, b] || *it == [b, a]);
@@ -126,7 +123,7 @@ pub fn deep(
                 cp: centipawns(&evaluations[i]),
                 expected: &expected[i],
             });
-            Disagreement::of(sides, results, &groups, depth.most, depth.fen, &bootstrap)
+            Disagreement::of(sides, results, &groups, depth.most, depth.fen)
         })
         .collect();
     let side = |i: usize| -> Result<gap::Side, DeepError> {
@@ -137,7 +134,7 @@ pub fn deep(
     let gaps = depth
         .gaps
         .iter()
-        .map(|[a, b]| Ok(Gap::of([side(*a)?, side(*b)?], &groups, truth.noun, &bootstrap)))
+        .map(|[a, b]| Ok(Gap::of([side(*a)?, side(*b)?], &groups, truth.noun)))
         .collect::<Result<_, DeepError>>()?;
     let caveat = caveat(truth.noun);
     Ok(Deep { comparison, slices, calibrations, disagreements, gaps, caveat })

@@ -6,8 +6,9 @@
 use serde::Serialize;
 
 use super::board::{Men, board};
-use super::bootstrap::{Bootstrap, Estimate, Groups};
-use super::text::{loss, thousands, wrap};
+use super::estimate::{Estimate, Means};
+use super::groups::Groups;
+use super::text::{between, least, loss, thousands, wrap};
 
 /// A difference in expected result from which two evaluations disagree.
 pub const LARGE: f64 = 0.1;
@@ -63,13 +64,12 @@ impl Disagreement {
         groups: &Groups,
         most: usize,
         fen: &dyn Fn(usize) -> String,
-        bootstrap: &Bootstrap,
     ) -> Self {
         let [first, second] = sides.each_ref().map(|side| side.expected);
         let apart = |i: usize| (first[i] - second[i]).abs();
         let large: Vec<u32> =
             (0..results.len()).filter(|i| apart(*i) > LARGE).map(|i| i as u32).collect();
-        let there = there(&large, first, second, results, groups, bootstrap);
+        let there = there(&large, first, second, results, groups);
         let positions = widest(apart, groups, most)
             .into_iter()
             .map(|i| {
@@ -116,14 +116,13 @@ impl Disagreement {
             100.0 * self.share
         )];
         if let (Some(nearer), Some(difference)) = (self.first_nearer, self.difference) {
-            let between = nearer.interval.map_or(String::new(), |[low, high]| {
-                format!(" (95 % interval {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
+            let share = nearer.interval.map_or(String::new(), |[low, high]| {
+                let least = least(&nearer);
+                format!(" (95 % interval {least}{:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
             });
-            let by = difference.interval.map_or(String::new(), |[low, high]| {
-                format!(" (95 % interval {} to {})", loss(low), loss(high))
-            });
+            let by = between(&difference);
             sentences.push(format!(
-                "There {first} is nearer to the result in {:.1} %{between}, and its loss is lower \
+                "There {first} is nearer to the result in {:.1} %{share}, and its loss is lower \
                  by {}{by}.",
                 100.0 * nearer.mean,
                 loss(difference.mean)
@@ -175,7 +174,6 @@ fn there(
     second: &[f64],
     results: &[f64],
     groups: &Groups,
-    bootstrap: &Bootstrap,
 ) -> Option<[Estimate; 2]> {
     if records.is_empty() {
         return None;
@@ -192,8 +190,8 @@ fn there(
         column(&|i| (first[i] - results[i]).powi(2)),
         column(&|i| (second[i] - results[i]).powi(2)),
     ];
-    let resampled = bootstrap.resample(&groups, &columns);
-    Some([resampled.mean(0), resampled.difference(2, 1)])
+    let means = Means::new(&groups, &columns);
+    Some([means.mean(0), means.difference(2, 1)])
 }
 
 /// Pearson's; None where a list never changes.

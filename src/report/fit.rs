@@ -30,6 +30,10 @@ const STEPS: usize = 32;
 /// Width at which the search for `ln(scale)` ends; the loss is flat far before that.
 const WIDTH: f64 = 1e-7;
 
+/// How far from its start, on the logarithm, a minimum is still the same one: within a minimum the
+/// loss curves upwards.
+const NEAR: f64 = 0.5;
+
 /// The probability of a win.
 pub fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
@@ -60,6 +64,35 @@ pub fn fit(cp: &[f64], targets: &[f64]) -> Fit {
     let x = if coarse[best] < value(x) { at(best) } else { x };
     let at_border = x - low < 1e-3 || high - x < 1e-3;
     Fit { scale: Some(x.exp()), loss: value(x), at_border }
+}
+
+/// The scale with the smallest loss on some of the records, by Newton's steps from one that suits
+/// more of them; None where they do not settle nearby, so that only [`fit`] can tell.
+pub fn near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64> {
+    let start = scale.ln();
+    let mut x = start;
+    for _ in 0..30 {
+        let rate = (-x).exp();
+        let [first, second] = shards::sums(on.len(), |i| slopes(cp[on[i]] * rate, targets[on[i]]));
+        let step = first / second;
+        if !(second > 0.0 && (x - step - start).abs() < NEAR) {
+            return None;
+        }
+        x -= step;
+        if step.abs() < WIDTH {
+            return Some(x.exp());
+        }
+    }
+    None
+}
+
+/// The first and second derivative of `(sigmoid(z) - target)^2` by `ln S`, where `z = cp / S`.
+pub(super) fn slopes(z: f64, target: f64) -> [f64; 2] {
+    let p = sigmoid(z);
+    let change = -z * p * (1.0 - p);
+    let error = p - target;
+    let second = -change * (1.0 + z * (1.0 - 2.0 * p));
+    [2.0 * error * change, 2.0 * (change * change + error * second)]
 }
 
 /// The place of a minimum between two places.

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::bootstrap::{Bootstrap, Estimate, Groups};
 use super::disagree::correlation;
-use super::text::{WIDTH, loss, thousands, wrap};
+use super::estimate::{Estimate, Means};
+use super::groups::Groups;
+use super::text::{WIDTH, between, loss, thousands, wrap};
 use super::{Align, Table};
 
 /// What becoming integers did to the numbers, and what it cost.
@@ -36,7 +37,7 @@ pub(super) struct Side<'a> {
 }
 
 impl Gap {
-    pub(super) fn of(sides: [Side; 2], groups: &Groups, noun: &str, bootstrap: &Bootstrap) -> Self {
+    pub(super) fn of(sides: [Side; 2], groups: &Groups, noun: &str) -> Self {
         let [before, after] = &sides;
         let count = before.cp.len();
         let differences = || before.cp.iter().zip(after.cp).map(|(before, after)| after - before);
@@ -57,7 +58,7 @@ impl Gap {
             largest,
             largest_at,
             correlation: correlation(before.cp, after.cp),
-            cost: bootstrap.resample(groups, &columns).difference(1, 0),
+            cost: Means::new(groups, &columns).difference(1, 0),
             sentence: String::new(),
         };
         gap.sentence = gap.conclude(noun, count);
@@ -101,16 +102,17 @@ impl Gap {
         if cost.mean == 0.0 && low == 0.0 && high == 0.0 {
             return format!("{before} and {after} have the same loss.");
         }
-        let between = format!("95 % interval {} to {}", loss(low), loss(high));
         let by = loss(cost.mean.abs());
-        let (verb, open) = match cost.mean > 0.0 {
-            true => ("costs", cost.contains_zero()),
-            false => ("gains", cost.contains_zero()),
+        let verb = if cost.mean > 0.0 { "costs" } else { "gains" };
+        let verdict = match (cost.can_tell(), cost.contains_zero()) {
+            (false, _) if cost.interval_is_lower_bound => {
+                "games unknown: these data cannot tell".to_string()
+            }
+            (false, _) => format!("{} {noun} are too few to tell", cost.groups),
+            (_, true) => format!("nothing that these {noun} can show"),
+            _ => format!("small or not, these {noun} ({on} positions) show it"),
         };
-        let verdict = match open {
-            true => format!("nothing that these {noun} can show"),
-            false => format!("small or not, these {noun} ({on} positions) show it"),
-        };
-        format!("{after} {verb} {by} of loss against {before} ({between}): {verdict}.")
+        let between = between(&cost);
+        format!("{after} {verb} {by} of loss against {before}{between}: {verdict}.")
     }
 }

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::bootstrap::{Bootstrap, Estimate, Groups, Resampled};
+use super::estimate::{Estimate, FEW_GROUPS, Means};
+use super::groups::Groups;
 use super::power::{Power, power};
-use super::text::{FEW_GROUPS, WIDTH, interval, loss, wrap};
+use super::text::{UNKNOWN, WIDTH, between, interval, loss, wrap};
 use super::{Align, Table};
 
 /// A run, measured on the test games.
@@ -24,6 +25,8 @@ pub struct Nouns<'a> {
     pub size: &'a str,
     /// "test games".
     pub groups: &'a str,
+    /// Whether they are games; else positions stand for them, and nothing is concluded.
+    pub games_known: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -48,6 +51,8 @@ pub struct Learning {
     /// What the groups are.
     pub noun: String,
     pub groups: usize,
+    /// Else positions stand for games: every interval is a lower bound, and nothing is concluded.
+    pub games_known: bool,
     /// The smallest size first.
     pub points: Vec<Point>,
     /// From each size to the next.
@@ -85,12 +90,7 @@ pub struct Step {
 /// Measures runs on the same test positions; `groups` holds equal keys for positions of one
 /// game. Intervals are paired, and hold for these runs: another seed of training gives another
 /// curve.
-pub fn learning(
-    runs: &[Run],
-    groups: &[u64],
-    nouns: Nouns,
-    bootstrap: &Bootstrap,
-) -> Result<Learning, LearningError> {
+pub fn learning(runs: &[Run], groups: &[u64], nouns: Nouns) -> Result<Learning, LearningError> {
     check(runs, groups.len())?;
     let mut order: Vec<&Run> = runs.iter().collect();
     order.sort_by(|a, b| a.size.total_cmp(&b.size));
@@ -98,7 +98,7 @@ pub fn learning(
     if alike.len() < 2 {
         return Err(LearningError::Sizes);
     }
-    let groups = Groups::new(groups.iter().copied());
+    let groups = Groups::new(groups.iter().copied()).known(nouns.games_known);
     let columns: Vec<Vec<f64>> = alike
         .iter()
         .map(|runs| {
@@ -106,14 +106,15 @@ pub fn learning(
             groups.sums((0..groups.records()).map(mean))
         })
         .collect();
-    let resampled = bootstrap.resample(&groups, &columns);
+    let means = Means::new(&groups, &columns);
     let sizes: Vec<f64> = alike.iter().map(|runs| runs[0].size).collect();
-    let points = (0..sizes.len()).map(|i| Point::of(alike[i], resampled.mean(i))).collect();
-    let steps = (1..sizes.len()).map(|i| Step::of(&sizes, i, &resampled)).collect();
+    let points = (0..sizes.len()).map(|i| Point::of(alike[i], means.mean(i))).collect();
+    let steps = (1..sizes.len()).map(|i| Step::of(&sizes, i, &means)).collect();
     let mut learning = Learning {
         size: nouns.size.to_string(),
         noun: nouns.groups.to_string(),
         groups: groups.len(),
+        games_known: nouns.games_known,
         points,
         steps,
         power: None,
@@ -121,7 +122,7 @@ pub fn learning(
         next: None,
         sentences: Vec::new(),
     };
-    learning.fit(&sizes, &resampled);
+    learning.fit(&sizes, &means);
     learning.sentences = learning.conclude();
     Ok(learning)
 }
@@ -162,19 +163,19 @@ impl Point {
 }
 
 impl Step {
-    fn of(sizes: &[f64], i: usize, resampled: &Resampled) -> Self {
+    fn of(sizes: &[f64], i: usize, means: &Means) -> Self {
         let (from, to) = (sizes[i - 1], sizes[i]);
         let doublings = (to / from).log2();
-        let worth = resampled.difference(i - 1, i);
-        let doubling = resampled.statistic(|losses| (losses[i - 1] - losses[i]) / doublings);
+        let worth = means.difference(i - 1, i);
+        let doubling = means.statistic(|losses| (losses[i - 1] - losses[i]) / doublings);
         Self { from, to, worth, doubling }
     }
 }
 
 impl Learning {
-    fn fit(&mut self, sizes: &[f64], resampled: &Resampled) {
+    fn fit(&mut self, sizes: &[f64], means: &Means) {
         let losses: Vec<f64> = self.points.iter().map(|point| point.loss.mean).collect();
-        let whole = resampled.difference(0, sizes.len() - 1);
+        let whole = means.difference(0, sizes.len() - 1);
         let found = match whole.contains_zero() {
             true if sizes.len() >= Power::LEAST => {
                 Err("from the smallest size to the largest these games see no gain".to_string())
@@ -187,7 +188,7 @@ impl Learning {
                 for point in &mut self.points {
                     point.fitted = Some(found.at(point.size));
                 }
-                self.next = Some(resampled.statistic(|losses| {
+                self.next = Some(means.statistic(|losses| {
                     let curve = power(sizes, losses);
                     curve.at(last) - curve.at(2.0 * last)
                 }));
@@ -252,9 +253,9 @@ impl Learning {
         }
         if let Some(next) = self.next {
             let between = between(&next);
-            let open = match next.contains_zero() {
-                true => ": the games leave open whether it would help at all",
-                false => "",
+            let open = match next.tells() {
+                true => "",
+                false => ": the games leave open whether it would help at all",
             };
             sentences.push(format!(
                 "Another doubling would be worth about {}{between} if the curve goes on{open}. \
@@ -266,9 +267,11 @@ impl Learning {
         if let Some(why) = &self.no_power {
             sentences.push(format!("No curve is fitted: {why}."));
         }
-        if self.groups < FEW_GROUPS {
+        if !self.games_known {
+            sentences.push(UNKNOWN.replace('\n', " "));
+        } else if self.groups < FEW_GROUPS {
             sentences.push(format!(
-                "Only {} {}: intervals from so few are too narrow.",
+                "Only {} {}: nothing is concluded from fewer than {FEW_GROUPS}.",
                 self.groups, self.noun
             ));
         }
@@ -282,18 +285,13 @@ impl Learning {
             true => format!("Doubling {} from {from} to {to}", self.size),
             false => format!("{} from {from} to {to} ({times:.2} times)", capital(&self.size)),
         };
-        let open = match (step.worth.contains_zero(), step.worth.mean < 0.0) {
-            (true, _) => format!(": these {} cannot tell whether it helped", self.noun),
-            (false, true) => ": it made things worse".to_string(),
+        let open = match (step.worth.tells(), step.worth.mean < 0.0) {
+            (false, _) => format!(": these {} cannot tell whether it helped", self.noun),
+            (true, true) => ": it made things worse".to_string(),
             _ => String::new(),
         };
         format!("{grew} was worth {}{}{open}.", loss(step.worth.mean), between(&step.worth))
     }
-}
-
-fn between(estimate: &Estimate) -> String {
-    let known = |[low, high]: [f64; 2]| format!(" (95 % interval {} to {})", loss(low), loss(high));
-    estimate.interval.map_or(" (no interval from a single group)".to_string(), known)
 }
 
 /// Sizes as people write them: 0.25, 512, 1.5 M.

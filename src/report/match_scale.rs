@@ -17,8 +17,9 @@
 
 use serde::Serialize;
 
-use super::bootstrap::{Bootstrap, Estimate, Groups};
-use super::fit::{Fit, fit, sigmoid};
+use super::estimate::{Estimate, Means};
+use super::fit::{Fit, fit, slopes};
+use super::groups::Groups;
 
 /// Positions count for size, spread and slope where the old value is below this. Beyond it games
 /// are decided, and evaluations go different ways.
@@ -99,11 +100,11 @@ pub enum MatchError {
 ///
 /// # Errors
 /// Lists of different lengths, values that are no numbers, nothing to measure.
-pub fn match_scale(pairs: &Pairs, scale: i32, bootstrap: Bootstrap) -> Result<Matched, MatchError> {
+pub fn match_scale(pairs: &Pairs, scale: i32) -> Result<Matched, MatchError> {
     check(pairs, scale)?;
     let groups = Groups::new(pairs.groups.iter().copied());
-    let spread = Spread::of(pairs, &groups, bootstrap)?;
-    let fitted = pairs.results.map(|results| Fitted::of(pairs, results, &groups, bootstrap));
+    let spread = Spread::of(pairs, &groups)?;
+    let fitted = pairs.results.map(|results| Fitted::of(pairs, results, &groups));
     let by_results = fitted.as_ref().and_then(|fitted| fitted.factor);
     let (by, estimate) = match by_results {
         Some(factor) => (By::Results, factor),
@@ -195,7 +196,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(pairs: &Pairs, groups: &Groups, bootstrap: Bootstrap) -> Result<Self, MatchError> {
+    fn of(pairs: &Pairs, groups: &Groups) -> Result<Self, MatchError> {
         let near = |i: usize| pairs.old[i].abs() < WITHIN;
         let all = 0..pairs.old.len();
         let places: Vec<usize> = all.clone().filter(|i| near(*i)).collect();
@@ -215,7 +216,7 @@ impl Spread {
         let sizes = [pairs.old, pairs.new].map(|values| {
             groups.sums(all.clone().map(|i| if near(i) { values[i].abs() } else { 0.0 }))
         });
-        let size = bootstrap.resample(groups, &sizes).statistic(|means| means[0] / means[1]);
+        let size = Means::new(groups, &sizes).statistic(|means| means[0] / means[1]);
         let slope = sum(&|old, new| old * new) / sum(&|_, new| new * new);
         Ok(Self { size, deviation, slope, within })
     }
@@ -229,9 +230,9 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// A resample's scales are one Newton step of `ln S` from those of all records, on the loss
-    /// of that resample: fitting each anew takes a hundred times as long for the same interval.
-    fn of(pairs: &Pairs, results: &[f64], groups: &Groups, bootstrap: Bootstrap) -> Self {
+    /// The scales without a group are one Newton step of `ln S` from those of all records: fitting
+    /// each anew takes a hundred times as long for the same interval.
+    fn of(pairs: &Pairs, results: &[f64], groups: &Groups) -> Self {
         let suits = |fit: Fit| fit.scale.filter(|_| !fit.at_border);
         let scales = [pairs.old, pairs.new].map(|cp| suits(fit(cp, results)));
         let [Some(old), Some(new)] = scales else { return Self { scales, factor: None } };
@@ -243,19 +244,10 @@ impl Fitted {
                 columns.push(groups.sums(slopes.iter().map(|slopes| slopes[order])));
             }
         }
-        let resampled = bootstrap.resample(groups, &columns).statistic(|means| {
+        let factor = Means::new(groups, &columns).statistic(|means| {
             let [old_step, new_step] = [means[0] / means[1], means[2] / means[3]];
             old / new * (new_step - old_step).exp()
         });
-        Self { scales, factor: Some(Estimate { mean: old / new, ..resampled }) }
+        Self { scales, factor: Some(Estimate { mean: old / new, ..factor }) }
     }
-}
-
-/// The first and second derivative of `(sigmoid(z) - result)^2` by `ln S`, where `z = cp / S`.
-fn slopes(z: f64, result: f64) -> [f64; 2] {
-    let p = sigmoid(z);
-    let change = -z * p * (1.0 - p);
-    let error = p - result;
-    let second = -change * (1.0 + z * (1.0 - 2.0 * p));
-    [2.0 * error * change, 2.0 * (change * change + error * second)]
 }

@@ -2,21 +2,22 @@
 //!
 //! [`compare()`] takes the centipawns of several evaluations for the same positions, fits to each
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
-//! scale, [`bootstrap`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
+//! scale, [`estimate`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
 //! [`calibration`], where evaluations [`disagree`], and what integers cost ([`gap`]).
 //! [`learning()`] says what more data were worth.
 
 pub mod before_after;
 pub mod board;
-pub mod bootstrap;
 pub mod calibration;
 pub mod chance;
 pub mod compare;
 pub mod deep;
 pub mod disagree;
+pub mod estimate;
 pub mod fit;
 mod fitted;
 pub mod gap;
+pub mod groups;
 pub mod html;
 pub mod learning;
 pub mod match_scale;
@@ -27,6 +28,7 @@ pub mod slices;
 pub mod summary;
 mod table;
 mod text;
+mod verdict;
 
 pub use compare::{Comparison, Evaluation, Options, Truth, Values, compare};
 pub use deep::{Deep, Depth, deep};

@@ -9,15 +9,15 @@
 //!
 //! Among many slices some intervals leave zero out by chance. A difference is marked where it
 //! stands after the correction of S. Holm, "A simple sequentially rejective multiple test
-//! procedure" (1979), over all differences that could have been marked; its probabilities are those
-//! of a normal number of as many standard errors.
+//! procedure" (1979), over all differences that could have been marked.
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::bootstrap::{Bootstrap, Estimate, Groups};
 use super::chance;
-use super::text::{FEW_GROUPS, WIDTH, interval, loss, thousands, wrap};
+use super::estimate::{Estimate, FEW_GROUPS, Means};
+use super::groups::Groups;
+use super::text::{UNKNOWN, WIDTH, interval, loss, thousands, wrap};
 use super::{Align, Table};
 
 /// What is known of a position beside its result.
@@ -152,7 +152,6 @@ pub(super) struct Input<'a> {
     pub noun: &'a str,
     /// What each evaluation is compared with.
     pub others: &'a [Option<usize>],
-    pub bootstrap: Bootstrap,
 }
 
 impl Slices {
@@ -180,11 +179,13 @@ impl Slices {
         let mut sentences = Vec::new();
         if self.comparisons > 0 || input.others.iter().any(Option::is_some) {
             sentences.push(format!("Difference: the loss minus that {}.", versus(input)));
-            sentences.push(format!(
+            sentences.push(match input.groups.are_known() {
+                false => format!("{} Nothing is marked.", UNKNOWN.replace('\n', " ")),
+                true => format!(
                 "* marks what stands among {} differences (Holm, 5 % for all together); without a \
                  mark, an interval that leaves zero out may be chance.",
                 self.comparisons
-            ));
+            )});
         }
         sentences.push(
             "The scales are those fitted to all positions: a slice with a scale of its own would \
@@ -283,17 +284,17 @@ impl Slice {
         }
         let column = |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
         let columns: Vec<Vec<f64>> = input.losses.iter().map(column).collect();
-        let resampled = input.bootstrap.resample(&groups, &columns);
+        let means = Means::new(&groups, &columns);
         slice.evaluations = (0..columns.len())
             .map(|i| {
-                let difference = input.others[i].map(|other| resampled.difference(i, other));
-                let ranked = difference.filter(|_| by.ranks() && !few);
+                let difference = input.others[i].map(|other| means.difference(i, other));
+                let ranked = difference.filter(|it| by.ranks() && it.can_tell());
                 SliceLoss {
                     name: input.names[i].clone(),
-                    loss: resampled.mean(i),
+                    loss: means.mean(i),
                     other: input.others[i].map(|other| input.names[other].clone()),
                     difference,
-                    p: ranked.and_then(|difference| difference.z()).map(chance::two_sided),
+                    p: ranked.and_then(|difference| difference.p),
                     marked: false,
                 }
             })

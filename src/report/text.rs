@@ -1,11 +1,8 @@
 //! A comparison in words: a table, and who wins.
 
-use super::bootstrap::Estimate;
-use super::compare::{Comparison, Pair, Records};
+use super::compare::{Comparison, Measured, Pair, Records};
+use super::estimate::Estimate;
 use super::{Align, Table};
-
-/// Percentile intervals from fewer groups than this are visibly too narrow.
-pub(super) const FEW_GROUPS: usize = 30;
 
 /// Characters a line.
 pub(super) const WIDTH: usize = 100;
@@ -46,13 +43,26 @@ impl Comparison {
     /// What the numbers are and where they come from.
     pub(super) fn basis(&self) -> String {
         let loss = "Loss: mean squared error of sigmoid(cp / scale) against the results";
-        if self.fit_on_same {
-            return format!("{loss};\nthe scales are fitted on the positions measured.");
-        }
         let noun = &self.noun;
-        format!(
-            "{loss};\neach half of the {noun} is measured with the scale that fits the other half."
-        )
+        let scales = match self.fit_on_same {
+            true => "the scales are fitted on the positions measured.".to_string(),
+            false => {
+                format!("each fifth of the {noun} is measured with the scale that fits the others.")
+            }
+        };
+        let bound = match self.games_known {
+            true => String::new(),
+            false => format!("\n{UNKNOWN}"),
+        };
+        format!("{loss};\n{scales}{bound}")
+    }
+
+    /// The places of the pairs of neighbours in the ranking: pairs are sorted by the better, then
+    /// by the worse, so that these begin each better's run.
+    pub(super) fn neighbours(&self) -> Vec<usize> {
+        let count = self.evaluations.len();
+        let runs = (1..count).rev();
+        runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
     }
 
     /// Sentences on neighbours in the ranking.
@@ -62,27 +72,17 @@ impl Comparison {
         if self.evaluations.len() < 2 {
             sentences.push(format!("Measured on {on}; nothing to compare with."));
         }
-        // Pairs are sorted by the better, then by the worse: neighbours begin each better's run.
-        let (mut first, mut lead) = (0, format!("On {on}, "));
-        for rank in 1..self.evaluations.len() {
-            if let Some(pair) = self.pairs.get(first) {
-                sentences.push(std::mem::take(&mut lead) + &verdict(pair));
-                sentences.extend(self.fixed(pair));
-            }
-            first += self.evaluations.len() - rank;
+        let mut lead = format!("On {on}, ");
+        for (rank, place) in self.neighbours().into_iter().enumerate() {
+            let pair = &self.pairs[place];
+            sentences.push(std::mem::take(&mut lead) + &verdict(pair, &self.evaluations[rank]));
+            sentences.extend(self.fixed(pair));
         }
         for one in self.evaluations.iter().filter(|one| one.at_border) {
             sentences.push(format!(
                 "The best scale of {} lies at the border of the search: its values say nothing \
                  about these results, or say the opposite.",
                 one.name
-            ));
-        }
-        let groups = self.measured_on.groups;
-        if (2..FEW_GROUPS).contains(&groups) && self.evaluations.len() > 1 {
-            sentences.push(format!(
-                "Only {groups} {}: intervals from so few are too narrow.",
-                self.noun
             ));
         }
         sentences
@@ -92,7 +92,7 @@ impl Comparison {
     fn fixed(&self, pair: &Pair) -> Option<String> {
         let (fixed, scale) = (pair.difference_fixed?, self.fixed_scale?);
         let Pair { better, worse, .. } = pair;
-        let decided = !fixed.contains_zero();
+        let decided = fixed.tells();
         let by = loss(fixed.mean.abs());
         let says = match (decided, fixed.mean < 0.0) {
             (true, true) => format!("{worse} would seem to win by {by}"),
@@ -112,33 +112,44 @@ impl Comparison {
     }
 }
 
-fn verdict(pair: &Pair) -> String {
+/// Who wins, and unless what; or why nobody does.
+fn verdict(pair: &Pair, first: &Measured) -> String {
     let Pair { better, worse, difference, .. } = pair;
     let by = loss(difference.mean);
-    let Some([low, high]) = difference.interval else {
-        return format!(
-            "{better}'s loss is lower than {worse}'s by {by}; there is no interval from a single \
-             group: these data cannot tell."
-        );
-    };
-    if difference.mean == 0.0 && low == 0.0 && high == 0.0 {
+    if difference.mean == 0.0 && difference.interval == Some([0.0; 2]) {
         return format!("{better} and {worse} have the same loss.");
     }
-    let between = format!("95 % interval {} to {}", loss(low), loss(high));
-    if pair.decided {
-        format!("{better}'s loss is lower than {worse}'s by {by} ({between}): {better} wins.")
-    } else {
-        format!(
-            "{better}'s loss is lower than {worse}'s by {by}, but the interval contains zero \
-             ({between}): these data cannot tell."
-        )
+    let lead = format!("{better}'s loss is lower than {worse}'s by {by}{}", between(difference));
+    let unless = first.doubt.as_ref().map_or(String::new(), |doubt| format!(", unless {doubt}"));
+    match &pair.why {
+        Some(why) => format!("{lead}; {why}: these data cannot tell."),
+        None if first.bound => format!("{lead}; it is the bound, from a search, and no rival."),
+        None => format!("{lead}: {better} wins{unless}."),
     }
 }
 
+/// An interval in brackets behind a number, as sentences have it; nothing where there is none.
+pub(super) fn between(estimate: &Estimate) -> String {
+    match estimate.interval {
+        None => String::new(),
+        Some(_) => format!(" (95 % interval {})", interval(estimate)),
+    }
+}
+
+/// What makes intervals lower bounds.
+pub(super) const UNKNOWN: &str = "Games are unknown: positions of one game count as if they were \
+                                  independent, so that an interval\nis at least as wide as it says.";
+
+/// Stands before an interval that is at least as wide.
+pub(super) fn least(estimate: &Estimate) -> &'static str {
+    if estimate.interval_is_lower_bound { "at least " } else { "" }
+}
+
 pub(super) fn interval(estimate: &Estimate) -> String {
+    let least = least(estimate);
     estimate
         .interval
-        .map_or("-".to_string(), |[low, high]| format!("{} to {}", loss(low), loss(high)))
+        .map_or("-".to_string(), |[low, high]| format!("{least}{} to {}", loss(low), loss(high)))
 }
 
 /// Five decimals: a difference of one in the last is within reach of a million positions. What

@@ -91,7 +91,7 @@ fn a_curve_measures_its_runs_and_trains_none_twice() {
     nnuance().args(["train", &config, "--out"]).arg(&alone).assert().success();
     assert_eq!(log(&alone), log(&out.join("share-1-1")));
 
-    // `compare` finds nearly the same losses; its halves are others.
+    // `compare` finds nearly the same losses; its parts are others.
     let mut compare = nnuance();
     compare.arg("compare").args(RUNS.map(|run| out.join(run))).arg("--json");
     let compared = json(&fine(compare));

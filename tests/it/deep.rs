@@ -1,6 +1,5 @@
 //! What lies below a comparison: slices, calibration, disagreements, integers.
 
-use nnuance::report::bootstrap::Bootstrap;
 use nnuance::report::deep::DeepError;
 use nnuance::report::fit::{fit, sigmoid};
 use nnuance::report::slices::{By, Slice};
@@ -13,11 +12,7 @@ fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-const OPTIONS: Options = Options {
-    fit_on_same: true,
-    fixed_scale: None,
-    bootstrap: Bootstrap { resamples: 200, seed: 1 },
-};
+const OPTIONS: Options = Options { fit_on_same: true, fixed_scale: None };
 
 /// Positions of games, with three evaluations: good, one with more noise, and a rounded good one.
 struct World {
@@ -27,6 +22,7 @@ struct World {
     facts: Vec<Facts>,
     sources: Vec<String>,
     options: Options,
+    games_known: bool,
 }
 
 impl World {
@@ -60,7 +56,7 @@ impl World {
             Evaluation::new("rounded", rounded),
         ];
         let sources = ["a.bin", "b.bin", "empty.bin"].map(String::from).to_vec();
-        Self { evaluations, results, groups, facts, sources, options: OPTIONS }
+        Self { evaluations, results, groups, facts, sources, options: OPTIONS, games_known: true }
     }
 
     fn deep(&self, change: impl FnOnce(&mut Depth)) -> Result<Deep, DeepError> {
@@ -77,10 +73,8 @@ impl World {
         };
         change(&mut depth);
         let truth = Truth {
-            results: &self.results,
-            targets: None,
-            groups: &self.groups,
-            noun: "held-out games",
+            games_known: self.games_known,
+            ..Truth::of_games(&self.results, &self.groups, "held-out games")
         };
         deep(&self.evaluations, &truth, &self.options, &depth)
     }
@@ -166,12 +160,7 @@ fn slices_equal_a_plain_loop_and_add_up() {
 #[test]
 fn the_comparison_within_is_the_comparison() {
     let world = World::new(3_000, 3, 600.0);
-    let truth = Truth {
-        results: &world.results,
-        targets: None,
-        groups: &world.groups,
-        noun: "held-out games",
-    };
+    let truth = Truth::of_games(&world.results, &world.groups, "held-out games");
     let alone = compare(&world.evaluations, &truth, &OPTIONS).unwrap();
     assert_eq!(world.deep(|_| ()).unwrap().comparison, alone);
 }
@@ -276,9 +265,9 @@ fn calibrated(positions: usize, seed: u64) -> World {
     let wins = |logit: &f64| f64::from(u8::from(uniform(&mut random) < sigmoid(*logit)));
     world.results = logits.iter().map(wins).collect();
     world.evaluations = [("right", 1.0), ("bold", 2.0)]
-        .map(|(name, times)| Evaluation {
-            name: name.into(),
-            values: Values::Probability(logits.iter().map(|it| sigmoid(it * times)).collect()),
+        .map(|(name, times)| {
+            let values = logits.iter().map(|it| sigmoid(it * times)).collect();
+            Evaluation::saying(name, Values::Probability(values))
         })
         .to_vec();
     world
@@ -395,6 +384,34 @@ fn gaps_equal_brute_force() {
     assert!((gap.mean - sizes.iter().sum::<f64>() / 5_000.0).abs() < 1e-12);
     assert!(gap.cost.contains_zero() && gap.correlation.unwrap() > 0.999_99);
     assert!(gap.sentence.ends_with("nothing that these held-out games can show."), "{gap:?}");
+}
+
+#[test]
+fn without_games_intervals_are_lower_bounds_everywhere_and_nothing_is_concluded() {
+    let mut world = World::new(20_000, 5, 900.0);
+    world.evaluations[2] = Evaluation::new("shifted", {
+        let Values::Cp(good) = &world.evaluations[1].values else { unreachable!() };
+        good.iter().map(|cp| 1.4 * cp + 60.0).collect()
+    });
+    let known = world.deep(|_| ()).unwrap();
+    assert!(known.gaps[0].sentence.contains("show it"), "{}", known.gaps[0].sentence);
+    assert!(known.slices.comparisons > 0 && known.comparison.pairs.iter().any(|it| it.decided));
+    assert!(!known.text().contains("at least"));
+    world.games_known = false;
+    let deep = world.deep(|_| ()).unwrap();
+    assert!(deep.comparison.pairs.iter().all(|pair| !pair.decided));
+    assert_eq!(deep.slices.comparisons, 0);
+    let slices = deep.slices.cuts.iter().flat_map(|cut| &cut.slices);
+    assert!(slices.flat_map(|slice| &slice.evaluations).all(|one| !one.marked));
+    let text = deep.text();
+    for line in text.lines().filter(|line| line.contains(" to ") && line.contains("  0.")) {
+        assert!(line.contains("at least"), "{line}");
+    }
+    assert!(!text.contains("wins") && !text.contains("show it"), "{text}");
+    assert!(deep.gaps[0].sentence.ends_with("games unknown: these data cannot tell."), "{text}");
+    let json = serde_json::to_string(&deep).unwrap();
+    assert!(json.contains("\"games_known\":false"));
+    assert!(!json.contains("\"interval_is_lower_bound\":false"));
 }
 
 #[test]

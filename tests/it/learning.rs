@@ -1,6 +1,5 @@
 //! Learning curves: laws that are recovered, and noise that is called noise.
 
-use nnuance::report::bootstrap::Bootstrap;
 use nnuance::report::learning::{LearningError, Nouns, Run};
 use nnuance::report::{Learning, learning};
 use rand::{Rng, SeedableRng};
@@ -33,8 +32,8 @@ fn curve(sizes: &[f64], mean: impl Fn(f64) -> f64, noise: f64) -> Learning {
         .zip(&losses)
         .map(|(size, losses)| Run { name: "run", size: *size, losses })
         .collect();
-    let nouns = Nouns { size: "the data", groups: "held-out games" };
-    learning(&runs, &groups, nouns, &Bootstrap { resamples: 300, seed: 2 }).unwrap()
+    let nouns = Nouns { size: "the data", groups: "held-out games", games_known: true };
+    learning(&runs, &groups, nouns).unwrap()
 }
 
 #[test]
@@ -70,7 +69,7 @@ fn noise_is_no_learning_curve() {
     let open = flat.steps.iter().filter(|step| step.worth.contains_zero()).count();
     assert!(open >= 3, "{:?}", flat.steps);
     let text = flat.sentences.join("\n");
-    assert!(text.contains("these held-out games cannot tell whether it helped"), "{text}");
+    assert!(text.contains("these test games cannot tell whether it helped"), "{text}");
     assert!(
         text.contains("from the smallest size to the largest these games see no gain"),
         "{text}"
@@ -93,16 +92,20 @@ fn runs_of_one_size_are_averaged() {
         .zip(&losses)
         .map(|((name, size), losses)| Run { name, size: *size, losses })
         .collect();
-    let nouns = Nouns { size: "the data", groups: "held-out games" };
-    let bootstrap = Bootstrap { resamples: 100, seed: 0 };
-    let found = learning(&runs, &groups, nouns, &bootstrap).unwrap();
+    let nouns = Nouns { size: "the data", groups: "held-out games", games_known: true };
+    let found = learning(&runs, &groups, nouns).unwrap();
     let mean = |run: usize| losses[run].iter().sum::<f64>() / losses[run].len() as f64;
     assert_eq!(found.points[0].runs, ["a", "b"]);
     assert!((found.points[0].loss.mean - (mean(0) + mean(1)) / 2.0).abs() < 1e-12);
     assert!((found.points[0].range[0] - mean(0).min(mean(1))).abs() < 1e-12);
-    let one = learning(&runs[..2], &groups, nouns, &bootstrap);
+    let one = learning(&runs[..2], &groups, nouns);
     assert_eq!(one.unwrap_err(), LearningError::Sizes);
     let short = Run { losses: &losses[0][1..], ..runs[0] };
-    let error = learning(&[short, runs[2]], &groups, nouns, &bootstrap).unwrap_err();
+    let unknown = Nouns { games_known: false, ..nouns };
+    let text = learning(&runs, &groups, unknown).unwrap().text();
+    assert!(text.contains("(95 % interval at least 0.0"), "{text}");
+    assert!(text.contains("these test games cannot tell whether it helped"), "{text}");
+    assert!(text.contains("Games are unknown: positions of one game count"), "{text}");
+    let error = learning(&[short, runs[2]], &groups, nouns).unwrap_err();
     assert_eq!(error.to_string(), "a has 3999 losses for 4000 test positions");
 }

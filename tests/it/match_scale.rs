@@ -1,6 +1,5 @@
 //! Factors between evaluations, on values whose factor is known.
 
-use nnuance::report::bootstrap::Bootstrap;
 use nnuance::report::fit::{fit, sigmoid};
 use nnuance::report::match_scale::{By, Matched};
 use nnuance::report::{MatchError, Pairs, match_scale};
@@ -39,7 +38,7 @@ fn data(games: u64, noise: f64, seed: u64) -> Data {
 fn matched(data: &Data, results: bool) -> Matched {
     let results = results.then_some(&data.results[..]);
     let pairs = Pairs { old: &data.old, new: &data.new, results, groups: &data.games };
-    match_scale(&pairs, 400, Bootstrap::default()).unwrap()
+    match_scale(&pairs, 400).unwrap()
 }
 
 #[test]
@@ -74,7 +73,8 @@ fn the_interval_holds_the_truth_despite_noise() {
     }
 }
 
-/// The interval from one Newton step a resample, against fitting every resample anew.
+/// The interval from one Newton step for each game left out, against drawing games and fitting
+/// anew.
 #[test]
 fn the_interval_is_that_of_fitting_every_resample() {
     let games = 200;
@@ -122,7 +122,7 @@ fn what_cannot_be_matched_is_refused() {
     let (values, games) = (vec![10.0, -20.0], vec![1, 2]);
     let with = |old: &[f64], new: &[f64], results: Option<&[f64]>, scale: i32| {
         let pairs = Pairs { old, new, results, groups: &games };
-        match_scale(&pairs, scale, Bootstrap::default()).unwrap_err()
+        match_scale(&pairs, scale).unwrap_err()
     };
     assert_eq!(with(&[], &[], None, 400), MatchError::NoPositions);
     assert_eq!(with(&values, &values, None, 0), MatchError::Scale(0));

@@ -1,7 +1,8 @@
 //! Comparisons: published figures, scales, intervals and honest sentences.
 
-use nnuance::report::bootstrap::{Bootstrap, Groups};
-use nnuance::report::fit::{fit, loss, sigmoid};
+use nnuance::report::estimate::Means;
+use nnuance::report::fit::{fit, loss, near, sigmoid};
+use nnuance::report::groups::Groups;
 use nnuance::report::{Align, Comparison, Evaluation, Options, Table, Truth, Values, compare};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -29,6 +30,29 @@ fn the_scale_is_recovered() {
         assert!(!noisy.at_border);
         assert!(noisy.loss <= loss(&cp, &results, scale));
     }
+}
+
+#[test]
+fn a_scale_found_from_nearby_is_the_one_that_a_search_finds() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(6);
+    for (count, scale) in [(40_000, 150.0), (300, 30.0), (60, 400.0)] {
+        let cp: Vec<f64> = (0..count).map(|_| (uniform(&mut random) - 0.5) * 5.0 * scale).collect();
+        let results: Vec<f64> = cp
+            .iter()
+            .map(|cp| f64::from(u8::from(uniform(&mut random) < sigmoid(cp / scale))))
+            .collect();
+        let whole = fit(&cp, &results).scale.unwrap();
+        for part in 0..5 {
+            let on: Vec<usize> = (0..count).filter(|i| i % 5 != part).collect();
+            let take = |list: &[f64]| on.iter().map(|i| list[*i]).collect::<Vec<f64>>();
+            let searched = fit(&take(&cp), &take(&results)).scale.unwrap();
+            let found = near(&cp, &results, &on, whole).unwrap();
+            assert!((found / searched - 1.0).abs() < 1e-5, "{count}: {found} {searched}");
+        }
+    }
+    // Where the minimum is another one or none, nothing is found.
+    assert_eq!(near(&[100.0, -100.0], &[0.0, 1.0], &[0, 1], 100.0), None);
+    assert_eq!(near(&[0.0, 0.0], &[0.0, 1.0], &[0, 1], 100.0), None);
 }
 
 #[test]
@@ -63,18 +87,15 @@ fn intervals_cover_what_they_should() {
                 two.push(0.7 + shared + better);
             }
         }
-        let bootstrap = Bootstrap { resamples: 400, seed: world };
-        let resampled = {
-            let groups = Groups::new(keys);
-            bootstrap.resample(&groups, &[groups.sums(one), groups.sums(two)])
-        };
+        let groups = Groups::new(keys);
+        let means = Means::new(&groups, &[groups.sums(one), groups.sums(two)]);
         let inside = |[low, high]: [f64; 2], truth: f64| low <= truth && truth <= high;
-        covered += usize::from(inside(resampled.mean(0).interval.unwrap(), 1.0));
-        let difference = resampled.difference(0, 1);
+        covered += usize::from(inside(means.mean(0).interval.unwrap(), 1.0));
+        let difference = means.difference(0, 1);
         paired += usize::from(inside(difference.interval.unwrap(), 0.3));
         // What games share cancels out in a pair.
         let error = difference.standard_error.unwrap();
-        assert!(error < 0.5 * resampled.mean(0).standard_error.unwrap());
+        assert!(error < 0.5 * means.mean(0).standard_error.unwrap());
         assert!((difference.z().unwrap() - difference.mean / error).abs() < 1e-12);
     }
     assert!((180..=198).contains(&covered), "{covered} of {worlds}");
@@ -86,22 +107,19 @@ fn intervals_are_reproducible() {
     let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
     let groups = Groups::new((0..20_000).map(|i| i / 7));
     assert_eq!((groups.len(), groups.records()), (2858, 20_000));
-    let bootstrap = Bootstrap { resamples: 200, seed: 9 };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let scale = fit(&values, &values.iter().map(|v| v / 97.0).collect::<Vec<_>>());
-            (bootstrap.resample(&groups, &[groups.sums(values.clone())]).mean(0), scale)
+            let targets: Vec<f64> = values.iter().map(|v| v / 97.0).collect();
+            let means = Means::new(&groups, &[groups.sums(values.clone())]);
+            (means.mean(0), means.statistic(|means| means[0].ln()), fit(&values, &targets))
         })
     };
     assert_eq!(run(1), run(4));
-    let sums = groups.sums(values.clone());
-    let other = Bootstrap { seed: 10, ..bootstrap }.resample(&groups, &[sums]).mean(0);
-    assert_ne!(run(1).0, other);
-    let flat = bootstrap.resample(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
+    let flat = Means::new(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
     assert_eq!((flat.interval, flat.standard_error), (Some([3.0, 3.0]), Some(0.0)));
-    assert_eq!(flat.z(), None);
-    let single = bootstrap.resample(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
+    assert_eq!((flat.z(), flat.p), (None, None));
+    let single = Means::new(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
     assert_eq!((single.mean, single.interval, single.contains_zero()), (0.5, None, true));
 }
 
@@ -110,7 +128,7 @@ fn many_groups_keep_their_standard_error() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
     let values: Vec<f64> = (0..100_000).map(|_| uniform(&mut random)).collect();
     let groups = Groups::new(0..100_000);
-    let mean = Bootstrap::default().resample(&groups, &[groups.sums(values)]).mean(0);
+    let mean = Means::new(&groups, &[groups.sums(values)]).mean(0);
     let exact = (1.0 / 12.0 / 1e5_f64).sqrt();
     assert!((mean.standard_error.unwrap() / exact - 1.0).abs() < 0.08, "{mean:?}");
 }
@@ -144,8 +162,7 @@ fn world(games: u64, units: &[(&str, f64, f64)]) -> World {
 
 impl World {
     fn truth(&self) -> Truth<'_> {
-        let (results, groups) = (&self.results, &self.groups);
-        Truth { results, targets: None, groups, noun: "held-out games" }
+        Truth::of_games(&self.results, &self.groups, "held-out games")
     }
 
     fn compare(&self, options: &Options) -> Comparison {
@@ -196,12 +213,12 @@ fn constants_probabilities_and_targets() {
     let evaluations = [
         world.evaluations[0].clone(),
         Evaluation::constant(),
-        Evaluation { name: "p".into(), values: Values::Probability(probabilities.clone()) },
+        Evaluation::saying("p", Values::Probability(probabilities.clone())),
         Evaluation::new("zero", vec![0.0; cp.len()]),
         Evaluation::new("upside down", cp.iter().map(|cp| -cp).collect()),
     ];
     let truth = Truth { targets: Some(&probabilities), ..world.truth() };
-    let options = Options { fit_on_same: true, fixed_scale: Some(400.0), ..Options::default() };
+    let options = Options { fit_on_same: true, fixed_scale: Some(400.0) };
     let comparison = compare(&evaluations, &truth, &options).unwrap();
     let text = comparison.text();
     println!("{text}");
@@ -235,10 +252,10 @@ fn wrong_input_is_named() {
     assert!(fail(&world.evaluations, truth, &options).contains("expected 0 to 1"));
     let groups = vec![7; 200];
     let truth = Truth { groups: &groups, ..world.truth() };
-    assert!(fail(&world.evaluations, truth, &options).contains("cannot be cut into two halves"));
+    assert!(fail(&world.evaluations, truth, &options).contains("cannot be cut into parts"));
     let fixed = Options { fixed_scale: Some(0.0), ..options };
     assert!(fail(&world.evaluations, world.truth(), &fixed).contains("fixed scale is 0"));
-    let empty = Truth { results: &[], targets: None, groups: &[], noun: "games" };
+    let empty = Truth::of_games(&[], &[], "games");
     assert!(fail(&[Evaluation::constant()], empty, &options).contains("no positions"));
 }
 

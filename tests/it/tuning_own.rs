@@ -7,7 +7,6 @@ use std::sync::Arc;
 use nnuance::format::trace::{MAGIC, TraceSource, Traced, write_binary};
 use nnuance::hce::HceWeights;
 use nnuance::loader::{Part, Plan, Split, Test, collect};
-use nnuance::report::bootstrap::Bootstrap;
 use nnuance::report::{Evaluation, Options, Truth, Values, compare};
 use nnuance::sample::Sample;
 use nnuance::terms::OwnTerms;
@@ -152,19 +151,16 @@ fn a_comparison_measures_what_the_engine_would_say_with_the_tuned_weights() {
 
     let samples = collect(&Plan::reading(vec![engine.trace.clone()]), Part::All, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
-    let evaluation = Evaluation { name: "engine".into(), values: Values::Cp(values) };
+    let evaluation = Evaluation::saying("engine", Values::Cp(values));
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
-    let truth = Truth { results: &results, targets: None, groups: &groups, noun: "positions" };
-    let bootstrap = Bootstrap { resamples: 100, ..Bootstrap::default() };
-    let options = Options { fit_on_same: false, fixed_scale: None, bootstrap };
-    let expected = compare(&[evaluation], &truth, &options).unwrap();
+    let truth = Truth::of_games(&results, &groups, "positions");
+    let expected = compare(&[evaluation], &truth, &Options::default()).unwrap();
     let expected = serde_json::to_value(&expected).unwrap();
 
     let mut command = nnuance();
     command.args(["compare", "material", "nets/quickstart-32.bin", "--all", "--json"]);
-    let [json, _] =
-        said(command.arg(&run.out).args(["--resamples", "100", "--data"]).arg(&engine.trace));
+    let [json, _] = said(command.arg(&run.out).arg("--data").arg(&engine.trace));
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["measured_on"]["positions"], samples.len());
     let all = found["evaluations"].as_array().unwrap();

@@ -13,7 +13,7 @@ use crate::cli::progress::{grouped, short};
 use crate::cli::recipe::{self, Recipe};
 use crate::cli::{eval, train};
 use crate::loader::Scan;
-use crate::report::bootstrap::{Bootstrap, Groups};
+use crate::report::groups::Groups;
 use crate::report::learning::{Nouns, Run};
 use crate::report::{Align, Learning, Options, Table, Truth, errors, learning};
 use crate::sample::Sample;
@@ -76,6 +76,7 @@ struct Tested<'a> {
     groups: Vec<u64>,
     /// What the groups are.
     noun: &'static str,
+    games_known: bool,
 }
 
 impl Curve {
@@ -88,20 +89,14 @@ impl Curve {
             results: samples.iter().map(|sample| sample.result.into()).collect(),
             groups: samples.iter().map(Sample::group).collect(),
             noun: if games { "test games" } else { "test positions" },
+            games_known: games,
         };
-        if !games {
-            eprintln!(
-                "games are unknown: each position counts as one, so intervals are too narrow \
-                 where several come from one game"
-            );
-        }
         let runs = members
             .iter()
             .map(|member| Measured::new(member, &out.join(&member.name), &tested, place))
             .collect::<Result<Vec<_>>>()?;
-        let nouns = |size| Nouns { size, groups: tested.noun };
-        let over =
-            |runs: &[Run], size| learning(runs, &tested.groups, nouns(size), &Bootstrap::default());
+        let nouns = |size| Nouns { size, groups: tested.noun, games_known: games };
+        let over = |runs: &[Run], size| learning(runs, &tested.groups, nouns(size));
 
         let mut sizes: Vec<Option<usize>> = members.iter().map(|member| member.hidden).collect();
         sizes.sort_unstable();
@@ -134,8 +129,8 @@ impl Curve {
         let mut text = format!(
             "{}\nBest step: that of the lowest validation loss, whose weights are measured, on {} \
              positions of\n{} {noun}. Passes: over the run's positions till then. Loss: mean \
-             squared error of\nsigmoid(cp / scale) against the results; each half of the {noun} is \
-             measured with\nthe scale that fits the other.\n",
+             squared error of\nsigmoid(cp / scale) against the results; each fifth of the {noun} is \
+             measured with\nthe scale that fits the others.\n",
             self.table(),
             grouped(*positions as u64),
             grouped(*groups as u64),
@@ -215,6 +210,13 @@ impl Measured {
 
 impl Tested<'_> {
     fn truth(&self) -> Truth<'_> {
-        Truth { results: &self.results, targets: None, groups: &self.groups, noun: self.noun }
+        Truth {
+            results: &self.results,
+            targets: None,
+            groups: &self.groups,
+            noun: self.noun,
+            games_known: self.games_known,
+            doubt: None,
+        }
     }
 }

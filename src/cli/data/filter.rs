@@ -26,14 +26,22 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     writing: Writing,
+    #[command(flatten)]
+    keys: FilterKeys,
+}
+
+/// The keys of [data.filter] in configs.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Positions to skip")]
+pub struct FilterKeys {
     /// Half-moves since the start of the game, at least
     #[arg(long, value_name = "N")]
     min_ply: Option<u16>,
     /// Men at least, kings included
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "min-pieces", value_name = "N")]
     min_men: Option<usize>,
     /// Men at most, kings included
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "max-pieces", value_name = "N")]
     max_men: Option<usize>,
     /// The largest |score| in centipawns
     #[arg(long, value_name = "CP")]
@@ -49,16 +57,28 @@ pub struct Args {
     skip_promotions: bool,
 }
 
+impl FilterKeys {
+    /// The filter, if a key was given.
+    pub fn given(&self) -> Option<Filter> {
+        let filter = self.filter();
+        (filter != Filter::default()).then_some(filter)
+    }
+
+    fn filter(&self) -> Filter {
+        Filter {
+            min_ply: self.min_ply,
+            skip_in_check: self.skip_in_check,
+            skip_captures: self.skip_captures,
+            skip_promotions: self.skip_promotions,
+            max_score: self.max_score,
+            min_men: self.min_men,
+            max_men: self.max_men,
+        }
+    }
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
-    let filter = Filter {
-        min_ply: args.min_ply,
-        skip_in_check: args.skip_in_check,
-        skip_captures: args.skip_captures,
-        skip_promotions: args.skip_promotions,
-        max_score: args.max_score,
-        min_men: args.min_men,
-        max_men: args.max_men,
-    };
+    let filter = args.keys.filter();
     let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
     let mut rejected = Rejected::default();
     let mut tally = args.inputs.each_of_games("filter", |source, block| {

@@ -7,7 +7,6 @@ use crate::cli::eval::Shape;
 use crate::cli::evaluator::Evaluator;
 use crate::export::{self, Bound, Limits, MatchedTo, Source, digest};
 use crate::model::{Compute, Device};
-use crate::report::bootstrap::Bootstrap;
 use crate::report::{Pairs, Values, match_scale};
 use crate::sample::{Position, Sample};
 
@@ -52,12 +51,13 @@ pub fn matched(
     let results: Vec<f64> = samples.iter().map(|sample| f64::from(sample.result)).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let pairs = Pairs { old: &old_cp, new: &new, results: Some(&results), groups: &groups };
-    let matched = match_scale(&pairs, source.scales.scale, Bootstrap::default())?;
+    let matched = match_scale(&pairs, source.scales.scale)?;
     source.scales.scale = matched.scale_after;
     let sha256 = std::fs::read(old).map(|bytes| digest(&bytes)).unwrap_or_default();
-    let between = matched
-        .interval
-        .map_or(String::new(), |[low, high]| format!(" (95 % interval {low:.3} to {high:.3})"));
+    // Where games are unknown, positions of one game count as if they were independent.
+    let least = if samples.iter().all(|sample| sample.game.is_some()) { "" } else { "at least " };
+    let between = |[low, high]: [f64; 2]| format!(" (95 % interval {least}{low:.3} to {high:.3})");
+    let between = matched.interval.map_or(String::new(), between);
     let mut lines = vec![format!(
         "matched to {}: SCALE {} times {:.3}{between} is {}",
         evaluator.name, matched.scale_before, matched.factor, matched.scale_after

@@ -26,9 +26,11 @@ pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
     Section::new(
         "Calibration",
         html! {
+            @let least = calibrations.iter().any(|it| it.bias.interval_is_lower_bound);
             p.soft {
                 "What an evaluation promises, sigmoid(cp / its scale), and what came: on the \
-                 diagonal, promises are kept. Bands are 95 % intervals over " (noun) "."
+                 diagonal, promises are kept. Bands are 95 % intervals over " (noun)
+                @if least { ", too narrow, since games are unknown" } "."
             }
             div.figures {
                 @for (i, one) in calibrations.iter().enumerate() {

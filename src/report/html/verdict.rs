@@ -13,12 +13,12 @@ pub fn verdict(comparison: &Comparison, notes: &[String]) -> Section {
         ("higher loss", Align::Left),
         ("difference", Align::Right),
         ("95 % interval", Align::Right),
-        ("zero excluded", Align::Left),
+        ("decided", Align::Left),
     ]);
     for pair in &comparison.pairs {
-        let sure = if pair.decided { "yes" } else { "no" };
+        let sure = pair.why.as_ref().map_or("yes".to_string(), |why| format!("no: {why}"));
         let (mean, between) = (loss(pair.difference.mean), interval(&pair.difference));
-        pairs.row([&pair.better[..], &pair.worse, &mean, &between, sure]);
+        pairs.row([&pair.better[..], &pair.worse, &mean, &between, &sure]);
     }
     Section::new(
         "Comparison",

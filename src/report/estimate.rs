@@ -1,0 +1,160 @@
+//! How sure a mean is: intervals by leaving out one game after the other.
+//!
+//! Positions of one game share its result, so they are no independent observations. The jackknife
+//! therefore leaves out whole groups: the standard error follows from how far the mean moves, and
+//! the interval is as many standard errors wide as Student's t with one degree of freedom less
+//! than there are groups. All columns leave out the same groups, so the differences between them
+//! are paired. Nothing is drawn, so that the same data give the same interval.
+//!
+//! `tests/it/coverage.rs` holds that 95 % intervals cover 95 %, for 30 games, 100 and 1,000;
+//! percentile intervals of a bootstrap over games do not.
+//!
+//! Sources: B. Efron, C. Stein, "The jackknife estimate of variance" (1981); J. G. MacKinnon,
+//! M. Ø. Nielsen, M. D. Webb, "Leverage, influence, and the jackknife in clustered regression
+//! models" (2023), where this estimate of variance is called CV3.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::chance;
+use super::groups::Groups;
+
+/// From fewer groups than this no winner is named: so few say too little of how much groups
+/// differ.
+pub const FEW_GROUPS: usize = 30;
+
+/// Where there are more groups than this, some are bundled and left out together. Independent
+/// groups in equal bundles have the same standard error, which so many bundles give to within 1 %.
+const MOST: usize = 16_384;
+
+/// The chance that an interval misses.
+const MISS: f64 = 0.05;
+
+/// A mean, or a number that follows from means, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    pub mean: f64,
+    /// 95 % interval; None from fewer than two groups.
+    pub interval: Option<[f64; 2]>,
+    /// By the jackknife; None from fewer than two groups.
+    pub standard_error: Option<f64>,
+    /// How often chance alone would give a number as far from zero; None where that is undefined.
+    pub p: Option<f64>,
+    pub groups: usize,
+    /// Games are unknown, so that positions stand for them: the interval is at least as wide.
+    pub interval_is_lower_bound: bool,
+}
+
+impl Estimate {
+    /// The mean in standard errors; None where that is undefined.
+    pub fn z(&self) -> Option<f64> {
+        self.standard_error.filter(|error| *error > 0.0).map(|error| self.mean / error)
+    }
+
+    /// Whether the interval leaves the sign open.
+    pub fn contains_zero(&self) -> bool {
+        self.interval.is_none_or(|[low, high]| low <= 0.0 && 0.0 <= high)
+    }
+
+    /// Whether the groups are known and enough, so that something may be concluded.
+    pub fn can_tell(&self) -> bool {
+        !self.interval_is_lower_bound && self.groups >= FEW_GROUPS
+    }
+
+    /// Whether the sign may be called known, if it is the only one looked at.
+    pub fn tells(&self) -> bool {
+        self.can_tell() && !self.contains_zero()
+    }
+}
+
+/// The means of some columns, and what they are without each group.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// By column, then group or bundle: what the group gives to the column's sum.
+    sums: Vec<Vec<f64>>,
+    totals: Vec<f64>,
+    counts: Vec<f64>,
+    records: f64,
+    groups: usize,
+    known: bool,
+}
+
+impl Means {
+    /// From columns of [sums](Groups::sums), one sum a group. Groups beyond 16,384 are bundled.
+    pub fn new(groups: &Groups, columns: &[Vec<f64>]) -> Self {
+        let bundles = groups.counts().len().min(MOST);
+        let bundled = |values: &mut dyn Iterator<Item = f64>| {
+            let mut sums = vec![0.0; bundles];
+            values.enumerate().for_each(|(group, value)| sums[group % bundles] += value);
+            sums
+        };
+        let sums: Vec<Vec<f64>> =
+            columns.iter().map(|column| bundled(&mut column.iter().copied())).collect();
+        Self {
+            totals: sums.iter().map(|column| column.iter().sum()).collect(),
+            sums,
+            counts: bundled(&mut groups.counts().iter().map(|count| f64::from(*count))),
+            records: groups.records() as f64,
+            groups: groups.len(),
+            known: groups.are_known(),
+        }
+    }
+
+    /// The mean of a column.
+    pub fn mean(&self, column: usize) -> Estimate {
+        let without = |group| self.without(column, group);
+        self.estimate(self.totals[column] / self.records, (0..self.counts.len()).map(without))
+    }
+
+    /// The mean of one column minus that of another.
+    pub fn difference(&self, column: usize, other: usize) -> Estimate {
+        let mean = self.totals[column] / self.records - self.totals[other] / self.records;
+        let without = |group| self.without(column, group) - self.without(other, group);
+        self.estimate(mean, (0..self.counts.len()).map(without))
+    }
+
+    /// Any number that follows smoothly from the means of all columns, such as a slope.
+    pub fn statistic(&self, of: impl Fn(&[f64]) -> f64 + Sync) -> Estimate {
+        let columns = 0..self.sums.len();
+        let whole: Vec<f64> = self.totals.iter().map(|total| total / self.records).collect();
+        let without: Vec<f64> = (0..self.counts.len())
+            .into_par_iter()
+            .map(|group| {
+                let means: Vec<f64> = columns.clone().map(|it| self.without(it, group)).collect();
+                of(&means)
+            })
+            .collect();
+        self.estimate(of(&whole), without.into_iter())
+    }
+
+    /// The mean of a column without a group.
+    fn without(&self, column: usize, group: usize) -> f64 {
+        (self.totals[column] - self.sums[column][group]) / (self.records - self.counts[group])
+    }
+
+    fn estimate(&self, mean: f64, without: impl Iterator<Item = f64>) -> Estimate {
+        let lower_bound = !self.known;
+        let estimate = Estimate {
+            mean,
+            interval: None,
+            standard_error: None,
+            p: None,
+            groups: self.groups,
+            interval_is_lower_bound: lower_bound,
+        };
+        let bundles = self.groups.min(self.counts.len());
+        if bundles < 2 {
+            return estimate;
+        }
+        let freedom = (bundles - 1) as f64;
+        let squares: f64 = without.map(|value| (value - mean).powi(2)).sum();
+        let error = (freedom / bundles as f64 * squares).sqrt();
+        let width = chance::critical(MISS, freedom) * error;
+        Estimate {
+            interval: Some([mean - width, mean + width]),
+            standard_error: Some(error),
+            p: (error > 0.0).then(|| chance::two_sided(mean / error, freedom)),
+            ..estimate
+        }
+    }
+}
