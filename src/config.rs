@@ -2,6 +2,7 @@
 
 mod batch_size;
 mod check;
+mod differ;
 pub mod keys;
 mod read;
 mod sections;
@@ -10,16 +11,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use batch_size::BatchSize;
+pub use differ::Difference;
 pub use read::{ConfigError, nearest};
-pub use sections::{Data, Model, Optimizer, Plan, Target};
+pub use sections::{Data, Earlier, Model, Optimizer, Plan, Target};
 
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
 use crate::format::{Format, PointOfView};
 use crate::loader::Test;
 use crate::scales::Scales;
+use crate::train::length::Span;
 use crate::train::optimizer::{self, Name};
-use crate::train::schedule::Schedule;
+use crate::train::stages::Stages;
 
 /// The version of the config language that this program speaks.
 pub const VERSION: u32 = 1;
@@ -195,13 +198,20 @@ impl Config {
     }
 
     /// The learning rate; without a meaning where none is given.
-    pub fn learning_rate(&self) -> Schedule {
-        self.schedule.learning_rate.clone().unwrap_or(Schedule::constant(1.0))
+    pub fn learning_rate(&self) -> Stages {
+        self.schedule.learning_rate.clone().unwrap_or(Stages::constant(1.0))
     }
 
-    /// Centipawns that make one logit of the model.
+    /// The weight of results at the end of the run, which its losses are measured with.
+    pub fn final_wdl(&self) -> f64 {
+        self.target.wdl.end().unwrap_or_default()
+    }
+
+    /// Centipawns that make one logit of the model. A net speaks the centipawns of the scores that
+    /// it learnt from, in whole numbers.
     pub fn scale(&self) -> f64 {
-        self.target.scale.unwrap_or(Scales::default().scale.into())
+        let of_scores = self.target.score_scale.filter(|_| self.is_net()).map(f64::round);
+        self.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into())
     }
 
     /// Centipawns of the data's scores that make one logit.
@@ -234,14 +244,39 @@ impl Config {
     /// The run's length in steps, for this many positions of data. Epochs that come to more than
     /// [`MOST_POSITIONS`] are cut there, which no run reaches; all else [`Config::parse`] refuses.
     pub fn steps(&self, positions: u64) -> u64 {
+        let Plan { epochs, positions: wanted, superbatches, .. } = self.schedule;
+        self.steps_of(
+            &Earlier { epochs, positions: wanted, superbatches, until_step: 0 },
+            positions,
+        )
+    }
+
+    /// The same of a length that the run had before.
+    fn steps_of(&self, length: &Earlier, positions: u64) -> u64 {
         let batch = self.batch().of(positions) as f64;
-        let wanted = match &self.schedule {
-            Plan { positions: Some(wanted), .. } => *wanted as f64,
-            Plan { superbatches: Some(count), batches_per_superbatch, .. } => {
-                count * *batches_per_superbatch as f64 * batch
+        let wanted = match *length {
+            Earlier { positions: Some(wanted), .. } => wanted as f64,
+            Earlier { superbatches: Some(count), .. } => {
+                count * self.schedule.batches_per_superbatch as f64 * batch
             }
-            Plan { epochs, .. } => epochs.unwrap_or(MOST_SWEEPS) * positions as f64,
+            Earlier { epochs, .. } => epochs.unwrap_or(MOST_SWEEPS) * positions as f64,
         };
         (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
+    }
+
+    /// What the units of lengths come to in the run, for this many positions of data.
+    pub fn span(&self, positions: u64) -> Span {
+        let (batch, superbatch) =
+            (self.batch().of(positions), self.schedule.batches_per_superbatch);
+        Span { steps: self.steps(positions), batch, superbatch, epoch: positions }
+    }
+
+    /// The same of the lengths that the run had before, each with the step up to which it counted.
+    pub fn earlier_spans(&self, positions: u64) -> Vec<(Span, u64)> {
+        let span = self.span(positions);
+        let of = |length: &Earlier| {
+            (Span { steps: self.steps_of(length, positions), ..span }, length.until_step)
+        };
+        self.schedule.extended.iter().map(of).collect()
     }
 }

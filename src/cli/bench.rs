@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 
 use super::out;
 use super::place::Place;
@@ -22,6 +22,8 @@ use crate::config::{BatchSize, Config};
 use crate::loader::{Cursor, Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, NetShape, Precision, initial, is_gpu};
 use crate::train::checkpoint::Checkpoint;
+use crate::train::length::Span;
+use crate::train::stages::Stages;
 use crate::train::{self, Job, Settings};
 use crate::weights::Weights;
 use figures::{Bytes, Figure, Figures, NetFigures};
@@ -265,15 +267,20 @@ impl Bench {
         // A GPU is waited for at each row, so that its laps are those of what it has done.
         let rows = is_gpu(&self.device);
         // Far more steps than the laps have, so that the rates stay as they begin.
+        let positions = self.plan.expected.unwrap_or(1);
+        let span = Span { steps: 1 << 40, ..config.span(positions) };
+        let over = |stages: Stages| stages.over(&span).map_err(Error::msg);
         let settings = Settings {
-            steps: 1 << 40,
-            learning_rate: config.learning_rate(),
-            wdl: config.target.wdl.clone(),
+            steps: span.steps,
+            learning_rate: over(config.learning_rate())?,
+            wdl: over(config.target.wdl.clone())?,
             score_scale: config.score_scale(),
             optimizer: config.optimizer(),
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,
             patience: None,
+            keep: None,
+            earlier: Vec::new(),
         };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let job = Job {

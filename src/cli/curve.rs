@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             }
             Stage::Begun => {
                 eprintln!("\n{place} goes on");
-                train::resume(&path, &args.place, eyes.clone())?
+                train::resume(&path, &[], &args.place, eyes.clone())?
             }
             Stage::New => {
                 eprintln!("\n{place}");

@@ -17,6 +17,7 @@ use crate::model::{Compute, Device, Evaluation as _, Kind, Model, NetShape, to_h
 use crate::net::Net;
 use crate::report::{Evaluation, Values};
 use crate::sample::Sample;
+use crate::train::KEPT;
 use crate::weights::{Packed, Weights};
 
 /// An evaluation and where it comes from.
@@ -281,6 +282,10 @@ fn of_net(path: &Path, shape: &Shape) -> Result<Opened> {
 fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
+    let run = path.parent().filter(|folder| folder.ends_with(KEPT)).and_then(Path::parent);
+    if let Some(run) = run.and_then(Path::file_name) {
+        return format!("{}/{stem}", run.to_string_lossy());
+    }
     match path.parent().and_then(Path::file_name) {
         Some(folder) if matches!(&stem[..], "best" | "last" | "net" | "terms") => {
             format!("{}/{stem}", folder.to_string_lossy())

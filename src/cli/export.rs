@@ -1,5 +1,6 @@
 //! `nnuance export`: floats to a net that engines load, or to source code.
 
+mod pieces;
 mod scales;
 mod snippet;
 mod terms;
@@ -16,7 +17,7 @@ use crate::config::Config;
 use crate::export::snippet::Language;
 use crate::export::tables::source::{Order, Style, Width};
 use crate::export::{
-    self, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses,
+    self, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses, Margins,
     MatchedTo, Provenance, Source, fitted_scale, manifest_path,
 };
 use crate::loader::{Part, Plan};
@@ -51,13 +52,17 @@ pub struct Args {
     /// Write a net's inference code instead, one file with its own test: rust, c, cpp, csharp,
     /// java or go
     #[arg(long, value_name = "LANGUAGE", value_parser = snippet::language)]
-    #[arg(conflicts_with_all = ["match_scale", "best_scales", "licence", "recipe"])]
+    #[arg(conflicts_with_all = ["match_scale", "margins", "best_scales", "licence", "recipe"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
     /// of a search stay right; measured on --data, or on the run's validation
     /// games
     #[arg(long, value_name = "OLD", conflicts_with = "scale")]
     match_scale: Option<String>,
+    /// Say by what factor a search's margins would have to change that were tuned for this other
+    /// evaluation: a net, a checkpoint, handcrafted weights, material; SCALE stays
+    #[arg(long, value_name = "OLD", conflicts_with = "match_scale")]
+    margins: Option<String>,
     /// Set QA and QB to those with the smallest measured error: `sums` keeps accumulators in i16
     /// and the output in i32, `products` keeps also accumulator x output weight in i16
     #[arg(long, value_name = "BOUND", value_parser = scales::bound)]
@@ -137,7 +142,13 @@ pub fn run(args: Args) -> Result<()> {
         matched = Some(to);
         lines.push(text);
     }
-    let measured = Measured { samples: &samples, on: origin.on(&args.data), matched };
+    let mut margins = None;
+    if let Some(old) = &args.margins {
+        let (against, text) = scales::margins(&source, old, &samples, &flex())?;
+        margins = Some(against);
+        lines.push(text);
+    }
+    let measured = Measured { samples: &samples, on: origin.on(&args.data), matched, margins };
     let text =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
     lines.push(text);
@@ -165,7 +176,7 @@ pub fn checkpoint(
     let on = origin.on(&[]);
     let samples = &validation[..validation.len().min(MEASURED)];
     let provenance = Provenance { licence, ..origin.provenance };
-    write(&source, provenance, Measured { samples, on, matched: None }, net)
+    write(&source, provenance, Measured { samples, on, matched: None, margins: None }, net)
 }
 
 /// A file of weights, or a quantised net turned back into floats. What it is, the file or the
@@ -264,6 +275,7 @@ struct Measured<'a> {
     /// Where they come from, in words.
     on: String,
     matched: Option<MatchedTo>,
+    margins: Option<Margins>,
 }
 
 /// What a checkpoint's header says of its origin.
@@ -288,6 +300,7 @@ impl Origin {
             recipe: recipe.as_ref().map(|recipe| recipe.config.to_toml()),
             data: data.collect(),
             sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
+            start: recipe.as_ref().and_then(|recipe| recipe.start.clone()),
             positions: (state.positions > 0).then_some(state.positions),
             losses: Losses {
                 train: state.train_loss,
@@ -338,12 +351,15 @@ fn write(
     path: &Path,
 ) -> Result<String> {
     let Source { weights, architecture, scales, facts, kind, .. } = source;
-    let Measured { samples, on, matched } = measured;
+    let Measured { samples, on, matched, margins } = measured;
     let positions = samples.iter().map(|sample| sample.position);
     let mut exported: Exported =
         export::export(weights, architecture, *scales, provenance, positions)?;
     exported.manifest.fitted_scale = fitted_scale(&exported.net, samples, &on);
     exported.manifest.matched = matched;
+    exported.manifest.margins = margins;
+    let values = pieces::values(&exported.net, samples, &on);
+    exported.manifest.piece_values = Some(values.clone());
     let [floats, net, manifest] = exported.write(path, weights, facts)?;
     let found = &exported.manifest;
     let mut lines = vec![
@@ -368,6 +384,7 @@ fn write(
              {LEAST_GAMES} games whose results the net predicts"
         )),
     }
+    lines.push(pieces::sentence(&values));
     lines.push(format!("floats   {}", floats.display()));
     lines.push(format!("manifest {}", manifest.display()));
     let (bytes, sha256) = (found.bytes, &found.sha256);

@@ -1,12 +1,14 @@
 //! A run's folder: what lies in it, and that only one process works there.
 
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::RUN_HEADER;
 use crate::output::Output;
+use crate::train::{Anchor, KEPT, Moved};
 
 pub const CONFIG: &str = "config.toml";
 /// To resume from.
@@ -36,6 +38,7 @@ const FILES: [&str; 10] =
 /// A folder that this process alone trains in.
 pub struct RunFolder {
     pub path: PathBuf,
+    anchor: Anchor,
     /// Released when the process ends, by whatever death.
     _lock: File,
 }
@@ -64,6 +67,9 @@ fn check(path: &Path, overwrite: bool) -> Result<()> {
 impl Drop for RunFolder {
     /// A command that failed before its run began leaves nothing.
     fn drop(&mut self) {
+        if self.check().is_err() {
+            return;
+        }
         let _ = std::fs::remove_file(self.file(LOCK));
         // Only an empty folder goes.
         let _ = std::fs::remove_dir(&self.path);
@@ -82,8 +88,19 @@ impl RunFolder {
 
     /// Takes an existing run for this process.
     pub fn of_run(path: &Path) -> Result<Self> {
-        let last = path.join(LAST);
-        ensure!(last.exists(), "there is no run in {}: {LAST} is missing", path.display());
+        let (folder, last) = (path.display(), path.join(LAST));
+        if !last.exists() && path.join(CONFIG).exists() {
+            bail!(
+                "the run in {folder} was stopped before its first checkpoint, and there is nothing \
+                 to go on from; begin it anew with `nnuance train {} --out {folder}`",
+                path.join(CONFIG).display()
+            );
+        }
+        ensure!(
+            last.exists(),
+            "there is no run in {folder}: {LAST} is missing; name the folder of a run, as `nnuance \
+             train --out` did"
+        );
         Self::open(path)
     }
 
@@ -101,28 +118,55 @@ impl RunFolder {
                 eprintln!("{} cannot be locked ({error}): start no second run", path.display());
             }
         }
-        let folder = Self { path: path.to_path_buf(), _lock: lock };
-        folder.remove(|name| name.starts_with(".nnuance-") && name.ends_with(".part"))?;
+        let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
+        let folder = Self { path: path.to_path_buf(), anchor, _lock: lock };
+        for path in [path.to_path_buf(), folder.file(KEPT)] {
+            remove(&path, |name| name.starts_with(".nnuance-") && name.ends_with(".part"))?;
+        }
         Ok(folder)
     }
 
     /// Removes what an earlier run left.
     pub fn clear(&self) -> Result<()> {
-        self.remove(|name| FILES.contains(&name))
+        remove(&self.path, |name| FILES.contains(&name))?;
+        let kept = self.file(KEPT);
+        remove(&kept, |name| name.ends_with(".safetensors"))?;
+        // Only an empty folder goes.
+        let _ = std::fs::remove_dir(&kept);
+        Ok(())
     }
 
-    fn remove(&self, which: impl Fn(&str) -> bool) -> Result<()> {
-        let failed = || format!("cannot clear {}", self.path.display());
-        for entry in std::fs::read_dir(&self.path).with_context(failed)? {
-            let entry = entry.with_context(failed)?;
-            if entry.file_name().to_str().is_some_and(&which) {
-                std::fs::remove_file(entry.path()).with_context(failed)?;
-            }
-        }
-        Ok(())
+    /// The checkpoints that are kept for good, in the order of their names.
+    pub fn kept(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.file(KEPT)).into_iter().flatten().flatten();
+        let mut kept: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        kept.retain(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
+        kept.sort();
+        kept
+    }
+
+    /// An error if the folder is no longer where it was: it must not be made anew.
+    pub fn check(&self) -> Result<(), Moved> {
+        self.anchor.check()
     }
 
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
+}
+
+/// Removes files from a folder, if there is one.
+fn remove(folder: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
+    let failed = || format!("cannot clear {}", folder.display());
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.with_context(failed)?;
+        if entry.file_name().to_str().is_some_and(&which) {
+            std::fs::remove_file(entry.path()).with_context(failed)?;
+        }
+    }
+    Ok(())
 }

@@ -94,6 +94,12 @@ pub fn measured(
             }
         }
     }
+    for (place, (name, recipe)) in evaluations.iter().enumerate() {
+        if let Some(doubt) = recipe.and_then(|recipe| recipe.start.as_ref()?.doubt.as_ref()) {
+            notes.push(format!("{name} started from another net: {doubt}"));
+            doubts[place].get_or_insert(format!("{name} started from another net: {doubt}"));
+        }
+    }
     let Some((first, name, recipe)) = seen.first() else {
         return Ok(Measured { samples, part: Part::All, notes, doubts });
     };

@@ -37,15 +37,20 @@ pub fn run(args: Args) -> Result<()> {
         let overviews: Vec<String> = sections.map(|section| overview(&section)).collect();
         return out::line(overviews.join("\n\n"));
     };
-    let all = keys::keys();
+    let (all, stage) = (keys::keys(), keys::stage().keys);
     let glob = glob::Pattern::new(pattern)?;
-    let found: Vec<&Key> =
-        all.iter().filter(|key| key.path.contains(pattern) || glob.matches(&key.path)).collect();
+    let fits = |key: &&Key| key.path.contains(pattern) || glob.matches(&key.path);
+    let found: Vec<String> = all.iter().filter(fits).map(entry).collect();
+    let nested = stage.iter().filter(fits).map(|key| {
+        let title = format!("{}, of a stage of schedule.learning_rate or target.wdl", key.path);
+        entry(&Key { path: title, ..key.clone() })
+    });
+    let found: Vec<String> = found.into_iter().chain(nested).collect();
     ensure!(!found.is_empty(), "{}", {
-        let names: Vec<&str> = all.iter().map(|key| &key.path[..]).collect();
+        let names: Vec<&str> = all.iter().chain(&stage).map(|key| &key.path[..]).collect();
         nearest(format!("no key matches {pattern:?}"), pattern, &names)
     });
-    out::line(found.into_iter().map(entry).collect::<Vec<_>>().join("\n\n"))
+    out::line(found.join("\n\n"))
 }
 
 /// A section with a line a key, and the first sentence of what it does.

@@ -251,7 +251,7 @@ fn turned(samples: &[Sample], places: &[u16]) -> Option<String> {
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
-    let (wdl, scale) = (config.target.wdl.at(1.0), config.score_scale());
+    let (wdl, scale) = (config.final_wdl(), config.score_scale());
     let target = |sample: &Sample| {
         let expected = sigmoid(f64::from(sample.score?) / scale);
         Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)

@@ -10,7 +10,7 @@ use super::progress::bar;
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
 use crate::config::{BatchSize, Config, Inputs};
-use crate::export;
+use crate::export::{self, StartedFrom};
 use crate::features::{Features, PointOfView};
 use crate::loader::{self, DataFile, LoadError, Part, Plan, Share, Sketch, Split};
 use crate::model::{Kind, NetShape};
@@ -27,6 +27,8 @@ pub struct Recipe {
     pub sketch: Sketch,
     /// The terms of another engine, the text of its list.
     pub term_list: Option<String>,
+    /// The net that it started from, if not from chance.
+    pub start: Option<StartedFrom>,
 }
 
 impl Recipe {
@@ -62,6 +64,9 @@ impl Recipe {
         if let Some(list) = &self.term_list {
             facts.insert("term_list".into(), list.clone());
         }
+        if let Some(start) = &self.start {
+            facts.insert("start".into(), serde_json::to_string(start)?);
+        }
         let data = serde_json::to_string(&self.data).context("a path is no text")?;
         let sketch = serde_json::to_string(&self.sketch)?;
         let config = self.config.to_toml();
@@ -80,10 +85,14 @@ impl Recipe {
             return Ok(None);
         };
         Ok(Some(Self {
-            config: Config::of_run(config, "the config in its header")?,
+            config: Config::recorded(config, "the config in its header")?,
             data: serde_json::from_str(data).context("the list of data in its header")?,
             sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
             term_list: facts.get("term_list").cloned(),
+            start: facts
+                .get("start")
+                .map(|start| serde_json::from_str(start).context("the start in its header"))
+                .transpose()?,
         }))
     }
 
@@ -100,10 +109,11 @@ impl Recipe {
             bad_records: 0,
         });
         Some(Self {
-            config: Config::of_run(config, "the manifest's recipe").ok()?,
+            config: Config::recorded(config, "the manifest's recipe").ok()?,
             data: data.collect(),
             sketch: provenance.sketch.clone()?.try_into().ok()?,
             term_list: None,
+            start: provenance.start.clone(),
         })
     }
 

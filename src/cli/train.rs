@@ -2,13 +2,16 @@
 
 mod data;
 mod finish;
+mod length;
 mod look;
+mod resume;
+mod start;
 mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use super::folder::{self, RunFolder};
 use super::out;
@@ -19,8 +22,9 @@ use crate::config::Config;
 use crate::model::{Adapter, Compute, Device, Need};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
-use crate::train::{self, End, Job, Settings};
+use crate::train::{self, End, Job};
 use data::Data;
+pub(super) use resume::resume;
 
 /// Train a net, or handcrafted terms, as a config says
 #[derive(clap::Args)]
@@ -28,6 +32,7 @@ use data::Data;
 Example:
   nnuance train configs/quickstart-net.toml --set model.hidden=64 --out runs/net-64
   nnuance train --resume runs/net-64
+  nnuance train --resume runs/net-64 --set schedule.epochs=20
   nnuance train configs/hce-pst.toml --set 'data.files=[\"positions.epd\"]'
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
@@ -38,8 +43,9 @@ pub struct Args {
     /// The run's config (TOML)
     #[arg(required_unless_present = "resume")]
     config: Option<PathBuf>,
-    /// Change a key of the config, for example schedule.epochs=4; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
+    /// Change a key of the config, for example schedule.epochs=4; may be repeated. With --resume
+    /// only the length, which makes the run longer, and schedule.patience
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// The run folder [default: runs/ and the config's name]
     #[arg(long, value_name = "FOLDER", conflicts_with = "resume")]
@@ -60,7 +66,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let eyes = Eyes { stop: interrupts(), chart: args.chart, page: true };
     let finished = match (&args.resume, &args.config) {
-        (Some(folder), _) => resume(folder, &args.place, eyes)?,
+        (Some(folder), _) => resume(folder, &args.overrides, &args.place, eyes)?,
         (None, Some(path)) => {
             let config = Config::read(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
@@ -87,14 +93,24 @@ pub(super) fn begin(
 ) -> Result<Option<String>> {
     let place = place.open(config.model.precision)?;
     let term_list = recipe::term_list(&config)?;
-    let (data, weights) = data::open(&mut config, term_list.as_deref(), None, &place)?;
+    refuse_twins(&config)?;
+    let began = start::open(&config)?;
+    let (data, mut weights) = data::open(&mut config, term_list.as_deref(), None, &place)?;
     config.data.window = config.data.window.or(data.window(&config));
-    let recipe = Recipe {
+    // Found before the folder is cleared.
+    length::settings(&config, data.facts.train)?;
+    let mut recipe = Recipe {
         config: config.resolved(),
         data: data.facts.files.clone(),
         sketch: data.facts.sketch.clone(),
         term_list,
+        start: None,
     };
+    if let Some(began) = began {
+        weights = began.weights;
+        recipe.sketch.join(&began.sketch);
+        recipe.start = Some(began.from);
+    }
     folder.clear()?;
     output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
     let (optimizer, state) = (Vec::new(), State::default());
@@ -105,27 +121,17 @@ pub(super) fn begin(
     train(&recipe, data, checkpoint, folder, &place, eyes)
 }
 
-/// Goes on with a run; what it leaves, or none if it was interrupted again.
-pub(super) fn resume(folder: &Path, place: &Place, eyes: Eyes) -> Result<Option<String>> {
-    let folder = RunFolder::of_run(folder)?;
-    let (checkpoint, recipe) = recipe::open(&folder.file(folder::LAST))?;
-    recipe.reachable_data()?;
-    let place = place.open(recipe.config.model.precision)?;
-    let now = how(&place.1);
-    if let Some(begun) = checkpoint.facts.get(COMPUTE).filter(|begun| **begun != now) {
-        eprintln!("this run began with {begun} and goes on with {now}: its last bits will differ");
+/// A file that is named twice would count twice.
+fn refuse_twins(config: &Config) -> Result<()> {
+    let real = |path: &PathBuf| path.canonicalize().ok();
+    for (i, path) in config.data.files.iter().enumerate() {
+        let mut before = config.data.files[..i].iter();
+        if let Some(twin) = before.find(|it| real(it).is_some() && real(it) == real(path)) {
+            let (path, twin) = (path.display(), twin.display());
+            bail!("`data.files`: {twin} and {path} are one file; remove one");
+        }
     }
-    let mut config = recipe.config.clone();
-    let term_list = recipe.term_list.as_deref();
-    let (data, _) = data::open(&mut config, term_list, Some(&checkpoint.weights), &place)?;
-    for (then, now) in recipe.data.iter().zip(&data.facts.files) {
-        ensure!(
-            (then.bytes, &then.sha256) == (now.bytes, &now.sha256),
-            "{} has changed since the run began; restore it, or begin anew",
-            then.path.display()
-        );
-    }
-    train(&recipe, data, checkpoint, &folder, &place, eyes)
+    Ok(())
 }
 
 /// The header entry that says how a run computed.
@@ -154,28 +160,17 @@ fn train(
 ) -> Result<Option<String>> {
     let config = &recipe.config;
     let positions = data.facts.train;
-    let batch = config.batch().of(positions);
-    let steps = config.steps(positions);
-    let every = |times: u64| steps.div_ceil(times).max(1);
+    let span = config.span(positions);
+    let (batch, steps) = (span.batch, span.steps);
     let direct = config.optimizer().name.is_direct();
-    let settings = Settings {
-        steps,
-        learning_rate: config.learning_rate(),
-        wdl: config.target.wdl.clone(),
-        score_scale: config.score_scale(),
-        optimizer: config.optimizer(),
-        // A direct method has few steps, and no more than it needs.
-        validate_every: if direct { 1 } else { every(config.schedule.looks) },
-        checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
-        patience: config.schedule.patience,
-    };
+    let settings = length::settings(config, positions)?;
     match direct {
         true => eprintln!(
             "{} on {} positions, until the loss falls no more, at most {steps} steps",
             settings.optimizer.name.text(),
             short(positions as f64)
         ),
-        false => eprintln!("{}", length(config, steps, batch, positions)),
+        false => eprintln!("{}\n{}", length::length(&span), length::rates(&settings)),
     }
     let model = recipe.architecture()?.map_or("handcrafted terms".into(), |net| net.to_string());
     let threads = rayon::current_num_threads();
@@ -221,22 +216,9 @@ fn train(
         }
         End::Finished => {}
     }
+    finish::refuse_untrained(recipe, &checkpoint, folder)?;
+    folder.check()?;
     let text = finish::finish(recipe, &data, folder)?;
     let place = (device.clone(), *compute);
     Ok(Some(if page { text + &finish::page(recipe, &data, folder, &place) } else { text }))
-}
-
-/// The run's length in all units that people count in.
-fn length(config: &Config, steps: u64, batch: u64, positions: u64) -> String {
-    let superbatch = config.schedule.batches_per_superbatch * batch;
-    format!(
-        "{steps} steps of {batch} = {} positions = {:.2} passes over {} positions = {:.3} \
-         superbatches; 1 superbatch = {} positions = {:.1} passes",
-        short((steps * batch) as f64),
-        (steps * batch) as f64 / positions as f64,
-        short(positions as f64),
-        steps as f64 * batch as f64 / superbatch as f64,
-        short(superbatch as f64),
-        superbatch as f64 / positions as f64,
-    )
 }

@@ -5,11 +5,16 @@ use std::path::{Component, Path};
 use super::{BatchSize, Config, ConfigError, MOST_POSITIONS, VERSION};
 use crate::architecture::Architecture;
 use crate::loss::Loss;
+use crate::train::length::Length;
 use crate::train::optimizer::{self, Name};
+use crate::train::stages::not_a_share;
 
 /// Positions of a step; a larger batch is a slip of the pen, not a plan.
 const LARGEST_BATCH: u64 = 1 << 22;
 const MOST_EPOCHS: f64 = 1e6;
+/// Beyond, floats of 32 bits overflow or a logit says nothing; no evaluation comes near.
+const LEAST_SCALE: f64 = 0.01;
+const MOST_SCALE: f64 = 1e6;
 
 impl Config {
     /// # Errors
@@ -51,10 +56,15 @@ impl Config {
         self.view()?;
         let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);
         match self.architecture()? {
-            Some(_) if !whole || scale > 32_767.0 => {
-                let reason =
-                    format!("engines count in whole centipawns up to 32767, found {scale}");
-                return wrong("target.scale", reason);
+            Some(_) if !whole || !(1.0..=32_767.0).contains(&scale) => {
+                let found = "engines count in whole centipawns, 1 to 32767, found";
+                return match (self.target.scale, self.target.score_scale) {
+                    (None, Some(of_scores)) => wrong(
+                        "target.score_scale",
+                        format!("{found} {of_scores:?}, which `target.scale` follows"),
+                    ),
+                    _ => wrong("target.scale", format!("{found} {scale:?}")),
+                };
             }
             Some(Architecture { hidden, .. }) if !(1..=65_536).contains(&hidden) => {
                 let reason = format!("the hidden layer has 1 to 65536 neurons, found {hidden}");
@@ -79,6 +89,11 @@ impl Config {
         let (low, high) = self.target.wdl.range();
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
             return wrong("target.wdl", format!("lies between 0 and 1, found {low} to {high}"));
+        }
+        if self.target.wdl.end().is_none() {
+            let reason = "losses are measured with its value at the end, which must not hang on \
+                          the length of the run: give the last stage's `every` as a share";
+            return wrong("target.wdl", reason.into());
         }
         let (low, high) = self.learning_rate().range();
         if !(low >= 0.0 && high.is_finite()) {
@@ -124,6 +139,31 @@ impl Config {
         self.check_plan()
     }
 
+    /// An error where a value can be used, but not be meant. What a run has recorded is what it was
+    /// trained with, and stands.
+    pub(super) fn check_meant(&self) -> Result<(), ConfigError> {
+        let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
+        for (key, scale) in
+            [("target.scale", self.target.scale), ("target.score_scale", self.target.score_scale)]
+        {
+            if let Some(scale) = scale.filter(|scale| !(LEAST_SCALE..=MOST_SCALE).contains(scale)) {
+                let reason = format!(
+                    "lies between {LEAST_SCALE} and {MOST_SCALE} centipawns, found {scale:?}"
+                );
+                return wrong(key, reason);
+            }
+        }
+        for (key, stages) in
+            [("schedule.learning_rate", &self.learning_rate()), ("target.wdl", &self.target.wdl)]
+        {
+            stages.meant().or_else(|reason| wrong(key, reason))?;
+        }
+        if self.learning_rate().range().1 == 0.0 {
+            return wrong("schedule.learning_rate", "is 0: nothing would be learnt".into());
+        }
+        Ok(())
+    }
+
     /// What handcrafted terms have, and nets have not.
     fn check_terms(&self) -> Result<(), ConfigError> {
         let wrong = |key, reason: &str| Err(ConfigError::Value { key, reason: reason.into() });
@@ -132,7 +172,6 @@ impl Config {
             for (key, given) in [
                 ("model.terms", model.terms.is_some()),
                 ("model.tune", model.tune.is_some()),
-                ("model.start", model.start.is_some()),
                 ("model.rare", model.rare.is_some()),
             ] {
                 if given {
@@ -145,6 +184,11 @@ impl Config {
             if self.schedule.batch == Some(BatchSize::All) {
                 return wrong("schedule.batch", "\"all\" is for handcrafted terms");
             }
+        }
+        if self.is_net() && matches!(model.start.as_deref(), Some("material" | "zero")) {
+            let reason = "that is for handcrafted terms; a net starts from a run folder, a \
+                          checkpoint or a net, or without this key from chance";
+            return wrong("model.start", reason);
         }
         if model.inputs == "trace" && model.start.is_some() {
             return wrong("model.start", "the term list has the weights to start from");
@@ -223,6 +267,16 @@ impl Config {
         .collect();
         if given.is_empty() && self.optimizer().name.is_direct() {
             return Ok(());
+        }
+        if let Some(Length::Share(share)) = plan.keep_every
+            && share >= 1.0
+        {
+            return wrong("schedule.keep_every", not_a_share("keep_every", share, "run"));
+        }
+        let steps: Vec<u64> = plan.extended.iter().map(|earlier| earlier.until_step).collect();
+        if !steps.is_sorted_by(|one, next| one < next) || steps.contains(&0) {
+            let reason = format!("the steps must rise, from 1 on, found {steps:?}");
+            return wrong("schedule.extended", reason);
         }
         let [(key, length, most)] = given[..] else {
             let reason = "give one of `epochs`, `positions` and `superbatches`";

@@ -7,6 +7,7 @@ mod defaults;
 mod markdown;
 mod schema;
 
+pub(super) use defaults::flat;
 pub use markdown::{facts, markdown};
 pub use schema::schema;
 pub(super) use schema::{formats, inputs};
@@ -18,7 +19,7 @@ use serde_json::Value;
 
 use super::{Config, Data, Model, Optimizer, Plan, Target};
 use crate::loader::Filter;
-use crate::train::schedule::Stage;
+use crate::train::stages::Stage;
 use defaults::Defaults;
 
 /// A key of a config.

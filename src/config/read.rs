@@ -1,5 +1,7 @@
 //! TOML and overrides to a config, with errors that name the line and the nearest known key.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -8,11 +10,20 @@ use toml::de::{DeTable, DeValue};
 
 use super::Config;
 
+/// Bytes of a config, at most; a larger file is something else.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Tables of a config. Serde would take a list for one, its values in the order of the keys.
+const TABLES: [&[&str]; 6] =
+    [&["data"], &["data", "filter"], &["model"], &["target"], &["optimizer"], &["schedule"]];
+
 /// Why a config cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: std::io::Error },
+    #[error("{0} is larger than a config may be, 1 MiB; is it another file?")]
+    Large(PathBuf),
     #[error("{place}: {reason}")]
     Text { place: String, reason: String },
     #[error("--set {0}: write it as key=value, for example --set schedule.epochs=4")]
@@ -24,26 +35,45 @@ pub enum ConfigError {
 impl Config {
     /// Reads a file and applies `key=value` overrides with dotted keys.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let name = path.display().to_string();
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
             .map_err(|error| ConfigError::Read { path: path.to_path_buf(), error })?;
-        Self::parse(&text, &path.display().to_string(), overrides)
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(ConfigError::Large(path.to_path_buf()));
+        }
+        let text = utf8(&bytes).map_err(|(line, reason)| ConfigError::Text {
+            place: format!("{name}:{line}"),
+            reason: reason.into(),
+        })?;
+        Self::parse(text, &name, overrides)
     }
 
     /// Reads a text; `name` stands for it in errors.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
-        Ok(Self::as_written(text, name, overrides)?.resolved())
+        let parsed = Self::parsed(text, name, overrides, |config| {
+            config.check().and_then(|()| config.check_meant())
+        });
+        Ok(parsed?.resolved())
     }
 
-    /// Reads what a run has written about itself, whatever the version. Runs before `data.test`
-    /// there was chose their checkpoints on all held-out games and kept none for a test.
-    pub fn of_run(text: &str, name: &str) -> Result<Self, ConfigError> {
-        let mut config = Self::as_written(text, name, &[])?;
+    /// Reads the config that a run has recorded. It stands as it is, even where today it would be
+    /// refused as a slip. Runs before `data.test` there was chose their checkpoints on all held-out
+    /// games and kept none for a test.
+    pub fn recorded(text: &str, name: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::parsed(text, name, &[], Self::check)?;
         config.data.test.get_or_insert(0.0);
         Ok(config.resolved())
     }
 
     /// Without the defaults of other keys than serde's.
-    fn as_written(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+    fn parsed(
+        text: &str,
+        name: &str,
+        overrides: &[String],
+        check: impl Fn(&Self) -> Result<(), ConfigError>,
+    ) -> Result<Self, ConfigError> {
         let overrides = Override::all(text.len(), overrides)?;
         let located = |error: toml::de::Error| {
             let start = error.span().map(|span| span.start);
@@ -57,16 +87,27 @@ impl Config {
             ConfigError::Text { place, reason: reason(&error) }
         };
         let mut root = DeTable::parse(text).map_err(located)?;
+        if let Some(at) = TABLES.into_iter().find_map(|path| list_at(root.get_ref(), path)) {
+            let line = text[..at].matches('\n').count() + 1;
+            let reason = "expected a table of keys, found a list".into();
+            return Err(ConfigError::Text { place: format!("{name}:{line}"), reason });
+        }
         let mut read = Self::deserialize(toml::Deserializer::from(root.clone()));
         // The file's own mistakes come first. Only what it lacks may come from an override.
         if !overrides.is_empty() && read.as_ref().map_or_else(is_missing_key, |_| true) {
             for it in &overrides {
                 it.apply(root.get_mut())?;
             }
+            if TABLES.into_iter().any(|path| list_at(root.get_ref(), path).is_some()) {
+                let set = overrides.iter().find(|it| it.value.starts_with('['));
+                let place = set.map_or(name.to_string(), |it| format!("--set {}", it.text));
+                let reason = "expected a table of keys, found a list".into();
+                return Err(ConfigError::Text { place, reason });
+            }
             read = Self::deserialize(toml::Deserializer::from(root));
         }
         let config = read.map_err(located)?;
-        config.check().map_err(|error| {
+        check(&config).map_err(|error| {
             let sets = overrides.iter().map(|it| format!(" --set {}", it.text));
             let with = if overrides.is_empty() { "" } else { " with" };
             let place = format!("{name}{with}{}", sets.collect::<String>());
@@ -74,6 +115,29 @@ impl Config {
         })?;
         Ok(config)
     }
+}
+
+/// Where a list stands that should be a table.
+fn list_at(root: &DeTable, path: &[&str]) -> Option<usize> {
+    let (last, before) = path.split_last()?;
+    let table = before.iter().try_fold(root, |table, part| match table.get(*part)?.get_ref() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    })?;
+    let value = table.get(*last)?;
+    matches!(value.get_ref(), DeValue::Array(_)).then(|| value.span().start)
+}
+
+/// The text of a file, without its mark of UTF-8; or a line that is not UTF-8, and the cure.
+fn utf8(bytes: &[u8]) -> Result<&str, (usize, &'static str)> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err((1, "this is UTF-16; save the file as UTF-8"));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        (line, "this is not UTF-8 text; save the file as UTF-8")
+    })
 }
 
 fn is_missing_key(error: &toml::de::Error) -> bool {
@@ -152,13 +216,29 @@ fn bad(text: &str) -> ConfigError {
 
 /// The message with the nearest known key, after the key that it is about.
 fn reason(error: &toml::de::Error) -> String {
-    let message = with_nearest(error.message());
+    let message = in_words(&with_nearest(error.message()));
     // Only the error's own form tells the key, in a last line: in `schedule.batch`
     let form = error.to_string();
     match form.trim_end().rsplit_once("\nin ") {
         Some((_, key)) => format!("{key}: {message}"),
         None => message,
     }
+}
+
+/// The kinds of values as people call them, where serde names types of Rust.
+fn in_words(message: &str) -> String {
+    let kinds = [
+        (&["usize", "u64", "u32", "u16", "i64"][..], "a whole number"),
+        (&["f64", "f32"], "a number"),
+        (&["a boolean"], "true or false"),
+        (&["a string", "path string"], "text in quotes"),
+        (&["a sequence"], "a list"),
+    ];
+    let found = message.rsplit_once("expected ").and_then(|(before, expected)| {
+        let (_, words) = kinds.iter().find(|(types, _)| types.contains(&expected))?;
+        Some(format!("{before}expected {words}"))
+    });
+    found.unwrap_or_else(|| message.to_string())
 }
 
 /// Adds the nearest known key to serde's "unknown field `x`, expected one of `a`, `b`".

@@ -11,8 +11,9 @@ use crate::architecture::Activation;
 use crate::loader::Filter;
 use crate::loss::Loss;
 use crate::model::Precision;
+use crate::train::length::Length;
 use crate::train::optimizer::Name;
-use crate::train::schedule::Schedule;
+use crate::train::stages::Stages;
 
 /// Where the positions come from, which of them are used and in which order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,8 +106,11 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = ["psqt"])]
     pub tune: Option<Vec<String>>,
-    /// The weights to start from: a JSON file as runs write it, `"material"` or `"zero"`. Without
-    /// it the start values that are built in. For `inputs = "hce"` alone: a term list has its own.
+    /// The weights to start from. For terms a JSON file as runs write it, `"material"` or `"zero"`;
+    /// without it the start values that are built in; a term list has its own. For nets a run
+    /// folder (its best checkpoint), a checkpoint, a quantised net, or weights.bin and raw.bin of
+    /// bullet, all of the same shape; without it chance. The games that the start has seen count as
+    /// seen by this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"material")]
     pub start: Option<String>,
@@ -134,20 +138,21 @@ pub struct Model {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
-    /// The centipawns that make one unit of the model's output, above 0. For a net it is a
-    /// convention that its engine must share, a whole number up to 32,767. For terms it is measured
-    /// where it is not given: the scale at which the start weights fit the results best.
+    /// The centipawns that make one unit of the model's output, above 0. For a net it is a whole
+    /// number up to 32,767 that its engine must share; without it `score_scale` counts, rounded, so
+    /// that the net's centipawns are those of the scores. For terms it is measured where it is not
+    /// given: the scale at which the start weights fit the results best.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
     /// The same for the scores of the data: `sigmoid(score / score_scale)` is the expected result
-    /// of a position with this score. Without it `scale` counts, which fits few engines' scores;
-    /// `nnuance data doctor` measures what fits yours.
+    /// of a position with this score. Without it `scale` counts, and without both 400, which fits
+    /// few engines' scores; `nnuance data doctor` measures what fits yours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_scale: Option<f64>,
     /// The weight of the game's result against the score, 0 to 1: at 0 the model learns from scores
     /// alone, at 1 from results alone. Anywhere below 1 a position needs a score: those without one
     /// are skipped and counted.
-    pub wdl: Schedule,
+    pub wdl: Stages,
     /// What an error costs.
     pub loss: Loss,
 }
@@ -215,7 +220,7 @@ pub struct Plan {
     /// which have none. For nets about 0.001, for terms in centipawns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 0.001)]
-    pub learning_rate: Option<Schedule>,
+    pub learning_rate: Option<Stages>,
     /// How often to measure the validation loss, over the run. `gauss-newton` and `local-search` do
     /// it after every step.
     #[serde(default = "looks")]
@@ -224,16 +229,42 @@ pub struct Plan {
     /// `local-search` do it after every step.
     #[serde(default = "looks")]
     pub checkpoints: u64,
+    /// How often to keep a checkpoint for good, beside those to resume from: `"10 superbatches"`,
+    /// `"1 epoch"`, `"100M positions"`, `"500 steps"`, or a share of the run. They lie in the run's
+    /// folder `checkpoints` under names of their own, such as `sb-00010.safetensors`, and can be
+    /// compared and exported like any other. Without it none is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "10 superbatches")]
+    pub keep_every: Option<Length>,
     /// Stop after this many looks in a row without a lower validation loss. Without it the run goes
     /// to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 5)]
     pub patience: Option<u64>,
+    /// The lengths that a run had before it was made longer, `nnuance train --resume RUN --set
+    /// schedule.epochs=20`, each with the step up to which its schedule counted. Runs write it; with
+    /// it the same run can be made again from its config.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = [Earlier { epochs: Some(8.0), until_step: 1578, ..Earlier::default() }])]
+    pub extended: Vec<Earlier>,
+}
+
+/// A length that a run had, as `[schedule]` gave it, and the step up to which it counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Earlier {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superbatches: Option<f64>,
+    pub until_step: u64,
 }
 
 impl Default for Target {
     fn default() -> Self {
-        Self { scale: None, score_scale: None, wdl: Schedule::constant(0.0), loss: Loss::default() }
+        Self { scale: None, score_scale: None, wdl: Stages::constant(0.0), loss: Loss::default() }
     }
 }
 
@@ -248,7 +279,9 @@ impl Default for Plan {
             learning_rate: None,
             looks: looks(),
             checkpoints: looks(),
+            keep_every: None,
             patience: None,
+            extended: Vec::new(),
         }
     }
 }

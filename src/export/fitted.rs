@@ -28,6 +28,29 @@ pub struct MatchedTo {
     pub factor: f64,
 }
 
+/// What pieces are worth to a net, in its own centipawns: what it loses when one is taken off where
+/// it stands, as its owner sees it, on average. Null where no position has such a piece.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PieceValues {
+    pub pawn: Option<f64>,
+    pub knight: Option<f64>,
+    pub bishop: Option<f64>,
+    pub rook: Option<f64>,
+    pub queen: Option<f64>,
+    pub positions: u64,
+    /// Which positions, in words or as file names.
+    pub on: String,
+}
+
+/// What becomes of a search's margins that were tuned for another evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Margins {
+    /// The other evaluation.
+    pub of: String,
+    /// What its margins are to be multiplied by to mean the same with this net.
+    pub factor: f64,
+}
+
 /// Fewer positions, or positions of fewer games, fit any scale by chance.
 pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;

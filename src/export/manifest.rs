@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{FittedScale, FloatError, MatchedTo, Proof, golden};
+use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, golden};
 use crate::architecture::{Activation, Architecture};
 use crate::features::Features;
 use crate::net::{Hints, Net, NetError, Warning};
@@ -39,6 +39,12 @@ pub struct Manifest {
     /// Null if SCALE was not matched to another net.
     #[serde(default)]
     pub matched: Option<MatchedTo>,
+    /// Null in nets of older versions.
+    #[serde(default)]
+    pub piece_values: Option<PieceValues>,
+    /// Null if no other evaluation was compared with.
+    #[serde(default)]
+    pub margins: Option<Margins>,
     pub proof: Proof,
     /// Centipawns for the side to move.
     pub golden: Vec<Golden>,
@@ -67,9 +73,21 @@ pub struct Provenance {
     /// Hashes by which the games of that data are known again.
     #[serde(default)]
     pub sketch: Option<String>,
+    /// The net that training started from; null where it started from chance.
+    #[serde(default)]
+    pub start: Option<StartedFrom>,
     /// Positions trained on, repeats counted.
     pub positions: Option<u64>,
     pub losses: Losses,
+}
+
+/// What a run took its first weights from. The games that it had seen are in the run's sketch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartedFrom {
+    pub file: String,
+    pub sha256: String,
+    /// Why it may know games that the run holds out; null where it does not.
+    pub doubt: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +137,8 @@ impl Manifest {
             float_error,
             fitted_scale: None,
             matched: None,
+            piece_values: None,
+            margins: None,
             proof,
             golden: golden::evaluations(net),
         }

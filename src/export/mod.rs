@@ -21,12 +21,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use choose::{Bound, Choice, ChooseError, Limits, choose};
-pub use fitted::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, fitted_scale};
+pub use fitted::{
+    FittedScale, LEAST_GAMES, LEAST_POSITIONS, Margins, MatchedTo, PieceValues, fitted_scale,
+};
 pub use float::{Float, FloatError, measure};
 pub use import::{ImportError, Source, dequantise, facts, import};
 pub use manifest::{
-    DataFile, Facts, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, digest,
-    floats_path, load, manifest_path,
+    DataFile, Facts, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom,
+    digest, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, quantise};

@@ -18,6 +18,7 @@ mod ridge;
 mod squares;
 mod terms;
 mod text;
+mod worth;
 
 pub use activity::{Activity, Neuron};
 pub use agreement::{Agreement, Likeness, RoleAgreement};
@@ -29,6 +30,7 @@ pub use removal::without;
 use serde::Serialize;
 pub use squares::SquareTable;
 pub use terms::{Explained, GroupExplained, Shares, TermExplained};
+pub use worth::worth;
 
 use self::forward::Forward;
 use crate::architecture::Architecture;

@@ -3,53 +3,45 @@
 //! It takes any iterator of [`Batch`]es and never asks where they come from; time and the wish to
 //! stop reach it through [`Watch`].
 
+mod anchor;
 pub mod checkpoint;
 pub mod direct;
 mod failure;
+pub mod leg;
+pub mod length;
 pub mod log;
+mod losses;
 pub mod optimizer;
 mod record;
 mod rule;
 pub mod schedule;
+mod settings;
+pub mod stages;
 pub mod target;
 mod unread;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use burn::module::Module;
 use burn::tensor::Device;
 
 use crate::batch::Batch;
 use crate::loss::Loss;
-use crate::model::{Compute, Evaluation, Kind, Model, is_gpu, to_host};
+use crate::model::{Compute, Evaluation as _, Kind, Model, is_gpu};
 use crate::output::OutputError;
 use crate::weights::WeightsError;
+pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
 use failure::{one_line, panic_text};
 use log::{Log, Row};
+pub use losses::{Losses, losses};
 use rule::Rule;
-use schedule::Schedule;
-use target::{sigmoid, targets};
+pub use settings::Settings;
+use target::targets;
 use unread::{Taken, Unread};
 
-/// What a run does, apart from its data.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    pub steps: u64,
-    pub learning_rate: Schedule,
-    /// Weight of the result in the target.
-    pub wdl: Schedule,
-    /// Centipawns of the data's scores that make one logit.
-    pub score_scale: f64,
-    pub optimizer: optimizer::Settings,
-    /// Steps between looks at the held-out positions.
-    pub validate_every: u64,
-    /// Steps between checkpoints.
-    pub checkpoint_every: u64,
-    /// Stop after so many looks without a better held-out loss.
-    pub patience: Option<u64>,
-}
+/// The folder in that of a run where checkpoints are kept for good.
+pub const KEPT: &str = "checkpoints";
 
 /// A run: what to train, where, and the folder that keeps it.
 pub struct Job<'a> {
@@ -57,7 +49,7 @@ pub struct Job<'a> {
     pub compute: Compute,
     pub device: &'a Device,
     pub settings: &'a Settings,
-    /// Gets `log.csv`, `last.safetensors` and `best.safetensors`.
+    /// Gets `log.csv`, `last.safetensors` and `best.safetensors`, and [`KEPT`].
     pub folder: &'a Path,
     /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
     pub held_out: &'a [Batch],
@@ -128,6 +120,8 @@ pub enum TrainError {
     NoOptimizer(u64),
     #[error(transparent)]
     Output(#[from] OutputError),
+    #[error(transparent)]
+    Moved(#[from] Moved),
     #[error(
         "the device failed: {reason}; the last good checkpoint is step {good} in {path}; resume \
          the run, with `--device flex` if it fails again"
@@ -179,6 +173,8 @@ struct Trainer<'a> {
     facts: std::collections::BTreeMap<String, String>,
     /// The step that `last.safetensors` holds.
     saved: Option<u64>,
+    /// The folder, which must not be made anew where somebody moves it.
+    anchor: Anchor,
     clock: Clock,
 }
 
@@ -197,12 +193,14 @@ impl<'a> Trainer<'a> {
         }
         let rule = Rule::new(&job.settings.optimizer, job.compute, start.optimizer)
             .map_err(TrainError::Optimizer)?;
+        let anchor = Anchor::of(job.folder)
+            .map_err(|error| TrainError::Output(OutputError::new(job.folder, error)))?;
         let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
         let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
-        Ok(Self { job, model, rule, state, log, unread, loss, facts, saved, clock })
+        Ok(Self { job, model, rule, state, log, unread, loss, facts, saved, anchor, clock })
     }
 
     fn run<E>(
@@ -227,7 +225,10 @@ impl<'a> Trainer<'a> {
                 end = End::Interrupted;
                 break;
             }
-            if self.job.settings.patience.is_some_and(|patience| self.state.unimproved >= patience)
+            // A run that is made longer gets its patience anew.
+            if !self.job.settings.is_seam(self.state.step)
+                && let Some(patience) = self.job.settings.patience
+                && self.state.unimproved >= patience
             {
                 end = End::Early;
                 break;
@@ -235,13 +236,17 @@ impl<'a> Trainer<'a> {
             let batch = batches.next().ok_or(TrainError::OutOfData(self.state.step))?;
             let progress = self.step(&batch.map_err(|error| TrainError::Data(error.into()))?)?;
             watch.step(&progress);
+            let leg = self.job.settings.leg(progress.step - 1);
             let due = |every: u64| progress.step.is_multiple_of(every);
-            let last = progress.step == self.job.settings.steps || progress.converged;
-            if last || due(self.job.settings.validate_every) {
+            let last = progress.step == leg.steps || progress.converged;
+            if last || due(leg.validate_every) {
                 self.look(watch)?;
             }
-            if last || due(self.job.settings.checkpoint_every) {
+            if last || due(leg.checkpoint_every) || progress.step == leg.until {
                 self.save()?;
+            }
+            if let Some(name) = leg.keep.and_then(|keep| keep.name(progress.step)) {
+                self.keep(&name)?;
             }
         }
         if self.state.converged {
@@ -251,15 +256,15 @@ impl<'a> Trainer<'a> {
         Ok((end, self.checkpoint()?))
     }
 
-    /// The share of the run that lies behind.
-    fn done(&self) -> f64 {
-        self.state.step as f64 / self.job.settings.steps as f64
-    }
-
     fn step(&mut self, batch: &Batch) -> Result<Progress, TrainError> {
         let settings = self.job.settings;
-        let learning_rate = settings.learning_rate.at(self.done());
-        let targets = targets(batch, settings.wdl.at(self.done()), settings.score_scale);
+        if settings.is_seam(self.state.step) {
+            self.state.unimproved = 0;
+        }
+        let leg = settings.leg(self.state.step);
+        let done = self.state.step as f64 / leg.steps as f64;
+        let learning_rate = leg.learning_rate.at(done);
+        let targets = targets(batch, leg.wdl.at(done), settings.score_scale);
         let step = self.state.step + 1;
         let converged;
         match &mut self.rule {
@@ -322,8 +327,12 @@ impl<'a> Trainer<'a> {
     /// Measures the held-out loss, keeps the best weights, and adds a row to the log.
     fn look(&mut self, watch: &mut dyn Watch) -> Result<(), TrainError> {
         self.read()?;
+        self.anchor.check()?;
         let settings = self.job.settings;
-        let wdl = settings.wdl.at(self.done());
+        // What led here, not what begins here.
+        let leg = settings.leg(self.state.step.saturating_sub(1));
+        let done = self.state.step as f64 / leg.steps as f64;
+        let wdl = leg.wdl.at(done);
         // Against the target of the run's end: one yardstick, whatever the target is by now.
         let yardstick = settings.wdl.at(1.0);
         let loss = match self.job.kind {
@@ -343,7 +352,7 @@ impl<'a> Trainer<'a> {
             held_out_loss: held_out.map(|losses| losses.target),
             held_out_result_loss: held_out.map(|losses| losses.result),
             learning_rate: match self.rule {
-                Rule::Gradient(_) => Some(settings.learning_rate.at(self.done())),
+                Rule::Gradient(_) => Some(leg.learning_rate.at(done)),
                 Rule::Direct(_) => None,
             },
             wdl,
@@ -387,6 +396,7 @@ impl<'a> Trainer<'a> {
 
     fn save(&mut self) -> Result<(), TrainError> {
         if self.saved != Some(self.state.step) {
+            self.anchor.check()?;
             self.read()?;
             self.checkpoint()?.write(&self.path("last"))?;
             self.saved = Some(self.state.step);
@@ -397,6 +407,14 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
+    /// A checkpoint for good; one that a killed run has left here is the same.
+    fn keep(&mut self, name: &str) -> Result<(), TrainError> {
+        self.anchor.check()?;
+        self.read()?;
+        let path = self.job.folder.join(KEPT).join(format!("{name}.safetensors"));
+        Ok(self.checkpoint()?.without_optimizer().write(&path)?)
+    }
+
     fn best(&self) -> Result<(), TrainError> {
         Ok(self.checkpoint()?.without_optimizer().write(&self.path("best"))?)
     }
@@ -404,37 +422,4 @@ impl<'a> Trainer<'a> {
     fn path(&self, name: &str) -> PathBuf {
         self.job.folder.join(format!("{name}.safetensors"))
     }
-}
-
-/// Means over positions, in f64.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Losses {
-    /// Of the loss against the training target.
-    pub target: f64,
-    /// Of the squared error against the result.
-    pub result: f64,
-}
-
-/// The losses of a model on batches; none where there are no positions.
-pub fn losses(
-    model: &Model,
-    batches: &[Batch],
-    loss: Loss,
-    wdl: f64,
-    scale: f64,
-) -> Option<Losses> {
-    let model = model.valid();
-    let (mut target, mut result, mut positions) = (0.0, 0.0, 0);
-    for batch in batches {
-        let wanted = targets(batch, wdl, scale);
-        let logits = to_host(model.logits(&batch.inputs));
-        for ((logit, wanted), &won) in logits.into_iter().zip(&wanted[..]).zip(&batch.results[..]) {
-            let expected = sigmoid(f64::from(logit));
-            target += loss.of(expected - f64::from(*wanted));
-            result += (expected - f64::from(won)).powi(2);
-        }
-        positions += batch.len();
-    }
-    let mean = |sum: f64| sum / positions as f64;
-    (positions > 0).then(|| Losses { target: mean(target), result: mean(result) })
 }

@@ -1,7 +1,9 @@
 //! Configs: what is refused, with which words, and what overrides may change.
 
 use nnuance::config::{Config, RUN_HEADER};
-use nnuance::train::schedule::{Schedule, Shape, Stage};
+use nnuance::train::length::{Length, Span};
+use nnuance::train::schedule::Schedule;
+use nnuance::train::stages::{Shape, Stage, Stages};
 
 const CONFIG: &str = r#"version = 1
 [data]
@@ -30,8 +32,10 @@ fn refuses(text: &str, words: &str) {
 }
 
 fn step(from: f64, factor: f64, every: f64) -> Result<Schedule, String> {
-    let (factor, every) = (Some(factor), Some(every));
-    Schedule::new(vec![Stage { shape: Shape::Step, from, to: None, factor, every, share: None }])
+    let (factor, every) = (Some(factor), Some(Length::Share(every)));
+    let (shape, to, share, length) = (Shape::Step, None, None, None);
+    let stages = Stages::new(vec![Stage { shape, from, to, factor, every, share, length }])?;
+    stages.over(&Span { steps: 10, batch: 1, superbatch: 1, epoch: 10 })
 }
 
 #[test]
@@ -44,7 +48,7 @@ fn learning_rates_and_targets_are_finite_and_in_bounds() {
         format!("{key}={{ shape = \"step\", from = 0.001, factor = {factor}, every = {every} }}")
     };
     refuses(&stage("-1", "0.1"), "`factor` must be greater than 0, found -1");
-    refuses(&stage("0.5", "0"), "`every` must be greater than 0, found 0");
+    refuses(&stage("0.5", "0"), "`every`: must be greater than 0, found 0");
     refuses(&stage("10.0", "1e-4"), "grow without bounds");
     refuses(&format!("{key}=-0.1"), "not negative");
     refuses(&format!("{key}={{ shape = \"linear\", from = nan, to = 0.1 }}"), "`from` must be");
@@ -153,4 +157,174 @@ fn threads_are_between_1_and_1024() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains("--threads"), "{said}");
     }
+}
+
+/// What `schedule.learning_rate` comes to at the beginning of each of the 40 superbatches of a run.
+fn rates(stages: &str) -> Vec<f64> {
+    let text = CONFIG.replace("epochs = 2", "superbatches = 40").replace("0.001", stages);
+    let config = parse(&text, &[]).expect(stages);
+    let span = config.span(1_000_000);
+    assert_eq!(span.steps, 40 * 6104);
+    let schedule = config.learning_rate().over(&span).expect(stages);
+    let at = |superbatch: u64| schedule.at((superbatch * 6104) as f64 / span.steps as f64);
+    (0..40).map(at).collect()
+}
+
+#[test]
+fn steps_in_superbatches_fall_when_bullet_lets_them_fall() {
+    let every = "{ shape = \"step\", from = 0.001, factor = 0.3, every = \"8 superbatches\" }";
+    for (superbatch, rate) in rates(every).into_iter().enumerate() {
+        let wanted = 0.001 * 0.3_f64.powi(superbatch as i32 / 8);
+        assert!((rate / wanted - 1.0).abs() < 1e-12, "{superbatch}: {rate} {wanted}");
+    }
+    // Just before it is due the step has not come.
+    let config = parse(&CONFIG.replace("0.001", every), &["schedule.superbatches=40"]).unwrap();
+    let span = config.span(1_000_000);
+    let schedule = config.learning_rate().over(&span).expect("a schedule");
+    let at = |step: u64| schedule.at(step as f64 / span.steps as f64);
+    assert_eq!((at(8 * 6104 - 1), at(8 * 6104)), (0.001, 0.001 * 0.3));
+    // The same in positions, epochs, steps and as a share.
+    let same = rates(every);
+    for other in ["\"800063488 positions\"", "\"800.063488 epochs\"", "\"48832 steps\"", "0.2"] {
+        let others = rates(&every.replace("\"8 superbatches\"", other));
+        let near = |(one, other): (&f64, &f64)| (one / other - 1.0).abs() < 1e-12;
+        assert!(same.iter().zip(&others).all(near), "{other}");
+        assert_eq!(others[..8], [0.001; 8], "{other}");
+    }
+}
+
+#[test]
+fn a_number_that_is_no_share_is_refused_with_the_cure() {
+    let key = "schedule.learning_rate";
+    for every in ["8", "1", "1.0"] {
+        let stage =
+            format!("{key}={{ shape = \"step\", from = 0.001, factor = 0.3, every = {every} }}");
+        refuses(&stage, "is a share of the stage, which must be below 1");
+        refuses(&stage, &format!("every = \"{} superbatches\"", &every[..1]));
+        // What a run was trained with stands, though its rate never fell.
+        let text = CONFIG.replace("0.001", stage.split_once('=').expect("a value").1);
+        let config = Config::recorded(&text, "recorded").expect("a run of before");
+        let schedule = config.learning_rate().over(&config.span(1000)).expect("a schedule");
+        assert!(schedule.never_steps() && schedule.range() == (0.001, 0.001));
+    }
+    let stage = |every: &str| {
+        format!("{key}={{ shape = \"step\", from = 0.001, factor = 0.3, every = \"{every}\" }}")
+    };
+    for every in ["8", "8 superbatch es", "eight epochs", "-1 epochs", "0 steps", "inf steps"] {
+        refuses(&stage(every), "`every`: expected \"8 superbatches\"");
+    }
+    refuses("schedule.keep_every=2", "keep_every = \"2 superbatches\"");
+    refuses("schedule.keep_every=\"2 moons\"", "`schedule.keep_every`: expected");
+    let warmed = |share: &str| {
+        format!(
+            "{key}=[{{ shape = \"linear\", from = 0.1, to = 1.0, {share} }}, {{ shape = \
+             \"constant\", from = 1.0 }}]"
+        )
+    };
+    refuses(&warmed("share = 2"), "length = \"2 superbatches\"");
+    refuses(&warmed("length = 2"), "length = \"2 superbatches\"");
+    refuses(&warmed("share = 0.1, length = \"1 epoch\""), "give one of them");
+    refuses(&format!("{key}=0"), "nothing would be learnt");
+    refuses(
+        "target.wdl={ shape = \"step\", from = 1.0, factor = 0.5, every = \"1 epoch\" }",
+        "share",
+    );
+}
+
+#[test]
+fn stages_with_lengths_take_what_they_say_and_leave_the_rest() {
+    let stages = "[{ shape = \"linear\", from = 0.0, to = 1.0, length = \"2 superbatches\" }, \
+                  { shape = \"constant\", from = 1.0 }, \
+                  { shape = \"exponential\", from = 1.0, to = 0.01, length = \"20 superbatches\" }]";
+    let rates = rates(stages);
+    assert_eq!(rates[..3], [0.0, 0.5, 1.0]);
+    assert_eq!(rates[3..21], [1.0; 18]);
+    for (number, rate) in rates[20..].iter().enumerate() {
+        let wanted = 0.01_f64.powf(number as f64 / 20.0);
+        assert!((rate - wanted).abs() < 1e-12, "{number}: {rate} {wanted}");
+    }
+    let config = |length: &str| {
+        let text = CONFIG.replace("epochs = 2", length).replace("0.001", stages);
+        let config = parse(&text, &[]).expect("a config");
+        // It reads back, with its lengths as they were given.
+        assert_eq!(parse(&config.to_toml(), &[]).expect("it reads back"), config);
+        config.learning_rate().over(&config.span(1_000_000)).map(drop)
+    };
+    config("superbatches = 22").expect("nothing is left for the constant");
+    let said = config("superbatches = 21").expect_err("too short");
+    assert!(said.contains("134288 steps") && said.contains("128184"), "{said}");
+    let all = CONFIG.replace(
+        "0.001",
+        "[{ shape = \"linear\", from = 0.0, to = 1.0, length = \"5 steps\" }, \
+         { shape = \"constant\", from = 1.0, length = \"7 steps\" }]",
+    );
+    let said = |steps: u64| {
+        let length = format!("schedule.positions={}", 16_384 * steps);
+        let config = parse(&all, &[&length]).expect("a config");
+        config.learning_rate().over(&config.span(1000)).map(drop)
+    };
+    said(12).expect("they fit");
+    assert!(said(20).expect_err("too long").contains("leave out the length of one"));
+    refuses(
+        "schedule.learning_rate={ shape = \"exponential\", from = 0.1, to = 0 }",
+        "never reaches 0",
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_names_its_key() {
+    refuses("data.filter=[]", "expected a table of keys, found a list");
+    refuses("target=[]", "expected a table of keys, found a list");
+    let said = parse(&CONFIG.replace("[data]", "target = []\n[data]"), &[]).expect_err("a list");
+    assert_eq!(said, "runs/x.toml:2: expected a table of keys, found a list");
+    refuses("schedule.learning_rate=[[\"constant\", 0.1]]", "expected a stage, found a");
+    refuses("target.score_scale=1e-308", "`target.score_scale`: engines count");
+    refuses("target.scale=1e39", "`target.scale`");
+    let terms = "version = 1\ndata.files = ['a']\nmodel.inputs = 'hce'\n\
+                 optimizer.name = 'gauss-newton'\n";
+    let said = parse(terms, &["target.score_scale=1e-308"]).expect_err("no scale");
+    assert!(said.contains("`target.score_scale`: lies between"), "{said}");
+    let said = parse(terms, &["target.scale=1e39"]).expect_err("no scale");
+    assert!(said.contains("`target.scale`: lies between"), "{said}");
+    refuses("model.hidden=abc", "expected a whole number");
+    refuses("data.held_out=abc", "expected a number");
+    refuses("data.shuffle=abc", "expected true or false");
+    assert!(set(&["model.hidden=abc"]).is_err_and(|said| !said.contains("usize")));
+}
+
+#[test]
+fn a_net_speaks_the_centipawns_of_its_scores_unless_told_otherwise() {
+    let scales = |overrides: &[&str]| {
+        let config = set(overrides).expect("a config");
+        let text = config.to_toml();
+        // A complete config has both, so that it means the same for ever.
+        assert!(text.contains("\nscale = ") && text.contains("\nscore_scale = "), "{text}");
+        (config.scale(), config.score_scale())
+    };
+    assert_eq!(scales(&[]), (400.0, 400.0));
+    assert_eq!(scales(&["target.score_scale=126.4"]), (126.0, 126.4));
+    assert_eq!(scales(&["target.scale=300"]), (300.0, 300.0));
+    assert_eq!(scales(&["target.scale=400", "target.score_scale=126"]), (400.0, 126.0));
+    refuses("target.score_scale=0.2", "`target.score_scale`");
+}
+
+#[test]
+fn a_file_that_is_no_config_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("my.toml");
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("a file");
+        Config::read(&path, &[]).map_err(|error| error.to_string())
+    };
+    let utf16: Vec<u8> =
+        [0xfeff].into_iter().chain(CONFIG.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let said = read(&utf16).expect_err("UTF-16");
+    assert!(said.contains("my.toml:1: this is UTF-16; save the file as UTF-8"), "{said}");
+    let latin = [CONFIG.as_bytes(), b"# caf\xe9\n"].concat();
+    let said = read(&latin).expect_err("Latin-1");
+    assert!(said.contains("my.toml:10: this is not UTF-8 text"), "{said}");
+    let marked = [b"\xef\xbb\xbf", CONFIG.as_bytes()].concat();
+    read(&marked).expect("a mark of UTF-8 says nothing");
+    let said = read(&vec![b'#'; 2 << 20]).expect_err("too large");
+    assert!(said.contains("larger than a config may be"), "{said}");
 }

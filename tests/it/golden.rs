@@ -79,6 +79,8 @@ pub fn losses_on(
         validate_every: 100,
         checkpoint_every: 100,
         patience: None,
+        keep: None,
+        earlier: Vec::new(),
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let activation = Activation::SCReLU;

@@ -57,6 +57,8 @@ fn settings(steps: u64, bias_correction: bool) -> Settings {
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,
+        keep: None,
+        earlier: Vec::new(),
     }
 }
 

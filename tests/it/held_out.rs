@@ -308,8 +308,9 @@ fn a_config_without_the_key_keeps_half_and_an_old_runs_config_nothing() {
     assert_eq!(config.data.test, Some(0.5));
     let text = config.to_toml();
     assert!(text.contains("test = 0.5\n"), "{text}");
-    assert_eq!(Config::of_run(&text, "a checkpoint").expect("a config"), config);
-    let old = Config::of_run(&text.replace("test = 0.5\n", ""), "a checkpoint").expect("a config");
+    assert_eq!(Config::recorded(&text, "a checkpoint").expect("a config"), config);
+    let old =
+        Config::recorded(&text.replace("test = 0.5\n", ""), "a checkpoint").expect("a config");
     assert_eq!(old.data.test, Some(0.0));
     for wrong in ["-0.1", "1.1", "nan"] {
         let sets = [format!("data.test={wrong}")];

@@ -176,6 +176,15 @@ fn the_command_finds_keys_by_a_part_of_their_name() {
     assert!(!some.contains("max_men"));
     let (fine, some, _) = run(&["data.check_*"]);
     assert!(fine && some.starts_with("data.check_view\n") && some.contains("true or false"));
+    // Those of stages too.
+    let (fine, some, _) = run(&["every"]);
+    assert!(fine && some.contains("schedule.keep_every\n"), "{some}");
+    assert!(
+        some.contains("\nevery, of a stage of schedule.learning_rate or target.wdl\n"),
+        "{some}"
+    );
+    let (fine, _, error) = run(&["evry"]);
+    assert!(!fine && error.contains("did you mean `every`?"), "{error}");
     let (fine, _, error) = run(&["lerning_rate"]);
     assert!(!fine && error.contains("schedule.learning_rate"), "{error}");
     let (fine, page, _) = run(&["--markdown"]);

@@ -27,6 +27,7 @@ batch = 1024
 learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
 looks = 12
 checkpoints = 20
+keep_every = "50k positions"
 "#;
 
 fn nnuance() -> Command {
@@ -49,6 +50,20 @@ fn log(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join("log.csv")).expect("a log");
     let row = |line: &str| line.rsplit_once(',').expect("columns").0.to_string();
     text.lines().map(row).collect()
+}
+
+/// The checkpoints that are kept for good, with their names.
+fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder.join("checkpoints")).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 8, "{names:?}");
+    names
+        .into_iter()
+        .map(|name| (name.clone(), checkpoint(folder, &format!("checkpoints/{name}"))))
+        .collect()
 }
 
 fn train(config: &str, out: &Path, threads: &str) {
@@ -107,6 +122,7 @@ fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
             assert!(same, "kill {kill} at {moment:?}: {name} differs");
         }
         assert_eq!(log(&out), log(&untouched), "kill {kill}");
+        assert_eq!(kept(&out), kept(&untouched), "kill {kill}");
         std::fs::remove_dir_all(&out).expect("it can be removed");
     }
     println!("{killed} kills, run of {length:?}");

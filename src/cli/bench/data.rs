@@ -11,7 +11,7 @@ use crate::cli::progress::bar;
 use crate::cli::recipe;
 use crate::config::Config;
 use crate::loader::{Cursor, Encoder, LoadError, Plan, Scan, Stream, scan};
-use crate::train::schedule::Schedule;
+use crate::train::stages::Stages;
 
 /// Batches that the steps go round: more positions than the caches of most processors hold.
 const BATCHES: usize = 4;
@@ -42,7 +42,7 @@ fn look(config: &mut Config) -> Result<Scan> {
             Err(LoadError::Unknown { key: "skip_promotions", .. }) => {
                 filter.skip_promotions = false;
             }
-            Err(LoadError::NoScore { .. }) => config.target.wdl = Schedule::constant(1.0),
+            Err(LoadError::NoScore { .. }) => config.target.wdl = Stages::constant(1.0),
             _ => {
                 bar.finish_and_clear();
                 return Ok(scan?);

@@ -5,9 +5,9 @@ use anyhow::{Result, ensure};
 use super::SCALED_ON;
 use crate::cli::eval::Shape;
 use crate::cli::evaluator::Evaluator;
-use crate::export::{self, Bound, Limits, MatchedTo, Source, digest};
+use crate::export::{self, Bound, Limits, Margins, MatchedTo, Source, digest};
 use crate::model::{Compute, Device};
-use crate::report::{Pairs, Values, match_scale};
+use crate::report::{Matched, Pairs, Values, match_scale};
 use crate::sample::{Position, Sample};
 
 /// What an engine's integers must hold, by its name on the command line.
@@ -37,6 +37,44 @@ pub fn matched(
     samples: &[Sample],
     place: &(Device, Compute),
 ) -> Result<(MatchedTo, String)> {
+    let (name, matched) = compared(source, old, samples, place)?;
+    source.scales.scale = matched.scale_after;
+    let sha256 = std::fs::read(old).map(|bytes| digest(&bytes)).unwrap_or_default();
+    let between = between(matched.interval, samples);
+    let first = format!(
+        "matched to {name}: SCALE {} times {:.3}{between} is {}; a search's margins stay",
+        matched.scale_before, matched.factor, matched.scale_after
+    );
+    let text = [vec![first], basis(&matched)].concat().join("\n");
+    Ok((MatchedTo { sha256, factor: matched.factor }, text))
+}
+
+/// By what factor the margins of a search change that was tuned for another evaluation.
+pub fn margins(
+    source: &Source,
+    old: &str,
+    samples: &[Sample],
+    place: &(Device, Compute),
+) -> Result<(Margins, String)> {
+    let (of, matched) = compared(source, old, samples, place)?;
+    let factor = 1.0 / matched.factor;
+    let between = between(matched.interval.map(|[low, high]| [1.0 / high, 1.0 / low]), samples);
+    let first = format!(
+        "margins of a search that were tuned for {of} change by a factor of {factor:.3}{between}: \
+         100 cp there are {:.0} cp here; --match-scale {old} sets SCALE so that they stay",
+        100.0 * factor
+    );
+    let text = [vec![first], basis(&matched)].concat().join("\n");
+    Ok((Margins { of, factor }, text))
+}
+
+/// The name of an old evaluation, and what brings the new one's centipawns to its own.
+fn compared(
+    source: &Source,
+    old: &str,
+    samples: &[Sample],
+    place: &(Device, Compute),
+) -> Result<(String, Matched)> {
     ensure!(
         !samples.is_empty(),
         "scales are matched on positions: name some with results with --data"
@@ -52,20 +90,24 @@ pub fn matched(
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let pairs = Pairs { old: &old_cp, new: &new, results: Some(&results), groups: &groups };
     let matched = match_scale(&pairs, source.scales.scale)?;
-    source.scales.scale = matched.scale_after;
-    let sha256 = std::fs::read(old).map(|bytes| digest(&bytes)).unwrap_or_default();
-    // Where games are unknown, positions of one game count as if they were independent.
+    Ok((evaluator.name, matched))
+}
+
+/// An interval in brackets; a lower bound where positions of one game count as if they were
+/// independent, since games are unknown.
+fn between(interval: Option<[f64; 2]>, samples: &[Sample]) -> String {
     let least = if samples.iter().all(|sample| sample.game.is_some()) { "" } else { "at least " };
-    let between = |[low, high]: [f64; 2]| format!(" (95 % interval {least}{low:.3} to {high:.3})");
-    let between = matched.interval.map_or(String::new(), between);
-    let mut lines = vec![format!(
-        "matched to {}: SCALE {} times {:.3}{between} is {}",
-        evaluator.name, matched.scale_before, matched.factor, matched.scale_after
-    )];
+    let text = |[low, high]: [f64; 2]| format!(" (95 % interval {least}{low:.3} to {high:.3})");
+    interval.map_or(String::new(), text)
+}
+
+/// What a factor rests on, line by line.
+fn basis(matched: &Matched) -> Vec<String> {
+    let mut lines = Vec::new();
     if let (Some(old), Some(new)) = (matched.fitted_old, matched.fitted_new) {
         lines
             .push(format!("equal chances: fitted scales {old:.0} of the old, {new:.0} of the new"));
     }
     lines.extend(matched.warnings.iter().map(|warning| format!("note: {warning}")));
-    Ok((MatchedTo { sha256, factor: matched.factor }, lines.join("\n")))
+    lines
 }

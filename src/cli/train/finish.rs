@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::data::{Data, Source, Tuned};
 use crate::cli::export;
@@ -29,12 +29,38 @@ const NAMED: usize = 10;
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
 
+/// An error where a net that began with chance has learnt nothing: untrained weights must not be
+/// taken for a net.
+pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) -> Result<()> {
+    let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
+        return Ok(());
+    };
+    let config = &recipe.config;
+    ensure!(
+        !config.is_net() || config.model.start.is_some(),
+        "nothing was learnt: after {} steps no validation loss was below that of the untrained net, \
+         {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
+         nets learn with 0.001. The checkpoints stand in {}",
+        last.state.step,
+        config.learning_rate().range().1,
+        folder.path.display()
+    );
+    Ok(())
+}
+
 /// Writes what an engine loads, and says where it lies.
 pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String> {
     let path = folder.file(folder::BEST);
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
     let what = match lowest {
+        Some(Best { step: 0, loss }) => {
+            eprintln!(
+                "nothing was gained: no validation loss was below that of the start; what is written \
+                 are the weights that the run began with"
+            );
+            format!("the weights of the start, validation loss {loss:.6}: no step was better")
+        }
         Some(Best { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
         None => format!("weights of step {step}"),
     };
@@ -47,7 +73,15 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?
         }
     };
-    Ok(format!("{line}\n{text}"))
+    let kept = folder.kept();
+    let kept = match &kept[..] {
+        [] => String::new(),
+        [only] => format!("\nkept     {}", only.display()),
+        [first, .., last] => {
+            format!("\nkept     {} to {}", first.display(), last.display())
+        }
+    };
+    Ok(format!("{line}{kept}\n{text}"))
 }
 
 /// Writes a page about the run, and says where it lies. What was trained stands: a page that
@@ -161,7 +195,7 @@ fn errors(
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
     let all = store.all();
-    let targets = targets(&all, config.target.wdl.at(1.0), config.score_scale());
+    let targets = targets(&all, config.final_wdl(), config.score_scale());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);

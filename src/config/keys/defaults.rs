@@ -37,7 +37,7 @@ const LEAST: [(&str, &str); 4] = [
 ];
 
 /// The values of keys that were not given, by path.
-type Values = BTreeMap<String, String>;
+pub type Values = BTreeMap<String, String>;
 
 /// What keys are where they are not given.
 pub struct Defaults {
@@ -92,7 +92,7 @@ impl Defaults {
 }
 
 /// The values of a TOML text by dotted path, as TOML.
-fn flat(text: &str) -> Values {
+pub fn flat(text: &str) -> Values {
     fn walk(path: &str, value: &toml::Value, out: &mut Values) {
         match value {
             toml::Value::Table(table) => {

@@ -114,7 +114,8 @@ pub fn kind(schema: &Value) -> String {
         Some("integer") => "whole number".into(),
         Some("string") => "text".into(),
         Some("array") => format!("list of {}s", kind(&schema["items"])),
-        Some("object") => "stage".into(),
+        Some("object") if !schema["properties"]["shape"].is_null() => "stage".into(),
+        Some("object") => "table".into(),
         Some(other) => other.into(),
         None => unreachable!("every key has a kind: {schema}"),
     }

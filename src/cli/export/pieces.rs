@@ -1,0 +1,43 @@
+//! What the pieces are worth in the centipawns of a net.
+
+use crate::cli::progress::grouped;
+use crate::export::PieceValues;
+use crate::inspect::{ROLES, worth};
+use crate::net::Net;
+use crate::sample::{Position, Sample};
+
+/// Positions that are enough for averages of whole centipawns.
+const POSITIONS: usize = 2000;
+
+/// The values on some of the positions, at equal distances; without any in the start position.
+pub fn values(net: &Net, samples: &[Sample], on: &str) -> PieceValues {
+    let step = samples.len().div_ceil(POSITIONS).max(1);
+    let mut positions: Vec<Position> =
+        samples.iter().step_by(step).map(|sample| sample.position).collect();
+    let mut on = on.to_string();
+    if positions.is_empty() {
+        positions.extend(Position::from_fen(START));
+        on = "the start position".into();
+    }
+    let [pawn, knight, bishop, rook, queen] =
+        worth(&positions, |position| net.evaluate(position).into());
+    let positions = positions.len() as u64;
+    PieceValues { pawn, knight, bishop, rook, queen, positions, on }
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+pub fn sentence(values: &PieceValues) -> String {
+    let PieceValues { pawn, knight, bishop, rook, queen, positions, on } = values;
+    let worths = ROLES.iter().zip([pawn, knight, bishop, rook, queen]);
+    let worths = worths.filter_map(|(role, value)| Some(format!("{role} {:.0}", (*value)?)));
+    let worths: Vec<String> = worths.collect();
+    let place = match positions {
+        1 => format!("in {on}"),
+        positions => format!("on average over {} positions", grouped(*positions)),
+    };
+    format!(
+        "the pieces are worth, in its own centipawns: {} (taken off one at a time, {place})",
+        worths.join(", ")
+    )
+}

@@ -1,0 +1,161 @@
+//! Going on with a run: as it was, or longer.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{COMPUTE, data, how, length, train};
+use crate::cli::folder::{self, RunFolder};
+use crate::cli::place::Place;
+use crate::cli::progress::Eyes;
+use crate::cli::recipe::{self, Recipe};
+use crate::config::{Config, Difference, Earlier};
+use crate::output;
+use crate::train::checkpoint::Checkpoint;
+
+/// What a run that goes on may have set.
+const SETTABLE: [&str; 4] =
+    ["schedule.epochs", "schedule.positions", "schedule.superbatches", "schedule.patience"];
+
+/// Goes on with a run; what it leaves, or none if it was interrupted again.
+pub fn resume(
+    path: &Path,
+    overrides: &[String],
+    place: &Place,
+    eyes: Eyes,
+) -> Result<Option<String>> {
+    let folder = RunFolder::of_run(path)?;
+    let (mut checkpoint, mut recipe) = recipe::open(&folder.file(folder::LAST))?;
+    stands(&folder, &recipe.config)?;
+    let longer = extended(&recipe.config, overrides, &checkpoint)?;
+    recipe.reachable_data()?;
+    let place = place.open(recipe.config.model.precision)?;
+    let now = how(&place.1);
+    if let Some(begun) = checkpoint.facts.get(COMPUTE).filter(|begun| **begun != now) {
+        eprintln!("this run began with {begun} and goes on with {now}: its last bits will differ");
+    }
+    let mut config = recipe.config.clone();
+    let term_list = recipe.term_list.as_deref();
+    let (data, _) = data::open(&mut config, term_list, Some(&checkpoint.weights), &place)?;
+    for (then, now) in recipe.data.iter().zip(&data.facts.files) {
+        ensure!(
+            (then.bytes, &then.sha256) == (now.bytes, &now.sha256),
+            "{} has changed since the run began; restore it, or begin anew",
+            then.path.display()
+        );
+    }
+    if let Some(config) = longer {
+        let then = recipe.config.steps(data.facts.train);
+        recipe.config = config;
+        lengthen(&recipe, &mut checkpoint, &folder, [then, data.facts.train])?;
+    }
+    train(&recipe, data, checkpoint, &folder, &place, eyes)
+}
+
+/// A run goes on with the config that its checkpoint has. An error where its config.toml says
+/// another one by now; if it is gone, it is written again.
+fn stands(folder: &RunFolder, config: &Config) -> Result<()> {
+    let path = folder.file(folder::CONFIG);
+    let name = path.display();
+    match std::fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            eprintln!("{name} is gone; it is written again, from the run's last checkpoint");
+            return Ok(output::write(&path, config.to_toml().as_bytes())?);
+        }
+        _ => {}
+    }
+    const AGAIN: &str = "remove it to go on as before, and it is written again";
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+    let written = Config::recorded(&text, &name.to_string())
+        .with_context(|| format!("{name} was changed since the run began; {AGAIN}"))?;
+    let differences = written.differences(config);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let said = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+    let line = |Difference { key, here, there }: &Difference| {
+        format!("\n  {key}: {} in the file, {} in the run", said(here), said(there))
+    };
+    let lines: String = differences.iter().map(line).collect();
+    bail!(
+        "{name} was changed since the run began, and a run goes on as it began:{lines}\n{AGAIN}; to \
+         make the run longer, add --set schedule.epochs=N; for anything else begin a new run, which \
+         may start from these weights: model.start = \"{}\"",
+        folder.path.display()
+    );
+}
+
+/// The config of a run that is made longer; none where it stays as it is.
+fn extended(
+    config: &Config,
+    overrides: &[String],
+    checkpoint: &Checkpoint,
+) -> Result<Option<Config>> {
+    for set in overrides {
+        let key = set.split('=').next().unwrap_or_default().trim();
+        ensure!(
+            SETTABLE.contains(&key),
+            "--set {set}: a run that goes on can be made longer and more patient ({}), nothing \
+             else; begin a new run, which may start from this one's weights with model.start",
+            SETTABLE.join(", ")
+        );
+    }
+    let mut longer = Config::parse(&config.to_toml(), "the run's config", overrides)?;
+    if longer == *config {
+        return Ok(None);
+    }
+    ensure!(
+        !checkpoint.state.converged,
+        "this run has converged: no step makes its loss fall, and a longer one would be the same"
+    );
+    let length = |config: &Config| {
+        let plan = &config.schedule;
+        (plan.epochs, plan.positions, plan.superbatches)
+    };
+    if length(&longer) != length(config) {
+        let (epochs, positions, superbatches) = length(config);
+        let until_step = checkpoint.state.step;
+        // Made longer twice at one place, only the last length counts.
+        longer.schedule.extended.retain(|earlier| earlier.until_step < until_step);
+        if until_step > 0 {
+            let earlier = Earlier { epochs, positions, superbatches, until_step };
+            longer.schedule.extended.push(earlier);
+        }
+    }
+    Ok(Some(longer))
+}
+
+/// Records the new length, in the checkpoints first, and says what it means.
+fn lengthen(
+    recipe: &Recipe,
+    checkpoint: &mut Checkpoint,
+    folder: &RunFolder,
+    [then, positions]: [u64; 2],
+) -> Result<()> {
+    let settings = length::settings(&recipe.config, positions)?;
+    let (step, steps) = (checkpoint.state.step, settings.steps);
+    ensure!(
+        steps > step,
+        "this run has done {step} steps already, and its new length is {steps}; ask for more"
+    );
+    for (key, value) in recipe.facts()? {
+        checkpoint.facts.insert(key, value);
+    }
+    // The best weights stay what they are; their header tells of the run as it is now.
+    let best = folder.file(folder::BEST);
+    if best.exists() {
+        let read = Checkpoint::read(&best)?;
+        Checkpoint { facts: checkpoint.facts.clone(), ..read }.write(&best)?;
+    }
+    checkpoint.write(&folder.file(folder::LAST))?;
+    output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
+    if steps != then {
+        eprintln!(
+            "the run has {steps} steps now instead of {then}: from step {} on, rates are those of a \
+             run of this length",
+            step + 1
+        );
+    }
+    Ok(())
+}

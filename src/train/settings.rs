@@ -1,0 +1,48 @@
+//! What a run does, apart from its data.
+
+use super::leg::{Keep, Leg};
+use super::optimizer;
+use super::schedule::Schedule;
+
+/// What a run does, apart from its data.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub steps: u64,
+    pub learning_rate: Schedule,
+    /// Weight of the result in the target.
+    pub wdl: Schedule,
+    /// Centipawns of the data's scores that make one logit.
+    pub score_scale: f64,
+    pub optimizer: optimizer::Settings,
+    /// Steps between looks at the held-out positions.
+    pub validate_every: u64,
+    /// Steps between checkpoints.
+    pub checkpoint_every: u64,
+    /// Stop after so many looks without a better held-out loss.
+    pub patience: Option<u64>,
+    /// Checkpoints to keep beside those to resume from.
+    pub keep: Option<Keep>,
+    /// What held before the run was made longer, in the order of their steps.
+    pub earlier: Vec<Leg>,
+}
+
+impl Settings {
+    /// What holds for the step after so many.
+    pub(super) fn leg(&self, done: u64) -> Leg {
+        let earlier = self.earlier.iter().find(|leg| done < leg.until).cloned();
+        earlier.unwrap_or_else(|| Leg {
+            until: self.steps,
+            steps: self.steps,
+            learning_rate: self.learning_rate.clone(),
+            wdl: self.wdl.clone(),
+            validate_every: self.validate_every,
+            checkpoint_every: self.checkpoint_every,
+            keep: self.keep,
+        })
+    }
+
+    /// Whether the run ended here before it was made longer.
+    pub(super) fn is_seam(&self, step: u64) -> bool {
+        self.earlier.iter().any(|leg| leg.until == step)
+    }
+}
