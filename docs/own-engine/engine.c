@@ -173,10 +173,10 @@ static double evaluate(void) {
 }
 
 /* ---- TRACING: a line for the position just evaluated. ---- */
-static void print_trace(const char *result, const char *cp, const char *fen) {
+static void print_trace(const char *result, const char *cp, double value, const char *fen) {
     printf("%s %c %d %d", result, turn == WHITE ? 'w' : 'b', phase, scale);
     if (cp) printf(" cp=%d", atoi(cp));
-    printf(" |");
+    printf(" eval=%.2f |", value);
     for (int i = 0; i < TERMS; i++)
         if (counts[i][WHITE] || counts[i][BLACK])
             printf(" %d:%d:%d", i, counts[i][WHITE], counts[i][BLACK]);
@@ -259,7 +259,7 @@ int main(int arguments, char **argument) {
         if (!set_board(line) || (trace && !*result))
             return fprintf(stderr, "line %d: expected FEN and result\n", number), 1;
         double value = evaluate();
-        if (trace) print_trace(result, cp, line);
+        if (trace) print_trace(result, cp, value, line);
         else printf("%.17g\n", value);
     }
     return 0;

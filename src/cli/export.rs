@@ -89,6 +89,10 @@ pub struct Args {
     /// 32-bit integers in source code instead of 16-bit ones
     #[arg(long)]
     wide: bool,
+    /// Move the mean of each table of squares into the material of its piece; the evaluation stays
+    /// the same. For handcrafted terms
+    #[arg(long)]
+    centre: bool,
     #[command(flatten)]
     shape: Shape,
 }
@@ -107,8 +111,10 @@ pub fn run(args: Args) -> Result<()> {
     let output = args.output.context("name the net to write with --output")?;
     if terms::are_at(&args.checkpoint) {
         let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
-        return terms::export(&args.checkpoint, &output, Style { order: args.squares, width });
+        let style = Style { order: args.squares, width };
+        return terms::export(&args.checkpoint, &output, style, args.centre);
     }
+    ensure!(!args.centre, "--centre is for handcrafted terms; a net has no tables of squares");
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
     refuse_code(&args.checkpoint, &output)?;

@@ -24,6 +24,8 @@ pub const TERMS_CSV: &str = "terms.csv";
 /// Pictures of the terms.
 pub const TERMS_SVG: &str = "terms.svg";
 
+/// Whether the run has overfitted, and whether its terms are sane.
+pub const JUDGEMENT: &str = "judgement.json";
 /// What training looked like, row by row.
 pub const LOG: &str = "log.csv";
 /// The run as a page.
@@ -32,8 +34,19 @@ pub const REPORT: &str = "report.html";
 const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 10] =
-    [LAST, BEST, NET, TERMS, TERMS_CSV, TERMS_SVG, "net.json", "net.safetensors", LOG, REPORT];
+const FILES: [&str; 11] = [
+    LAST,
+    BEST,
+    NET,
+    TERMS,
+    TERMS_CSV,
+    TERMS_SVG,
+    "net.json",
+    "net.safetensors",
+    JUDGEMENT,
+    LOG,
+    REPORT,
+];
 
 /// A folder that this process alone trains in.
 pub struct RunFolder {

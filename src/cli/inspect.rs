@@ -1,18 +1,20 @@
 //! `nnuance inspect`: what is inside a net.
 
+mod terms;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use maud::html;
 
-use super::eval::{Shape, are_terms, in_folder};
-use super::folder::{BEST, TERMS};
+use super::eval::{Shape, in_folder};
+use super::folder::BEST;
 use super::progress::bar;
 use super::recipe::{self, Recipe};
 use super::{export, out};
 use crate::draw::{Section, page};
 use crate::export::{Given, Source};
-use crate::hce::{HceFileError, HceWeights};
+use crate::hce::HceWeights;
 use crate::inspect::{Inspection, Options, inspect, work};
 use crate::loader::{Part, Plan};
 use crate::output;
@@ -21,12 +23,14 @@ use crate::sample::Sample;
 /// Look into a net: neurons, weights, piece values, squares, and what it knows of handcrafted terms
 ///
 /// Reads what `export` reads. The positions through which it looks are those of the run's
-/// validation games, or those of --data.
+/// validation games, or those of --data. Of handcrafted terms it shows what the tuning did:
+/// effective values of pieces, odd orders, turned signs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   nnuance inspect runs/quickstart-net
   nnuance inspect runs/quickstart-net -o net.html
+  nnuance inspect runs/quickstart-hce
   nnuance inspect nets/quickstart-32.bin --data data/selfplay-sf15.vf -o neurons.png")]
 pub struct Args {
     /// The net or checkpoint, or a run folder for its best.safetensors
@@ -54,7 +58,9 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<()> {
     let kind = args.output.as_deref().map(Kind::of).transpose()?;
-    refuse_terms(&args.net)?;
+    if terms::are_at(&args.net) {
+        return terms::show(&args);
+    }
     let path = in_folder(&args.net, BEST)?;
     let name = path.display().to_string();
     if let Some(output) = &args.output {
@@ -71,7 +77,7 @@ pub fn run(args: Args) -> Result<()> {
     samples.truncate(args.positions as usize);
     let hce = match &args.hce {
         None => HceWeights::of_list(crate::hce::terms::list(), source.scales.scale.into()),
-        Some(path) => terms(path)?,
+        Some(path) => terms::weights(path)?,
     };
     let options = Options { hce: Some(hce), ..Options::default() };
     let inspection = look(&source, &samples, &options).with_context(|| name.clone())?;
@@ -92,42 +98,6 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("pictures: {}", path.display());
     }
     Ok(())
-}
-
-/// Handcrafted terms have no neurons; they have pages of their own.
-fn refuse_terms(path: &Path) -> Result<()> {
-    let name = path.display();
-    if !are_terms(&if path.is_dir() { path.join(BEST) } else { path.to_path_buf() }) {
-        return Ok(());
-    }
-    match path.is_dir() {
-        true => bail!(
-            "{name} is a run of handcrafted terms, which have no neurons; `nnuance report {name}` \
-             shows them"
-        ),
-        false => bail!(
-            "{name} holds handcrafted terms, which have no neurons; `nnuance report` shows their \
-             run, `nnuance eval {name} --board FEN` what they make of a position"
-        ),
-    }
-}
-
-/// The handcrafted weights of a JSON file or a run.
-fn terms(path: &Path) -> Result<HceWeights> {
-    let path = in_folder(path, TERMS)?;
-    let name = path.display();
-    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {name}"))?;
-    let text = String::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
-    let text = text.with_context(|| {
-        format!("{name} is no JSON of handcrafted weights; name {TERMS} of a run of such terms")
-    })?;
-    HceWeights::from_json(&text).map_err(|error| match error {
-        HceFileError::Own => anyhow!(
-            "{name} has the weights of an engine's own terms, which only the engine can count; \
-             name weights of the built-in terms with --hce"
-        ),
-        error => Error::from(error).context(name.to_string()),
-    })
 }
 
 /// Pictures must not take the place of what they are made from, by whatever path.

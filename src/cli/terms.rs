@@ -21,8 +21,11 @@ pub struct RunTerms {
     pub own: Option<OwnTerms>,
     /// The terms that the evaluation has.
     pub present: Chosen,
-    /// Those that training moves.
+    /// Those that training moves; where tables are mirrored, of two squares the one on files a
+    /// to d.
     pub chosen: Chosen,
+    /// Whether tables of squares are the same on both wings.
+    pub mirror: bool,
 }
 
 impl RunTerms {
@@ -56,7 +59,24 @@ impl RunTerms {
             *chosen &= present;
         }
         chosen.tempo &= present.tempo;
-        Ok(Some(Self { list, own, present, chosen }))
+        let mut present = present;
+        let mirror = config.model.mirror == Some(true);
+        if mirror {
+            for (term, twin) in hce::wings().iter().map(|twin| usize::from(*twin)).enumerate() {
+                if twin != term {
+                    let any = |terms: &[bool]| terms[term] || terms[twin];
+                    let (there, moves) = (any(&present.terms), any(&chosen.terms));
+                    (present.terms[term], present.terms[twin]) = (there, there);
+                    (chosen.terms[term], chosen.terms[twin]) = (false, moves);
+                }
+            }
+        }
+        Ok(Some(Self { list, own, present, chosen, mirror }))
+    }
+
+    /// The term whose weight a term has: its own, or that of the other wing.
+    pub fn stands_for(&self, term: usize) -> usize {
+        if self.mirror { hce::wings()[term].into() } else { term }
     }
 
     pub fn kinds(&self) -> Vec<Kind> {
@@ -85,19 +105,31 @@ impl RunTerms {
             weights.tempo = 0.0;
         }
         weights.scale_factor = self.present.scale_factor;
+        if self.mirror {
+            let (mirrored, furthest) = weights.mirrored();
+            if furthest > 0.0 {
+                eprintln!(
+                    "the tables to start from differ between the wings: their means are taken, up \
+                     to {furthest:.1} cp away"
+                );
+            }
+            return Ok(mirrored);
+        }
         Ok(weights)
     }
 
     /// The weights of a checkpoint.
     pub fn trained(&self, weights: &Weights, scale: f64) -> Result<HceWeights> {
         let weights = HceWeights::from_weights(weights, self.list.clone(), scale)?;
+        let weights = if self.mirror { weights.unfolded() } else { weights };
         Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
     }
 
     /// What turns positions into these terms; those that are not chosen weigh `weights`.
     pub fn encoder(&self, weights: &HceWeights) -> TermsEncoder {
+        let coding = Coding::new(&self.present.terms, self.present.scale_factor);
         TermsEncoder {
-            coding: Coding::new(&self.present.terms, self.present.scale_factor),
+            coding: if self.mirror { coding.mirrored() } else { coding },
             chosen: self.chosen.clone(),
             weights: weights.values.clone(),
             kinds: self.kinds(),

@@ -2,6 +2,7 @@
 
 mod data;
 mod finish;
+pub(super) mod judge;
 mod length;
 mod look;
 mod resume;
@@ -37,8 +38,9 @@ Example:
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
 best.safetensors (lowest validation loss), and the finished evaluation: net.bin with its manifest \
-net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. report.html shows \
-all of it on one page.")]
+net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. judgement.json \
+says whether it has overfitted, and what is odd about terms. report.html shows all of it on one \
+page.")]
 pub struct Args {
     /// The run's config (TOML)
     #[arg(required_unless_present = "resume")]
@@ -180,6 +182,10 @@ fn train(
     };
     eprintln!("{model}: {}, {place}", how(compute));
 
+    if let Some(caution) = judge::caution(recipe, &data)? {
+        eprintln!("caution: {caution}");
+    }
+
     let kind = recipe.kind()?;
     Need::of(kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
     let job = Job {
@@ -218,7 +224,7 @@ fn train(
     }
     finish::refuse_untrained(recipe, &checkpoint, folder)?;
     folder.check()?;
-    let text = finish::finish(recipe, &data, folder)?;
     let place = (device.clone(), *compute);
+    let text = finish::finish(recipe, &data, folder, &place)?;
     Ok(Some(if page { text + &finish::page(recipe, &data, folder, &place) } else { text }))
 }

@@ -173,6 +173,7 @@ impl Config {
                 ("model.terms", model.terms.is_some()),
                 ("model.tune", model.tune.is_some()),
                 ("model.rare", model.rare.is_some()),
+                ("model.mirror", model.mirror.is_some()),
             ] {
                 if given {
                     return wrong(key, only);
@@ -192,6 +193,10 @@ impl Config {
         }
         if model.inputs == "trace" && model.start.is_some() {
             return wrong("model.start", "the term list has the weights to start from");
+        }
+        if model.inputs == "trace" && model.mirror.is_some() {
+            let reason = "is for the built-in terms; let the engine give both wings one number";
+            return wrong("model.mirror", reason);
         }
         match (&model.inputs[..], &model.term_list) {
             ("trace", None) => {

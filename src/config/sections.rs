@@ -118,6 +118,11 @@ pub struct Model {
     /// nets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rare: Option<u64>,
+    /// Whether tables of squares are the same on both wings: what is learnt on files e to h counts
+    /// for d to a as well. For `inputs = "hce"` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = true)]
+    pub mirror: Option<bool>,
     /// The neurons of the hidden layer, 1 to 65,536. A net needs it, terms have none. Engines like
     /// multiples of 32.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,9 @@ mod diagnosis;
 mod draw;
 mod findings;
 mod keys;
+mod material;
 mod order;
+pub mod size;
 mod sound;
 mod views;
 pub mod words;
@@ -21,6 +23,7 @@ pub use counts::{Histogram, Results, Scores};
 pub use diagnosis::{Bad, Diagnosis, Noise, Reading};
 pub use findings::{Finding, Grade};
 pub use keys::{Keys, Overlap, Repeats};
+pub use material::Material;
 pub use order::{Lag, Order};
 pub use sound::{Example, Soundness};
 pub use views::Seen;
@@ -150,14 +153,17 @@ impl Exam {
             phase: self.phase.finished(),
             plies: self.plies.finished(),
             calibration: fitted.map(|fitted| Calibration::of(&scores, &results, fitted)),
+            material: Material::of(&drawn),
             views: views::seen(&drawn, reading.view, self.colours),
             repeats: self.keys.repeats(),
             order: self.order.finish(),
             noise: self.noise,
             sound: self.sound,
             against: against.map(|other| self.keys.overlap(other)),
+            sizes: Vec::new(),
             findings: Vec::new(),
         };
+        diagnosis.sizes = size::sizes(&diagnosis.amount());
         diagnosis.findings = findings::all(&diagnosis, self.colours);
         diagnosis
     }

@@ -1,9 +1,10 @@
 //! Traces: how often each term of an engine's own evaluation applies, printed by the engine.
 //!
-//! A text file begins with the line `nnuance-trace 1`; each line after it is a position,
+//! A text file begins with the line `nnuance-trace 1`, behind which `eval=` and `tolerance=` may
+//! stand; each line after it is a position,
 //!
 //! ```text
-//! RESULT w|b PHASE SCALE [cp=SCORE] [game=NUMBER] | TERM:WHITE:BLACK ... [| FEN]
+//! RESULT w|b PHASE SCALE [cp=SCORE] [eval=VALUE] [game=NUMBER] | TERM:WHITE:BLACK ... [| FEN]
 //! 1.0 w 24 128 | 0:5:4 17:1:0 33:0:2
 //! 0.5 b 11 64 cp=-35 game=12 | 0:4:4 33:2:0 | 8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41
 //! ```
@@ -11,23 +12,31 @@
 //! Result and score are White's, the score in whole centipawns. Phase and scale factor are in the
 //! units of the engine, which its term list tells, as it tells what term 0 is. A term applies
 //! WHITE and BLACK times; one that does not stand in the line does not apply, one that stands
-//! there twice applies as often as both say. The positions of a game stand together. Blank lines, Windows line ends and several files put
-//! together are fine.
+//! there twice applies as often as both say. The positions of a game stand together. Blank lines,
+//! Windows line ends and several files put together are fine.
 //!
-//! A binary file begins with the bytes `NNTRACE1`; each record after them is, little-endian,
+//! `eval=` is the engine's own evaluation of the position, in centipawns, perhaps with a fraction,
+//! with the tempo in it. It is White's, unless the first line is `nnuance-trace 1
+//! eval=side-to-move`. Read with a term list it must be what the counts give with the list's
+//! weights, up to 2 centipawns that integer divisions may lose, or `tolerance=CENTIPAWNS` of the
+//! first line.
+//!
+//! A binary file begins with the bytes `NNTRACE1` or `NNTRACE2`; each record after them is,
+//! little-endian,
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 0 | result u8: 0, 1, 2 = White lost, drew, won |
 //! | 1 | side to move u8: 0 = White, 1 = Black |
-//! | 2 | u8: 1 if there is a score, else 0 |
+//! | 2 | u8: 1 if there is a score, else 0; in version 2 plus 2 if there is an evaluation |
 //! | 3 | length of the FEN u8, 0 = none |
 //! | 4-5 | number of entries u16 |
 //! | 6-7 | score i16 |
 //! | 8-11 | phase f32 |
 //! | 12-15 | scale factor f32 |
 //! | 16-23 | number of the game u64, 0 = unknown |
-//! | 24- | entries of 6 bytes: term u16, White's count i16, Black's count i16 |
+//! | then | in version 2, where there is one: the engine's evaluation f32, White's |
+//! | then | entries of 6 bytes: term u16, White's count i16, Black's count i16 |
 //! | then | the FEN |
 //!
 //! As samples only records with a FEN can be had, whose side to move must be that of the record.
@@ -35,10 +44,12 @@
 mod binary;
 mod source;
 mod text;
+mod verify;
 
-pub use binary::{MAGIC, write_binary};
+pub use binary::{MAGIC, MAGIC_2, write_binary};
 pub use source::TraceSource;
 pub use text::{HEADER, write_text};
+pub use verify::{Checked, value};
 
 use std::num::NonZeroU64;
 
@@ -49,6 +60,7 @@ use super::{
 };
 use crate::sample::{Position, Sample, mix};
 use crate::terms::{Kind, OwnTerms};
+use verify::Rules;
 
 pub static FORMAT: Format = Format {
     name: "trace",
@@ -101,6 +113,8 @@ pub struct Traced {
     pub scale: f32,
     /// Centipawns.
     pub score: Option<i16>,
+    /// What the engine's own evaluation says, in centipawns; its view is that of the file.
+    pub eval: Option<f32>,
     /// Equal for all positions of a game.
     pub game: Option<NonZeroU64>,
     /// In the order of the file; a term that stands there twice applies as often as both say.
@@ -117,6 +131,7 @@ impl Default for Traced {
             phase: 0.0,
             scale: 1.0,
             score: None,
+            eval: None,
             game: None,
             entries: Vec::new(),
             fen: String::new(),
@@ -191,7 +206,9 @@ pub struct Traces {
     input: Input,
     /// None before the first record.
     layout: Option<Layout>,
-    limits: Option<Limits>,
+    own: Option<OwnTerms>,
+    rules: Rules,
+    checked: Checked,
     games: Games,
     /// Lines or records read.
     number: u64,
@@ -202,35 +219,38 @@ pub struct Traces {
 #[derive(Clone, Copy)]
 enum Layout {
     Text,
-    Binary,
+    /// Of this version.
+    Binary(u8),
     /// Neither: nothing more is read.
     Unknown,
-}
-
-/// What a term list says of its traces.
-struct Limits {
-    kinds: Vec<Kind>,
-    phase: f64,
-    scale: f64,
 }
 
 impl Traces {
     /// Records are checked against the term list where there is one.
     pub fn new(input: Input, own: Option<&OwnTerms>) -> Self {
-        let limits = own.map(|own| Limits {
-            kinds: own.list.terms.iter().map(|term| term.kind).collect(),
-            phase: own.phase,
-            scale: own.scale,
-        });
-        Self { input, layout: None, limits, games: Games::default(), number: 0, bytes: Vec::new() }
+        Self {
+            input,
+            layout: None,
+            own: own.cloned(),
+            rules: Rules::default(),
+            checked: Checked::default(),
+            games: Games::default(),
+            number: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The evaluations that were found to be what the counts give.
+    pub fn checked(&self) -> &Checked {
+        &self.checked
     }
 
     /// Reads the next position into `traced`, whose buffers are used again; false at the end.
     ///
     /// # Errors
     /// Records that are none; with a term list also term numbers that it does not have, a phase
-    /// beyond its own, a scale factor more than twice its own, and counts of Black for a
-    /// COMPLEXITY term. What `traced` holds then means nothing.
+    /// beyond its own, a scale factor more than twice its own, counts of Black for a COMPLEXITY
+    /// term, and an evaluation that the counts do not give. What `traced` holds then means nothing.
     pub fn next(&mut self, traced: &mut Traced) -> Result<bool, Fault> {
         let layout = match self.layout {
             Some(layout) => layout,
@@ -238,11 +258,16 @@ impl Traces {
         };
         let more = match layout {
             Layout::Text => self.next_line(traced)?,
-            Layout::Binary => self.next_record(traced)?,
+            Layout::Binary(_) => self.next_record(traced)?,
             Layout::Unknown => false,
         };
-        if let Some(limits) = self.limits.as_ref().filter(|_| more) {
-            limits.check(traced).map_err(|reason| self.bad(reason))?;
+        if let Some(own) = self.own.as_ref().filter(|_| more) {
+            check(traced, own).map_err(|reason| self.bad(reason))?;
+            let difference = verify::check(traced, own, self.rules);
+            if let Some(difference) = difference.map_err(|reason| self.bad(reason))? {
+                let place = || place(self.layout, self.number);
+                self.checked.add(difference, place);
+            }
         }
         Ok(more)
     }
@@ -253,9 +278,11 @@ impl Traces {
         let mut magic = [0; MAGIC.len()];
         let length = fill(&mut *self.input, &mut magic)?;
         let layout = if magic == *MAGIC {
-            Layout::Binary
+            Layout::Binary(1)
+        } else if magic == *MAGIC_2 {
+            Layout::Binary(2)
         } else if magic.starts_with(VERSIONS) {
-            let reason = "a trace of a later version; print version 1".to_string();
+            let reason = "a trace of a later version; print version 1 or 2".to_string();
             return Err(Fault::CutOff(BadRecord { place: "byte 7".to_string(), reason }));
         } else {
             self.header(&magic[..length])?;
@@ -267,53 +294,57 @@ impl Traces {
 
     /// The record at hand is none.
     fn bad(&self, reason: String) -> Fault {
-        let what = match self.layout {
-            Some(Layout::Binary) => "record",
-            _ => "line",
-        };
-        Fault::Skipped(BadRecord { place: format!("{what} {}", self.number), reason })
+        Fault::Skipped(BadRecord { place: place(self.layout, self.number), reason })
     }
 }
 
-impl Limits {
-    fn check(&self, traced: &Traced) -> Result<(), String> {
-        let Traced { phase, scale, .. } = *traced;
-        if f64::from(phase) > self.phase {
-            return Err(format!(
-                "phase {phase}, but the term list says `phase {}` for all pieces on the board; \
-                 print the smaller of both, or correct the list",
-                self.phase
-            ));
-        }
-        if f64::from(scale) > 2.0 * self.scale {
-            return Err(format!(
-                "scale factor {scale}, more than twice the normal one of the term list, \
-                 `scale {}`; correct one of them",
-                self.scale
-            ));
-        }
-        for entry in &traced.entries {
-            match self.kinds.get(usize::from(entry.term)) {
-                None => {
-                    return Err(format!(
-                        "term {}, but the term list ends with term {}; print list and traces with \
-                         the same engine",
-                        entry.term,
-                        self.kinds.len() - 1
-                    ));
-                }
-                Some(Kind::Complexity) if entry.black != 0 => {
-                    return Err(format!(
-                        "term {} is a complexity term and has no sides, but {} stands for Black; \
-                         print the whole count as White's and 0 as Black's",
-                        entry.term, entry.black
-                    ));
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(())
+/// Where a record stands.
+fn place(layout: Option<Layout>, number: u64) -> String {
+    let what = match layout {
+        Some(Layout::Binary(_)) => "record",
+        _ => "line",
+    };
+    format!("{what} {number}")
+}
+
+/// Whether a record keeps to what the term list says.
+fn check(traced: &Traced, own: &OwnTerms) -> Result<(), String> {
+    let Traced { phase, scale, .. } = *traced;
+    if f64::from(phase) > own.phase {
+        return Err(format!(
+            "phase {phase}, but the term list says `phase {}` for all pieces on the board; print \
+             the smaller of both, or correct the list",
+            own.phase
+        ));
     }
+    if f64::from(scale) > 2.0 * own.scale {
+        return Err(format!(
+            "scale factor {scale}, more than twice the normal one of the term list, `scale {}`; \
+             correct one of them",
+            own.scale
+        ));
+    }
+    for entry in &traced.entries {
+        match own.list.terms.get(usize::from(entry.term)).map(|term| term.kind) {
+            None => {
+                return Err(format!(
+                    "term {}, but the term list ends with term {}; print list and traces with the \
+                     same engine",
+                    entry.term,
+                    own.list.len() - 1
+                ));
+            }
+            Some(Kind::Complexity) if entry.black != 0 => {
+                return Err(format!(
+                    "term {} is a complexity term and has no sides, but {} stands for Black; \
+                     print the whole count as White's and 0 as Black's",
+                    entry.term, entry.black
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }
 
 impl Reader for Traces {

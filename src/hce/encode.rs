@@ -3,7 +3,7 @@
 use super::evaluate::{Board, evaluate_board};
 use super::sink::Only;
 use super::terms::{COMPLEXITY, Parts, SAFETY, TERMS, parts};
-use super::{Phase, Trace};
+use super::{Phase, Trace, wings};
 use crate::batch::{Rows, Terms};
 use crate::sample::Position;
 
@@ -15,6 +15,8 @@ pub struct Coding {
     /// Those with a wanted term.
     parts: Parts,
     scale_factor: bool,
+    /// Whether both wings count as files a to d.
+    mirror: bool,
 }
 
 impl Coding {
@@ -24,7 +26,13 @@ impl Coding {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
         let parts = parts(|term| wanted[term]);
-        Self { wanted, parts, scale_factor }
+        Self { wanted, parts, scale_factor, mirror: false }
+    }
+
+    /// The same, with every piece on files e to h counted on the square of the other wing: tables
+    /// are then the same on both.
+    pub fn mirrored(self) -> Self {
+        Self { mirror: true, ..self }
     }
 
     /// Appends a position to a batch, its terms in rising order. `trace` is room to work in; it
@@ -35,6 +43,9 @@ impl Coding {
         let board = Board::of(position);
         trace.clear();
         evaluate_board(&board, &mut Only { sink: trace, parts: self.parts });
+        if self.mirror {
+            trace.fold(wings());
+        }
         let rows = batch.len();
         let Terms { normal, safety, complexity, .. } = batch;
         trace.drain(|term, [white, black]| {

@@ -7,6 +7,7 @@
 //! A new term is a row in [`terms::GROUPS`] and a line in its part of the evaluation; names,
 //! start values, files and tensors follow from the row.
 
+mod centre;
 mod encode;
 mod evaluate;
 mod evaluator;
@@ -16,11 +17,13 @@ mod json;
 mod phase;
 mod scale;
 mod sink;
+mod tally;
 pub mod terms;
 mod trace;
 mod tree;
 mod weights;
 
+pub use centre::{Moved, wings};
 pub use encode::Coding;
 pub use evaluate::evaluate;
 pub use evaluator::Evaluator;
@@ -29,6 +32,7 @@ pub use hold::{hold, sums};
 pub use json::HceFileError;
 pub use phase::Phase;
 pub use sink::{Only, Score, Sink};
+pub use tally::Tally;
 pub use terms::{Group, Part, Parts, Term};
 pub use trace::Trace;
 pub use weights::HceWeights;

@@ -33,6 +33,23 @@ impl Trace {
         self.counts[term.index()][colour.fold_wb(0, 1)].into()
     }
 
+    /// Counts every term as the one that stands for it. `onto` is a term that stands for itself.
+    pub(super) fn fold(&mut self, onto: &[u16]) {
+        for word in 0..WORDS {
+            for bit in Bitboard(self.touched[word]) {
+                let term = 64 * word + bit as usize;
+                let twin = usize::from(onto[term]);
+                if twin != term {
+                    let [white, black] = std::mem::take(&mut self.counts[term]);
+                    self.counts[twin][0] += white;
+                    self.counts[twin][1] += black;
+                    self.touched[word] &= !(1 << (term % 64));
+                    self.touched[twin / 64] |= 1 << (twin % 64);
+                }
+            }
+        }
+    }
+
     /// Hands out the terms that were counted, in order, with White's count and Black's, and
     /// forgets them.
     #[inline]

@@ -12,7 +12,8 @@ use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::scan::{beyond, fingerprint, held_out};
 use super::{DataFile, LoadError, Plan, Purpose, Sketch, Store};
 use crate::batch::Terms;
-use crate::format::trace::{Entry, FORMAT, Games, TraceSource, Traced};
+use crate::format::trace::{Checked, Entry, FORMAT, Games, TraceSource, Traced};
+use crate::hce::Tally;
 use crate::terms::{Kind, OwnTerms};
 
 /// What files of traces hold.
@@ -33,6 +34,11 @@ pub struct TraceScan {
     pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
     pub games: u64,
+    /// How often each term was counted in the positions to train on.
+    pub tally: Tally,
+    /// The engine's evaluations that were found to be what the counts give; the place of the
+    /// largest difference begins with its file.
+    pub checked: Checked,
 }
 
 /// Reads all files, several at a time; `seen` is told of positions as they are read. Of the plan
@@ -62,8 +68,14 @@ pub fn scan_traces(
     let (mut sides, mut sketch, mut described) = (Sides::default(), Sketch::default(), Vec::new());
     let (mut games, mut unscored, mut left_out, mut test) = (0, 0, 0, 0);
     let mut groups: [HashSet<u64>; 2] = Default::default();
+    let mut checked = Checked::default();
     for read in files {
         let read = read?;
+        let count = checked.count + read.checked.count;
+        if read.checked.largest > checked.largest || checked.count == 0 {
+            checked = read.checked;
+        }
+        checked.count = count;
         for (all, side) in sides.iter_mut().zip(read.sides) {
             all.join(side);
         }
@@ -75,6 +87,7 @@ pub fn scan_traces(
         groups.iter_mut().zip(read.groups).for_each(|(all, groups)| all.extend(groups));
         described.push(read.file);
     }
+    let tally = sides[0].tally.take().unwrap_or_else(|| Tally::new(own.list.len()));
     let [train, validation] = sides.map(Side::store);
     if train.is_empty() {
         let held = validation.len() as u64 + test;
@@ -93,6 +106,8 @@ pub fn scan_traces(
         left_out,
         sketch,
         games,
+        tally,
+        checked,
     })
 }
 
@@ -105,6 +120,7 @@ struct FileTraces {
     unscored: u64,
     left_out: u64,
     sketch: Sketch,
+    checked: Checked,
 }
 
 /// To train on, and to validate.
@@ -118,11 +134,19 @@ struct Side {
     results: Vec<f32>,
     scores: Vec<f32>,
     counts: Vec<u64>,
+    tally: Option<Tally>,
 }
 
 impl Side {
     fn push(&mut self, traced: &Traced, own: &OwnTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
+        let tally = self.tally.get_or_insert_with(|| Tally::new(own.list.len()));
+        for Entry { term, white, black } in &traced.entries {
+            let times = u64::from(white.unsigned_abs()) + u64::from(black.unsigned_abs());
+            tally.times[usize::from(*term)] += times;
+        }
+        tally.middlegame += own.shares(traced.phase, traced.scale)[0];
+        tally.positions += 1;
         self.results.push(traced.result);
         self.scores.push(traced.score.map_or(f32::NAN, f32::from));
         if self.open.len() == TERMS_PIECE {
@@ -143,6 +167,11 @@ impl Side {
         self.results.extend(other.results);
         self.scores.extend(other.scores);
         self.add(other.counts);
+        match (&mut self.tally, other.tally) {
+            (Some(tally), Some(other)) => tally.join(&other),
+            (None, other) => self.tally = other,
+            (Some(_), None) => {}
+        }
     }
 
     fn add(&mut self, counts: Vec<u64>) {
@@ -211,7 +240,9 @@ fn read(
         games: games.count(),
         bad_records: source.bad_records().count,
     };
-    Ok(FileTraces { file, sides, groups, test, unscored, left_out, sketch })
+    let mut checked = source.checked().clone();
+    checked.place = format!("{}, {}", path.display(), checked.place);
+    Ok(FileTraces { file, sides, groups, test, unscored, left_out, sketch, checked })
 }
 
 /// The game of a position; without one the board, or else the counts, stand for it. A board is

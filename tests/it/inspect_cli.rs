@@ -76,8 +76,18 @@ fn what_cannot_be_meant_is_refused_before_the_work() {
         assert!(said.contains(expected), "{args:?}: {said}");
     }
     assert_eq!(std::fs::read(&html).unwrap(), std::fs::read(DATA[1]).unwrap());
-    let terms = inspect(&["tests/it/fixtures/pesto.json"]).args(DATA).assert().failure();
-    assert!(String::from_utf8_lossy(&terms.get_output().stderr).contains("nnuance report"));
+    // Handcrafted terms have no neurons, but pieces are worth something.
+    let pesto = "tests/it/fixtures/pesto.json";
+    let bare = inspect(&[pesto]).assert().failure().get_output().stderr.clone();
+    assert!(String::from_utf8_lossy(&bare).contains("name files of positions with --data"));
+    let terms = inspect(&[pesto, "--json"]).args(DATA).assert().success();
+    let terms: Value = serde_json::from_slice(&terms.get_output().stdout).unwrap();
+    let pieces = terms["terms"]["pieces"].as_array().unwrap();
+    let queen = pieces[4]["tuned"][0].as_f64().unwrap();
+    // Material of 1025, and squares that are worth little on average.
+    assert!(pieces.len() == 5 && (1000.0..1060.0).contains(&queen), "{terms}");
+    let drawn = inspect(&[pesto, "-o", "x.html"]).args(DATA).assert().failure();
+    assert!(String::from_utf8_lossy(&drawn.get_output().stderr).contains("-o terms.svg"));
     // Capitals are an ending, too.
     inspect(&[NET]).args(DATA).args(["-o", &path("maps.PNG")]).assert().success();
 }

@@ -167,6 +167,7 @@ fn the_binary_records_of_the_guide_are_read() {
         phase: 11.5,
         scale: 64.0,
         score: Some(-35),
+        eval: None,
         game: 12.try_into().ok(),
         entries: vec![entry(513, 3, -4), entry(2, 1, 0)],
         fen: FEN.into(),

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::export::tables::shape::{Array, Axis, ShapeError, arrays};
-use nnuance::export::tables::source::{Order, SourceError, Style, Tuned, Width};
+use nnuance::export::tables::source::{Order, SourceError, Style, Tapering, Tuned, Width};
 use nnuance::export::tables::{c, cpp, rust};
 use nnuance::terms::{Kind, TermEntry, TermList};
 use proptest::prelude::*;
@@ -203,7 +203,8 @@ const STYLES: [Style; 3] = [
 
 fn tuned<'a>(list: &'a TermList, weights: &'a [[f64; 2]]) -> Tuned<'a> {
     let source = "a run named ??/ on \"data\" */ with a slash at the end \\";
-    Tuned { list, weights, tempo: 17.5, scale: 400.0, source }
+    let tapering = Tapering::Ours { scale_factor: true };
+    Tuned { list, weights, tempo: 17.5, scale: 400.0, source, tapering }
 }
 
 /// The identifiers of the file, in its order, which is that of the arrays; the first is the tempo.
@@ -358,7 +359,8 @@ fn weights_that_do_not_fit_are_named() {
     let style = |width| Style { order: Order::A1First, width };
     let with = |weights: &[[f64; 2]], width| {
         let (list, tempo, scale, source) = (&list, 0.0, 400.0, "");
-        rust::source(&Tuned { list, weights, tempo, scale, source }, style(width))
+        let tapering = Tapering::Ours { scale_factor: true };
+        rust::source(&Tuned { list, weights, tempo, scale, source, tapering }, style(width))
     };
     // The middlegame of a COMPLEXITY term means nothing, whatever it is.
     let edge = [[32767.4, -32768.4], [f64::NAN, 1.0]];

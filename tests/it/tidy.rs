@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("features", &["sample"]),
     ("architecture", &["features"]),
     ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
-    ("format", &["sample", "output", "terms"]),
+    ("format", &["sample", "output", "sums", "terms"]),
     ("data", &["sample", "format"]),
     ("engine", &["sample", "format", "output"]),
     ("loader", &["format", "features", "hce", "sample", "batch", "terms"]),

@@ -94,6 +94,7 @@ fn binary_golden_bytes() {
         phase: 1.5,
         scale: 1.0,
         score: Some(-2),
+        eval: None,
         game: 258.try_into().ok(),
         entries: vec![entry(513, 3, -4)],
         fen: "F".into(),
@@ -116,6 +117,7 @@ fn traced() -> impl Strategy<Value = Traced> {
         phase: head.2,
         scale: head.3,
         score,
+        eval: None,
         game: game.try_into().ok(),
         entries: entries
             .into_iter()
@@ -210,7 +212,7 @@ fn a_wrong_line_is_told() {
     for (line, told) in [
         ("1.0 w 24", begin),
         ("1.0 w 24 | 0:1:1", begin),
-        ("1.0 w 24 128 0:1:1", "`0:1:1`, expected cp=SCORE, game=NUMBER or `|`"),
+        ("1.0 w 24 128 0:1:1", "`0:1:1`, expected cp=SCORE, eval=VALUE, game=NUMBER or `|`"),
         ("1.0 w 24 128", "no `|` before the counts"),
         ("0.7 w 24 128 |", "result `0.7`, expected 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1"),
         ("1.0 W 24 128 |", "side to move `W`, expected w or b"),
@@ -256,7 +258,7 @@ fn a_wrong_beginning_is_told() {
         ),
         (b"nnuance-trace 2\n", "found `nnuance-trace 2`"),
         (b"abc\n", "found `abc`"),
-        (b"NNTRACE2", "byte 7: a trace of a later version"),
+        (b"NNTRACE3", "byte 7: a trace of a later version"),
     ] {
         let (traces, faults) = read(bytes, None);
         assert_eq!((traces.len(), faults.len()), (0, 1));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use nnuance::format::trace::{MAGIC, TraceSource, Traced, write_binary};
+use nnuance::format::trace::{MAGIC_2, TraceSource, Traced, write_binary};
 use nnuance::hce::HceWeights;
 use nnuance::loader::{Part, Plan, Split, Test, collect};
 use nnuance::report::{Evaluation, Options, Truth, Values, compare};
@@ -114,7 +114,13 @@ fn training_lowers_the_loss() {
         for name in ["own.h", "own.json"] {
             let path = engine.folder.path().join(name);
             said(nnuance().arg("export").arg(&run.out).arg("-o").arg(&path));
-            assert!(std::fs::read_to_string(path).unwrap().contains("attackers"));
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains("attackers"));
+            // The phase is the engine's, not ours.
+            assert!(!text.contains("rho"), "{text}");
+            if name == "own.h" {
+                assert!(text.contains("share = phase / 24, factor = scale factor / 128"), "{text}");
+            }
         }
     }
 }
@@ -262,10 +268,40 @@ fn wrong_traces_are_named_with_file_and_line() {
 }
 
 #[test]
+fn every_evaluation_is_checked_before_training() {
+    let Some(engine) = Engine::new() else { return };
+    let config = engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 1");
+    let run = Run::new(&config, "2");
+    let lines = std::fs::read_to_string(&engine.trace).unwrap().lines().count() - 1;
+    let told = &run.said[1];
+    let count = told.split(" evaluations of the engine checked").next().unwrap();
+    let count: String = count.rsplit('\n').next().unwrap().chars().filter(|c| *c != ',').collect();
+    assert_eq!(count.trim().parse(), Ok(lines), "{told}");
+    // The engine computes in floats: what differs is the last digit that it prints.
+    assert!(told.contains("the largest difference is 0.0"), "{told}");
+    let without = |_: usize, line: &str| {
+        let (before, after) = line.split_once(" eval=").unwrap();
+        format!("{before} {}", after.split_once(' ').unwrap().1)
+    };
+    let silent = engine.changed("silent.trace", without);
+    let other = Run::new(&engine.config(&silent, GAUSS_NEWTON, "epochs = 1"), "2");
+    assert!(other.said[1].contains("no trace has `eval=`"), "{}", other.said[1]);
+    assert_eq!(run.file("terms.json"), other.file("terms.json"));
+    // A list whose weights are not those of the engine: a knight is worth a pawn more.
+    let list = std::fs::read_to_string(&engine.list).unwrap();
+    std::fs::write(&engine.list, list.replace("knight normal 337 281", "knight normal 437 381"))
+        .unwrap();
+    let said = refused(&config);
+    assert!(said.contains("positions.trace, line "), "{said}");
+    assert!(said.contains("the engine's evaluation is "), "{said}");
+    assert!(said.contains("material.knight "), "{said}");
+}
+
+#[test]
 fn both_forms_of_a_trace_train_to_the_same_bits() {
     let Some(engine) = Engine::new() else { return };
     let mut source = TraceSource::open(&engine.trace, &engine.terms(), 0).unwrap();
-    let (mut bytes, mut traced) = (MAGIC.to_vec(), Traced::default());
+    let (mut bytes, mut traced) = (MAGIC_2.to_vec(), Traced::default());
     while source.next(&mut traced).unwrap() {
         write_binary(&traced, &mut bytes).unwrap();
     }

@@ -10,9 +10,9 @@ use crate::cli::out;
 use crate::cli::recipe::{self, Recipe};
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
-use crate::export::tables::source::{Order, Style, Tuned};
+use crate::export::tables::source::{Order, Style, Tapering, Tuned};
 use crate::export::tables::{c, cpp, rust};
-use crate::hce::HceWeights;
+use crate::hce::{HceWeights, Moved};
 use crate::output;
 
 pub fn order(text: &str) -> Result<Order, String> {
@@ -37,8 +37,21 @@ pub fn are_at(path: &Path) -> bool {
 }
 
 /// Writes the terms as the ending of the output says.
-pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
-    let weights = read(path).with_context(|| path.display().to_string())?;
+///
+/// With `centre` the means of tables go into material first.
+pub fn export(path: &Path, output: &Path, style: Style, centre: bool) -> Result<()> {
+    let (mut weights, units) = read(path).with_context(|| path.display().to_string())?;
+    let mut moved = None;
+    if centre {
+        let centred = weights.centred().with_context(|| {
+            format!(
+                "{}: --centre knows the squares of the built-in terms alone, not those of another \
+                 engine",
+                path.display()
+            )
+        })?;
+        (weights, moved) = (centred.0, Some(centred.1));
+    }
     let source = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used();
     let tuned = Tuned {
@@ -47,6 +60,10 @@ pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
         tempo: weights.tempo,
         scale: weights.scale,
         source: &source,
+        tapering: match weights.is_ours() {
+            true => Tapering::Ours { scale_factor: weights.scale_factor },
+            false => Tapering::Engine(units),
+        },
     };
     let text = match output.extension().and_then(|extension| extension.to_str()) {
         Some("h") => c::source(&tuned, style)?,
@@ -68,16 +85,27 @@ pub fn export(path: &Path, output: &Path, style: Style) -> Result<()> {
         bail!("the export would overwrite {}, which it is made from", path.display());
     }
     output::write(output, text.as_bytes())?;
+    if let Some(moved) = moved {
+        let moved = moved.iter().map(|Moved { role, centipawns: [mg, eg] }| {
+            format!("{} {mg:+}/{eg:+}", format!("{role:?}").to_lowercase())
+        });
+        eprintln!(
+            "the mean of each table, over the squares where the piece can stand, went into \
+             material (mg/eg cp): {}",
+            moved.collect::<Vec<_>>().join(", ")
+        );
+    }
     out::line(output.display())
 }
 
-fn read(path: &Path) -> Result<HceWeights> {
+/// The weights, and an engine's phase and scale factor where its list is there.
+fn read(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let best = path.join(BEST);
     let path = if path.is_dir() { &best } else { path };
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     if let FileKind::Json = kind_of(&bytes) {
         let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
-        return Ok(HceWeights::from_json(text)?);
+        return Ok((HceWeights::from_json(text)?, None));
     }
     let (checkpoint, recipe) = recipe::open(path)?;
     let terms = recipe.terms()?.context("these weights belong to a net")?;
@@ -85,5 +113,5 @@ fn read(path: &Path) -> Result<HceWeights> {
     let Recipe { data, .. } = &recipe;
     let files: Vec<String> = data.iter().map(|file| file.path.display().to_string()).collect();
     weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
-    Ok(weights)
+    Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
 }

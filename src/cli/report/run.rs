@@ -8,6 +8,7 @@ use super::recipe_of;
 use crate::cli::folder::{self};
 use crate::cli::progress::grouped;
 use crate::cli::recipe::Recipe;
+use crate::cli::train::judge::Judgement;
 use crate::cli::train::{COMPUTE, POSITIONS};
 use crate::report::html::{Row, Run};
 use crate::train::checkpoint::{Checkpoint, State};
@@ -45,7 +46,7 @@ impl RunPage {
         settings.sort();
         let page = Run {
             name: name(folder),
-            about: about(&recipe, compute)?,
+            about: [about(&recipe, compute)?, judged(folder)].concat(),
             settings,
             rows: rows.iter().map(row).collect(),
             state: stands(folder, &recipe, state, positions),
@@ -67,6 +68,16 @@ fn stands(folder: &Path, recipe: &Recipe, state: &State, positions: Option<u64>)
     }
     let of = positions.map(|positions| format!(" of {}", grouped(recipe.config.steps(positions))));
     format!("not ended: at step {}{}", grouped(state.step), of.unwrap_or_default())
+}
+
+/// What the run found out about itself; nothing where it has not ended.
+fn judged(folder: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(folder.join(folder::JUDGEMENT)).unwrap_or_default();
+    let judgement: Judgement = serde_json::from_str(&text).unwrap_or_default();
+    let overfitting = judgement.overfitting.map(|it| ("overfitting".to_string(), it.text()));
+    let marks = judgement.terms.map_or(Vec::new(), |terms| terms.marks);
+    let marks = marks.into_iter().map(|mark| ("look at".to_string(), mark));
+    overfitting.into_iter().chain(marks).collect()
 }
 
 fn name(folder: &Path) -> String {

@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::cli::recipe::{self, Recipe};
 use crate::cli::terms::RunTerms;
 use crate::config::{BatchSize, Config, Inputs};
-use crate::hce::HceWeights;
+use crate::hce::{HceWeights, Tally};
 use crate::loader::{
     Cursor, Cut, DataFile, Encoder, LoadError, Plan, Sketch, Store, Stored, Stream,
 };
@@ -27,6 +27,8 @@ pub struct Data {
     pub validating: Vec<Sample>,
     /// Those of the test games, for the report alone.
     pub test: Vec<Sample>,
+    /// Some of the positions to train on; none of another engine's traces.
+    pub first: Vec<Sample>,
     pub source: Source,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
@@ -53,6 +55,8 @@ pub struct Tuned {
     pub start: HceWeights,
     /// In how many positions each term has an entry; none where the data streams by.
     pub counts: Option<Vec<u64>>,
+    /// How often each term was counted, in some of the positions.
+    pub tally: Tally,
 }
 
 /// Positions of handcrafted terms that are kept in memory, some 250 bytes each.
@@ -93,6 +97,7 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
         validation: validation(&encoder, &scan.validation.samples),
         validating: scan.validation.samples,
         test: scan.test.samples,
+        first: scan.first,
         source: Source::Files { plan, encoder },
         facts: Facts { files: scan.files, sketch: scan.sketch, train: scan.train },
         terms: None,

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use anyhow::{Context, Result, ensure};
 
 use super::data::{Data, Source, Tuned};
+use super::judge;
 use crate::cli::export;
 use crate::cli::folder::{self, RunFolder};
 use crate::cli::recipe::Recipe;
@@ -16,10 +17,11 @@ use crate::loader::Store;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::before_after::{TermResult, Why, csv};
+use crate::report::sanity::Sanity;
 use crate::report::summary::{clearest, held};
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::{Best, Checkpoint, State};
-use crate::train::direct::standard_errors;
+use crate::train::direct::{Certainty, certainty};
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
 
@@ -49,7 +51,12 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
 }
 
 /// Writes what an engine loads, and says where it lies.
-pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String> {
+pub fn finish(
+    recipe: &Recipe,
+    data: &Data,
+    folder: &RunFolder,
+    place: &(Device, Compute),
+) -> Result<String> {
     let path = folder.file(folder::BEST);
     let best = Checkpoint::read(&path)?;
     let State { step, best: lowest, .. } = best.state;
@@ -65,12 +72,16 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
         None => format!("weights of step {step}"),
     };
     let line = format!("{what}: {}", path.display());
-    let text = match &data.terms {
-        Some(tuned) => terms(recipe, data, tuned, &best, &what, folder)?,
+    let (text, sanity) = match &data.terms {
+        Some(tuned) => {
+            let (text, sanity) = terms(recipe, data, tuned, &best, &what, folder)?;
+            (text, Some(sanity))
+        }
         None => {
             let net = folder.file(folder::NET);
-            export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
-                .with_context(|| format!("{} stands, but gives no net", path.display()))?
+            let text = export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
+                .with_context(|| format!("{} stands, but gives no net", path.display()))?;
+            (text, None)
         }
     };
     let kept = folder.kept();
@@ -81,7 +92,8 @@ pub fn finish(recipe: &Recipe, data: &Data, folder: &RunFolder) -> Result<String
             format!("\nkept     {} to {}", first.display(), last.display())
         }
     };
-    Ok(format!("{line}{kept}\n{text}"))
+    let judged = judge::judge(recipe, data, &best, sanity, folder, place)?;
+    Ok(format!("{line}{kept}\n{}\n{text}", judged.trim_end()))
 }
 
 /// Writes a page about the run, and says where it lies. What was trained stands: a page that
@@ -108,7 +120,7 @@ fn terms(
     best: &Checkpoint,
     what: &str,
     folder: &RunFolder,
-) -> Result<String> {
+) -> Result<(String, Sanity)> {
     let scale = recipe.config.scale();
     let exact = tuned.terms.trained(&best.weights, scale)?;
     let mut weights = exact.clone().rounded(2);
@@ -116,7 +128,12 @@ fn terms(
     let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());
     write(folder::TERMS, weights.to_json())?;
 
-    let results = results(recipe, data, tuned, best, &exact)?;
+    let certainty = match &data.source {
+        Source::Store(store) => certain(recipe, store, tuned, best)?,
+        Source::Files { .. } => Certainty::default(),
+    };
+    let results = results(recipe, tuned, &certainty.errors, &exact)?;
+    let sanity = judge::sanity(tuned, &results, &certainty)?;
     write(folder::TERMS_CSV, csv(&results))?;
     let (list, values) = weights.used();
     let unseen: HashSet<&str> = results
@@ -146,32 +163,28 @@ fn terms(
         picture.display(),
         folder.path.display(),
     );
-    Ok(text)
+    Ok((text, sanity))
 }
 
 /// Before and after, term by term, those that the evaluation does not have left out.
 fn results(
     recipe: &Recipe,
-    data: &Data,
     tuned: &Tuned,
-    best: &Checkpoint,
+    errors: &[Option<f64>],
     weights: &HceWeights,
 ) -> Result<Vec<TermResult>> {
-    let Tuned { terms, start, counts } = tuned;
-    let errors = match &data.source {
-        Source::Store(store) => errors(recipe, store, tuned, best)?,
-        Source::Files { .. } => Vec::new(),
-    };
+    let Tuned { terms, start, counts, .. } = tuned;
     let asked = recipe.terms()?.context("the run has terms")?.chosen;
     let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
         let entry = &terms.list.terms[i];
+        let (place, i) = (i, terms.stands_for(i));
         let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
         TermResult {
             name: entry.name.clone(),
             kind: entry.kind,
             count: counts.as_ref().map(|counts| counts[i]),
-            start: start.values[i],
-            tuned: weights.values[i],
+            start: start.values[place],
+            tuned: weights.values[place],
             error: match (error(0), error(1)) {
                 (None, None) => None,
                 (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
@@ -186,18 +199,13 @@ fn results(
     Ok(results.collect())
 }
 
-/// Standard errors by the number of the weight.
-fn errors(
-    recipe: &Recipe,
-    store: &Store,
-    tuned: &Tuned,
-    best: &Checkpoint,
-) -> Result<Vec<Option<f64>>> {
+/// How sure the weights are, by their numbers.
+fn certain(recipe: &Recipe, store: &Store, tuned: &Tuned, best: &Checkpoint) -> Result<Certainty> {
     let config = &recipe.config;
     let all = store.all();
     let targets = targets(&all, config.final_wdl(), config.score_scale());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
-    Ok(standard_errors(shape, &best.weights, &store.pieces, &targets, prior)?)
+    Ok(certainty(shape, &best.weights, &store.pieces, &targets, prior)?)
 }

@@ -11,7 +11,8 @@ use crate::cli::progress::{bar, grouped};
 use crate::cli::recipe;
 use crate::cli::terms::RunTerms;
 use crate::config::Config;
-use crate::hce::HceWeights;
+use crate::format::trace::Checked;
+use crate::hce::{HceWeights, Tally};
 use crate::loader::{Encoder, Scan, Store, TraceScan, scan_traces};
 use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, to_host};
 use crate::report::fit::{Conventions, fit};
@@ -55,13 +56,15 @@ pub fn positions(
         }
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let tally = Tally::of(&scan.first);
     let data = Data {
         validation: validation(&encoder, &scan.validation.samples),
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
+        first: std::mem::take(&mut scan.first),
         source,
         facts: facts(scan),
-        terms: Some(Tuned { terms, start, counts }),
+        terms: Some(Tuned { terms, start, counts, tally }),
     };
     Ok((data, weights))
 }
@@ -80,7 +83,7 @@ pub fn traces(
     let scan = scan_traces(&plan, &own, &encoder, &|positions| bar.inc(positions));
     bar.finish_and_clear();
     let scan = scan?;
-    let TraceScan { files, train: mut store, mut validation, left_out, sketch, .. } = scan;
+    let TraceScan { files, train: mut store, mut validation, left_out, sketch, tally, .. } = scan;
     look::files(&files, config.data.held_out > 0.0);
     if scan.unscored > 0 {
         eprintln!("{:>13} skipped by the lack of a score", grouped(scan.unscored));
@@ -89,6 +92,7 @@ pub fn traces(
     look::counts(store.len() as u64, held_out, scan.groups, scan.games);
     look::left_out(left_out, &plan);
     look::few(&plan, scan.groups, scan.games > 0);
+    evaluations(&scan.checked);
     let seen = store.counts.clone();
     if hold_rare(&mut terms, &seen, config.rare()) {
         let encoder = terms.encoder(&start);
@@ -99,9 +103,27 @@ pub fn traces(
     let facts = Facts { files, sketch, train: store.len() as u64 };
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let source = Source::Store(Arc::new(store));
-    let terms = Some(Tuned { terms, start, counts: Some(seen) });
-    let data = Data { validation, validating: Vec::new(), test: Vec::new(), source, facts, terms };
+    let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
+    let [validating, test, first] = [const { Vec::new() }; 3];
+    let data = Data { validation, validating, test, first, source, facts, terms };
     Ok((data, weights))
+}
+
+/// How well the evaluations that an engine printed agree with its counts.
+fn evaluations(checked: &Checked) {
+    match checked.count {
+        0 => eprintln!(
+            "no trace has `eval=`: whether the counts are all that the engine evaluates is not \
+             checked"
+        ),
+        count => eprintln!(
+            "{:>13} evaluations of the engine checked against its counts: they agree, the largest \
+             difference is {:.2} cp ({})",
+            grouped(count),
+            checked.largest,
+            checked.place
+        ),
+    }
 }
 
 fn facts(scan: Scan) -> Facts {

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::size::{Amount, Size};
 use super::{
-    Calibration, Finding, Grade, Histogram, Order, Overlap, Repeats, Results, Scores, Seen,
-    Soundness,
+    Calibration, Finding, Grade, Histogram, Material, Order, Overlap, Repeats, Results, Scores,
+    Seen, Soundness,
 };
 use crate::format::{BadRecords, PointOfView};
 
@@ -77,16 +78,28 @@ pub struct Diagnosis {
     pub plies: Histogram,
     /// None where too few positions have scores.
     pub calibration: Option<Calibration>,
+    /// How much material says of results; none where too few positions tell.
+    pub material: Option<Material>,
     pub views: Vec<Seen>,
     pub repeats: Repeats,
     pub order: Order,
     pub noise: Noise,
     pub sound: Soundness,
     pub against: Option<Overlap>,
+    /// Evaluations by size, and whether this is enough for them.
+    pub sizes: Vec<Size>,
     pub findings: Vec<Finding>,
 }
 
 impl Diagnosis {
+    /// What there is to learn from, without the positions that a filter for quiet ones leaves out.
+    pub fn amount(&self) -> Amount {
+        let quiet = 1.0 - super::words::share(self.noise.any, self.positions);
+        let part = |count: u64| (count as f64 * quiet).round() as u64;
+        let scored = self.scores.known() - self.scores.mates;
+        Amount { games: self.games, positions: part(self.positions), scored: part(scored) }
+    }
+
     /// Whether training on this would be no mistake.
     pub fn is_fit(&self) -> bool {
         self.findings.iter().all(|finding| finding.grade != Grade::Problem)

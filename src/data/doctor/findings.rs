@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::size::{Verdict, clauses};
 use super::words::{counted, grouped, percent, share};
-use super::{Diagnosis, Overlap};
+use super::{Diagnosis, Material, Overlap};
 
 /// More bad records than this and a file is not what it seems.
 const BAD: f64 = 0.2;
@@ -62,8 +63,9 @@ pub(super) fn all(it: &Diagnosis, colours: bool) -> Vec<Finding> {
     if it.positions == 0 {
         return all;
     }
-    all.extend([amount(it), boards(it), results(it)]);
+    all.extend([amount(it), size(it), boards(it), results(it)]);
     all.extend(views(it, colours));
+    all.extend(it.material.as_ref().map(material));
     all.extend([scores(it)]);
     all.extend(calibration(it));
     all.extend([noise(it), repeats(it), order(it)]);
@@ -120,6 +122,31 @@ fn amount(it: &Diagnosis) -> Finding {
     match it.positions < FEW {
         true => Finding::note(ABOUT, format!("only {says}"), cure),
         false => Finding::ok(ABOUT, says),
+    }
+}
+
+/// Weighs games and scores against the weights of evaluations.
+fn size(it: &Diagnosis) -> Finding {
+    const ABOUT: &str = "size of model";
+    let amount = it.amount();
+    let results = match amount.games {
+        Some(games) => format!("the results of {}", counted(games, "game")),
+        None => format!("the results of {}, games unknown,", counted(amount.positions, "position")),
+    };
+    let mut says = format!("{results} are {}", clauses(&it.sizes, |size| size.by_results));
+    if amount.scored > 0 {
+        let scored = counted(amount.scored, "quiet position");
+        says += &format!("; the scores of {scored}: {}", clauses(&it.sizes, |size| size.by_scores));
+    }
+    // The first two are handcrafted terms; who has less than they want should know.
+    let enough = |size: &super::size::Size| {
+        size.by_results == Verdict::Enough || size.by_scores == Verdict::Enough
+    };
+    let cure = "a weight wants about 5 games (positions of a game share its result) or 30 scored \
+                positions: add games, label positions, or train what is small";
+    match it.sizes.iter().take(2).all(enough) {
+        true => Finding::ok(ABOUT, says),
+        false => Finding::note(ABOUT, says, cure),
     }
 }
 
@@ -203,6 +230,20 @@ fn views(it: &Diagnosis, colours: bool) -> Vec<Finding> {
         }
     };
     it.views.iter().map(finding).collect()
+}
+
+fn material(it: &Material) -> Finding {
+    const ABOUT: &str = "material";
+    let says = format!(
+        "with a pawn more the mean result is {:+.3} in the middlegame, {:+.3} in the endgame",
+        it.middlegame, it.endgame
+    );
+    let cure = "middlegame values tuned on these results come out far below the endgame's: hold \
+                material (model.tune), keep optimizer.prior small, or mix scores in";
+    match it.is_flat() {
+        true => Finding::note(ABOUT, says, cure),
+        false => Finding::ok(ABOUT, says),
+    }
 }
 
 fn scores(it: &Diagnosis) -> Finding {

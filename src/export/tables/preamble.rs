@@ -1,6 +1,6 @@
 //! The comments of source code: where numbers come from and how an engine adds them up.
 
-use super::source::{Order, Rounded, Style, Tuned};
+use super::source::{Order, Rounded, Style, Tapering, Tuned};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::terms::Kind;
 
@@ -20,13 +20,7 @@ pub(super) fn lines(tuned: &Tuned, style: Style, all: &[Rounded], tempo: &str) -
     let scale = tuned.scale;
     say(format!("Scale: {scale}; the expected score is 1 / (1 + exp(-value / {scale}))."));
     say(String::new());
-    say("value = (256 - rho) / 256 * mg + ksi * rho / 256 * eg for White".into());
-    say("rho   = (256 * (24 - phase) + 12) / 24, integer division".into());
-    say("phase = knights + bishops + 2 * rooks + 4 * queens of both sides, at most 24".into());
-    say(format!(
-        "ksi is 1, or less in endgames that are hard to win. {tempo} is added for the side to \
-         move, whatever the phase."
-    ));
+    tapering(tuned.tapering, tempo).into_iter().for_each(&mut say);
     for kind in Kind::ALL {
         if all.iter().any(|rounded| rounded.array.kind == kind) {
             meaning(kind).into_iter().for_each(&mut say);
@@ -47,6 +41,39 @@ pub(super) fn lines(tuned: &Tuned, style: Style, all: &[Rounded], tempo: &str) -
         .into());
     }
     lines
+}
+
+/// How mg and eg become a value, in short lines.
+fn tapering(tapering: Tapering, tempo: &str) -> Vec<String> {
+    let moves = format!("{tempo} is added for the side to move, whatever the phase.");
+    let phase = [
+        "rho   = (256 * (24 - phase) + 12) / 24, integer division".to_string(),
+        "phase = knights + bishops + 2 * rooks + 4 * queens of both sides, at most 24".to_string(),
+    ];
+    let [begin, end] = match tapering {
+        Tapering::Ours { scale_factor: true } => [
+            "value = (256 - rho) / 256 * mg + ksi * rho / 256 * eg for White".to_string(),
+            format!("ksi is 1, or less in endgames that are hard to win. {moves}"),
+        ],
+        Tapering::Ours { scale_factor: false } => {
+            ["value = (256 - rho) / 256 * mg + rho / 256 * eg for White".to_string(), moves]
+        }
+        Tapering::Engine(units) => {
+            let [phase, factor] = match units {
+                Some(units) => units.map(|unit| unit.to_string()),
+                None => ["(the list's phase)", "(the list's scale)"].map(String::from),
+            };
+            return vec![
+                "value = share * mg + factor * (1 - share) * eg for White".to_string(),
+                format!("share = phase / {phase}, factor = scale factor / {factor}"),
+                format!(
+                    "Phase and scale factor are the engine's own, as it printed them in its \
+                     traces. {moves}"
+                ),
+            ];
+        }
+    };
+    [vec![begin], phase.to_vec(), vec![end]].concat()
 }
 
 /// How terms of a kind enter mg and eg, in short lines.

@@ -16,6 +16,18 @@ pub struct Tuned<'a> {
     pub scale: f64,
     /// Where the numbers come from, in a sentence.
     pub source: &'a str,
+    /// How middlegame and endgame become one value.
+    pub tapering: Tapering,
+}
+
+/// How middlegame and endgame become one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tapering {
+    /// As our own terms do, with a scale factor of endgames or without.
+    Ours { scale_factor: bool },
+    /// As the engine does that printed the traces: its phase with all pieces on the board and its
+    /// normal scale factor, where they are known.
+    Engine(Option<[f64; 2]>),
 }
 
 /// Where a board table begins.

@@ -4,10 +4,20 @@ use std::num::NonZeroU64;
 
 use shakmaty::Color;
 
-use super::{BadRecord, Entry, Fault, Traced, Traces, fields, fill};
+use super::{BadRecord, Entry, Fault, Layout, Traced, Traces, fields, fill};
 
-/// The first bytes of a file.
+/// The first bytes of a file of version 1.
 pub const MAGIC: &[u8; 8] = b"NNTRACE1";
+
+/// The first bytes of a file of version 2, whose records may have an evaluation.
+pub const MAGIC_2: &[u8; 8] = b"NNTRACE2";
+
+/// What stands in byte 2 where there is a score, and where there is an evaluation.
+const SCORE: u8 = 1;
+const EVAL: u8 = 2;
+
+/// Bytes of an evaluation.
+const VALUE: usize = 4;
 
 /// Bytes of a record before its entries.
 const HEAD: usize = 24;
@@ -20,7 +30,8 @@ impl Traces {
         let mut head = [0; HEAD];
         let mut length = fill(&mut *self.input, &mut head[..MAGIC.len()])?;
         // No record begins like this, so that files can be put together.
-        while head.starts_with(MAGIC) {
+        while head.starts_with(MAGIC) || head.starts_with(MAGIC_2) {
+            self.layout = Some(Layout::Binary(if head.starts_with(MAGIC) { 1 } else { 2 }));
             head = [0; HEAD];
             length = fill(&mut *self.input, &mut head[..MAGIC.len()])?;
         }
@@ -30,7 +41,12 @@ impl Traces {
         self.number += 1;
         length += fill(&mut *self.input, &mut head[length..])?;
         let entries = usize::from(u16::from_le_bytes([head[4], head[5]]));
-        let rest = if length == HEAD { ENTRY * entries + usize::from(head[3]) } else { 0 };
+        let second = matches!(self.layout, Some(Layout::Binary(2)));
+        let value = if second && head[2] & EVAL > 0 { VALUE } else { 0 };
+        let rest = match length {
+            HEAD => value + ENTRY * entries + usize::from(head[3]),
+            _ => 0,
+        };
         self.bytes.resize(rest, 0);
         length += fill(&mut *self.input, &mut self.bytes)?;
         if length < HEAD + rest {
@@ -38,14 +54,20 @@ impl Traces {
             let reason = format!("the file ends after {length} of its {} bytes", HEAD + rest);
             return Err(Fault::CutOff(BadRecord { place, reason }));
         }
-        let (entries, fen) = self.bytes.split_at(ENTRY * entries);
-        decode(&head, entries, fen, traced).map_err(|reason| self.bad(reason))?;
+        let (eval, rest) = self.bytes.split_at(value);
+        let (entries, fen) = rest.split_at(ENTRY * entries);
+        if second {
+            // What is left is read as in version 1.
+            head[2] &= !EVAL;
+        }
+        decode(&head, eval, entries, fen, traced).map_err(|reason| self.bad(reason))?;
         Ok(true)
     }
 }
 
 fn decode(
     head: &[u8; HEAD],
+    eval: &[u8],
     entries: &[u8],
     fen: &[u8],
     traced: &mut Traced,
@@ -67,6 +89,14 @@ fn decode(
     traced.scale = amount("scale factor", amounts[1])?;
     let game = u64::from_le_bytes(*head.last_chunk().expect("24 bytes"));
     traced.game = NonZeroU64::new(game);
+    traced.eval = match eval.first_chunk() {
+        None => None,
+        Some(bytes) => {
+            let value = f32::from_le_bytes(*bytes);
+            let told = || format!("evaluation {value}, expected a number of centipawns");
+            Some(value.is_finite().then_some(value).ok_or_else(told)?)
+        }
+    };
     let (entries, _) = entries.as_chunks::<ENTRY>();
     traced.entries.clear();
     traced.entries.extend(entries.iter().map(|&[t0, t1, w0, w1, b0, b1]| Entry {
@@ -85,8 +115,8 @@ fn amount(what: &str, bytes: [u8; 4]) -> Result<f32, String> {
     }
 }
 
-/// Appends a position as a record; [`MAGIC`] stands before the first one. The error is the reason
-/// why it cannot be written.
+/// Appends a position as a record; [`MAGIC`] stands before the first one, or [`MAGIC_2`] where
+/// records have evaluations. The error is the reason why it cannot be written.
 pub fn write_binary(traced: &Traced, out: &mut Vec<u8>) -> Result<(), String> {
     let result = fields::result_byte(traced.result)?;
     let entries = u16::try_from(traced.entries.len())
@@ -94,13 +124,15 @@ pub fn write_binary(traced: &Traced, out: &mut Vec<u8>) -> Result<(), String> {
     let fen = u8::try_from(traced.fen.len())
         .map_err(|_| format!("a FEN of {} bytes, at most 255 fit", traced.fen.len()))?;
     let score = fields::turned_score(traced.score.unwrap_or(0), Color::White)?;
-    let scored = u8::from(traced.score.is_some());
+    let scored = if traced.score.is_some() { SCORE } else { 0 };
+    let scored = scored | if traced.eval.is_some() { EVAL } else { 0 };
     out.extend_from_slice(&[result, u8::from(traced.turn.is_black()), scored, fen]);
     out.extend_from_slice(&entries.to_le_bytes());
     out.extend_from_slice(&score.to_le_bytes());
     out.extend_from_slice(&traced.phase.to_le_bytes());
     out.extend_from_slice(&traced.scale.to_le_bytes());
     out.extend_from_slice(&traced.game.map_or(0, NonZeroU64::get).to_le_bytes());
+    out.extend(traced.eval.iter().flat_map(|eval| eval.to_le_bytes()));
     for Entry { term, white, black } in &traced.entries {
         out.extend_from_slice(&term.to_le_bytes());
         out.extend_from_slice(&white.to_le_bytes());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FORMAT, Traced, Traces};
+use super::{Checked, FORMAT, Traced, Traces};
 use crate::format::source::opened;
 use crate::format::{BadRecords, Fault, ReadError};
 use crate::terms::OwnTerms;
@@ -63,6 +63,11 @@ impl TraceSource {
             });
         }
         Ok(false)
+    }
+
+    /// The evaluations that were found to be what the counts give.
+    pub fn checked(&self) -> &Checked {
+        self.traces.checked()
     }
 
     /// What was skipped so far.

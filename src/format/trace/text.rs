@@ -6,9 +6,11 @@ use std::io::{BufRead, Read};
 
 use shakmaty::Color;
 
+use super::verify::Rules;
 use super::{BYTE_ORDER_MARK, BadRecord, Entry, Fault, Traced, Traces, fields};
+use crate::format::PointOfView;
 
-/// The first line of a file.
+/// The first line of a file; words that say how evaluations are printed may stand behind it.
 pub const HEADER: &str = "nnuance-trace 1";
 
 /// A line of this many bytes is none of ours; binary data would else fill the memory.
@@ -18,6 +20,9 @@ const LONGEST: u64 = 1 << 20;
 const LONGEST_WORD: usize = 80;
 
 /// What a line is.
+/// How every header begins, whatever its version.
+const BEGIN: &[u8] = b"nnuance-trace ";
+
 const EXPECTED: &str = "expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`";
 
 impl Traces {
@@ -28,11 +33,9 @@ impl Traces {
         (&mut self.input).take(LONGEST).read_until(b'\n', &mut self.bytes)?;
         self.number = self.bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
         let line = self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes).trim_ascii();
-        if line == HEADER.as_bytes() {
-            return Ok(());
-        }
-        let reason = format!("expected the line `{HEADER}` before all else, found `{}`", cut(line));
-        Err(Fault::CutOff(BadRecord { place: "line 1".to_string(), reason }))
+        let told = |reason| Fault::CutOff(BadRecord { place: "line 1".to_string(), reason });
+        self.rules = rules(line).map_err(told)?;
+        Ok(())
     }
 
     /// Reads the next line that is not blank; false at the end of the file.
@@ -49,12 +52,44 @@ impl Traces {
                 return Err(self.bad(format!("the line is longer than {LONGEST} bytes")));
             }
             let line = self.bytes.trim_ascii();
-            if !line.is_empty() && line != HEADER.as_bytes() {
+            // A file that was put behind another.
+            if line.starts_with(BEGIN) {
+                let place = format!("line {}", self.number);
+                let told = |reason| Fault::CutOff(BadRecord { place, reason });
+                self.rules = rules(line).map_err(told)?;
+                continue;
+            }
+            if !line.is_empty() {
                 parse(line, traced).map_err(|reason| self.bad(reason))?;
                 return Ok(true);
             }
         }
     }
+}
+
+/// What a header says.
+fn rules(line: &[u8]) -> Result<Rules, String> {
+    let rest = line.strip_prefix(HEADER.as_bytes());
+    let rest = rest.filter(|rest| matches!(rest.first(), None | Some(b' ' | b'\t')));
+    let rest = rest.and_then(|rest| str::from_utf8(rest).ok()).ok_or_else(|| {
+        format!("expected the line `{HEADER}` before all else, found `{}`", cut(line))
+    })?;
+    let mut rules = Rules::default();
+    for word in rest.split_whitespace() {
+        match word.split_once('=') {
+            Some(("eval", "white")) => rules.view = PointOfView::White,
+            Some(("eval", "side-to-move")) => rules.view = PointOfView::SideToMove,
+            Some(("tolerance", text)) => rules.tolerance = amount("tolerance", text)?.into(),
+            _ => {
+                return Err(format!(
+                    "`{}` behind `{HEADER}`, expected eval=white, eval=side-to-move or \
+                     tolerance=CENTIPAWNS",
+                    cut(word.as_bytes())
+                ));
+            }
+        }
+    }
+    Ok(rules)
 }
 
 /// Reads a line, neither blank nor blanks around it.
@@ -74,12 +109,17 @@ fn parse(line: &[u8], traced: &mut Traced) -> Result<(), String> {
     };
     traced.phase = amount("phase", next()?)?;
     traced.scale = amount("scale factor", next()?)?;
-    (traced.score, traced.game) = (None, None);
+    (traced.score, traced.eval, traced.game) = (None, None, None);
     loop {
         let word = word(&mut rest)?;
         let twice = if let Some(score) = word.strip_prefix("cp=") {
             let score = fields::turned_score(fields::text_score(score)?, Color::White)?;
             traced.score.replace(score).is_some()
+        } else if let Some(eval) = word.strip_prefix("eval=") {
+            let value = eval.parse().ok().filter(|value: &f32| value.is_finite());
+            let value = value
+                .ok_or_else(|| format!("evaluation `{eval}`, expected a number of centipawns"))?;
+            traced.eval.replace(value).is_some()
         } else if let Some(game) = word.strip_prefix("game=") {
             let game = game
                 .parse()
@@ -88,7 +128,7 @@ fn parse(line: &[u8], traced: &mut Traced) -> Result<(), String> {
         } else if word.is_empty() {
             break;
         } else {
-            return Err(format!("`{word}`, expected cp=SCORE, game=NUMBER or `|`"));
+            return Err(format!("`{word}`, expected cp=SCORE, eval=VALUE, game=NUMBER or `|`"));
         };
         if twice {
             return Err(format!("`{word}` is the second of its kind; print it once"));
@@ -197,6 +237,9 @@ pub fn write_text(traced: &Traced, out: &mut Vec<u8>) -> Result<(), String> {
     };
     if let Some(score) = traced.score {
         add(format_args!(" cp={}", fields::turned_score(score, Color::White)?));
+    }
+    if let Some(eval) = traced.eval {
+        add(format_args!(" eval={eval}"));
     }
     if let Some(game) = traced.game {
         add(format_args!(" game={game}"));

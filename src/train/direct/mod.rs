@@ -11,6 +11,7 @@ pub mod newton;
 pub mod normal;
 pub mod point;
 pub mod problem;
+pub mod rank;
 pub mod search;
 pub mod system;
 pub mod triangle;
@@ -29,6 +30,7 @@ use newton::{FIRST_DAMPING, Newton, Prior};
 use normal::Equations;
 use point::Point;
 use problem::{Goal, Problem, ProblemError};
+use rank::Collinear;
 use search::Search;
 
 /// A direct method with its state.
@@ -121,26 +123,48 @@ impl Direct {
     }
 }
 
-/// Standard errors of weights by their numbers, as far as they have an effect; see
-/// [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
+/// How sure tuned weights are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Certainty {
+    /// Standard errors by the numbers of weights, as far as these have an effect and are
+    /// determined; see [`newton::standard_errors`].
+    pub errors: Vec<Option<f64>>,
+    /// Weights that move and have an effect.
+    pub weights: usize,
+    /// How many directions the data determine rather than the prior: the sum of
+    /// `1 - error^2 / prior^2` (D. MacKay's number of well-determined parameters); none without a
+    /// prior.
+    pub determined: Option<f64>,
+    /// Weights that the data cannot tell apart.
+    pub collinear: Vec<Collinear>,
+}
+
+/// How sure the weights of a run are. `prior` is that of Gauss-Newton, in centipawns.
 ///
 /// # Errors
 /// See [`ProblemError`], and weights that are none of these terms.
-pub fn standard_errors(
+pub fn certainty(
     shape: HceShape,
     weights: &Weights,
     pieces: &[Arc<Terms>],
     targets: &[f32],
     prior: Option<f64>,
-) -> Result<Vec<Option<f64>>, TrainError> {
+) -> Result<Certainty, TrainError> {
     let [start, now] = points(weights, shape)?;
     let goal = Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss };
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
-    let prior = prior.map(|centipawns| Prior { start, centipawns });
-    let errors =
-        newton::standard_errors(&problem, &equations, &movable(pieces, shape), prior.as_ref())?;
-    Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
+    let centipawns = prior;
+    let prior = centipawns.map(|centipawns| Prior { start, centipawns });
+    let movable = movable(pieces, shape);
+    let errors = newton::standard_errors(&problem, &equations, &movable, prior.as_ref())?;
+    let errors: Vec<Option<f64>> =
+        errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect();
+    let known = |error: &f64| centipawns.map(|prior| 1.0 - (error / prior).powi(2));
+    let determined = errors.iter().flatten().map(known).sum();
+    let collinear = rank::collinear(&equations, &movable);
+    let weights = movable.iter().filter(|movable| **movable).count();
+    Ok(Certainty { errors, weights, determined, collinear })
 }
 
 /// Which weights have an effect, by their numbers: those of terms that have entries, and the tempo

@@ -1,0 +1,181 @@
+//! Tables with their means in material, and tables that are the same on both wings.
+
+use nnuance::batch::Terms;
+use nnuance::format::{Format, write_all};
+use nnuance::hce::{Coding, Evaluator, HceWeights, Term, Trace, terms::TERMS, wings};
+use nnuance::sample::{Position, Sample};
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use shakmaty::{Role, Square};
+
+use crate::games;
+use crate::hce::{PESTO, odd_weights};
+use crate::tuning::{Run, nnuance, refused, said};
+
+/// Weights anywhere, in quarters so that sums are exact.
+fn random_weights(seed: u64) -> HceWeights {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut weights = HceWeights::default();
+    for value in weights.values.iter_mut().flatten() {
+        *value = f64::from(random.random_range(-400..=400)) / 4.0;
+    }
+    weights
+}
+
+#[test]
+fn centred_tables_evaluate_alike() {
+    let samples = games::samples(3000, 17);
+    for weights in [HceWeights::from_json(PESTO).unwrap(), odd_weights(), random_weights(1)] {
+        let (centred, moved) = weights.clone().centred().unwrap();
+        assert_eq!(moved.len(), 5);
+        let [before, after] = [&weights, &centred].map(Evaluator::new);
+        for Sample { position, .. } in &samples {
+            let [one, other] = [&before, &after].map(|it| it.evaluate(position));
+            assert!((one - other).abs() < 1e-7, "{}: {one} and {other}", position.fen());
+        }
+        for moved in moved {
+            let legal = |square: &Square| {
+                moved.role != Role::Pawn || !matches!(usize::from(*square) / 8, 0 | 7)
+            };
+            let squares: Vec<Square> = Square::ALL.into_iter().filter(legal).collect();
+            let material = Term::material(moved.role).unwrap().index();
+            for phase in 0..2 {
+                let of = |square: &Square| {
+                    centred.values[Term::psqt(moved.role, *square).index()][phase]
+                };
+                let mean = squares.iter().map(of).sum::<f64>() / squares.len() as f64;
+                assert!(mean.abs() <= 0.5 + 1e-9, "{:?} {mean}", moved.role);
+                let went = centred.values[material][phase] - weights.values[material][phase];
+                assert!((went - f64::from(moved.centipawns[phase])).abs() < 1e-9);
+            }
+        }
+        // Kings keep theirs, and nothing is left to move.
+        let king = Term::psqt(Role::King, Square::G1).index();
+        assert_eq!(centred.values[king], weights.values[king]);
+        let again = centred.clone().centred().unwrap();
+        assert_eq!(again.1.iter().map(|it| it.centipawns).collect::<Vec<_>>(), [[0; 2]; 5]);
+        assert_eq!(again.0, centred);
+    }
+}
+
+#[test]
+fn export_centres_terms_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let pesto = "tests/it/fixtures/pesto.json";
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (plain, centred) = (path("plain.json"), path("centred.json"));
+    said(nnuance().args(["export", pesto, "-o", &plain]));
+    let [_, told] = said(nnuance().args(["export", pesto, "-o", &centred, "--centre"]));
+    assert!(told.contains("went into material (mg/eg cp): pawn "), "{told}");
+    let read = |path: &str| HceWeights::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_ne!(read(&plain).values, read(&centred).values);
+    assert_eq!(read(&plain).centred().unwrap().0.values, read(&centred).values);
+    let net = crate::tuning::complaint(nnuance().args([
+        "export",
+        "nets/quickstart-32.bin",
+        "--centre",
+        "-o",
+        &path("x.bin"),
+    ]));
+    assert!(net.contains("--centre is for handcrafted terms"), "{net}");
+}
+
+/// A position with files turned left to right; it has no castling rights.
+fn turned(position: &Position) -> Position {
+    let fen = position.fen();
+    let (board, rest) = fen.split_once(' ').unwrap();
+    let ranks = board.split('/').map(|rank| rank.chars().rev().collect::<String>());
+    let turn = rest.split(' ').next().unwrap();
+    let fen = format!("{} {turn} - - 0 1", ranks.collect::<Vec<_>>().join("/"));
+    Position::from_fen(&fen).unwrap()
+}
+
+#[test]
+fn both_wings_count_as_one() {
+    let coding = Coding::new(&[true; TERMS], true).mirrored();
+    let plain = Coding::new(&[true; TERMS], true);
+    let mut trace = Trace::default();
+    let weights = random_weights(2).mirrored().0;
+    for Sample { position, .. } in games::samples(500, 3) {
+        let (mut folded, mut whole, mut other) =
+            (Terms::default(), Terms::default(), Terms::default());
+        coding.encode(&position, &mut trace, &mut folded);
+        plain.encode(&position, &mut trace, &mut whole);
+        coding.encode(&turned(&position), &mut trace, &mut other);
+        let rising = folded.normal.row(0).map(|(term, _)| term).collect::<Vec<_>>();
+        assert!(
+            rising.is_sorted() && rising.iter().all(|term| usize::from(wings()[*term]) == *term)
+        );
+        // Symmetric weights give the same sums either way.
+        let [one, two] = [&folded, &whole].map(|it| nnuance::hce::sums(it, 0, &weights.values));
+        assert_eq!(one, two, "{}", position.fen());
+        // The squares of the position turned round are the same squares.
+        let squares = |terms: &Terms| -> Vec<(usize, i8)> {
+            terms.normal.row(0).filter(|(term, _)| *term < 5 + 384).collect()
+        };
+        assert_eq!(squares(&folded), squares(&other), "{}", position.fen());
+    }
+}
+
+#[test]
+fn a_mirrored_fit_is_that_of_the_mirror_image() {
+    let folder = tempfile::tempdir().unwrap();
+    // Without castling rights, which a board turned round cannot have.
+    let samples: Vec<Sample> = games::samples(4000, 29)
+        .into_iter()
+        .enumerate()
+        .map(|(i, sample)| {
+            let position = turned(&turned(&sample.position));
+            let game = std::num::NonZeroU64::new(1 + i as u64 / 20);
+            Sample { position, game, score: None, ..sample }
+        })
+        .collect();
+    let image: Vec<Sample> =
+        samples.iter().map(|it| Sample { position: turned(&it.position), ..*it }).collect();
+    let fitted = |name: &str, samples: &[Sample], mirror: bool| {
+        let path = folder.path().join(name);
+        write_all(&path, Format::named("epd").unwrap(), samples).unwrap();
+        let run = Run::new(
+            &format!(
+                "version = 1\n[data]\nfiles = [\"{}\"]\nheld_out = 0.0\ncheck_view = false\n\
+                 [model]\ninputs = \"hce\"\nterms = [\"material\", \"psqt\"]\nrare = 1\n\
+                 mirror = {mirror}\n[target]\nwdl = 1.0\nscale = 160\n\
+                 [optimizer]\nname = \"gauss-newton\"\n",
+                path.display()
+            ),
+            "2",
+        );
+        let text = String::from_utf8(run.file("terms.json")).unwrap();
+        let rows = String::from_utf8(run.file("terms.csv")).unwrap();
+        (HceWeights::from_json(&text).unwrap(), rows)
+    };
+    let (one, rows) = fitted("one.epd", &samples, true);
+    let (other, _) = fitted("image.epd", &image, true);
+    assert_eq!(one.values, other.values);
+    assert!(one.values.iter().flatten().any(|value| value.fract() != 0.0));
+    for (term, twin) in wings().iter().enumerate() {
+        assert_eq!(one.values[term], one.values[usize::from(*twin)]);
+    }
+    // Both squares are told as tuned, from the same positions.
+    let row = |name: &str| rows.lines().find_map(|row| row.strip_prefix(name)).unwrap().to_string();
+    assert_eq!(row("psqt.knight.c3,"), row("psqt.knight.f3,"));
+    assert!(row("psqt.knight.f3,").ends_with(','), "{}", row("psqt.knight.f3,"));
+    let free = fitted("one.epd", &samples, false).0;
+    let [c3, f3] =
+        ["c3", "f3"].map(|at| Term::named(&format!("psqt.knight.{at}")).unwrap().index());
+    assert_ne!(free.values[c3], free.values[f3]);
+}
+
+#[test]
+fn mirroring_is_for_our_own_tables() {
+    let config = |inputs: &str| {
+        format!(
+            "version = 1\n[data]\nfiles = [\"data/selfplay-sf15.vf\"]\n\
+             [model]\ninputs = \"{inputs}\"\nmirror = true\n{}\
+             [target]\nwdl = 1.0\n[schedule]\nepochs = 1\nlearning_rate = 0.1\n",
+            if inputs == "trace" { "term_list = \"x.txt\"\n" } else { "hidden = 8\n" }
+        )
+    };
+    assert!(refused(&config("perspective")).contains("model.mirror"));
+    assert!(refused(&config("trace")).contains("give both wings one number"));
+}
