@@ -50,13 +50,13 @@ pub struct Man {
 pub enum Impossible {
     #[error("not a FEN ({0})")]
     Fen(String),
-    #[error("{0} men on the board, at most 32 fit")]
+    #[error("{0} pieces on the board, at most 32 fit")]
     TooManyMen(usize),
     #[error("impossible position: {0}")]
     Rules(String),
-    #[error("nibble {0} stands for no man")]
+    #[error("nibble {0} stands for no piece")]
     Nibble(u8),
-    #[error("{0} squares are occupied, but more men are listed")]
+    #[error("{0} squares are occupied, but more pieces are listed")]
     MoreMen(usize),
     #[error("en passant square number {0}, expected 0 to 63, or 64 for none")]
     EnPassant(u8),
@@ -183,7 +183,7 @@ impl Position {
             roles[man.role].add(man.square);
             colors[man.color].add(man.square);
         }
-        Board::try_from_bitboards(roles, colors).expect("every man has one role and one colour")
+        Board::try_from_bitboards(roles, colors).expect("every piece has one role and one colour")
     }
 
     /// The FEN, with the letters of rook files where castling starts from unusual squares.

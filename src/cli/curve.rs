@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// The curve's folder [default: runs/curve- and the config's name]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(short, long, alias = "output", value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Train anew what the folder holds already
     #[arg(long)]

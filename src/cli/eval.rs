@@ -1,53 +1,64 @@
-//! `nnuance eval`: a net's opinion of positions.
+//! `nnuance eval`: what an evaluation says of positions.
 
 mod board;
 mod net;
+mod positions;
 
-use std::io::{self, BufRead, BufReader};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
-use super::evaluator::{BUILT_IN_NAMES, Evaluator};
+use super::evaluator::Evaluator;
 use super::folder::NET;
 use super::out;
+use super::place::Place;
 use crate::architecture::Activation;
-use crate::export::{self, Given, Loaded};
+use crate::export::Given;
 use crate::features::{self, Features};
-use crate::model::{Compute, Device};
-use crate::sample::Position;
-use crate::scales::Scales;
+use crate::model::Precision;
+use crate::report::Values;
+use crate::sample::Sample;
 pub use net::{are_terms, net_at};
+use positions::{Asked, of_file};
 
-/// Evaluate positions with a net, in integers as an engine does; one line `FEN;cp` each
+/// Positions that are evaluated at once.
+const AT_ONCE: usize = 1024;
+
+/// Evaluate positions, one line `FEN;cp` each: nets in integers as engines do, and all else
 ///
-/// Centipawns are seen by the side to move. What the net's file does not say comes from the
-/// manifest beside it (NAME.json for NAME.bin), or else from the options.
+/// Centipawns are seen by the side to move. Of nets they are exact; of floats (checkpoints,
+/// handcrafted terms) they are rounded to the nearest whole number, halves away from zero. What a
+/// net's file does not say comes from the manifest beside it (NAME.json for NAME.bin), or else from
+/// the options.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   nnuance eval nets/quickstart-32.bin '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1'
   nnuance eval nets/quickstart-32.bin --board --with runs/quickstart-hce '4k3/8/8/8/8/8/4P3/4K3 w'
-  nnuance eval runs/quickstart-net --fens positions.txt
-  zstdcat positions.epd.zst | nnuance eval nets/quickstart-32.bin --fens -")]
+  nnuance eval runs/quickstart-hce --fens positions.epd.zst
+  grep 'w - -' positions.txt | nnuance eval nets/quickstart-32.bin --fens -")]
 pub struct Args {
-    /// The net, or a run folder for its net.bin; with --board also what --with takes
-    net: PathBuf,
+    /// A net, a checkpoint, handcrafted weights (JSON), material; or a run folder: its net.bin, or
+    /// the best checkpoint where there is none
+    evaluation: String,
     /// Positions, written as in the file of --fens
     #[arg(value_name = "FEN", required_unless_present = "fens", conflicts_with = "fens")]
     positions: Vec<String>,
-    /// File of lines `FEN`, `FEN;anything`, `FEN | anything` or EPD; `-` is standard input.
+    /// File of lines `FEN`, `FEN;anything`, `FEN | anything` or EPD, packed or not; `-` is standard
+    /// input.
     ///
     /// What is read are the first four fields, and the two counters if both are numbers.
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
-    /// Show each position with boards: what every man adds, and handcrafted terms taken apart
+    /// Show each position with boards: what every piece adds, and handcrafted terms taken apart
     #[arg(long)]
     board: bool,
-    /// Another evaluation to show beside it: a net, a checkpoint, a run folder, handcrafted weights
-    /// (JSON), material; may be repeated
+    /// Another evaluation to show beside it, of any kind that can stand before it; may be repeated
     #[arg(long, value_name = "EVALUATION", requires = "board")]
     with: Vec<String>,
+    #[command(flatten)]
+    place: Place,
     #[command(flatten)]
     shape: Shape,
 }
@@ -107,122 +118,75 @@ pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-pub fn run(mut args: Args) -> Result<()> {
+pub fn run(args: Args) -> Result<()> {
+    let place = args.place.open(Precision::F32)?;
+    let mut evaluators = Vec::new();
+    for name in std::iter::once(&args.evaluation).chain(&args.with) {
+        let evaluator = Evaluator::open(&named(name), &args.shape, &place)?;
+        evaluator.knows_bare_positions()?;
+        evaluators.push(evaluator);
+    }
+    let file = match (&args.fens, &args.positions[..]) {
+        (Some(path), _) => Some(&**path),
+        (None, [dash]) if dash == "-" => Some(Path::new("-")),
+        _ => None,
+    };
+    let mut asked: Box<dyn Iterator<Item = Result<Asked>>> = match file {
+        Some(path) => Box::new(of_file(path)?),
+        None => Box::new(args.positions.iter().map(|text| Asked::read(text))),
+    };
     if args.board {
-        return boards(&args);
+        return out::lines(asked.map(|asked| board::page(&evaluators, &asked?.position)));
     }
-    refuse_built_in(&args.net)?;
-    args.net = net_at(&args.net)?;
-    let loaded = export::load(&args.net, &args.shape.given())?;
-    for warning in &loaded.warnings {
-        eprintln!("{}: {warning}", args.net.display());
-    }
-    say_what_it_is(&args, &loaded);
-    let evaluate = |text: &str| -> Result<String> {
-        let fen = fen(text);
-        let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
-        Ok(format!("{fen};{}", loaded.net.evaluate(&position)))
-    };
-    match (&args.fens, &args.positions[..]) {
-        (Some(path), _) => file(path, evaluate),
-        (None, [dash]) if dash == "-" => file(Path::new("-"), evaluate),
-        _ => out::lines(args.positions.iter().map(|text| evaluate(text))),
-    }
-}
-
-/// The references have no integers, and without boards only these are shown.
-fn refuse_built_in(net: &Path) -> Result<()> {
-    let known = net.to_str().filter(|name| BUILT_IN_NAMES.contains(name) && !net.exists());
-    match known {
-        Some(material @ "material") => {
-            bail!("{material} is built in, no net; `nnuance eval {material} --board FEN` shows it")
+    let mut ready = VecDeque::new();
+    out::lines(std::iter::from_fn(|| {
+        if ready.is_empty() {
+            ready.extend(next(&evaluators[0], &mut asked));
         }
-        Some(name) => bail!("{}", says_nothing(name)),
-        None => Ok(()),
+        ready.pop_front()
+    }))
+}
+
+/// What stands for a name: of a run's folder the net, if it has one, as engines load it.
+fn named(name: &str) -> String {
+    let path = Path::new(name);
+    match path.is_dir() && path.join(NET).exists() {
+        true => path.join(NET).to_string_lossy().into_owned(),
+        false => name.to_string(),
     }
 }
 
-fn says_nothing(built_in: &str) -> String {
-    let why = match built_in {
-        "score" => "a position alone has no score",
-        _ => "it is the mean result of many positions",
+/// The lines of the next positions, up to the first that is none.
+fn next(
+    evaluator: &Evaluator,
+    asked: &mut dyn Iterator<Item = Result<Asked>>,
+) -> Vec<Result<String>> {
+    let (mut positions, mut failed) = (Vec::new(), None);
+    for one in asked.take(AT_ONCE) {
+        match one {
+            Ok(one) => positions.push(one),
+            Err(error) => {
+                failed = Some(Err(error));
+                break;
+            }
+        }
+    }
+    let lines = match lines(evaluator, &positions) {
+        Ok(lines) => lines,
+        Err(error) => vec![Err(error)],
     };
-    format!("{built_in} has nothing to say here: {why}; it is there for `nnuance compare`")
+    lines.into_iter().chain(failed).collect()
 }
 
-/// Each position as a page of boards.
-fn boards(args: &Args) -> Result<()> {
-    let place = (Device::flex(), Compute::Plain);
-    let mut names = vec![args.net.to_string_lossy().into_owned()];
-    if args.net.is_dir() && args.net.join(NET).exists() {
-        names = vec![args.net.join(NET).to_string_lossy().into_owned()];
-    }
-    names.extend(args.with.iter().cloned());
-    if let Some(name) = names.iter().find(|name| matches!(&name[..], "score" | "constant")) {
-        bail!("{}", says_nothing(name));
-    }
-    let evaluators: Vec<Evaluator> = names
-        .iter()
-        .map(|name| Evaluator::open(name, &args.shape, &place))
-        .collect::<Result<_>>()?;
-    let page = |text: &str| -> Result<String> {
-        let fen = fen(text);
-        let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
-        board::page(&evaluators, &position)
+fn lines(evaluator: &Evaluator, asked: &[Asked]) -> Result<Vec<Result<String>>> {
+    let samples: Vec<Sample> = asked.iter().map(|asked| Sample::of(asked.position)).collect();
+    let Values::Cp(values) = evaluator.evaluate(&samples, &[])?.values else {
+        bail!("{} gives no centipawns for a position", evaluator.name);
     };
-    match (&args.fens, &args.positions[..]) {
-        (Some(path), _) => file(path, page),
-        (None, [dash]) if dash == "-" => file(Path::new("-"), page),
-        _ => out::lines(args.positions.iter().map(|text| page(text))),
-    }
-}
-
-/// Says on standard error what the net was taken for, where its manifest does not say so.
-fn say_what_it_is(args: &Args, loaded: &Loaded) {
-    let Scales { qa, qb, scale } = loaded.net.scales();
-    let architecture = loaded.net.architecture();
-    let features = architecture.features.name;
-    let why = match &loaded.manifest {
-        None => "no manifest; N follows from the size",
-        Some(_) if args.shape.is_given() => "options over the manifest",
-        Some(_) => return,
+    let line = |(Asked { fen, .. }, cp): (&Asked, f64)| {
+        ensure!(cp.is_finite(), "{} says {cp} of {fen}: its weights are broken", evaluator.name);
+        // Adding zero turns a negative zero into zero.
+        Ok(format!("{fen};{:.0}", cp.round() + 0.0))
     };
-    eprintln!(
-        "{}: {architecture}, {features} features, QA {qa}, QB {qb}, SCALE {scale} ({why})",
-        args.net.display()
-    );
-}
-
-fn file(path: &Path, evaluate: impl Fn(&str) -> Result<String>) -> Result<()> {
-    let (name, input): (String, Box<dyn BufRead>) = if path.as_os_str() == "-" {
-        ("standard input".into(), Box::new(io::stdin().lock()))
-    } else {
-        let name = path.display().to_string();
-        let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
-        (name, Box::new(BufReader::new(file)))
-    };
-    let mut empty = true;
-    out::lines(input.lines().enumerate().filter_map(|(i, text)| {
-        let evaluated = match text {
-            Ok(text) if text.trim().is_empty() => return None,
-            Ok(text) => evaluate(&text),
-            Err(error) => Err(error.into()),
-        };
-        empty = false;
-        Some(evaluated.with_context(|| format!("{name}, line {}", i + 1)))
-    }))?;
-    ensure!(!empty, "{name} holds no positions; give one a line");
-    Ok(())
-}
-
-/// The FEN at the beginning of a line: four fields, and the two counters if both are numbers.
-/// Everything else, such as the operations of EPD, is passed over.
-fn fen(text: &str) -> String {
-    let head = text.split([';', '|']).next().unwrap_or_default();
-    let mut fields: Vec<&str> = head.split_whitespace().take(6).collect();
-    let number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
-    if fields.len() < 6 || !fields[4..].iter().all(number) {
-        fields.truncate(4);
-    }
-    fields.join(" ")
+    Ok(asked.iter().zip(values).map(line).collect())
 }

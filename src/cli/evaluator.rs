@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 
 use super::eval::Shape;
@@ -57,10 +57,7 @@ impl Terms {
     }
 }
 
-/// The names that are no files.
-pub const BUILT_IN_NAMES: [&str; 3] = ["constant", "material", "score"];
-
-/// The same with what they are.
+/// The names that are no files, and what they are.
 pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
                             score (the data's own)";
 
@@ -81,6 +78,11 @@ impl Evaluator {
         let path = Path::new(name);
         if path.is_dir() {
             let best = path.join(BEST);
+            ensure!(
+                best.exists(),
+                "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its \
+                 first checkpoint"
+            );
             return Self::open(&best.to_string_lossy(), shape, place);
         }
         let bytes = std::fs::read(path).with_context(|| {
@@ -125,6 +127,34 @@ impl Evaluator {
     /// The scale that turns its centipawns into expected results, or why it is unknown.
     pub fn centipawns(&self) -> Result<f64, &'static str> {
         self.fitted
+    }
+
+    /// Whether it can say what a position is worth of which nothing is known but the board.
+    ///
+    /// # Errors
+    /// If it cannot; the error says why.
+    pub fn knows_bare_positions(&self) -> Result<()> {
+        let why = match &self.what {
+            What::Score => "a position alone has no score",
+            What::Constant => "it is the mean result of many positions",
+            What::Traced(_) => {
+                "only the engine knows its terms; `nnuance compare` measures it on traces that the \
+                 engine printed"
+            }
+            _ => return Ok(()),
+        };
+        let name = &self.name;
+        match self.built_in {
+            true => {
+                bail!("{name} has nothing to say here: {why}; it is there for `nnuance compare`")
+            }
+            false => bail!("{name} has nothing to say of positions: {why}"),
+        }
+    }
+
+    /// Whether it consists of handcrafted terms.
+    pub fn is_handcrafted(&self) -> bool {
+        matches!(self.what, What::Hce(_) | What::Traced(_))
     }
 
     pub fn is_float(&self) -> bool {
@@ -262,9 +292,15 @@ fn of_net(path: &Path, shape: &Shape) -> Result<Opened> {
     for warning in &loaded.warnings {
         eprintln!("{}: {warning}", path.display());
     }
-    if loaded.manifest.is_none() {
+    let why = match &loaded.manifest {
+        None => Some("no manifest; N follows from the size"),
+        Some(_) if shape.is_given() => Some("options over the manifest"),
+        Some(_) => None,
+    };
+    if let Some(why) = why {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
-        eprintln!("{}: {architecture}, {scales} (no manifest)", path.display());
+        let features = architecture.features.name;
+        eprintln!("{}: {architecture}, {features} features, {scales} ({why})", path.display());
     }
     let fitted = match &loaded.manifest {
         None => Err("it has no manifest, which would know the scale that fits it"),

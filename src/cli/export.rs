@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::eval::{Shape, in_folder};
-use super::folder::{BEST, LAST};
+use super::folder::{BEST, LAST, must_be_there};
 use super::out;
 use super::recipe::{self, Recipe};
 use crate::config::Config;
@@ -47,7 +47,13 @@ pub struct Args {
     checkpoint: PathBuf,
     /// The net to write, NAME.bin; beside it come its manifest, NAME.json, and its floats,
     /// NAME.safetensors. With --snippet the file of code
-    #[arg(short, long, value_name = "FILE", required_unless_present = "snippet")]
+    #[arg(
+        short,
+        long = "out",
+        alias = "output",
+        value_name = "FILE",
+        required_unless_present = "snippet"
+    )]
     output: Option<PathBuf>,
     /// Write a net's inference code instead, one file with its own test: rust, c, cpp, csharp,
     /// java or go
@@ -105,10 +111,11 @@ fn licence(name: &str) -> Result<String, String> {
 }
 
 pub fn run(args: Args) -> Result<()> {
+    must_be_there(&args.checkpoint)?;
     if let Some(language) = args.snippet {
         return snippet::write(&args.checkpoint, language, args.output, &args.shape);
     }
-    let output = args.output.context("name the net to write with --output")?;
+    let output = args.output.context("name the net to write with --out")?;
     if terms::are_at(&args.checkpoint) {
         let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
         let style = Style { order: args.squares, width };

@@ -48,6 +48,16 @@ const FILES: [&str; 11] = [
     REPORT,
 ];
 
+/// An error that says so if nothing lies at a path that a user named.
+pub fn must_be_there(path: &Path) -> Result<()> {
+    let name = path.display();
+    ensure!(
+        path.exists(),
+        "there is no file or folder {name}; name a checkpoint, a net, or the folder of a run"
+    );
+    Ok(())
+}
+
 /// A folder that this process alone trains in.
 pub struct RunFolder {
     pub path: PathBuf,

@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     positions: u64,
     /// Pictures: a page (NAME.html), or the neurons' feature maps alone (NAME.png)
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: Option<PathBuf>,
     /// Everything as JSON
     #[arg(long)]

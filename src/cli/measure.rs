@@ -14,6 +14,7 @@ use crate::format::view;
 use crate::hce::{self, HceWeights};
 use crate::loader::{Part, Plan};
 use crate::report::deep::{Deep, Depth, deep};
+use crate::report::gap::{Gap, gap};
 use crate::report::slices::Facts;
 use crate::report::{Comparison, Evaluation, Options, Truth, Values, compare};
 use crate::sample::Sample;
@@ -159,6 +160,43 @@ impl Measurement {
         comparison.sentences.splice(0..0, self.unscored.clone());
     }
 
+    /// Leaves out the floats of nets whose integers have the same loss, or nearly so; `gaps` are
+    /// floats and integers of one net by their places. What is left of them, by the new places,
+    /// and all of them measured.
+    pub fn fold(
+        &mut self,
+        gaps: &[[usize; 2]],
+        options: &Options,
+    ) -> Result<(Vec<[usize; 2]>, Vec<Gap>)> {
+        let truth = self.truth();
+        let measured = gaps
+            .iter()
+            .map(|pair| gap(pair.map(|place| &self.evaluations[place]), &truth, options))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (mut left, mut gone) = (Vec::new(), Vec::new());
+        for (pair, gap) in gaps.iter().zip(&measured) {
+            match gap.is_nothing() {
+                // The integers are what engines compute with.
+                true => gone.push(*pair),
+                false => left.push(*pair),
+            }
+        }
+        let integers = |place: usize| {
+            gone.iter()
+                .find(|[floats, _]| *floats == place)
+                .map_or(place, |[_, integers]| *integers)
+        };
+        let shifted =
+            |place: usize| place - gone.iter().filter(|[floats, _]| *floats < place).count();
+        self.trained = self.trained.map(|first| shifted(integers(first)));
+        let mut place = 0..;
+        self.evaluations.retain(|_| {
+            let place = place.next();
+            !gone.iter().any(|[floats, _]| Some(*floats) == place)
+        });
+        Ok((left.into_iter().map(|pair| pair.map(shifted)).collect(), measured))
+    }
+
     /// Which evaluation is better, and how sure that is.
     pub fn compare(&self, options: &Options) -> Result<Comparison> {
         let mut comparison = compare(&self.evaluations, &self.truth(), options)?;
@@ -179,6 +217,7 @@ impl Measurement {
             disagreements: pairs.as_deref(),
             most,
             gaps,
+            ends: self.ends(),
             bins: Depth::BINS,
         };
         let mut deep = deep(&self.evaluations, &self.truth(), options, &depth)?;
@@ -195,6 +234,12 @@ impl Measurement {
             *other != first && !integers && !constant
         });
         others.map(|other| [first, other]).collect()
+    }
+
+    /// The places of material and score.
+    fn ends(&self) -> Option<[usize; 2]> {
+        let place = |name: &str| self.evaluations.iter().position(|it| it.name == name);
+        Some([place("material")?, place("score")?])
     }
 
     fn facts(&self) -> Vec<Facts> {

@@ -1,19 +1,21 @@
 //! `nnuance quickstart`: the whole story on the games in `data/`, by the commands of every day.
 
-use std::path::Path;
+mod kit;
+
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Parser;
 
 use super::Cli;
 
-/// Train handcrafted terms and a net on the games in data/, export the net, compare the two
+/// Train handcrafted terms and a net on games that come with it, export the net, compare the two
 ///
-/// Run it in the repository's folder. Each step shows the command that does it.
+/// Each step shows the command that does it. The games and configs are those of the repository;
+/// elsewhere they are written to the folder nnuance-quickstart first.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  cargo run --release -- quickstart")]
+#[command(after_help = "Example:\n  nnuance quickstart")]
 pub struct Args {
     /// Where to train, see `nnuance devices`
     #[arg(long, default_value = "flex", value_name = "NAME")]
@@ -51,12 +53,7 @@ const STEPS: [(&str, &str); 6] = [
 ];
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    for needed in ["configs/quickstart-hce.toml", "data/selfplay-sf15.vf"] {
-        ensure!(
-            Path::new(needed).exists(),
-            "{needed} is not here; run quickstart in the folder of nnuance's repository"
-        );
-    }
+    kit::lay_out()?;
     let start = Instant::now();
     for (number, (why, command)) in STEPS.iter().enumerate() {
         let command = match (command.starts_with("train "), &args.device[..]) {

@@ -8,7 +8,7 @@ mod run;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use maud::html;
+use maud::{Markup, html};
 
 use super::evaluator::Evaluator;
 use super::honest::Measured;
@@ -21,7 +21,7 @@ use crate::inspect as look;
 use crate::loader::Plan;
 use crate::model::{Compute, Device, Precision};
 use crate::output;
-use crate::report::html::{curves, settings};
+use crate::report::html::{curves, settings, trained};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use contents::Contents;
@@ -30,7 +30,7 @@ pub use run::RunPage;
 /// Show runs on one page: curves, settings, comparison, what is inside the nets, data
 ///
 /// The page is one HTML file that needs no network. `train` leaves one of its own run in its
-/// folder; this one takes several runs, and looks at their data with the doctor's eyes.
+/// folder; this one takes several runs, and examines their data as the doctor does.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -40,7 +40,13 @@ pub struct Args {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// The page to write
-    #[arg(short, long, default_value = "report.html", value_name = "FILE")]
+    #[arg(
+        short,
+        long = "out",
+        alias = "output",
+        default_value = "report.html",
+        value_name = "FILE"
+    )]
     output: PathBuf,
     /// More evaluations to compare with: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]
@@ -94,7 +100,8 @@ pub fn of_ended(
         Err(error) => {
             let pages = [runs[0].page.clone()];
             let why = format!("There is no comparison: {error:#}.");
-            (vec![why], vec![curves(&pages), settings(&pages)])
+            let lead = html! { p { (why) } (trained(&pages)) };
+            (lead, vec![curves(&pages), settings(&pages)])
         }
     };
     write(&output, &title(&runs), &lead, &sections)?;
@@ -107,7 +114,7 @@ fn compared(
     runs: &[RunPage],
     [validation, test]: [&[Sample]; 2],
     place: &(Device, Compute),
-) -> Result<(Vec<String>, Vec<Section>)> {
+) -> Result<(Markup, Vec<Section>)> {
     let mut contents = Contents::of(runs, &[], place)?;
     let recipe = &runs[0].recipe;
     let (measured, files) = match recipe.config.model.inputs == "trace" {
@@ -143,9 +150,8 @@ fn title(runs: &[RunPage]) -> String {
     names.join(", ")
 }
 
-fn write(path: &Path, title: &str, lead: &[String], sections: &[Section]) -> Result<String> {
-    let lead = html! { @for sentence in lead { p { (sentence) } } };
-    let text = page(title, &lead, sections);
+fn write(path: &Path, title: &str, lead: &Markup, sections: &[Section]) -> Result<String> {
+    let text = page(title, lead, sections);
     output::write(path, text.as_bytes())?;
     Ok(format!("{:.1} MB", text.len() as f64 / 1e6))
 }

@@ -243,7 +243,7 @@ impl Config {
         for (key, value) in [
             ("schedule.batch", self.batch().of(1)),
             ("schedule.batches_per_superbatch", plan.batches_per_superbatch),
-            ("schedule.looks", plan.looks),
+            ("schedule.validations", plan.validations),
             ("schedule.checkpoints", plan.checkpoints),
             ("schedule.patience", plan.patience.unwrap_or(1)),
         ] {

@@ -84,7 +84,8 @@ pub fn stage() -> Section {
 
 fn section(name: &'static str, object: &Value, fields: &[&str], defaults: &Defaults) -> Section {
     let keys = fields.iter().filter_map(|field| {
-        let value = &object["properties"][field];
+        // Old spellings are fields to serde, and none of the schema.
+        let value = object["properties"].get(*field)?;
         let path = if name.is_empty() { field.to_string() } else { format!("{name}.{field}") };
         let is_section = !value["properties"].is_null();
         (!is_section).then(|| key(path, field, value, object, defaults))

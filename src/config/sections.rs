@@ -54,7 +54,7 @@ pub struct Data {
     /// the run and names the file, the record and the reason.
     #[serde(default)]
     pub bad_records: u64,
-    /// Whose eyes see the scores and results, for formats that leave it open. Without it, what is
+    /// Who sees the scores and results, for formats that leave it open. Without it, what is
     /// usual in the format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"white", extend("enum" = ["white", "side-to-move"]))]
@@ -228,11 +228,11 @@ pub struct Plan {
     pub learning_rate: Option<Stages>,
     /// How often to measure the validation loss, over the run. `gauss-newton` and `local-search` do
     /// it after every step.
-    #[serde(default = "looks")]
-    pub looks: u64,
+    #[serde(default = "validations", alias = "looks")]
+    pub validations: u64,
     /// How often to write a checkpoint to resume from, over the run. `gauss-newton` and
     /// `local-search` do it after every step.
-    #[serde(default = "looks")]
+    #[serde(default = "validations")]
     pub checkpoints: u64,
     /// How often to keep a checkpoint for good, beside those to resume from: `"10 superbatches"`,
     /// `"1 epoch"`, `"100M positions"`, `"500 steps"`, or a share of the run. They lie in the run's
@@ -241,8 +241,8 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = "10 superbatches")]
     pub keep_every: Option<Length>,
-    /// Stop after this many looks in a row without a lower validation loss. Without it the run goes
-    /// to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
+    /// Stop after this many validations in a row without a lower validation loss. Without it the run
+    /// goes to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 5)]
     pub patience: Option<u64>,
@@ -282,8 +282,8 @@ impl Default for Plan {
             batch: None,
             batches_per_superbatch: batches_per_superbatch(),
             learning_rate: None,
-            looks: looks(),
-            checkpoints: looks(),
+            validations: validations(),
+            checkpoints: validations(),
             keep_every: None,
             patience: None,
             extended: Vec::new(),
@@ -311,6 +311,6 @@ fn batches_per_superbatch() -> u64 {
     6_104
 }
 
-fn looks() -> u64 {
+fn validations() -> u64 {
     20
 }

@@ -24,7 +24,7 @@ pub struct Rules {
     /// Whether positions with the score of a mate stay.
     pub mates: bool,
     /// Kings included.
-    pub min_men: usize,
+    pub min_pieces: usize,
     /// What is drawn where a game has more positions than are wanted.
     pub seed: u64,
 }
@@ -39,7 +39,7 @@ pub struct Counts {
     /// Within the first half-moves.
     pub early: u64,
     /// Too few men.
-    pub few_men: u64,
+    pub few_pieces: u64,
     pub mate: u64,
     pub in_check: u64,
     /// The move played is a capture or a promotion.
@@ -54,7 +54,7 @@ pub struct Counts {
 enum Reason {
     Unknown,
     Early,
-    FewMen,
+    FewPieces,
     Mate,
     InCheck,
     Tactical,
@@ -145,8 +145,8 @@ impl Rules {
             Some(Reason::Unknown)
         } else if sample.ply.is_some_and(|ply| ply < self.skip_plies) {
             Some(Reason::Early)
-        } else if position.count() < self.min_men {
-            Some(Reason::FewMen)
+        } else if position.count() < self.min_pieces {
+            Some(Reason::FewPieces)
         } else if !self.mates && sample.score.is_some_and(|score| score.unsigned_abs() >= MATE) {
             Some(Reason::Mate)
         } else if self.quiet && position.in_check() {
@@ -164,7 +164,7 @@ impl Counts {
         let count = match reason {
             Reason::Unknown => &mut self.unknown,
             Reason::Early => &mut self.early,
-            Reason::FewMen => &mut self.few_men,
+            Reason::FewPieces => &mut self.few_pieces,
             Reason::Mate => &mut self.mate,
             Reason::InCheck => &mut self.in_check,
             Reason::Tactical => &mut self.tactical,

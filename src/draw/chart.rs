@@ -104,6 +104,8 @@ impl Chart<'_> {
             [low - share * span, high + share * span]
         };
         let wide = match self.x_scale {
+            // What begins near zero begins there, so that charts of one run line up.
+            Scale::Linear if 0.0 < x[0] && 4.0 * x[0] < x[1] => [0.0, x[1]],
             Scale::Linear if x[0] < x[1] => x,
             Scale::Linear => room(x, 0.5),
             Scale::Doubling => [x[0] / 1.1, x[1] * 1.1],
@@ -200,10 +202,21 @@ pub fn bars(
             }
             line.axis x1=(left) x2=(left + width) y1=(height) y2=(height) {}
             @for (bar, mark) in marks {
-                text.mark x=(tenth(left + (*bar as f64 + 0.5) * step)) y="190"
-                    text-anchor="middle" { (mark) }
+                @let (x, anchor) = within(left + (*bar as f64 + 0.5) * step, mark);
+                text.mark x=(tenth(x)) y="190" text-anchor=(anchor) { (mark) }
             }
         }
+    }
+}
+
+/// Where a mark stands and by which end it is held, so that none is cut off at the side.
+fn within(x: f64, mark: &str) -> (f64, &'static str) {
+    // A letter has some seven units.
+    let half = 3.5 * mark.chars().count() as f64;
+    match (x < half, x + half > 460.0) {
+        (true, _) => (0.0, "start"),
+        (_, true) => (460.0, "end"),
+        _ => (x, "middle"),
     }
 }
 

@@ -28,17 +28,19 @@ pub enum Side {
 /// By which a page of ours is known again.
 pub const MARK: &str = "nnuance";
 
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
 const STYLE: &str = "
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
-body { margin: 0 auto; padding: 1rem; max-width: 68rem; background: var(--paper);
+body { margin: 0 auto; padding: 1rem; max-width: 60rem; background: var(--paper);
   color: var(--ink); font: 1rem/1.5 system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }
 h1 { font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; margin: 1rem 0 .3rem; }
 h2, h3, p, figcaption, summary { overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 2.4rem 0 .4rem; padding-top: .5rem;
   border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
-p { margin: .3rem 0; max-width: 46rem; } a { color: inherit; }
+p { margin: .3rem 0; max-width: 52rem; } a { color: inherit; }
 .soft { color: var(--soft); font-size: .9rem; }
 nav { margin: .8rem 0; font-size: .9rem; } nav a { display: inline-block; max-width: 100%;
   margin-right: 1rem; overflow-wrap: anywhere; }
@@ -49,6 +51,15 @@ ul.findings li { display: grid; grid-template-columns: 5.2rem 1fr; gap: 0 .6rem;
   padding: .45rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
 .grade { font-weight: 600; } .ok { color: var(--ok); } .note { color: var(--note); }
 .problem { color: var(--problem); }
+dl.lead { display: grid; grid-template-columns: 12rem 1fr; margin: 0; }
+dl.lead dt { font-weight: 600; padding: .55rem 0; border-top: 1px solid var(--line); }
+dl.lead dd { margin: 0; padding: .55rem 0; border-top: 1px solid var(--line); min-width: 0; }
+dl.lead p { margin: 0 0 .3rem; } code { overflow-wrap: anywhere; }
+.way { display: grid; grid-template-columns: 1fr; gap: .2rem; }
+.track { position: relative; height: .8rem; background: var(--line); max-width: 30rem; }
+.track .bar { position: absolute; height: 100%; background: var(--s0); }
+.track .whisker { position: absolute; top: .3rem; height: .2rem; background: var(--ink); }
+ul.names { list-style: none; padding: 0; margin: .6rem 0; max-width: 52rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
 td, th { padding: .15rem 1.1rem .15rem 0; text-align: right; white-space: nowrap; }
@@ -58,9 +69,11 @@ td.left, th.left { text-align: left; }
 .facts td:first-child { white-space: nowrap; }
 .figures { display: grid; gap: 0 2rem;
   grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
+.figures figure { display: grid; grid-row: span 4; grid-template-rows: subgrid; }
 figure { margin: 1.2rem 0 0; break-inside: avoid; min-width: 0; }
 figcaption { font-weight: 600; }
 svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
+.squares { grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); }
 .square svg { max-width: 20rem; } .board svg { max-width: 17rem; }
 .boards { display: grid; gap: 0 1.2rem;
   grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); }
@@ -75,6 +88,8 @@ svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
 pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .5rem; }
 img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: block; }
+@media (max-width: 40rem) { dl.lead { grid-template-columns: 1fr; }
+  dl.lead dd { border: 0; padding-top: 0; } }
 @media print { html { font-size: 70%; } body { max-width: none; } nav { display: none; }
   h2, h3 { break-after: avoid; } .wide { overflow: visible; } }
 ";
@@ -90,6 +105,8 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(MARK);
+                // Whatever got into a page, it runs no script and loads nothing.
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 // Browsers ask for an icon where none is named.
                 link rel="icon" href="data:,";
                 title { (title) }
@@ -144,7 +161,8 @@ pub fn figure(title: &str, about: &str, class: &str, picture: &Markup) -> Markup
     html! {
         figure class=[Some(class).filter(|class| !class.is_empty())] {
             figcaption { (title) }
-            @if !about.is_empty() { p.soft { (about) } }
+            // Also where it is empty: neighbours line up by their parts.
+            p.soft { (about) }
             (picture)
         }
     }

@@ -53,5 +53,5 @@ pub fn start(arrays: ByColor<u16>) -> Chess {
     }
     setup.castling_rights = setup.board.rooks() & Bitboard::BACKRANKS;
     Chess::from_setup(setup, CastlingMode::Chess960)
-        .expect("no man attacks anything but pawns that stand before its king's array")
+        .expect("no piece attacks anything but pawns that stand before its king's array")
 }

@@ -1,7 +1,6 @@
 //! Where games begin: a start position, and random moves after it.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rand::{RngExt, seq::SliceRandom};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -9,6 +8,7 @@ use shakmaty::{ByColor, Chess, Position as _};
 
 use super::adjudicate::Referee;
 use super::chess960;
+use crate::format::book;
 use crate::sample::{Position, mix};
 
 /// What games begin from.
@@ -19,8 +19,8 @@ pub enum Start {
     Chess960,
     /// An array of its own for each side.
     DoubleChess960,
-    /// A file of one FEN or EPD a line. Its order is shuffled by the seed; each line serves once
-    /// before any serves twice.
+    /// A file of one FEN or EPD a line, or of games in PGN, of which the last position counts. Its
+    /// order is shuffled by the seed; each position serves once before any serves twice.
     Book(PathBuf),
 }
 
@@ -44,12 +44,8 @@ impl Default for Openings {
 /// Why a book cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
-    #[error("cannot read {path}: {error}; unpack it if it is packed")]
-    Io { path: PathBuf, error: io::Error },
-    #[error("{path}, line {line}: {reason}")]
-    Line { path: PathBuf, line: usize, reason: String },
-    #[error("{0} holds no positions")]
-    Empty(PathBuf),
+    #[error(transparent)]
+    File(#[from] book::BookError),
     #[error(
         "{path} holds {lines} positions, and {games} games without random moves would repeat \
          them; ask for fewer games or for some random moves"
@@ -72,7 +68,7 @@ impl Opener {
         let (least, most) = openings.plies;
         let mut book = Vec::new();
         if let Start::Book(path) = &openings.start {
-            book = read(path)?;
+            book = book::read(path).map_err(BookError::from)?;
             let lines = book.len();
             if least == 0 && games > lines as u64 {
                 return Err(BookError::Small { path: path.clone(), lines, games }.into());
@@ -121,27 +117,4 @@ impl Opener {
     pub fn has_choice(&self) -> bool {
         self.plies.1 > 0 || matches!(self.start, Start::Chess960 | Start::DoubleChess960)
     }
-}
-
-fn read(path: &Path) -> Result<Vec<Position>, BookError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| BookError::Io { path: path.to_path_buf(), error })?;
-    let mut book = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        if words.is_empty() || words[0].starts_with('#') {
-            continue;
-        }
-        // An EPD has operations where a FEN has its counters.
-        let counters = words.iter().skip(4).take(2).filter(|word| word.parse::<u32>().is_ok());
-        let fields = if counters.count() == 2 { 6 } else { 4 };
-        let fen = words[..fields.min(words.len())].join(" ");
-        let position = Position::from_fen(&fen).map_err(|error| BookError::Line {
-            path: path.to_path_buf(),
-            line: i + 1,
-            reason: format!("{error}: `{fen}`"),
-        })?;
-        book.push(position);
-    }
-    if book.is_empty() { Err(BookError::Empty(path.to_path_buf())) } else { Ok(book) }
 }

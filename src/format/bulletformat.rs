@@ -66,7 +66,7 @@ fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
     let boards = Boards::new(position);
     // A rook that may castle has a nibble in other formats, never in this one.
     if let Some(square) = boards.castling().first() {
-        return Err(format!("the nibble of {square} stands for no man"));
+        return Err(format!("the nibble of {square} stands for no piece"));
     }
     let king = |color: Color| {
         let whose = if color.is_white() { "side to move" } else { "other side" };

@@ -8,6 +8,7 @@
 //! format lacks is `None` in its samples.
 
 pub mod binpack;
+pub mod book;
 pub mod bulletformat;
 mod chain;
 mod correlation;
@@ -26,7 +27,7 @@ mod sniff;
 mod source;
 pub mod text;
 pub mod trace;
-mod unpack;
+pub mod unpack;
 pub mod view;
 pub mod viriformat;
 

@@ -179,8 +179,8 @@ pub fn inspect(
         net: architecture.to_string(),
         inputs: architecture.features.about.to_string(),
         capitals: match architecture.features.point_of_view {
-            PointOfView::White => "White's men",
-            PointOfView::SideToMove => "own men",
+            PointOfView::White => "White's pieces",
+            PointOfView::SideToMove => "own pieces",
         },
         scales,
         clip: options.clip,

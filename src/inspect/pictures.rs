@@ -94,9 +94,9 @@ impl Inspection {
         let beside = self.pieces.hce.as_ref();
         html! {
             p {
-                "Centipawns that a man is worth on a square in this evaluation, seen by its owner: \
+                "Centipawns that a piece is worth on a square in this evaluation, seen by its owner: \
                  middlegame, then endgame. The faintest colour is the mean. Squares on which too \
-                 few men stood are blank, and kings are measured from their own mean."
+                 few pieces stood are blank, and kings are measured from their own mean."
             }
             @for (role, table) in self.pieces.tables.iter().enumerate() {
                 h3 { (table.role) }

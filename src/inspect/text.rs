@@ -55,7 +55,7 @@ impl Inspection {
         let about = format!(
             "Neurons over {} positions: {} of {} dead, {} nearly; {} saturated, {} nearly. An \
              activation is 0 in {} of all views and at the clip in {}. Use is the standard \
-             deviation of what a neuron adds; the men that move it most stand with their weights, \
+             deviation of what a neuron adds; the pieces that move it most stand with their weights, \
              {} in capitals.",
             grouped(activity.positions),
             activity.dead,
@@ -134,12 +134,12 @@ impl Inspection {
 
 fn pieces(pieces: &Pieces) -> Part {
     let about = format!(
-        "Worth of a man: the evaluation with it less that without it, over {} positions; mean and, \
+        "Worth of a piece: the evaluation with it less that without it, over {} positions; mean and, \
          behind +-, standard deviation in cp, then the mean with an endgame's pawn as 100.",
         grouped(pieces.positions)
     );
     let titles: Vec<String> = BANDS.iter().map(|band| format!("{}, cp", band.name)).collect();
-    let mut columns = vec![("man", LEFT)];
+    let mut columns = vec![("piece", LEFT)];
     columns.extend(titles.iter().map(|title| (&title[..], RIGHT)));
     columns.extend(["op", "mid", "end"].map(|title| (title, RIGHT)));
     if pieces.hce.is_some() {
@@ -158,10 +158,10 @@ fn pieces(pieces: &Pieces) -> Part {
         }
         table.row(row);
     }
-    let note = "A man that goes takes its protection and its threats along, and most such \
+    let note = "A piece that goes takes its protection and its threats along, and most such \
                 positions are unlike those of the training: these are values in this evaluation, \
                 not in the game.";
-    Part { title: "Men", about, tables: vec![table], notes: vec![note.to_string()] }
+    Part { title: "Pieces", about, tables: vec![table], notes: vec![note.to_string()] }
 }
 
 fn of_pawn(values: &Values, place: usize) -> [String; 3] {
@@ -193,7 +193,7 @@ fn agreement(removal: &Agreement, written: &Agreement) -> Part {
                 .to_string(),
         );
     }
-    let mut columns = vec![("man", LEFT), ("correlation mg", RIGHT), ("eg", RIGHT)];
+    let mut columns = vec![("piece", LEFT), ("correlation mg", RIGHT), ("eg", RIGHT)];
     if as_written {
         columns.extend([("written mg", RIGHT), ("eg", RIGHT)]);
     }
@@ -222,7 +222,7 @@ fn explained(terms: &Explained) -> Part {
     let others = if terms.of_other_games { "of other games" } else { "others" };
     let about = format!(
         "Terms of a handcrafted evaluation: the share of their variance that a linear function of \
-         the activations of {} neurons explains, and one of the men on their squares. Fitted on {} \
+         the activations of {} neurons explains, and one of the pieces on their squares. Fitted on {} \
          positions, measured on {} {others}; 1 is all, 0 or less nothing. First the mean over \
          a group's terms one by one, then, in cp, what the HCE makes of all of them.",
         terms.neurons,

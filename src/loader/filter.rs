@@ -10,8 +10,8 @@ use crate::format::{Facts, Format, Holds};
 use crate::sample::Sample;
 
 /// Which positions are worth learning from. By default every position passes. A filter that asks
-/// for a fact which the format never tells is refused; where only some positions lack it, it turns
-/// none of those away.
+/// for a fact which the format never tells is refused; where only some positions lack it, it skips
+/// none of those.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
@@ -30,14 +30,14 @@ pub struct Filter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 10_000)]
     pub max_score: Option<u16>,
-    /// The least number of men on the board, kings and pawns included.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The least number of pieces on the board, kings and pawns included.
+    #[serde(alias = "min_men", skip_serializing_if = "Option::is_none")]
     #[schemars(example = 4)]
-    pub min_men: Option<usize>,
-    /// The largest number of men on the board, kings and pawns included.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_pieces: Option<usize>,
+    /// The largest number of pieces on the board, kings and pawns included.
+    #[serde(alias = "max_men", skip_serializing_if = "Option::is_none")]
     #[schemars(example = 32)]
-    pub max_men: Option<usize>,
+    pub max_pieces: Option<usize>,
 }
 
 /// The key that skips a position.
@@ -48,7 +48,7 @@ pub enum Rejection {
     Captures,
     Promotions,
     MaxScore,
-    Men,
+    Pieces,
     /// No key of the filter: the target needs a score, and there is none.
     NoScore,
 }
@@ -64,7 +64,7 @@ impl Rejected {
         "skip_captures",
         "skip_promotions",
         "max_score",
-        "men",
+        "pieces",
         "the lack of a score",
     ];
 
@@ -108,17 +108,17 @@ impl Filter {
         Ok(())
     }
 
-    /// The first key that turns a position away. A fact that this position lacks turns nothing
-    /// away: [`Filter::check`] has refused formats that never tell it.
+    /// The first key that skips a position. A fact that this position lacks skips nothing:
+    /// [`Filter::check`] has refused formats that never tell it.
     pub fn rejects(&self, sample: &Sample) -> Option<Rejection> {
-        let men = sample.position.count();
+        let pieces = sample.position.count();
         let played = sample.played;
         if self.min_ply.is_some_and(|min| sample.ply.is_some_and(|ply| ply < min)) {
             Some(Rejection::MinPly)
-        } else if self.min_men.is_some_and(|min| men < min)
-            || self.max_men.is_some_and(|max| men > max)
+        } else if self.min_pieces.is_some_and(|min| pieces < min)
+            || self.max_pieces.is_some_and(|max| pieces > max)
         {
-            Some(Rejection::Men)
+            Some(Rejection::Pieces)
         } else if self
             .max_score
             .is_some_and(|max| sample.score.is_some_and(|score| score.unsigned_abs() > max))

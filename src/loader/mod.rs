@@ -141,8 +141,8 @@ pub enum LoadError {
     )]
     NoScore { path: PathBuf },
     #[error(
-        "{path}: bulletformat does not tell which side is White, and this model sees with White's \
-         eyes; use `perspective` or `side-to-move` inputs, or data in another format"
+        "{path}: bulletformat does not tell which side is White, and this model has White's \
+         point of view; use `perspective` or `side-to-move` inputs, or data in another format"
     )]
     NoColours { path: PathBuf },
     #[error("{path}: {reason}; or set data.check_view = false if you know better")]

@@ -9,6 +9,7 @@ use super::compare::{self, CompareError, Comparison, Evaluation, Options, Truth,
 use super::disagree::{self, Disagreement};
 use super::fitted::Fitted;
 use super::gap::{self, Gap};
+use super::reach::{self, Reach};
 use super::slices::{Facts, Input, Slices};
 use super::text::wrap;
 
@@ -30,6 +31,8 @@ pub struct Depth<'a> {
     pub most: usize,
     /// Floats and integers of one thing.
     pub gaps: &'a [[usize; 2]],
+    /// Material and the data's own score, between which the others are placed.
+    pub ends: Option<[usize; 2]>,
     /// Bins of a calibration.
     pub bins: usize,
 }
@@ -63,6 +66,9 @@ pub struct Deep {
     pub calibrations: Vec<Calibration>,
     pub disagreements: Vec<Disagreement>,
     pub gaps: Vec<Gap>,
+    /// How much of the way from material to the score each goes; empty where one of the two is
+    /// missing, or where they cannot be told apart.
+    pub reaches: Vec<Reach>,
     /// What follows from all this, and what does not.
     pub caveat: String,
 }
@@ -136,14 +142,28 @@ pub fn deep(
         .iter()
         .map(|[a, b]| Ok(Gap::of([side(*a)?, side(*b)?], &groups, truth.noun)))
         .collect::<Result<_, DeepError>>()?;
+    let mut reaches =
+        depth.ends.map_or_else(Vec::new, |ends| reach::reaches(&names, &losses, ends, &groups));
+    reaches.retain(|reach| {
+        evaluations.iter().any(|it| it.name == reach.name && it.values != Values::Constant)
+    });
     let caveat = caveat(truth.noun);
-    Ok(Deep { comparison, slices, calibrations, disagreements, gaps, caveat })
+    Ok(Deep { comparison, slices, calibrations, disagreements, gaps, reaches, caveat })
 }
 
 impl Deep {
     /// Everything as it is printed.
     pub fn text(&self) -> String {
-        let mut parts = vec![self.comparison.text(), self.slices.text()];
+        let mut parts = vec![self.comparison.text()];
+        if !self.reaches.is_empty() {
+            let mut way = String::new();
+            for reach in &self.reaches {
+                let Reach { name, .. } = reach;
+                wrap(&format!("From material to score {name} goes {}.", reach.percent()), &mut way);
+            }
+            parts.push(way);
+        }
+        parts.push(self.slices.text());
         parts.extend(self.calibrations.iter().map(Calibration::text));
         parts.extend(self.disagreements.iter().map(Disagreement::text));
         parts.extend(self.gaps.iter().map(Gap::text));
@@ -208,7 +228,8 @@ fn check(evaluations: &[Evaluation], truth: &Truth, depth: &Depth) -> Result<(),
         return Err(DeepError::Bins(depth.bins));
     }
     let count = evaluations.len();
-    let pairs = depth.disagreements.unwrap_or_default().iter().chain(depth.gaps).flatten();
+    let pairs = depth.disagreements.unwrap_or_default().iter().chain(depth.gaps);
+    let pairs = pairs.chain(&depth.ends).flatten();
     match pairs.chain(&depth.reference).find(|i| **i >= count) {
         Some(found) => Err(DeepError::Evaluation { found: *found, count }),
         None => Ok(()),

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::compare::{CompareError, Evaluation, Options, Truth, Values};
 use super::disagree::correlation;
 use super::estimate::{Estimate, Means};
+use super::fitted::errors;
 use super::groups::Groups;
 use super::text::{WIDTH, between, loss, thousands, wrap};
 use super::{Align, Table};
@@ -36,7 +38,44 @@ pub(super) struct Side<'a> {
     pub losses: &'a [f64],
 }
 
+/// A difference in loss that tables of five decimals and readers need not see.
+const NOTHING: f64 = 2e-5;
+
+/// As much of it as five decimals show at all.
+const SHOWN: f64 = 5e-6;
+
+/// Floats and integers of one thing, measured as [`compare`](super::compare()) does.
+///
+/// # Errors
+/// As those of `compare`.
+pub fn gap(
+    [before, after]: [&Evaluation; 2],
+    truth: &Truth,
+    options: &Options,
+) -> Result<Gap, CompareError> {
+    let groups = truth.grouped();
+    let [first, second] = [before, after].map(|one| errors(one, truth, options));
+    let (first, second) = (first?.0, second?.0);
+    let side = |one: &'_ Evaluation| match &one.values {
+        Values::Cp(cp) => cp.clone(),
+        Values::Probability(_) | Values::Constant => vec![0.0; truth.results.len()],
+    };
+    let [cp, integers] = [before, after].map(side);
+    let sides = [
+        Side { name: &before.name, cp: &cp, losses: &first },
+        Side { name: &after.name, cp: &integers, losses: &second },
+    ];
+    Ok(Gap::of(sides, &groups, truth.noun))
+}
+
 impl Gap {
+    /// Whether one of the two may stand for both: they differ by nothing to speak of, or by a
+    /// little that these data cannot show.
+    pub fn is_nothing(&self) -> bool {
+        let cost = self.cost.mean.abs();
+        cost <= SHOWN || cost <= NOTHING && !self.cost.tells()
+    }
+
     pub(super) fn of(sides: [Side; 2], groups: &Groups, noun: &str) -> Self {
         let [before, after] = &sides;
         let count = before.cp.len();

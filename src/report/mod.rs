@@ -24,6 +24,7 @@ pub mod match_scale;
 pub mod opinion;
 pub mod overfit;
 pub mod power;
+pub mod reach;
 pub mod sanity;
 mod shards;
 pub mod slices;

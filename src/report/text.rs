@@ -103,7 +103,7 @@ impl Comparison {
         Some(format!("At {scale} cp for both, {says}; that is a matter of units."))
     }
 
-    fn records(&self, records: &Records) -> String {
+    pub(super) fn records(&self, records: &Records) -> String {
         let [positions, groups] = [records.positions, records.groups].map(thousands);
         match self.noun.ends_with("positions") {
             true => format!("{positions} {}", self.noun),
@@ -113,7 +113,7 @@ impl Comparison {
 }
 
 /// Who wins, and unless what; or why nobody does.
-fn verdict(pair: &Pair, first: &Measured) -> String {
+pub(super) fn verdict(pair: &Pair, first: &Measured) -> String {
     let Pair { better, worse, difference, .. } = pair;
     let by = loss(difference.mean);
     if difference.mean == 0.0 && difference.interval == Some([0.0; 2]) {

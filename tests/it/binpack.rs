@@ -245,7 +245,7 @@ fn malformed_chunks_end_in_an_error() {
         (with(26, &[0xff, 0xff]), "score -32768"),
         (with(8, &[0x1f]), "kings, expected 1"),
         (with(10, &[0xee]), "rook that may castle on"),
-        (with(0, &[0xff; 8]), "64 men on the board"),
+        (with(0, &[0xff; 8]), "64 pieces on the board"),
         (chunk(&stem[..20]), "20 bytes, but a chain has 34"),
         (chunk(&[&stem[..], b"x"].concat()), "chain 2: 1 bytes"),
         (b"BINP\0\0\0\x70".to_vec(), "chunk of 1879048192 bytes"),

@@ -212,12 +212,45 @@ fn every_config_shown_can_be_read() {
     }
 }
 
-/// The page's configs and commands, one after the other, as a reader would give them, on fewer
-/// games and with one pass over them.
+/// A page's configs and commands, one after the other, as a reader would give them, with one pass
+/// over the data; how many there were of both.
+fn run_page(name: &str, folder: &Path) -> (usize, usize) {
+    let page = text(Path::new(name));
+    let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let beside = program.parent().expect("a folder").to_path_buf();
+    let search =
+        std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&others)))
+            .expect("paths without colons");
+    let (mut configs, mut scripts) = (0, 0);
+    for block in parts(&page).0 {
+        let name = block.lines.first().and_then(|line| line.strip_prefix("# "));
+        let lines = block.lines.join("\n") + "\n";
+        if let Some(name) = name.filter(|name| block.info == "toml" && name.ends_with(".toml")) {
+            let shorter = lines.replace("epochs = 8", "epochs = 1");
+            let nets = lines.contains("[schedule]");
+            assert_eq!(shorter != lines, nets);
+            std::fs::write(folder.join(name), shorter).expect("a config");
+            configs += 1;
+        } else if block.info == "sh,runnable" {
+            let output = Command::new("sh")
+                .args(["-e", "-c", &lines])
+                .env("PATH", &search)
+                .current_dir(folder)
+                .output()
+                .expect("a shell");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{lines}\n{said}");
+            assert!(!output.stdout.is_empty() || !said.is_empty(), "{lines}");
+            scripts += 1;
+        }
+    }
+    (configs, scripts)
+}
+
+/// On fewer games.
 #[test]
 fn the_ten_minutes_run() {
-    let page = text(Path::new("docs/ten-minutes.md"));
-    let (blocks, _) = parts(&page);
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_nnuance"));
     let games = folder.path().join("data/selfplay-sf15.vf");
@@ -228,36 +261,34 @@ fn the_ten_minutes_run() {
         .output()
         .expect("it runs");
     assert!(sampled.status.success(), "{}", String::from_utf8_lossy(&sampled.stderr));
-
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    let beside = program.parent().expect("a folder").to_path_buf();
-    let search =
-        std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&others)))
-            .expect("paths without colons");
-    let (mut configs, mut scripts) = (0, 0);
-    for block in blocks {
-        let name = block.lines.first().and_then(|line| line.strip_prefix("# "));
-        let lines = block.lines.join("\n") + "\n";
-        if let Some(name) = name.filter(|name| block.info == "toml" && name.ends_with(".toml")) {
-            let shorter = lines.replace("epochs = 8", "epochs = 1");
-            assert_ne!(shorter, lines);
-            std::fs::write(folder.path().join(name), shorter).expect("a config");
-            configs += 1;
-        } else if block.info == "sh,runnable" {
-            let output = Command::new("sh")
-                .args(["-e", "-c", &lines])
-                .env("PATH", &search)
-                .current_dir(folder.path())
-                .output()
-                .expect("a shell");
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{lines}\n{said}");
-            assert!(!output.stdout.is_empty() || !said.is_empty(), "{lines}");
-            scripts += 1;
-        }
-    }
+    let (configs, scripts) = run_page("docs/ten-minutes.md", folder.path());
     assert!(configs == 1 && scripts >= 5, "{configs} configs, {scripts} scripts");
     for made in ["runs/my-net/net.bin", "runs/my-net/net.json", "my-net.bin", "my-net.json"] {
+        assert!(folder.path().join(made).exists(), "{made}");
+    }
+}
+
+/// On fewer lines of the text files.
+#[test]
+fn the_walks_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).expect("a folder");
+    for name in ["selfplay_sf151_scored.txt", "selfplay_sf151_quiet.epd"] {
+        let whole = text(&Path::new("data").join(name));
+        let some: Vec<&str> = whole.lines().step_by(4).collect();
+        std::fs::write(data.join(name), some.join("\n")).expect("a file");
+    }
+    let games = "selfplay_sf151_200games.pgn";
+    std::fs::copy(Path::new("data").join(games), data.join(games)).expect("a file");
+    let (configs, scripts) = run_page("docs/walks.md", folder.path());
+    assert_eq!((configs, scripts), (2, 4));
+    for made in [
+        "runs/from-bullet/net.bin",
+        "runs/from-pgn/net.bin",
+        "runs/from-binpack/net.bin",
+        "terms.h",
+    ] {
         assert!(folder.path().join(made).exists(), "{made}");
     }
 }

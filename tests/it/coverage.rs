@@ -6,7 +6,8 @@ use nnuance::export::{self, Given};
 use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
 use nnuance::report::estimate::Estimate;
-use nnuance::report::{Comparison, Evaluation, Options, Truth, chance, compare, errors};
+use nnuance::report::fit::{fit, sigmoid};
+use nnuance::report::{Comparison, Evaluation, Options, Truth, Values, chance, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -97,6 +98,19 @@ impl Population {
 impl Drawn {
     fn truth(&self) -> Truth<'_> {
         Truth::of_games(&self.results, &self.groups, "games")
+    }
+
+    /// Squared errors of each half of the games with the scale that fits the other half.
+    fn errors_by_halves(&self, evaluation: usize) -> Vec<f64> {
+        let Values::Cp(cp) = &self.evaluations[evaluation].values else { panic!("centipawns") };
+        let scales = [0, 1].map(|half| {
+            let others = (0..cp.len()).filter(|i| self.groups[*i] & 1 != half);
+            let (cp, results): (Vec<f64>, Vec<f64>) =
+                others.map(|i| (cp[i], self.results[i])).unzip();
+            fit(&cp, &results).scale.unwrap_or(f64::INFINITY)
+        });
+        let expected = |i: usize| sigmoid(cp[i] / scales[(self.groups[i] & 1) as usize]);
+        (0..cp.len()).map(|i| (expected(i) - self.results[i]).powi(2)).collect()
     }
 
     fn compare(&self, options: &Options) -> Comparison {
@@ -211,13 +225,11 @@ fn intervals_from_thirty_games_hold_and_percentiles_do_not() {
     println!("false winners: {winners:.1} %");
     assert!(winners <= 7.0, "{winners} %");
 
-    // The same draws under the old rule.
+    // The same draws under the old rule: scales from halves, percentiles of means.
     let held = |seed: usize| -> [bool; 2] {
         let drawn = population.sample(30, 1 + seed as u64);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
-        let [one, other] = [0, 2].map(|i| {
-            errors(&drawn.evaluations[i], &drawn.truth(), &Options::default()).expect("losses").0
-        });
+        let [one, other] = [0, 2].map(|i| drawn.errors_by_halves(i));
         let difference: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
         let truth = [population.truth[0], population.truth[0] - population.truth[2]];
         [(&one, truth[0]), (&difference, truth[1])].map(|(values, truth)| {

@@ -234,7 +234,7 @@ fn converting_says_what_is_lost_and_what_does_not_fit() {
     assert_eq!(text, "3 positions read, 1 written; left out: unfit for bulletformat 2\n");
     // The view as it is said.
     let turned = folder.name("turned.epd");
-    fine(&["convert", &lines, "-o", &turned, "--view", "side-to-move"]);
+    fine(&["convert", &lines, "-o", &turned, "--point-of-view", "side-to-move"]);
     let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(50), None, Some(-7)]);
     let error = fails(&["convert", &lines, "-o", &folder.name("what.ever")]);
@@ -259,7 +259,7 @@ fn filters_are_those_of_training() {
         &out,
         "--min-ply",
         "16",
-        "--min-men",
+        "--min-pieces",
         "4",
         "--max-score",
         "1000",
@@ -269,7 +269,7 @@ fn filters_are_those_of_training() {
     ]);
     let filter = Filter {
         min_ply: Some(16),
-        min_men: Some(4),
+        min_pieces: Some(4),
         max_score: Some(1000),
         skip_in_check: true,
         skip_captures: true,
@@ -283,8 +283,8 @@ fn filters_are_those_of_training() {
     assert!(kept.len() > 1000 && kept == found);
     let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--min-ply", "16"]);
     assert!(error.contains("min_ply"), "{error}");
-    let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--max-men", "1"]);
-    assert!(error.contains("no positions to write") && error.contains("men 30,000"), "{error}");
+    let error = fails(&["filter", TEXT, "-o", &folder.name("x.txt"), "--max-pieces", "1"]);
+    assert!(error.contains("no positions to write") && error.contains("pieces 30,000"), "{error}");
     assert_eq!(folder.names().len(), 1);
 }
 
@@ -443,5 +443,5 @@ fn stats_count() {
     let close = |it: &Sample| it.score.is_some_and(|score| (26..=50).contains(&score.abs()));
     assert_eq!(json["scores"][1], count(&close));
     let text = fine(&["stats", GAMES]);
-    assert!(text.contains("drawn") && text.contains("32 men"), "{text}");
+    assert!(text.contains("drawn") && text.contains("32 pieces"), "{text}");
 }

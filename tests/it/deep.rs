@@ -69,6 +69,7 @@ impl World {
             disagreements: None,
             most: Depth::MOST,
             gaps: &[[1, 2]],
+            ends: None,
             bins: Depth::BINS,
         };
         change(&mut depth);
@@ -450,4 +451,38 @@ fn speed_of_deep() {
     world.evaluations.extend(more);
     world.options = Options::default();
     world.deep(|_| ()).unwrap();
+}
+
+/// From "noisy", the worse end, to "good": a mixture lies between, and a mixture nearer to good
+/// goes further.
+#[test]
+fn the_way_between_two_ends_is_a_share_of_their_losses() {
+    let mut world = World::new(6_000, 5, 600.0);
+    let cp = |world: &World, i: usize| match &world.evaluations[i].values {
+        Values::Cp(cp) => cp.clone(),
+        other => panic!("{other:?}"),
+    };
+    let (noisy, good) = (cp(&world, 0), cp(&world, 1));
+    let mixed = noisy.iter().zip(&good).map(|(noisy, good)| 0.3 * noisy + 0.7 * good).collect();
+    world.evaluations.push(Evaluation::new("mixed", mixed));
+    world.evaluations.push(Evaluation::constant());
+    let deep = world.deep(|depth| depth.ends = Some([0, 1])).unwrap();
+    let names: Vec<&str> = deep.reaches.iter().map(|reach| &reach.name[..]).collect();
+    assert_eq!(names, ["rounded", "mixed"]);
+    let loss = |name: &str| {
+        deep.comparison.evaluations.iter().find(|one| one.name == name).unwrap().loss.mean
+    };
+    for reach in &deep.reaches {
+        let share = (loss("noisy") - loss(&reach.name)) / (loss("noisy") - loss("good"));
+        assert!((reach.share.mean - share).abs() < 1e-9, "{reach:?}");
+        let [low, high] = reach.share.interval.unwrap();
+        assert!(low <= share && share <= high, "{reach:?}");
+    }
+    let [rounded, mixed] = [0, 1].map(|i| deep.reaches[i].share.mean);
+    assert!((rounded - 1.0).abs() < 0.01 && (0.2..0.999).contains(&mixed), "{rounded} {mixed}");
+    assert!(deep.text().contains("From material to score mixed goes "));
+    // Where the ends cannot be told apart, or stand the other way round, there is no way.
+    assert!(world.deep(|depth| depth.ends = Some([1, 2])).unwrap().reaches.is_empty());
+    assert!(world.deep(|depth| depth.ends = Some([1, 0])).unwrap().reaches.is_empty());
+    assert!(world.deep(|depth| depth.ends = Some([1, 9])).is_err());
 }

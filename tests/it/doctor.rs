@@ -303,7 +303,7 @@ fn the_page_stands_alone_and_text_is_narrow() {
     assert!(text.contains("FIT TO TRAIN ON") && text.contains("█"), "{text}");
     let html = std::fs::read_to_string(html).unwrap();
     stands_alone(&html);
-    for picture in ["scores", "men", "phase", "calibration"] {
+    for picture in ["scores", "pieces", "phase", "calibration"] {
         assert!(html.contains(&format!("aria-label=\"{picture}\"")), "{picture}");
     }
 }

@@ -1,6 +1,7 @@
 //! Pictures and pages: right, whole, and without anything to load.
 
 use maud::html;
+use nnuance::draw::chart::bars;
 use nnuance::draw::page::{Side, table};
 use nnuance::draw::sprite::Sprite;
 use nnuance::draw::{Chart, Line, Scale, Section, board, page};
@@ -108,4 +109,30 @@ fn a_sprite_is_a_pixel_a_number() {
     assert_eq!((at(0, 7), at(7, 0), at(3, 3), at(8, 4)), (128 + 64, 1, 128, 128));
     assert!(sprite.address().starts_with("data:image/png;base64,iVBOR"));
     assert_eq!(sprite.png(4, false).get(16..24), Some(&[0, 0, 0, 36, 0, 0, 0, 32][..]));
+}
+
+/// A long mark below the first or the last bar is held by its end.
+#[test]
+fn marks_of_bars_stay_inside() {
+    let marks = [(0, "below -1.88"), (20, "0.00"), (39, "from 2.88 on")];
+    let marks = marks.map(|(bar, mark)| (bar, mark.to_string()));
+    let svg = bars("b", &[1; 40], &marks, &|_, _| String::new()).into_string();
+    for part in [
+        "x=\"0\" y=\"190\" text-anchor=\"start\"",
+        "text-anchor=\"middle\">0.00",
+        "x=\"460\" y=\"190\" text-anchor=\"end\"",
+    ] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
+}
+
+/// Charts of one run begin at zero where their data begin near it; others keep their range.
+#[test]
+fn what_begins_near_zero_begins_there() {
+    let svg = |from: f64| {
+        let lines = vec![line(&[[from, 1.0], [100.0, 2.0]])];
+        Chart { lines, ..Chart::default() }.markup().into_string()
+    };
+    let zero = |svg: &str| svg.contains(">\n0\n</text>") || svg.contains(">\n0.0\n</text>");
+    assert!(zero(&svg(5.0)) && !zero(&svg(50.0)), "{}", svg(5.0));
 }

@@ -74,7 +74,7 @@ fn label_from_the_command_line() {
 fn resolve_from_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
     positions_in(folder.path(), 120);
-    let said = done(data(folder.path(), "resolve in.txt --depth 4 -o out.data --format text"));
+    let said = done(data(folder.path(), "resolve in.txt --depth 4 -o out.data --to text"));
     let written = read(&folder.path().join("out.data")).len();
     assert!(written > 50 && written < 120, "{written}");
     let left = 120 - written;
@@ -181,8 +181,8 @@ fn mistakes_are_told_and_leave_nothing_behind() {
         ("label in.txt -o a.txt --nodes 0", "0 is not in 1.."),
         ("label in.txt -o a.txt --nodes 9 --option Hash", "expected Name=Value"),
         ("label in.txt -o a.txt --nodes 9 --option Hesh=1", "did you mean `Hash`?"),
-        ("label in.txt -o a.bin --nodes 9", "does not tell its format; give --format, one of viri"),
-        ("label in.txt -o a.bin --nodes 9 --format tex", "unknown format `tex`, expected one of"),
+        ("label in.txt -o a.bin --nodes 9", "does not tell its format; give --to, one of viri"),
+        ("label in.txt -o a.bin --nodes 9 --to tex", "unknown format `tex`, expected one of"),
         ("label in.txt -o a.vf.xz --nodes 9", "pack it afterwards"),
         ("label in.txt -o a.vf --nodes 9", "has no moves; write bulletformat, text or epd"),
         ("label in.txt -o a.csv --nodes 9", "pedantic does not hold scores"),

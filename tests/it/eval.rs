@@ -111,3 +111,100 @@ fn a_full_disk_is_a_failure() {
         assert!(said.starts_with("error: cannot write to standard output: No space"), "{said}");
     }
 }
+
+/// The lines that `eval` prints, as numbers.
+fn centipawns(evaluation: &str, fens: &str) -> Vec<i64> {
+    let evaluated =
+        nnuance(&["eval", evaluation, "--fens", "-"]).write_stdin(fens).assert().success();
+    let out = String::from_utf8_lossy(&evaluated.get_output().stdout).into_owned();
+    out.lines().map(|line| line.rsplit_once(';').unwrap().1.parse().unwrap()).collect()
+}
+
+/// Nets, floats, handcrafted terms, a run's folder and material: what `eval` says is what `compare`
+/// measures.
+#[test]
+fn eval_and_compare_see_the_same_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let [tables, sampled] = ["tables", "some.txt"].map(path);
+    let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];
+    nnuance(&["train", "configs/hce-pst.toml", "--out", &tables]).args(few).assert().success();
+    nnuance(&["data", "sample", "data/selfplay-sf15.vf", "--count", "3000", "-o", &sampled])
+        .assert()
+        .success();
+    let lines = std::fs::read_to_string(&sampled).unwrap();
+    let best = format!("{tables}/best.safetensors");
+    for (evaluation, exact) in [
+        (NET, true),
+        ("material", true),
+        ("nets/quickstart-32.safetensors", false),
+        ("tests/it/fixtures/pesto.json", false),
+        (&tables, false),
+        (&best, false),
+    ] {
+        // The values take the place of the scores, so that `compare` measures them as `score`.
+        let values = centipawns(evaluation, &lines);
+        assert_eq!(values.len(), lines.lines().count());
+        let scored: String = lines
+            .lines()
+            .zip(&values)
+            .map(|(line, value)| {
+                let parts: Vec<&str> = line.split(" | ").collect();
+                let white = if parts[0].contains(" b ") { -value } else { *value };
+                format!("{} | {white} | {}\n", parts[0], parts[2])
+            })
+            .collect();
+        let file = path("scored.txt");
+        std::fs::write(&file, scored).unwrap();
+        let compared =
+            nnuance(&["compare", "--all", "--json", "--data", &file, "--", evaluation, "score"])
+                .assert()
+                .success();
+        let json: serde_json::Value =
+            serde_json::from_slice(&compared.get_output().stdout).unwrap();
+        let loss = |i: usize| json["evaluations"][i]["loss"]["mean"].as_f64().unwrap();
+        let apart = (loss(0) - loss(1)).abs();
+        // Half a centipawn of rounding moves no loss by more.
+        let most = if exact { 0.0 } else { 2e-5 };
+        assert!(apart <= most, "{evaluation}: {} and {}", loss(0), loss(1));
+    }
+}
+
+/// Rounded to the nearest whole centipawn, halves away from zero, and never to a negative zero.
+#[test]
+fn floats_are_rounded_to_the_nearest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pawn.json");
+    let text = std::fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
+    let mut weights = nnuance::hce::HceWeights::from_json(&text).unwrap();
+    weights.values.iter_mut().for_each(|pair| *pair = [0.0; 2]);
+    for (tempo, said) in [(2.5, 3), (-2.5, -3), (2.4, 2), (-0.4, 0), (0.5, 1)] {
+        weights.tempo = tempo;
+        std::fs::write(&path, weights.to_json()).unwrap();
+        assert_eq!(centipawns(path.to_str().unwrap(), golden::FENS[0]), [said], "{tempo}");
+    }
+}
+
+/// Many blocks of positions, and an error behind them all; packed files are read as they are.
+#[test]
+fn long_files_are_evaluated_up_to_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.epd.gz");
+    let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n".repeat(3000);
+    let pack = |text: &str| {
+        let file = std::fs::File::create(&path).unwrap();
+        let mut pack = flate2::write::GzEncoder::new(file, Default::default());
+        std::io::Write::write_all(&mut pack, text.as_bytes()).unwrap();
+        pack.finish().unwrap();
+    };
+    pack(&format!("{lines}no position\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n"));
+    let output = nnuance(&["eval", "material", "--fens"]).arg(&path).assert().failure();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(said.contains("line 3001"), "{said}");
+    let out = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert_eq!(out, lines.replace('\n', ";100\n"));
+    pack(&"x".repeat(1 << 20));
+    let output = nnuance(&["eval", "material", "--fens"]).arg(&path).assert().failure();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(said.contains("longer than 4096 bytes"), "{said}");
+}

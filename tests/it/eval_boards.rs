@@ -58,22 +58,17 @@ fn said(args: &[&str]) -> String {
 }
 
 #[test]
-fn what_has_no_integers_is_told_what_to_do() {
+fn what_cannot_be_evaluated_is_told_why() {
     const NET: &str = "nets/quickstart-32.bin";
     let folder = tempfile::tempdir().unwrap();
-    let half = folder.path().join("half");
-    std::fs::create_dir(&half).unwrap();
-    std::fs::copy("nets/quickstart-32.safetensors", half.join("best.safetensors")).unwrap();
-    let half = half.to_str().unwrap();
+    let empty = folder.path().to_str().unwrap();
     for (args, expected) in [
-        (&["material", FEN][..], "eval material --board"),
-        (&["score", FEN], "a position alone has no score"),
+        (&["score", FEN][..], "a position alone has no score"),
+        (&["constant", FEN], "the mean result of many positions"),
         (&[NET, "--board", "--with", "score", FEN], "a position alone has no score"),
-        (&["tests/it/fixtures/pesto.json", FEN], "--board"),
-        (&["tests/it/fixtures/pesto.json", FEN], "-o terms.h"),
         (&["nets/quickstart-32.json", FEN], "name the .bin"),
-        (&["nets/quickstart-32.safetensors", FEN], "is a checkpoint of floats"),
-        (&[half, FEN], "its run has not ended"),
+        (&[empty, FEN], "it is no folder of a run"),
+        (&["nets/none.bin", FEN], "cannot read nets/none.bin"),
     ] {
         let said = said(args);
         assert!(said.contains(expected), "{args:?}: {said}");

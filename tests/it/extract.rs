@@ -7,9 +7,9 @@ use crate::formats::read;
 use crate::need;
 
 const ALL: Rules =
-    Rules { skip_plies: 0, per_game: None, quiet: false, mates: true, min_men: 0, seed: 1 };
+    Rules { skip_plies: 0, per_game: None, quiet: false, mates: true, min_pieces: 0, seed: 1 };
 const USUAL: Rules =
-    Rules { skip_plies: 16, per_game: Some(8), quiet: true, mates: false, min_men: 6, seed: 1 };
+    Rules { skip_plies: 16, per_game: Some(8), quiet: true, mates: false, min_pieces: 6, seed: 1 };
 
 fn games() -> Vec<Sample> {
     read("data/selfplay_sf151_200games.pgn").unwrap()
@@ -46,8 +46,8 @@ fn every_rule_alone() {
     type Rule<'a> = (Rules, &'a dyn Fn(&Sample) -> bool, fn(&Counts) -> u64);
     let rules: [Rule; 4] = [
         (Rules { skip_plies: 21, ..ALL }, &|sample| sample.ply >= Some(21), |counts| counts.early),
-        (Rules { min_men: 9, ..ALL }, &|sample| sample.position.count() >= 9, |counts| {
-            counts.few_men
+        (Rules { min_pieces: 9, ..ALL }, &|sample| sample.position.count() >= 9, |counts| {
+            counts.few_pieces
         }),
         (Rules { quiet: true, ..ALL }, &quiet, |counts| counts.in_check + counts.tactical),
         (Rules { mates: false, ..ALL }, &|sample| !mate(sample), |counts| counts.mate),
@@ -73,7 +73,7 @@ fn real_games_as_another_program_counts_them() {
         read: 43_495,
         unknown: 0,
         early: 832,
-        few_men: 907,
+        few_pieces: 907,
         mate: 85,
         in_check: 3502,
         tactical: 6625,

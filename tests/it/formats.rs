@@ -194,10 +194,10 @@ fn bulletformat_refuses_unsound_records() {
     let sound = hex(BULLET_EXAMPLES[0].1);
     for (at, byte, reason) in [
         (8, 0x73, "nibble 7"),
-        (8, 0x63, "stands for no man"),
+        (8, 0x63, "stands for no piece"),
         (8, 0x15, "the side to move has 2 kings"),
         (10, 0x22, "the side to move has 0 kings"),
-        (0, 0xfe, "more men are listed"),
+        (0, 0xfe, "more pieces are listed"),
         (26, 3, "result byte 3"),
         (27, 5, "king bytes 5 and 4"),
         (28, 60, "king bytes 4 and 60"),

@@ -25,7 +25,7 @@ fn text_json_and_pictures() {
     }
     let html = std::fs::read_to_string(&page).unwrap();
     stands_alone(&html);
-    for title in ["Neurons", "Weights", "Men", "Squares", "Terms"] {
+    for title in ["Neurons", "Weights", "Pieces", "Squares", "Terms"] {
         assert!(html.contains(&format!("<h2>{title}</h2>")), "{title}");
     }
     let json = inspect(&[NET, "--json"]).args(DATA).arg("-o").arg(&maps).assert().success();

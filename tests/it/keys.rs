@@ -172,8 +172,10 @@ fn the_command_finds_keys_by_a_part_of_their_name() {
     assert!(all.contains("A stage of") && all.contains("shape (must be given)"));
     assert!(all.lines().all(|line| line.chars().count() <= 100), "{all}");
     let (fine, some, _) = run(&["min_"]);
-    assert!(fine && some.contains("data.filter.min_ply") && some.contains("data.filter.min_men"));
-    assert!(!some.contains("max_men"));
+    assert!(
+        fine && some.contains("data.filter.min_ply") && some.contains("data.filter.min_pieces")
+    );
+    assert!(!some.contains("max_pieces"));
     let (fine, some, _) = run(&["data.check_*"]);
     assert!(fine && some.starts_with("data.check_view\n") && some.contains("true or false"));
     // Those of stages too.

@@ -32,7 +32,7 @@ fn curve(sizes: &[f64], mean: impl Fn(f64) -> f64, noise: f64) -> Learning {
         .zip(&losses)
         .map(|(size, losses)| Run { name: "run", size: *size, losses })
         .collect();
-    let nouns = Nouns { size: "the data", groups: "held-out games", games_known: true };
+    let nouns = Nouns { size: "the data", groups: "test games", games_known: true };
     learning(&runs, &groups, nouns).unwrap()
 }
 
@@ -92,7 +92,7 @@ fn runs_of_one_size_are_averaged() {
         .zip(&losses)
         .map(|((name, size), losses)| Run { name, size: *size, losses })
         .collect();
-    let nouns = Nouns { size: "the data", groups: "held-out games", games_known: true };
+    let nouns = Nouns { size: "the data", groups: "test games", games_known: true };
     let found = learning(&runs, &groups, nouns).unwrap();
     let mean = |run: usize| losses[run].iter().sum::<f64>() / losses[run].len() as f64;
     assert_eq!(found.points[0].runs, ["a", "b"]);
@@ -102,7 +102,7 @@ fn runs_of_one_size_are_averaged() {
     assert_eq!(one.unwrap_err(), LearningError::Sizes);
     let short = Run { losses: &losses[0][1..], ..runs[0] };
     let unknown = Nouns { games_known: false, ..nouns };
-    let text = learning(&runs, &groups, unknown).unwrap().text();
+    let text = learning(&runs, &groups, unknown).unwrap().sentences.join(" ");
     assert!(text.contains("(95 % interval at least 0.0"), "{text}");
     assert!(text.contains("these test games cannot tell whether it helped"), "{text}");
     assert!(text.contains("Games are unknown: positions of one game count"), "{text}");

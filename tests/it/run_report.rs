@@ -43,8 +43,34 @@ fn runs_become_a_page_that_stands_alone() {
         assert!(html.len() < 3_000_000, "{} bytes", html.len());
     }
 
+    // What a reader wants to know first stands before all sections, and the score is no winner.
+    let html = std::fs::read_to_string(net.join("report.html")).unwrap();
+    let lead = html.split("<section").next().unwrap();
+    for text in [
+        "Content-Security-Policy",
+        "How good?",
+        "% (95 % interval",
+        "Overfitting?",
+        "the training loss was",
+        "Would more data help?",
+        "nnuance curve ",
+    ] {
+        assert!(lead.contains(text), "{text}");
+    }
+    assert!(!lead.contains("score wins"));
+    // Floats and integers of a run are one evaluation; every name is explained.
+    let comparison = html.split("<h2>Comparison</h2>").nth(1).unwrap();
+    let comparison = comparison.split("</section>").next().unwrap();
+    assert!(!html.contains(">net/best</td>") && comparison.contains("the floats of the same run"));
+    for name in ["<b>net</b>", "<b>material</b>", "<b>score</b>"] {
+        assert!(comparison.contains(name), "{name}");
+    }
+    // The tables of handcrafted terms can be seen at once.
+    let html = std::fs::read_to_string(terms.join("report.html")).unwrap();
+    assert_eq!(self::headings(&html)[1], "Terms of terms");
+
     let page = folder.path().join("all.html");
-    let output = nnuance(&["report", "--output"]).arg(&page).args([&net, &other, &terms]).assert();
+    let output = nnuance(&["report", "--out"]).arg(&page).args([&net, &other, &terms]).assert();
     let said = String::from_utf8_lossy(&output.success().get_output().stdout).into_owned();
     assert!(said.contains("all.html"), "{said}");
     let html = std::fs::read_to_string(&page).unwrap();
@@ -86,4 +112,26 @@ fn what_is_no_run_is_said() {
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(said.contains("no folder of a run"), "{said}");
     assert!(!page.exists());
+}
+
+/// Integers that cost something stand beside their floats.
+#[test]
+fn a_net_that_lost_much_is_not_taken_for_its_floats() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("coarse");
+    train("configs/quickstart-net.toml", &run, &["model.hidden=8"]);
+    let [best, net] = ["best.safetensors", "net.bin"].map(|name| run.join(name));
+    for name in ["net.bin", "net.json", "net.safetensors"] {
+        std::fs::remove_file(run.join(name)).unwrap();
+    }
+    let export =
+        nnuance(&["export", "--qa", "7", "--qb", "3"]).arg(&best).arg("-o").arg(&net).assert();
+    export.success();
+    let page = folder.path().join("page.html");
+    nnuance(&["report", "--no-data"]).arg(&run).arg("-o").arg(&page).assert().success();
+    let html = std::fs::read_to_string(&page).unwrap();
+    for name in ["<b>coarse/best</b>", "<b>coarse/net</b>"] {
+        assert!(html.contains(name), "{name}");
+    }
+    assert!(!html.contains("the floats of the same run"));
 }

@@ -25,7 +25,7 @@ wdl = { shape = "linear", from = 0.0, to = 0.5 }
 positions = 400000
 batch = 1024
 learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
-looks = 12
+validations = 12
 checkpoints = 20
 keep_every = "50k positions"
 "#;
@@ -257,8 +257,8 @@ fn mistakes_in_the_data_are_named_with_their_cure() {
     let said = refused(&with(data, &few), &["--set", "data.held_out=0.001"]);
     assert!(said.contains("data.held_out"), "{said}");
 
-    let said = refused(CONFIG, &["--set", "data.filter.min_men=33"]);
-    assert!(said.contains("no position is left") && said.contains("by men"), "{said}");
+    let said = refused(CONFIG, &["--set", "data.filter.min_pieces=33"]);
+    assert!(said.contains("no position is left") && said.contains("by pieces"), "{said}");
     let said = refused(CONFIG, &["--set", "data.filter.min_ply=16"]);
     assert!(said.contains("min_ply") && said.contains("the ply"), "{said}");
 

@@ -110,7 +110,7 @@ fn training_lowers_the_loss() {
         assert!(best < 0.995 * losses[0], "{optimizer}: {losses:?}");
         let rows = String::from_utf8(run.file("terms.csv")).unwrap();
         assert_eq!(rows.lines().count(), 1 + engine.terms().list.len());
-        assert!(run.said[1].contains("the centipawns a logit that fit the start best"));
+        assert!(run.said[1].contains("of the start weights fits the results best"));
         for name in ["own.h", "own.json"] {
             let path = engine.folder.path().join(name);
             said(nnuance().arg("export").arg(&run.out).arg("-o").arg(&path));

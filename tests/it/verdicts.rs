@@ -137,7 +137,8 @@ fn verdicts_of_one_comparison_are_corrected_together() {
     // One pair of neighbours whose interval leaves zero out by little, among others that do not.
     let (mut changed, mut kept) = (0, 0);
     for games in 40..160 {
-        let world = world(games, &[0.0, 0.8, 1.6, 3.0]);
+        let step = [0.05, 0.1, 0.2][games as usize % 3];
+        let world = world(games, &[0.8, 0.8 + step, 0.8 + 2.0 * step, 0.8 + 3.0 * step]);
         let comparison = world.compare(&world.truth());
         // Pairs of four, by rank: 0-1, 0-2, 0-3, 1-2, 1-3, 2-3.
         let neighbours = [0, 3, 5].map(|place| &comparison.pairs[place]);
@@ -168,7 +169,7 @@ fn nnuance(args: &[&str], more: &[&Path]) -> (Value, String) {
 
 #[test]
 fn compare_takes_the_keys_of_a_filter_and_games_stay_games() {
-    let given = ["compare", "material", "nets/quickstart-32.bin", "--json", "--data"];
+    let given = ["compare", "material", "tests/it/fixtures/pesto.json", "--json", "--data"];
     let games: PathBuf = "data/selfplay-sf15.vf".into();
     let keys = ["--min-ply", "16", "--skip-captures", "--min-pieces", "6", "--max-score", "2000"];
     let plain = nnuance(&given, &[&games]).0;

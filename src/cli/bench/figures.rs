@@ -141,7 +141,7 @@ impl fmt::Display for Figures {
         let files: Vec<String> = self.files.iter().map(|it| it.display().to_string()).collect();
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
         writeln!(f, "data       {}", files.join(", "))?;
-        writeln!(f, "positions  {read}, of which the filter keeps {kept}; {:.1} men", self.men)?;
+        writeln!(f, "positions  {read}, of which the filter keeps {kept}; {:.1} pieces", self.men)?;
         write!(f, "bytes      a position has {on_disk:.1} on disk, {in_window} in the window, ")?;
         writeln!(f, "{in_batch:.0} in a batch")?;
         if let Some(peak) = self.peak_memory_bytes {

@@ -146,7 +146,7 @@ impl fmt::Display for TermsFigures {
             writeln!(f, "GPU        {gpu}")?;
         }
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
-        writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} men", self.men)?;
+        writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} pieces", self.men)?;
         write!(f, "terms      {} pairs, of which {} move; ", self.terms, self.moving)?;
         writeln!(f, "{:.1} entries a position", self.entries_per_position)?;
         writeln!(f, "bytes      {:.1} a position", self.bytes_per_position)?;

@@ -16,12 +16,12 @@ use crate::data::carry;
 #[command(after_help = "\
 Example:
   nnuance data convert games.pgn -o games.vf.zst
-  nnuance data convert lines.epd --view side-to-move -o lines.bf --skip-unfit")]
+  nnuance data convert lines.epd --point-of-view side-to-move -o lines.bf --skip-unfit")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     /// The file to write; .gz, .zst or .xz at its end packs it
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     writing: Writing,

@@ -11,7 +11,7 @@ use crate::data::dedup::{Averages, Seen};
 
 /// Keep every position once
 ///
-/// Positions are the same if men, side to move, castling rights and en passant square are. About
+/// Positions are the same if pieces, side to move, castling rights and en passant square are. About
 /// 16 bytes of memory a position, up to 31 while the table grows. Averages read the files three
 /// times. In viriformat and PGN games stay whole, and positions that came before are marked in them.
 #[derive(clap::Args)]
@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     /// The file to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     writing: Writing,

@@ -39,11 +39,11 @@ pub struct Args {
     /// Look at so many positions of each file, the first [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// The format of the files [default: by content]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    /// Format of the files [default: by their content]
+    #[arg(long, alias = "from", value_name = "NAME", value_parser = format)]
     format: Option<&'static Format>,
-    /// Who sees scores and results, white or side-to-move [default: as usual in the format]
-    #[arg(long, value_name = "VIEW", value_parser = view)]
+    /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
+    #[arg(long, alias = "view", value_name = "VIEW", value_parser = view)]
     point_of_view: Option<PointOfView>,
     /// The diagnosis as JSON
     #[arg(long)]

@@ -74,11 +74,11 @@ pub struct Search {
 #[derive(clap::Args)]
 pub struct Target {
     /// The file to make; a run that was stopped or killed goes on with it
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     pub output: PathBuf,
-    /// Its format [default: by its extension]
-    #[arg(long, value_name = "NAME")]
-    format: Option<String>,
+    /// Format to write [default: by the ending of the output]
+    #[arg(long, alias = "format", value_name = "NAME")]
+    to: Option<String>,
     /// Replace a file that is there already. One that is under way is resumed all the same
     #[arg(long)]
     overwrite: bool,
@@ -137,7 +137,7 @@ impl Target {
     pub fn format(&self) -> Result<&'static Format> {
         let writable = || format::ALL.into_iter().filter(|format| format.writer.is_some());
         let names = || writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
-        if let Some(name) = &self.format {
+        if let Some(name) = &self.to {
             return Format::named(name)
                 .with_context(|| format!("unknown format `{name}`, expected one of {}", names()));
         }
@@ -147,7 +147,7 @@ impl Target {
         }
         writable().find(|format| format.extensions.contains(&&*extension)).with_context(|| {
             let output = self.output.display();
-            format!("the name {output} does not tell its format; give --format, one of {}", names())
+            format!("the name {output} does not tell its format; give --to, one of {}", names())
         })
     }
 
@@ -162,7 +162,7 @@ impl Target {
         let output = self.output.display();
         if let (Some(input), Ok(there)) = (input, fs::canonicalize(&self.output)) {
             let same = fs::canonicalize(input).is_ok_and(|input| input == there);
-            ensure!(!same, "{output} is the input, too; name another file with --output");
+            ensure!(!same, "{output} is the input, too; name another file with --out");
         }
         let screen = Screen::new(total, noun, Journal::path_of(&self.output).exists());
         let mut made = job(&screen);

@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     /// The file to write; .epd holds positions without a score
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     writing: Writing,
@@ -39,9 +39,9 @@ pub struct Args {
     /// Leave out positions with the score of a mate
     #[arg(long)]
     no_mates: bool,
-    /// Men at least, kings included
-    #[arg(long, value_name = "N", default_value = "0")]
-    min_men: usize,
+    /// Pieces at least, kings included
+    #[arg(long, alias = "min-men", value_name = "N", default_value = "0")]
+    min_pieces: usize,
     /// Seed of what is drawn from games with more positions than wanted
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -53,7 +53,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         per_game: args.per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
         quiet: args.quiet,
         mates: !args.no_mates,
-        min_men: args.min_men,
+        min_pieces: args.min_pieces,
         seed: args.seed,
     });
     let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
@@ -83,7 +83,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for (reason, count) in [
         ("ply, move or game unknown", counts.unknown),
         ("too early", counts.early),
-        ("too few men", counts.few_men),
+        ("too few pieces", counts.few_pieces),
         ("score of a mate", counts.mate),
         ("in check", counts.in_check),
         ("capture or promotion", counts.tactical),

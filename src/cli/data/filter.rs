@@ -16,13 +16,13 @@ use crate::loader::{Filter, Rejected};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance data filter games.vf -o quiet.bf --min-ply 16 --min-men 4 --skip-in-check \\
+  nnuance data filter games.vf -o quiet.bf --min-ply 16 --min-pieces 4 --skip-in-check \\
       --skip-captures --skip-promotions --max-score 10000")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     /// The file to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     writing: Writing,
@@ -37,12 +37,12 @@ pub struct FilterKeys {
     /// Half-moves since the start of the game, at least
     #[arg(long, value_name = "N")]
     min_ply: Option<u16>,
-    /// Men at least, kings included
-    #[arg(long, alias = "min-pieces", value_name = "N")]
-    min_men: Option<usize>,
-    /// Men at most, kings included
-    #[arg(long, alias = "max-pieces", value_name = "N")]
-    max_men: Option<usize>,
+    /// Pieces at least, kings included
+    #[arg(long, alias = "min-men", value_name = "N")]
+    min_pieces: Option<usize>,
+    /// Pieces at most, kings included
+    #[arg(long, alias = "max-men", value_name = "N")]
+    max_pieces: Option<usize>,
     /// The largest |score| in centipawns
     #[arg(long, value_name = "CP")]
     max_score: Option<u16>,
@@ -71,8 +71,8 @@ impl FilterKeys {
             skip_captures: self.skip_captures,
             skip_promotions: self.skip_promotions,
             max_score: self.max_score,
-            min_men: self.min_men,
-            max_men: self.max_men,
+            min_pieces: self.min_pieces,
+            max_pieces: self.max_pieces,
         }
     }
 }

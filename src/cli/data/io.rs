@@ -23,11 +23,11 @@ pub struct Inputs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Format of the files [default: by their content]
-    #[arg(long, value_name = "NAME", value_parser = format)]
-    pub from: Option<&'static Format>,
+    #[arg(long, alias = "from", value_name = "NAME", value_parser = format)]
+    pub format: Option<&'static Format>,
     /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
-    #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
-    view: Option<PointOfView>,
+    #[arg(long, alias = "view", value_name = "VIEW", value_parser = point_of_view)]
+    point_of_view: Option<PointOfView>,
     /// Bad records to skip, a file
     #[arg(long, value_name = "N", default_value = "0")]
     pub bad_records: u64,
@@ -72,8 +72,8 @@ pub fn count(text: &str) -> Result<u64, String> {
 impl Inputs {
     /// Opens one of the files.
     pub fn open(&self, path: &Path) -> Result<Source> {
-        let source = Source::open(path, self.from, self.bad_records).map_err(worded)?;
-        match self.view {
+        let source = Source::open(path, self.format, self.bad_records).map_err(worded)?;
+        match self.point_of_view {
             Some(view) => source.seen_by(view).map_err(worded),
             None => Ok(source),
         }
@@ -164,7 +164,7 @@ fn warn_of_view(source: &Source, block: &[Sample]) {
         let colours = source.format().facts.colours != Holds::Never;
         let verdict = view::measure(block, Of::Result, colours);
         if let Some(reason) = verdict.contradiction(source.view()) {
-            let cure = reason.replace("set data.point_of_view = ", "pass --view ");
+            let cure = reason.replace("set data.point_of_view = ", "pass --point-of-view ");
             eprintln!("warning: {}: {}", source.path().display(), cure.replace('"', ""));
         }
     }
@@ -181,13 +181,14 @@ pub fn worded(error: ReadError) -> anyhow::Error {
             anyhow!("{}, {bad} ({cure})", path.display())
         }
         ReadError::View { path, format, view } => anyhow!(
-            "{} is {format}, whose scores and results are always seen by {view}; leave --view out",
+            "{} is {format}, whose scores and results are always seen by {view}; leave --point-of-view \
+             out",
             path.display()
         ),
         ReadError::Unrecognised { path, looks } => anyhow!(
             "cannot tell the positions in {}: {}",
             path.display(),
-            looks.replace("set data.format = ", "pass --from ").replace('"', "")
+            looks.replace("set data.format = ", "pass --format ").replace('"', "")
         ),
         other => other.into(),
     }

@@ -12,7 +12,7 @@ use crate::engine::{ResolveJob, resolve};
 ///
 /// Each position gives way to the end of the principal variation that the engine finds, as in
 /// Ethereal's data; score and result are turned to the side to move there. Ends in check, without
-/// a legal move, or where a man hangs that has just taken, are left out. Handcrafted terms are best
+/// a legal move, or where a piece hangs that has just taken, are left out. Handcrafted terms are best
 /// tuned on such positions. A run that was stopped or killed goes on where it was when the same
 /// command is given again.
 #[derive(clap::Args)]

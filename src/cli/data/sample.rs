@@ -25,7 +25,7 @@ pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     /// The file to write
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     writing: Writing,

@@ -46,7 +46,8 @@ struct Beginning {
     /// book]
     #[arg(long, value_name = "FROM..TO", value_parser = range)]
     random_plies: Option<(u32, u32)>,
-    /// Start positions, a FEN or EPD a line; each serves once before any serves twice
+    /// Start positions, packed or not: a FEN or EPD a line, or games in PGN, of which the position
+    /// after their moves counts; each serves once before any serves twice
     #[arg(long, value_name = "FILE", conflicts_with = "chess960")]
     book: Option<PathBuf>,
     /// Begin with one array of Chess960 for both sides, or with one for each

@@ -24,7 +24,7 @@ pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
     /// The file for the games that are not held out
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: PathBuf,
     /// The file for the games that are held out
     #[arg(long, value_name = "FILE")]

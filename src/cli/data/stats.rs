@@ -10,7 +10,7 @@ use crate::cli::progress::grouped;
 use crate::data::stats::{SCORES, Stats};
 use crate::report::{Align, Table};
 
-/// Count positions, games, results, scores and men
+/// Count positions, games, results, scores and pieces
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -78,7 +78,7 @@ fn table(stats: &Stats) -> Table {
     }
     for (men, count) in (2..).zip(stats.men) {
         if count > 0 {
-            row(format!("{men} men"), count, true);
+            row(format!("{men} pieces"), count, true);
         }
     }
     if stats.scored > 0 {

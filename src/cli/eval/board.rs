@@ -23,7 +23,7 @@ pub fn page(evaluators: &[Evaluator], position: &Position) -> Result<String> {
             scale: evaluator.centipawns().ok(),
         });
         text += &format!(
-            "What each man adds for White in {}, in centipawns: the evaluation less that without \
+            "What each piece adds for White in {}, in centipawns: the evaluation less that without \
              it\n\n{}\n",
             evaluator.name,
             worths(&position.letters(), &values.men)

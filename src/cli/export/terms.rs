@@ -26,7 +26,8 @@ pub fn order(text: &str) -> Result<Order, String> {
 /// Whether a file, or the best weights of a run folder, are handcrafted terms.
 pub fn are_at(path: &Path) -> bool {
     if path.is_dir() {
-        return path.join(TERMS).exists();
+        // A run that has not ended has a best checkpoint, and no tables yet.
+        return path.join(TERMS).exists() || are_at(&path.join(BEST));
     }
     let Ok(bytes) = std::fs::read(path) else { return false };
     match kind_of(&bytes) {

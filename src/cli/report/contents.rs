@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use maud::{Markup, html};
 
 use super::insides;
 use super::run::RunPage;
@@ -18,8 +19,9 @@ use crate::hce::HceWeights;
 use crate::inspect as look;
 use crate::model::{Compute, Device};
 use crate::report::Options;
+use crate::report::gap::Gap;
 use crate::report::html::{
-    Run, calibration, curves, disagreements, gaps, settings, slices, verdict,
+    Cast, Run, calibration, curves, disagreements, gaps, lead, settings, slices, verdict,
 };
 
 /// Positions to show of each disagreement.
@@ -32,8 +34,26 @@ pub struct Contents {
     given: Vec<String>,
     /// How closely to look into nets.
     pub look: look::Options,
-    /// What follows, for the top of the page.
-    pub lead: Vec<String>,
+    /// What a reader wants to know first.
+    pub lead: Markup,
+}
+
+/// An evaluation in words.
+fn what(evaluator: &Evaluator) -> &'static str {
+    match (evaluator.is_trained(), &evaluator.name[..]) {
+        (false, "material") => {
+            "the pieces counted, at 100, 320, 330, 500 and 900 centipawns; what every evaluation \
+             should beat"
+        }
+        (false, "score") => {
+            "the score in the data, from the search that made them; it looks ahead, so it is a \
+             bound for evaluations of a single position, and no rival"
+        }
+        (false, _) => "the mean result for every position: what knowing nothing costs",
+        _ if evaluator.is_handcrafted() => "handcrafted terms",
+        _ if evaluator.is_quantised() => "a net, in the integers that engines compute with",
+        _ => "a net, in floats",
+    }
 }
 
 impl Contents {
@@ -50,7 +70,7 @@ impl Contents {
             .iter()
             .map(|name| Evaluator::open(name, &Shape::default(), place))
             .collect::<Result<_>>()?;
-        Ok(Self { evaluators, given, look: look::Options::default(), lead: Vec::new() })
+        Ok(Self { evaluators, given, look: look::Options::default(), lead: html! {} })
     }
 
     /// Compares with the data's own scores too, where all positions have one.
@@ -70,29 +90,97 @@ impl Contents {
     ) -> Result<Vec<Section>> {
         let bar = bar(None, "comparing");
         bar.enable_steady_tick(Duration::from_millis(200));
-        let measurement = Measurement::of(&self.evaluators, &self.given, measured, files)?;
+        let options = Options::default();
+        let mut measurement = Measurement::of(&self.evaluators, &self.given, measured, files)?;
         let pairs = crate::cli::compare::gaps(&self.given, &self.evaluators);
-        let deep = measurement.deep(&Options::default(), &pairs, BOARDS)?;
+        let (left, measured_gaps) = measurement.fold(&pairs, &options)?;
+        let cast = self.cast(runs, &mut measurement, &pairs, &measured_gaps);
+        let deep = measurement.deep(&options, &left, BOARDS)?;
         bar.finish_and_clear();
-        self.lead = deep.comparison.sentences.clone();
         let pages: Vec<Run> = runs.iter().map(|run| run.page.clone()).collect();
-        let mut sections = vec![curves(&pages), settings(&pages)];
+        self.lead = lead(&deep, &cast, &pages);
         let mut notes = measurement.notes.clone();
         notes.push(deep.caveat.clone());
-        sections.push(verdict(&deep.comparison, &notes));
+        let mut sections = vec![verdict(&deep.comparison, &cast, &notes)];
+        let inside = |nets: bool| -> Result<Vec<Section>> {
+            let runs_of = runs.iter().filter(|run| run.recipe.config.is_net() == nets);
+            let sections = runs_of.map(|run| {
+                let options = look::Options { hce: self.tuned(runs)?, ..self.look.clone() };
+                insides::section(run, &measurement.samples, options)
+            });
+            Ok(sections.collect::<Result<Vec<_>>>()?.concat())
+        };
+        // The tables are what tuning was for.
+        sections.extend(inside(false)?);
+        sections.push(curves(&pages));
         sections.push(slices(&deep.slices));
         sections.push(calibration(&deep.calibrations, &deep.slices.noun));
         if !deep.disagreements.is_empty() {
             sections.push(disagreements(&deep.disagreements));
         }
-        if !deep.gaps.is_empty() {
-            sections.push(gaps(&deep.gaps));
+        if !measured_gaps.is_empty() {
+            sections.push(gaps(&measured_gaps));
         }
-        for run in runs {
-            let options = look::Options { hce: self.tuned(runs)?, ..self.look.clone() };
-            sections.extend(insides::section(run, &measurement.samples, options)?);
-        }
+        sections.extend(inside(true)?);
+        sections.push(settings(&pages));
         Ok(sections)
+    }
+
+    /// Who takes part, in the order of what was measured. A run that one evaluation stands for
+    /// lends it its name.
+    fn cast(
+        &self,
+        runs: &[RunPage],
+        measurement: &mut Measurement,
+        pairs: &[[usize; 2]],
+        gaps: &[Gap],
+    ) -> Vec<Cast> {
+        let folded = |place: usize| {
+            let mut both = pairs.iter().zip(gaps);
+            both.find(|(pair, gap)| pair[0] == place && gap.is_nothing()).is_some()
+        };
+        let floats = |place: usize| {
+            let mut both = pairs.iter().zip(gaps);
+            both.find(|(pair, gap)| pair[1] == place && gap.is_nothing()).map(|(_, gap)| gap)
+        };
+        let left = (0..self.evaluators.len()).filter(|place| !folded(*place));
+        let left: Vec<usize> = left.collect();
+        let of_run = |place: usize| {
+            runs.iter().find(|run| {
+                let inside = |name: &str| run.file(name).as_ref() == Some(&self.given[place]);
+                inside(folder::BEST) || inside(folder::NET)
+            })
+        };
+        let names: Vec<String> = left
+            .iter()
+            .zip(&measurement.evaluations)
+            .map(|(place, evaluation)| {
+                let Some(run) = of_run(*place) else { return evaluation.name.clone() };
+                let same = |other: &&usize| {
+                    of_run(**other).is_some_and(|it| it.page.name == run.page.name)
+                };
+                match left.iter().filter(same).count() {
+                    1 => run.page.name.clone(),
+                    _ => evaluation.name.clone(),
+                }
+            })
+            .collect();
+        let mut cast = Vec::new();
+        for ((place, name), evaluation) in left.iter().zip(names).zip(&mut measurement.evaluations)
+        {
+            evaluation.name.clone_from(&name);
+            let evaluator = &self.evaluators[*place];
+            let mut what = what(evaluator).to_string();
+            if let Some(gap) = floats(*place) {
+                what += &format!(
+                    "; the floats of the same run are the same to {:.6} of loss, so they stand \
+                     under this name too",
+                    gap.cost.mean.abs()
+                );
+            }
+            cast.push(Cast { name, what, rival: evaluator.is_trained() });
+        }
+        cast
     }
 
     /// The handcrafted weights of the first run that has some, to hold nets against.

@@ -18,7 +18,7 @@ pub fn section(run: &RunPage, samples: &[Sample], options: Options) -> Result<Ve
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
         return Ok(vec![Section::new(
             format!("Terms of {name}"),
-            html! { details { summary { "All tables" } (PreEscaped(picture)) } },
+            html! { details open { summary { "All tables" } (PreEscaped(picture)) } },
         )]);
     }
     let Some(best) = run.file(folder::BEST).filter(|_| run.recipe.config.is_net()) else {

@@ -46,6 +46,7 @@ impl RunPage {
         settings.sort();
         let page = Run {
             name: name(folder),
+            folder: folder.display().to_string(),
             about: [about(&recipe, compute)?, judged(folder)].concat(),
             settings,
             rows: rows.iter().map(row).collect(),

@@ -34,7 +34,7 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             learning_rate,
             wdl,
             // A direct method has few steps, and no more than it needs.
-            validate_every: if direct { 1 } else { every(config.schedule.looks) },
+            validate_every: if direct { 1 } else { every(config.schedule.validations) },
             checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
             keep: keep.transpose().map_err(wrong("schedule.keep_every"))?,
         })

@@ -170,8 +170,8 @@ fn begin(
         let scale = (scale * 10.0).round() / 10.0;
         let Conventions { k10, ke, k, .. } = Conventions::of(scale);
         eprintln!(
-            "scale {scale}: the centipawns a logit that fit the start best (K {k10:.4} with \
-             1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
+            "scale {scale}: with it sigmoid(cp / scale) of the start weights fits the results best \
+             (K {k10:.4} with 1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
         );
         config.target.scale = Some(scale);
     }

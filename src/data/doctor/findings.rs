@@ -219,12 +219,12 @@ fn views(it: &Diagnosis, colours: bool) -> Vec<Finding> {
             }
             (None, None) if one_sided => Finding::note(
                 about,
-                "the same side is always to move, so nothing shows whose eyes they are seen by",
+                "the same side is always to move, so nothing shows from which point of view they are",
                 "add positions with the other side to move, or make sure by hand",
             ),
             (None, None) => Finding::note(
                 about,
-                "too little goes with material to tell whose eyes they are seen by",
+                "too little goes with material to tell from which point of view they are",
                 "look at more positions, or make sure by hand",
             ),
         }

@@ -83,7 +83,7 @@ fn fault(position: &Position, sets: &[[u64; 6]; 2]) -> Option<&'static str> {
         let promoted: u32 =
             usual.iter().map(|(role, usual)| count(men, *role).saturating_sub(*usual)).sum();
         if promoted > 8 - pawns {
-            return Some("a side has more men than its pawns can have become");
+            return Some("a side has more pieces than its pawns can have become");
         }
     }
     let (board, waits): (_, Color) = (position.board(), !position.turn());

@@ -86,8 +86,8 @@ impl Page {
     fn head(&mut self, title: &str, scale: f64) {
         self.add(label(MARGIN, self.top + 12.0, Anchor::Start, "title", title));
         let units = format!(
-            "Centipawns, {scale} a unit of logit. Boards as the owner of the man sees them, \
-             a8 at the top left."
+            "Centipawns; sigmoid(cp / {scale}) is the expected result. Boards as the owner of the \
+             piece sees them, a8 at the top left."
         );
         self.add(label(MARGIN, self.top + 38.0, Anchor::Start, "soft", &units));
         self.top += 56.0;

@@ -31,11 +31,11 @@ pub(super) fn lines(tuned: &Tuned, style: Style, all: &[Rounded], tempo: &str) -
         say(match style.order {
             Order::A1First => {
                 "Boards begin with a1, b1, ... and end with h8. With a1 = 0, b1 = 1, ... h8 = 63: \
-                 [square] for White's men, [square ^ 56] for Black's."
+                 [square] for White's pieces, [square ^ 56] for Black's."
             }
             Order::A8First => {
                 "Boards begin with a8, b8, ... and end with h1, as a diagram shows them. With \
-                 a1 = 0, b1 = 1, ... h8 = 63: [square ^ 56] for White's men, [square] for Black's."
+                 a1 = 0, b1 = 1, ... h8 = 63: [square ^ 56] for White's pieces, [square] for Black's."
             }
         }
         .into());

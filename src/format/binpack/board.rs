@@ -86,7 +86,7 @@ impl Board {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
         if occupied.count_ones() > 32 {
-            return Err(format!("{} men on the board, at most 32 fit", occupied.count_ones()));
+            return Err(format!("{} pieces on the board, at most 32 fit", occupied.count_ones()));
         }
         let mut board = Self::empty(Color::White, halfmove);
         let mut ep = None;
@@ -161,7 +161,7 @@ impl Board {
         let ep = self.ep_shown();
         let occupied = self.occupied().0;
         Position::from_parts(occupied, men.to_le_bytes(), self.turn, ep, self.halfmove, ply / 2 + 1)
-            .expect("the board holds men and no more than 32")
+            .expect("the board holds pieces and no more than 32")
     }
 
     fn empty(turn: Color, halfmove: u8) -> Self {

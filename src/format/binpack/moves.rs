@@ -19,10 +19,10 @@ impl Board {
         let own = self.side(self.turn);
         let men = own.count() as u32;
         let number = bits.take(width(men)).ok_or_else(ends)?;
-        let from = nth(own, number).ok_or_else(|| format!("man {number} of {men}"))?;
+        let from = nth(own, number).ok_or_else(|| format!("piece {number} of {men}"))?;
         let (to, choices) = self.choices(from);
         let number = bits.take(width(choices)).ok_or_else(ends)?;
-        let wrong = || format!("move {number} of {choices} of the man on {from}");
+        let wrong = || format!("move {number} of {choices} of the piece on {from}");
         if number >= choices {
             return Err(wrong());
         }
@@ -215,5 +215,5 @@ fn nth(squares: Bitboard, number: u32) -> Option<Square> {
 
 fn played(from: Square, to: Square, kind: u32) -> Played {
     let bits = from as u16 | (to as u16) << 6 | kind as u16;
-    Played(NonZeroU16::new(bits).expect("no man moves from a1 to a1"))
+    Played(NonZeroU16::new(bits).expect("no piece moves from a1 to a1"))
 }

@@ -42,10 +42,7 @@ pub fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
     if said == Some(Outcome::Unfinished) {
         return Ok(Game::Unfinished);
     }
-    let chess = match tags.start().map_err(at_start)? {
-        Some(start) => start.to_chess().map_err(|error| at_start(error.to_string()))?,
-        None => Chess::new(),
-    };
+    let chess = start(&tags).map_err(at_start)?;
     let mut tokens = Tokens::new(text, tags.end);
     let mut replay = Replay {
         ply: fields::ply_of(&chess),
@@ -64,6 +61,43 @@ pub fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
         reason,
         at_end: tokens.at_end(),
     })
+}
+
+/// The position after the moves of a game, none where there is no game. How it ended, or whether
+/// anybody says so, does not matter.
+pub fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
+    let at_start = |reason| Wrong { at: 0, turn: None, reason, at_end: false };
+    let tags = Tags::read(text).map_err(at_start)?;
+    let mut chess = start(&tags).map_err(at_start)?;
+    let mut tokens = Tokens::new(text, tags.end);
+    match play_on(&mut chess, &mut tokens) {
+        Ok(moves) => Ok((tags.some || moves > 0).then(|| Position::from_chess(&chess))),
+        Err(reason) => Err(Wrong {
+            at: tokens.start(),
+            turn: Some((chess.fullmoves().get(), chess.turn())),
+            reason,
+            at_end: tokens.at_end(),
+        }),
+    }
+}
+
+/// Plays all moves, and counts them.
+fn play_on(chess: &mut Chess, tokens: &mut Tokens) -> Result<u64, String> {
+    let mut moves = 0;
+    while let Some(token) = tokens.next()? {
+        if let Token::San(san) = token {
+            chess.play_unchecked(legal(san, chess)?);
+            moves += 1;
+        }
+    }
+    Ok(moves)
+}
+
+fn start(tags: &Tags) -> Result<Chess, String> {
+    match tags.start()? {
+        Some(start) => start.to_chess().map_err(|error| error.to_string()),
+        None => Ok(Chess::new()),
+    }
 }
 
 struct Replay<'a> {

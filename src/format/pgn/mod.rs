@@ -34,7 +34,7 @@ mod writer;
 use shakmaty::Color;
 
 use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View};
-use crate::sample::Sample;
+use crate::sample::{Position, Sample};
 use frame::{Frame, Frames};
 use game::{Game, Wrong};
 
@@ -85,6 +85,27 @@ impl PgnReader {
         let bad = BadRecord { place, reason: wrong.reason };
         if self.frame.last && wrong.at_end { Fault::CutOff(bad) } else { Fault::Skipped(bad) }
     }
+}
+
+/// The position after the moves of each game, whatever its result: a book of openings.
+pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
+    let (mut reader, mut book) = (PgnReader::new(input), Vec::new());
+    while reader.frames.next(&mut reader.frame)? {
+        let last = match reader.frame.too_long {
+            false => game::last(&reader.frame.text),
+            true => Err(frame::too_long()),
+        };
+        match last {
+            Ok(None) => continue,
+            Ok(Some(position)) => book.push(position),
+            Err(wrong) => {
+                reader.games += 1;
+                return Err(reader.fault(wrong));
+            }
+        }
+        reader.games += 1;
+    }
+    Ok(book)
 }
 
 impl Reader for PgnReader {

@@ -32,7 +32,7 @@ pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
                  diagonal, promises are kept. Bands are 95 % intervals over " (noun)
                 @if least { ", too narrow, since games are unknown" } "."
             }
-            div.figures {
+            div.figures.squares {
                 @for (i, one) in calibrations.iter().enumerate() {
                     (figure(&one.name, &one.sentence, "square", &curve(one, i)))
                 }

@@ -4,6 +4,8 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub name: String,
+    /// As commands name it.
+    pub folder: String,
     /// What it trained and on what, a fact and its value.
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.

@@ -2,12 +2,14 @@
 
 use maud::html;
 
+use super::Cast;
 use crate::draw::Section;
 use crate::report::text::{interval, loss};
 use crate::report::{Align, Comparison, Table};
 
-/// The comparison with its sentences; notes say what was measured, and what could not be told.
-pub fn verdict(comparison: &Comparison, notes: &[String]) -> Section {
+/// The comparison with who takes part and its sentences; notes say what was measured, and what
+/// could not be told.
+pub fn verdict(comparison: &Comparison, cast: &[Cast], notes: &[String]) -> Section {
     let mut pairs = Table::new(&[
         ("lower loss", Align::Left),
         ("higher loss", Align::Left),
@@ -24,6 +26,7 @@ pub fn verdict(comparison: &Comparison, notes: &[String]) -> Section {
         "Comparison",
         html! {
             (comparison.table().markup())
+            ul.names { @for one in cast { li.soft { b { (one.name) } ": " (one.what) } } }
             p.soft { (comparison.basis()) }
             @for sentence in &comparison.sentences { p { (sentence) } }
             @for note in notes { p.soft { (note) } }

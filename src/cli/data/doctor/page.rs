@@ -85,7 +85,7 @@ pub fn figures(patient: &Patient) -> Vec<Figure<'_>> {
         bins.iter().map(|bin| (*bin, label(*bin))).collect::<Vec<_>>()
     };
     all.push(Figure {
-        title: "men",
+        title: "pieces",
         summary: format!("kings included, {}", range(&it.men)),
         histogram: &it.men,
         marks: numbers(&[0, 6, 14, 22, 30], &it.men),

@@ -66,7 +66,7 @@ pub const GROUPS: [Group; 14] = [
     normal(
         Part::Passed,
         "pawns.passed",
-        "passed pawns, the foremost of a file: free or blocked by a man on the next square, which \
+        "passed pawns, the foremost of a file: free or blocked by a piece on the next square, which \
          is safe or attacked by the enemy",
         &[Axis::Words(&["free", "blocked"]), Axis::Words(&["safe", "attacked"]), RANKS],
         |i| {
@@ -103,7 +103,7 @@ pub const GROUPS: [Group; 14] = [
     normal(
         Part::Passed,
         "pawns.passed.path",
-        "passed pawns with no enemy man on the way to promotion, and no enemy attack on it",
+        "passed pawns with no enemy piece on the way to promotion, and no enemy attack on it",
         &[],
         |_| [8, 20],
     ),

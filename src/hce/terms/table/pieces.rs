@@ -15,13 +15,13 @@ fn outpost(i: usize) -> [i32; 2] {
 }
 
 pub const GROUPS: [Group; 23] = [
-    normal(Part::Material, "material", "men of this role", &[MEN], |man| {
+    normal(Part::Material, "material", "pieces of this role", &[MEN], |man| {
         [[100, 320, 330, 500, 900][man]; 2]
     }),
     normal(
         Part::Psqt,
         "psqt",
-        "men of this role on this square; squares flipped top to bottom for Black",
+        "pieces of this role on this square; squares flipped top to bottom for Black",
         &[ROLES, Axis::Squares],
         |_| [0; 2],
     ),
@@ -56,7 +56,7 @@ pub const GROUPS: [Group; 23] = [
     normal(
         Part::Mobility,
         "mobility.king",
-        "kings that may step on so many squares, or more than 4: not onto own men, nor \
+        "kings that may step on so many squares, or more than 4: not onto own pieces, nor \
          into attacks",
         &[Axis::from_zero(5)],
         |n| [0, 3 * n as i32 - 8],
@@ -144,7 +144,7 @@ pub const GROUPS: [Group; 23] = [
     normal(
         Part::Queens,
         "queens.exposed",
-        "enemy bishops and rooks that would attack a queen if one man left the line",
+        "enemy bishops and rooks that would attack a queen if one piece left the line",
         &[],
         |_| [-16, -12],
     ),

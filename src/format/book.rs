@@ -1,0 +1,69 @@
+//! Books of openings: lines of FEN or EPD, or games in PGN of which the last position counts;
+//! packed or not.
+
+use std::io::{self, BufReader, Cursor, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::lines::Text;
+use super::{BadRecord, Fault, Input, fields, fill, pgn, unpack};
+use crate::sample::Position;
+
+/// The head of a file by which games are told from lines.
+const HEAD: usize = 1 << 16;
+
+/// Why a book cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BookError {
+    #[error("cannot read {path}: {error}")]
+    Io { path: PathBuf, error: io::Error },
+    #[error("{path}, {bad}; a book is lines of FEN or EPD, or games in PGN")]
+    Bad { path: PathBuf, bad: BadRecord },
+    #[error("{0} holds no positions")]
+    Empty(PathBuf),
+}
+
+/// The positions of a book in their order: those of its lines, or those after the moves of its
+/// games, whose results do not matter. Blank lines and those that begin with `#` are passed over.
+///
+/// # Errors
+/// If the file cannot be read, or something in it is no position or game, with its place.
+pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
+    let failed = |error| BookError::Io { path: path.to_path_buf(), error };
+    let mut input = unpack::open(path).map_err(failed)?;
+    let mut head = vec![0; HEAD];
+    let length = fill(&mut *input, &mut head).map_err(failed)?;
+    head.truncate(length);
+    let games = (pgn::FORMAT.recognises)(&head);
+    let input: Input = Box::new(BufReader::new(Cursor::new(head).chain(input)));
+    let read = if games { pgn::last_positions(input) } else { of_lines(input) };
+    match read {
+        Ok(book) if book.is_empty() => Err(BookError::Empty(path.to_path_buf())),
+        Ok(book) => Ok(book),
+        Err(Fault::Io(error)) => Err(failed(error)),
+        Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
+            Err(BookError::Bad { path: path.to_path_buf(), bad })
+        }
+    }
+}
+
+fn of_lines(input: Input) -> Result<Vec<Position>, Fault> {
+    let (mut text, mut book) = (Text::new(input), Vec::new());
+    while text.next()? {
+        let position = text.line().and_then(|line| match line {
+            "" => Ok(None),
+            line if line.starts_with('#') => Ok(None),
+            line => position(line).map(Some),
+        });
+        book.extend(position.map_err(|reason| Fault::Skipped(text.bad(reason)))?);
+    }
+    Ok(book)
+}
+
+/// The position at the beginning of a line; an EPD has operations where a FEN has its counters.
+fn position(line: &str) -> Result<Position, String> {
+    let head = line.split([';', '|']).next().unwrap_or_default();
+    let words: Vec<&str> = head.split_ascii_whitespace().collect();
+    let counters = words.iter().skip(4).take(2).filter(|word| word.parse::<u32>().is_ok());
+    let fields = if counters.count() == 2 { 6 } else { 4 };
+    fields::text_fen(&words[..fields.min(words.len())].join(" "))
+}

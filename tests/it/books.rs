@@ -1,0 +1,86 @@
+//! Books of openings: lines and games, packed or not.
+
+use std::io::Write as _;
+
+use nnuance::format::book::read;
+use nnuance::sample::Position;
+
+const LINES: &str = "# openings\n\
+    rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n\n\
+    rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1 ; the queen's pawn\r\n\
+    8/8/4k3/8/8/4K3/4P3/8 w - - 0 1\n";
+
+/// The same positions as games: a result or none, comments and variations, and a start of its own.
+const GAMES: &str = "[Event \"?\"]\n[Result \"1/2-1/2\"]\n\n1. e4 {best} e5 (1... c5 2. Nf3) 1/2-1/2\n\n\
+    [Event \"?\"]\n\n1. d4\n\n\
+    [Event \"?\"]\n[FEN \"8/8/4k3/8/8/4K3/4P3/8 w - - 0 1\"]\n[Result \"*\"]\n\n*\n";
+
+/// What a game cannot be told from: everything but the counters.
+fn boards(book: &[Position]) -> Vec<String> {
+    let board = |position: &Position| -> String {
+        position.fen().split(' ').take(4).collect::<Vec<_>>().join(" ")
+    };
+    book.iter().map(board).collect()
+}
+
+#[test]
+fn lines_and_games_give_the_same_positions_packed_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let write = |name: &str, content: &[u8]| {
+        std::fs::write(path(name), content).unwrap();
+        boards(&read(&path(name)).unwrap())
+    };
+    let gz = |content: &str| {
+        let mut pack = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        pack.write_all(content.as_bytes()).unwrap();
+        pack.finish().unwrap()
+    };
+    let lines = write("lines.epd", LINES.as_bytes());
+    assert_eq!(lines.len(), 3);
+    assert_eq!(write("games.pgn", GAMES.as_bytes()), lines);
+    // The name says nothing.
+    assert_eq!(write("games.epd", GAMES.as_bytes()), lines);
+    assert_eq!(write("lines.epd.gz", &gz(LINES)), lines);
+    assert_eq!(write("games.pgn.gz", &gz(GAMES)), lines);
+    let zst = |content: &str| zstd::encode_all(content.as_bytes(), 3).unwrap();
+    assert_eq!(write("lines.epd.zst", &zst(LINES)), lines);
+    assert_eq!(write("games.pgn.zst", &zst(GAMES)), lines);
+}
+
+#[test]
+fn what_is_no_book_is_said_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("book");
+    for (content, expected) in [
+        (&b""[..], "book holds no positions"),
+        (b"\n# nothing\n", "book holds no positions"),
+        (b"8/8/4k3/8/8/4K3/4P3/8 w - -\nnonsense\n", "book, line 2: FEN of 1 fields"),
+        (
+            b"[Event \"?\"]\n\n1. e4 e5 2. Ke3 *\n",
+            "book, game 1, line 3, move 2.: `Ke3` is not legal",
+        ),
+        (b"\xff\xfe\x00\x01", "book, line 1: the line is not UTF-8"),
+    ] {
+        std::fs::write(&path, content).unwrap();
+        let said = read(&path).unwrap_err().to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+    let said = read(&folder.path().join("none")).unwrap_err().to_string();
+    assert!(said.contains("cannot read"), "{said}");
+}
+
+#[test]
+fn books_of_testers_are_read_as_they_are() {
+    for (name, count) in [
+        ("noob_3moves.epd.zip", 130_000),
+        ("8moves_v3.pgn.zip", 30_000),
+        ("DFRC_4852_v1.epd.zip", 100_000),
+    ] {
+        let path = format!("../shared/data/books/{name}");
+        if crate::need::shared(&path) {
+            let book = read(path.as_ref()).unwrap();
+            assert!(book.len() > count, "{name}: {}", book.len());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! One spelling of each option, whatever the command; the old ones still work.
+
+use std::collections::BTreeMap;
+
+use clap::{Command, CommandFactory as _, Parser as _};
+use nnuance::cli::Cli;
+
+/// All commands that take arguments, by their full names.
+fn leaves(command: &Command, name: &str, found: &mut Vec<(String, Command)>) {
+    let mut below = command.get_subcommands().peekable();
+    if below.peek().is_none() {
+        found.push((name.to_string(), command.clone()));
+    }
+    for one in below {
+        leaves(one, format!("{name} {}", one.get_name()).trim(), found);
+    }
+}
+
+fn commands() -> Vec<(String, Command)> {
+    let mut found = Vec::new();
+    leaves(&Cli::command(), "", &mut found);
+    assert!(found.len() > 20);
+    found
+}
+
+#[test]
+fn an_option_is_spelt_alike_everywhere() {
+    for (name, command) in commands() {
+        for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
+            let long = arg.get_long().unwrap();
+            assert!(
+                !["from", "view", "output", "output-file", "force", "pov"].contains(&long),
+                "{name}: --{long}"
+            );
+            // What is written is named by -o or --out, and nothing else is.
+            assert_eq!(arg.get_short() == Some('o'), long == "out", "{name}: --{long}");
+            if let Some(short) = arg.get_short() {
+                assert_eq!(short, 'o', "{name}: --{long}");
+            }
+        }
+    }
+}
+
+/// An option of one name means one thing: what its value is called does not change.
+#[test]
+fn an_option_of_one_name_takes_one_kind_of_value() {
+    // A number here and a choice there, one value or several, a file or a folder.
+    let several = ["games", "hidden", "out", "with"];
+    let mut values: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (name, command) in commands() {
+        for arg in command.get_arguments() {
+            let Some(long) = arg.get_long().filter(|long| !several.contains(long)) else {
+                continue;
+            };
+            let value = match arg.get_action().takes_values() {
+                true => arg.get_value_names().unwrap_or_default().join(" "),
+                false => String::new(),
+            };
+            values.entry(long.to_string()).or_default().insert(value, name.clone());
+        }
+    }
+    for (option, kinds) in &values {
+        assert_eq!(kinds.len(), 1, "--{option} takes {kinds:?}");
+    }
+}
+
+#[test]
+fn old_spellings_are_still_understood() {
+    for (new, old) in [
+        (
+            "data convert a.txt -o b.bf --format text",
+            "data convert a.txt --output b.bf --from text",
+        ),
+        ("data stats a.txt --point-of-view white", "data stats a.txt --view white"),
+        ("data doctor a.txt --point-of-view white", "data doctor a.txt --view white"),
+        (
+            "data label a.txt -o b --nodes 9 --to text",
+            "data label a.txt -o b --nodes 9 --format text",
+        ),
+        ("train a.toml -o runs/a", "train a.toml --output runs/a"),
+        ("report runs/a --out a.html", "report runs/a --output a.html"),
+    ] {
+        for line in [new, old] {
+            let words = ["nnuance"].into_iter().chain(line.split(' '));
+            assert!(Cli::try_parse_from(words).is_ok(), "{line}");
+        }
+    }
+}
+
+/// A config from before the keys had their present names.
+#[test]
+fn old_keys_are_still_understood() {
+    let text = |min: &str, max: &str, often: &str| {
+        format!(
+            "version = 1\n[data]\nfiles = [\"a.vf\"]\n[data.filter]\n{min} = 4\n{max} = 30\n[model]\n\
+             inputs = \"perspective\"\nhidden = 8\n[schedule]\nepochs = 1\nlearning_rate = 0.001\n\
+             {often} = 7\n"
+        )
+    };
+    let config = |text: &str| nnuance::config::Config::parse(text, "a.toml", &[]).unwrap();
+    let [new, old] = [("min_pieces", "max_pieces", "validations"), ("min_men", "max_men", "looks")]
+        .map(|(min, max, often)| config(&text(min, max, often)));
+    assert_eq!(new, old);
+    assert_eq!((new.data.filter.min_pieces, new.schedule.validations), (Some(4), 7));
+    // What is written has the present names.
+    let written = old.to_toml();
+    assert!(written.contains("min_pieces") && !written.contains("min_men"), "{written}");
+}
