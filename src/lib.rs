@@ -35,6 +35,7 @@ pub mod export;
 pub mod features;
 pub mod format;
 pub mod hce;
+pub mod input;
 pub mod inspect;
 pub mod loader;
 pub mod loss;

@@ -48,6 +48,11 @@ pub enum WeightsError {
     Missing { name: String, held: String },
     #[error("tensor {name} has shape {found:?}, expected {expected:?}")]
     Shape { name: String, found: Vec<usize>, expected: Vec<usize> },
+    #[error(
+        "{name}[{place}] is {value}, expected a finite number: its training diverged, or the file \
+         is damaged"
+    )]
+    NotFinite { name: String, place: usize, value: f32 },
 }
 
 impl From<safetensors::SafeTensorError> for WeightsError {
@@ -87,6 +92,14 @@ impl Weights {
         self.0.iter().find_map(|(name, array)| {
             let place = array.values.iter().position(|value| !value.is_finite())?;
             Some((name.as_str(), place, array.values[place]))
+        })
+    }
+
+    /// # Errors
+    /// The first value that is not finite: whatever is computed with it would be none either.
+    pub fn check_finite(&self) -> Result<(), WeightsError> {
+        self.non_finite().map_or(Ok(()), |(name, place, value)| {
+            Err(WeightsError::NotFinite { name: name.to_string(), place, value })
         })
     }
 
@@ -133,6 +146,7 @@ impl Weights {
                 dtype => return Err(WeightsError::Dtype { name: name.to_string(), dtype }),
             }
         }
+        weights.check_finite()?;
         Ok(Packed { weights, facts, blob })
     }
 }

@@ -6,7 +6,7 @@ mod laps;
 mod stages;
 mod terms;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +19,7 @@ use super::recipe;
 use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config};
+use crate::input;
 use crate::loader::{Cursor, Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, NetShape, Precision, initial, is_gpu};
 use crate::train::checkpoint::Checkpoint;
@@ -313,7 +314,7 @@ fn peak_memory() -> Option<u64> {
 
 /// The first entry of this name in a file of `name: value` lines.
 fn entry(path: &str, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = input::text(Path::new(path), input::TEXT).ok()?;
     let mut entries = text.lines().filter_map(|line| line.split_once(':'));
     entries.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_string())
 }

@@ -12,8 +12,9 @@ use super::own_engine::OwnEngine;
 use super::recipe::Recipe;
 use crate::export::{self, LoadError};
 use crate::hce::{self, HceWeights};
+use crate::input;
 use crate::loader::Encoder;
-use crate::model::{Compute, Device, Evaluation as _, Kind, Model, NetShape, to_host};
+use crate::model::{Compute, Device, Evaluation as _, Kind, Model, NetShape, try_to_host};
 use crate::net::Net;
 use crate::report::{Evaluation, Values};
 use crate::sample::Sample;
@@ -85,7 +86,7 @@ impl Evaluator {
             );
             return Self::open(&best.to_string_lossy(), shape, place);
         }
-        let bytes = std::fs::read(path).with_context(|| {
+        let bytes = input::read(path, input::WEIGHTS).with_context(|| {
             format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
         })?;
         let opened = match kind_of(&bytes) {
@@ -190,7 +191,7 @@ impl Evaluator {
             What::Floats { model, encoder, scale } => {
                 let mut values = Vec::with_capacity(samples.len());
                 for samples in samples.chunks(4096) {
-                    let logits = to_host(model.logits(&encoder.encode(samples).inputs));
+                    let logits = try_to_host(model.logits(&encoder.encode(samples).inputs))?;
                     values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
                         f64::from(logit) * scale * f64::from(encoder.sign(&sample.position))
                     }));
@@ -198,6 +199,17 @@ impl Evaluator {
                 Values::Cp(values)
             }
         };
+        if let Values::Cp(cp) = &values
+            && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
+        {
+            bail!(
+                "{} gives {} for {}: its weights are too large for its sums; train it anew with a \
+                 lower learning rate",
+                self.name,
+                cp[place],
+                samples[place].position.fen()
+            );
+        }
         Ok(Evaluation { bound: self.needs_scores(), ..Evaluation::saying(&self.name, values) })
     }
 }

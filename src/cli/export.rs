@@ -20,10 +20,11 @@ use crate::export::{
     self, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses, Margins,
     MatchedTo, Provenance, Source, fitted_scale, manifest_path,
 };
+use crate::input;
 use crate::loader::{Part, Plan};
 use crate::model::{Compute, Device, Level, Precision};
 use crate::net::Hints;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
@@ -99,6 +100,9 @@ pub struct Args {
     /// the same. For handcrafted terms
     #[arg(long)]
     centre: bool,
+    /// Replace what is there by the names of the output, the manifest's and the floats' too
+    #[arg(long)]
+    overwrite: bool,
     #[command(flatten)]
     shape: Shape,
 }
@@ -113,19 +117,25 @@ fn licence(name: &str) -> Result<String, String> {
 pub fn run(args: Args) -> Result<()> {
     must_be_there(&args.checkpoint)?;
     if let Some(language) = args.snippet {
-        return snippet::write(&args.checkpoint, language, args.output, &args.shape);
+        return snippet::write(&args, language);
     }
-    let output = args.output.context("name the net to write with --out")?;
+    let output = args.output.clone().context("name the net to write with --out")?;
     if terms::are_at(&args.checkpoint) {
         let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
         let style = Style { order: args.squares, width };
-        return terms::export(&args.checkpoint, &output, style, args.centre);
+        let (centre, overwrite) = (args.centre, args.overwrite);
+        return terms::export(&args.checkpoint, &output, style, centre, overwrite);
     }
     ensure!(!args.centre, "--centre is for handcrafted terms; a net has no tables of squares");
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
     refuse_code(&args.checkpoint, &output)?;
     refuse_overwriting(&path, &output)?;
+    out::refuse_existing(
+        &export::paths(&output)?.each_ref().map(PathBuf::as_path),
+        args.overwrite,
+    )?;
+    out::sweep(&output);
     // Opened and dropped: a net that cannot be written is found before the long work.
     Output::create(&output)?;
     let given = args.shape.given();
@@ -135,9 +145,9 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("{name}: {warning}");
     }
     let mut origin = Origin::of(&source).with_context(|| name.to_string())?;
-    origin.provenance.licence = args.licence;
+    origin.provenance.licence = args.licence.clone();
     if let Some(path) = &args.recipe {
-        let text = std::fs::read_to_string(path);
+        let text = input::text(path, input::TEXT);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         Config::parse(&text, &path.display().to_string(), &[])?;
         origin.provenance.recipe = Some(text);
@@ -199,7 +209,7 @@ pub fn checkpoint(
 /// Also if what was given contradicts the file or its manifest.
 pub fn read(path: &Path, given: &Given) -> Result<Source> {
     let name = path.display();
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let manifest = match manifest_path(path).exists() {
         true => export::load(path, &Given::default())?.manifest,
         false => None,
@@ -244,10 +254,14 @@ fn refuse_code(given: &Path, net: &Path) -> Result<()> {
 
 /// An export must not take the name of what it is made from, by whatever path or link.
 fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
-    let Ok(input) = checkpoint.canonicalize() else { return Ok(()) };
     for path in export::paths(net)? {
         ensure!(
-            path.canonicalize().ok().as_ref() != Some(&input),
+            !output::is_device(&path),
+            "{} is no regular file, and a net is one of three files; name another",
+            path.display()
+        );
+        ensure!(
+            !output::same(checkpoint, &path),
             "the export would overwrite {}, which it is made from; choose another name than {}",
             path.display(),
             net.display()

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::out;
 use crate::config::RUN_HEADER;
+use crate::input;
 use crate::output::Output;
 use crate::train::{Anchor, KEPT, Moved};
 
@@ -71,7 +73,7 @@ pub struct RunFolder {
 fn check(path: &Path, overwrite: bool) -> Result<()> {
     let folder = path.display();
     let config = path.join(CONFIG);
-    let ours = std::fs::read_to_string(&config).is_ok_and(|text| text.starts_with(RUN_HEADER));
+    let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
     let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
     ensure!(
         ours || !foreign,
@@ -143,9 +145,8 @@ impl RunFolder {
         }
         let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
         let folder = Self { path: path.to_path_buf(), anchor, _lock: lock };
-        for path in [path.to_path_buf(), folder.file(KEPT)] {
-            remove(&path, |name| name.starts_with(".nnuance-") && name.ends_with(".part"))?;
-        }
+        out::sweep(&folder.file(CONFIG));
+        out::sweep(&folder.file(KEPT).join(CONFIG));
         Ok(folder)
     }
 

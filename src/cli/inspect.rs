@@ -49,6 +49,9 @@ pub struct Args {
     /// Pictures: a page (NAME.html), or the neurons' feature maps alone (NAME.png)
     #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace a NAME.png that is there; a page of ours is replaced in any case
+    #[arg(long)]
+    overwrite: bool,
     /// Everything as JSON
     #[arg(long)]
     json: bool,
@@ -65,8 +68,15 @@ pub fn run(args: Args) -> Result<()> {
     let name = path.display().to_string();
     if let Some(output) = &args.output {
         refuse_overwriting(output, [&path].into_iter().chain(&args.hce).chain(&args.data))?;
-        // Opened and dropped: pictures that cannot be written are found before the long work.
-        output::Output::create(output)?;
+        match kind {
+            Some(Kind::Page) => out::may_be_page(output)?,
+            _ => {
+                out::refuse_existing(&[output], args.overwrite)?;
+                out::sweep(output);
+                // Opened and dropped: what cannot be written is found before the long work.
+                output::Output::create(output)?;
+            }
+        }
     }
     let source = export::read(&path, &args.shape.given())?;
     for warning in &source.warnings {
@@ -101,11 +111,10 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// Pictures must not take the place of what they are made from, by whatever path.
-fn refuse_overwriting<'a>(output: &Path, inputs: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
-    let Ok(there) = output.canonicalize() else { return Ok(()) };
+fn refuse_overwriting<'a>(picture: &Path, inputs: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
     for input in inputs {
         ensure!(
-            input.canonicalize().ok().as_ref() != Some(&there),
+            !output::same(input, picture),
             "the pictures would overwrite {}, which they are made from; choose another name",
             input.display()
         );

@@ -1,6 +1,10 @@
 //! The commands: one file each. Only here does anything print, exit, read the clock or listen to
 //! signals.
 
+// First, so that its `eprintln!` is that of all others.
+#[macro_use]
+mod out;
+
 mod bench;
 mod compare;
 mod curve;
@@ -14,7 +18,6 @@ mod honest;
 mod inspect;
 mod keys;
 mod measure;
-mod out;
 mod own_engine;
 mod place;
 mod progress;
@@ -26,6 +29,8 @@ mod train;
 mod verify;
 
 pub use progress::chart;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -59,9 +64,32 @@ enum Command {
     Devices(devices::Args),
 }
 
+/// The program: parses the command line and runs the command.
+pub fn main() -> ExitCode {
+    bear_limits();
+    let ended = match Cli::try_parse() {
+        Ok(cli) => cli.run(),
+        Err(usage) => out::usage(&usage),
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// A file that may not grow (`ulimit -f`) is to be an error of that file, not a death without a
+/// word.
+fn bear_limits() {
+    #[cfg(unix)]
+    // SAFETY: to ignore a signal runs no code of ours.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 impl Cli {
     /// Runs the command; the exit code of a run that went well but was interrupted is 130.
-    pub fn run(self) -> anyhow::Result<std::process::ExitCode> {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
         }
@@ -80,6 +108,6 @@ impl Cli {
             Command::Bench(args) => bench::run(args)?,
             Command::Devices(args) => devices::run(args)?,
         }
-        Ok(std::process::ExitCode::SUCCESS)
+        Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,12 +1,51 @@
-//! Standard output, which may be a closed pipe or a full disk.
+//! What the commands say: results on standard output, which may be a closed pipe or a full disk,
+//! and progress on standard error, which may be one too.
 
-use std::fmt::Display;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::fmt::{Arguments, Display};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::path::Path;
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::draw::page::MARK;
+use crate::input;
+use crate::output::{self, Output};
+
+/// In place of the standard macro, which panics where nobody can read: a long run must not end
+/// because `tee` did.
+macro_rules! eprintln {
+    () => { $crate::cli::out::note(format_args!("")) };
+    ($($text:tt)*) => { $crate::cli::out::note(format_args!($($text)*)) };
+}
+
+/// Tells a line on standard error, or nobody.
+pub fn note(text: Arguments) {
+    // Where errors are told there is nobody left to tell of this one.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Removes what killed runs left in the folder of a file that is about to be written, and says so.
+pub fn sweep(file: &Path) {
+    for path in output::sweep(&output::folder(file)) {
+        eprintln!("removed {}, which a killed run had left unfinished", path.display());
+    }
+}
+
+/// Refuses to replace what is there.
+pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
+    let there = |path: &&&Path| output::is_there(path) && !output::is_device(path);
+    let there: Vec<String> =
+        paths.iter().filter(there).map(|path| path.display().to_string()).collect();
+    ensure!(
+        overwrite || there.is_empty(),
+        "{} exist{} already; replace with --overwrite, or choose another name",
+        there.join(", "),
+        if there.len() == 1 { "s" } else { "" }
+    );
+    Ok(())
+}
 
 /// Opens and drops the file of a page, so that what cannot be written is found before the long
 /// work.
@@ -15,17 +54,29 @@ use crate::draw::page::MARK;
 /// If it cannot be written, or would take the place of something else than a page of ours.
 pub fn may_be_page(path: &Path) -> Result<()> {
     if path.exists() {
-        let head = std::fs::read(path).unwrap_or_default();
         let mark = format!("name=\"generator\" content=\"{MARK}\"");
-        let ours = head.get(..1000.min(head.len())).unwrap_or_default();
+        let mut head = Vec::new();
+        let read = input::regular(path).and_then(|()| File::open(path));
+        let _ = read.map(|file| file.take(1000).read_to_end(&mut head));
         ensure!(
-            String::from_utf8_lossy(ours).contains(&mark),
+            output::is_device(path) || String::from_utf8_lossy(&head).contains(&mark),
             "{} exists and is no page of nnuance; choose another name with -o",
             path.display()
         );
     }
-    crate::output::Output::create(path)?;
+    sweep(path);
+    Output::create(path)?;
     Ok(())
+}
+
+/// Shows help, or what is wrong with a command line.
+pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
+    let shown = usage.print();
+    // A mistake keeps its exit code, whether or not somebody read of it.
+    if !usage.use_stderr() {
+        ended(shown)?;
+    }
+    Ok(ExitCode::from(usage.exit_code() as u8))
 }
 
 /// Writes a line. A reader that has seen enough, such as `head`, is no failure: then nothing is

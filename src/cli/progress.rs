@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Command;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use crate::format;
 use crate::train::log::Row;
 use crate::train::{Progress, Watch};
 use chart::chart;
@@ -61,6 +62,7 @@ pub fn interrupts() -> Arc<AtomicBool> {
         let flag = stop.clone();
         // If there can be no handler, Ctrl-C keeps its usual meaning.
         let _ = ctrlc::set_handler(move || {
+            format::pipe::stop();
             if flag.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
@@ -149,7 +151,7 @@ impl Screen {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
         if let Some(live) = &self.chart {
-            eprint!("{}", live.text());
+            eprintln!("{}", live.text().trim_end());
         }
     }
 }

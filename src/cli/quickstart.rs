@@ -2,13 +2,15 @@
 
 mod kit;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Parser;
 
 use super::Cli;
+use crate::output;
 
 /// Train handcrafted terms and a net on games that come with it, export the net, compare the two
 ///
@@ -25,35 +27,36 @@ pub struct Args {
 const STEPS: [(&str, &str); 6] = [
     (
         "Tapered piece-square tables, from material alone, tuned on the games' results.",
-        "train configs/hce-pst.toml --overwrite",
+        "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
     ),
     (
         "All handcrafted terms: mobility, pawns, threats, king safety and more.",
-        "train configs/quickstart-hce.toml --overwrite",
+        "train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite",
     ),
     (
         "A net on the same games, which ends in a quantised file that engines load.",
-        "train configs/quickstart-net.toml --overwrite",
+        "train configs/quickstart-net.toml --out runs/quickstart/quickstart-net --overwrite",
     ),
     (
         "Does the file hold what its manifest says, down to the last digit?",
-        "verify runs/quickstart-net/net.bin",
+        "verify runs/quickstart/quickstart-net/net.bin",
     ),
     (
         "What the engine will say of the start position, and of it without White's queen.",
-        "eval runs/quickstart-net/net.bin \
+        "eval runs/quickstart/quickstart-net/net.bin \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
     ),
     (
         "Which one predicts better how games end that neither has seen?",
-        "compare material runs/hce-pst runs/quickstart-hce runs/quickstart-net \
-         runs/quickstart-net/net.bin score",
+        "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
+         runs/quickstart/quickstart-net runs/quickstart/quickstart-net/net.bin score",
     ),
 ];
 
 pub fn run(args: Args) -> Result<ExitCode> {
     kit::lay_out()?;
+    take_folder()?;
     let start = Instant::now();
     for (number, (why, command)) in STEPS.iter().enumerate() {
         let command = match (command.starts_with("train "), &args.device[..]) {
@@ -68,6 +71,21 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     eprintln!("\n{:.0} seconds in all.", start.elapsed().as_secs_f64());
     Ok(ExitCode::SUCCESS)
+}
+
+/// All that quickstart trains lies here, and is replaced each time.
+const FOLDER: &str = "runs/quickstart";
+
+/// Makes the folder, or knows it again by its mark: what else is there is somebody's work.
+fn take_folder() -> Result<()> {
+    let folder = Path::new(FOLDER);
+    let mark = folder.join(".quickstart");
+    ensure!(
+        !folder.exists() || mark.exists(),
+        "{FOLDER} is there, and not by quickstart, which would replace what it holds; move it away"
+    );
+    output::write(&mark, b"made by `nnuance quickstart`, and replaced by the next one\n")?;
+    Ok(())
 }
 
 /// A command line cut at blanks, but for what stands in single quotes.

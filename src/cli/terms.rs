@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::config::{Config, Inputs};
 use crate::hce::{self, Coding, HceWeights};
+use crate::input;
 use crate::loader::TermsEncoder;
 use crate::model::HceShape;
 use crate::scales::Scales;
@@ -91,7 +92,7 @@ impl RunTerms {
             Some("zero") => HceWeights::zero(Scales::default().scale.into()),
             Some("material") => HceWeights::material(),
             Some(path) => {
-                let text = std::fs::read_to_string(path)
+                let text = input::text(Path::new(path), input::TEXT)
                     .with_context(|| format!("cannot read the start weights {path}"))?;
                 HceWeights::from_json(&text).with_context(|| path.to_string())?
             }

@@ -11,7 +11,8 @@ use crate::export::{self, Check};
 
 /// Check a net against the manifest beside it: hash, layout, golden evaluations, overflow
 ///
-/// Where the floats stand beside the net too, they are quantised again and compared.
+/// Where the floats stand beside the net too, they are quantised again and compared. What nothing
+/// here can bear out, such as losses and the hashes of data, is named as not checked.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  nnuance verify nets/quickstart-32.bin")]
 pub struct Args {
@@ -34,6 +35,10 @@ pub fn run(args: Args) -> Result<()> {
                     out::line(format_args!("  {word} {name}: {found}"))?;
                     failed += usize::from(!passed);
                 }
+                let claims = not_checked(net)?;
+                if !claims.is_empty() {
+                    out::line(format_args!("  not checked: {}", claims.join(", ")))?;
+                }
             }
             Err(error) => {
                 out::line(format_args!("  FAIL {error:#}"))?;
@@ -48,6 +53,10 @@ pub fn run(args: Args) -> Result<()> {
     let bad = bad.join(", ");
     ensure!(failed == 0, "{failed} {checks} failed: {bad}; export again, or name another file");
     Ok(())
+}
+
+fn not_checked(net: &Path) -> Result<Vec<&'static str>> {
+    Ok(export::not_checked(&in_folder(net, NET)?)?)
 }
 
 fn checks(net: &Path) -> Result<Vec<Check>> {

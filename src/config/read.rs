@@ -1,7 +1,5 @@
 //! TOML and overrides to a config, with errors that name the line and the nearest known key.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -9,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Config;
+use crate::input;
 
 /// Bytes of a config, at most; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
@@ -22,8 +21,6 @@ const TABLES: [&[&str]; 6] =
 pub enum ConfigError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: std::io::Error },
-    #[error("{0} is larger than a config may be, 1 MiB; is it another file?")]
-    Large(PathBuf),
     #[error("{place}: {reason}")]
     Text { place: String, reason: String },
     #[error("--set {0}: write it as key=value, for example --set schedule.epochs=4")]
@@ -36,13 +33,8 @@ impl Config {
     /// Reads a file and applies `key=value` overrides with dotted keys.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+        let bytes = input::read(path, MOST_BYTES)
             .map_err(|error| ConfigError::Read { path: path.to_path_buf(), error })?;
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(ConfigError::Large(path.to_path_buf()));
-        }
         let text = utf8(&bytes).map_err(|(line, reason)| ConfigError::Text {
             place: format!("{name}:{line}"),
             reason: reason.into(),

@@ -28,6 +28,7 @@ pub enum Side {
 /// By which a page of ours is known again.
 pub const MARK: &str = "nnuance";
 
+/// A page loads nothing and runs nothing, whatever got into it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 const STYLE: &str = "
@@ -105,7 +106,6 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content=(MARK);
-                // Whatever got into a page, it runs no script and loads nothing.
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 // Browsers ask for an icon where none is named.
                 link rel="icon" href="data:,";

@@ -10,6 +10,7 @@ use super::journal::{Journal, Progress};
 use super::pool::{self, Crew, Obstacle, Tried};
 use super::uci::Uci;
 use super::{EngineError, Report, Skip, Watch};
+use crate::input;
 
 /// So many items that fail one after the other are no accident.
 const HOPELESS: u64 = 10;
@@ -60,7 +61,7 @@ impl Batch {
 /// Runs a job from where its journal stands. `items` begin behind the ones done already.
 ///
 /// `keep` appends the bytes of an item that was made; with none, it appends what is still due once
-/// an item was skipped. A batch is committed once it has `every` items. Items that fail are not
+/// an item was skipped. A batch is committed once it has `every` items, or it is time. Items that fail are not
 /// committed before one that does not follows them, so that a broken engine spoils nothing.
 pub fn drive<I: Send, T: Send>(
     crew: &Crew,
@@ -99,7 +100,8 @@ pub fn drive<I: Send, T: Send>(
             batch.failed = 0;
             if kept.whole {
                 batch.mark();
-                if batch.marked.2.items >= journal.progress().items + every {
+                let full = batch.marked.2.items >= journal.progress().items + every;
+                if full || watch.is_time() {
                     batch.commit(&mut journal)?;
                 }
             }
@@ -148,6 +150,7 @@ pub fn engine_settings(crew: &Crew) -> Result<Vec<(&'static str, String)>, Engin
 /// The SHA-256 of a file, in hexadecimal.
 pub fn hash_of(path: &Path) -> Result<String, EngineError> {
     let failed = |error| EngineError::Input { path: path.to_path_buf(), error };
+    input::regular(path).map_err(failed)?;
     let mut file = File::open(path).map_err(failed)?;
     let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
     loop {

@@ -46,6 +46,12 @@ pub trait Watch {
     /// So many items are finished, those of earlier runs included.
     fn progress(&self, done: u64);
 
+    /// Whether it is time to commit what is made, however little it is. The output does not depend
+    /// on it, only what a kill may lose.
+    fn is_time(&self) -> bool {
+        false
+    }
+
     /// Whether to finish the items under way and leave the rest for another run.
     fn stop(&self) -> bool;
 }

@@ -69,17 +69,18 @@ pub struct Searched {
     pub nodes: u64,
 }
 
-/// The best of the `info` lines so far.
+/// The last exact score of the `info` lines so far.
 #[derive(Default)]
 pub(super) struct Info {
     found: Option<Found>,
+    /// Whether any score was only a bound.
+    pub bounds: bool,
     pub nodes: u64,
 }
 
 #[derive(Clone)]
 struct Found {
     score: Score,
-    exact: bool,
     depth: u32,
     pv: Vec<String>,
 }
@@ -110,13 +111,14 @@ impl Info {
             }
         }
         let (true, Some(score)) = (first, score) else { return };
-        // A bound is better than nothing, but no reason to give up a true score.
-        if exact || self.found.as_ref().is_none_or(|found| !found.exact) {
-            self.found = Some(Found { score, exact, depth, pv });
+        match exact {
+            true => self.found = Some(Found { score, depth, pv }),
+            // Whoever learnt from a bound would take it for the score.
+            false => self.bounds = true,
         }
     }
 
-    /// All together, with the best move; none if there was no score.
+    /// All together, with the best move; none if there was no score but bounds.
     pub fn searched(self, chess: &Chess, best: Move, ponder: Option<Move>) -> Option<Searched> {
         let Found { score, depth, pv, .. } = self.found?;
         let mut after = chess.clone();

@@ -64,6 +64,8 @@ pub enum What {
     Illegal(String),
     #[error("gave a move but no score")]
     NoScore,
+    #[error("gave a move but only a bound of its score; let it search further")]
+    OnlyBounds,
     #[error("has no option UCI_Chess960, which this position needs,")]
     NoChess960,
 }
@@ -261,8 +263,9 @@ impl Uci {
                     let mut after = line.chess().clone();
                     after.play_unchecked(best);
                     let ponder = words.nth(1).and_then(|word| parse_move(word, &after));
+                    let none = if info.bounds { What::OnlyBounds } else { What::NoScore };
                     let searched = info.searched(line.chess(), best, ponder);
-                    return searched.ok_or_else(|| self.fault(&go, &fen, What::NoScore));
+                    return searched.ok_or_else(|| self.fault(&go, &fen, none));
                 }
                 _ => {}
             }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::quantise::Floats;
 use crate::architecture::{Activation, Architecture};
 use crate::features::{self, Features};
 use crate::net::{Hints, Net, NetError, Warning, payload};
@@ -36,6 +37,8 @@ pub enum ImportError {
     Kind(String),
     #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
     Fact { key: &'static str, value: String, expected: String },
+    #[error("accumulator.bias is empty, and a net has at least one hidden neuron")]
+    NoNeurons,
     #[error("the checkpoint breaks off in {at}; is the file whole?")]
     Truncated { at: String },
     #[error("the checkpoint has no {id}; it holds {held}")]
@@ -76,12 +79,14 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
     if bytes.get(8) == Some(&b'{') && length < 1 << 32 {
         let Packed { weights, facts, .. } = Weights::from_bytes(bytes)?;
         let (architecture, scale) = of_facts(&weights, &facts, hints)?;
+        Floats::of(&weights, &architecture)?;
         let mut source = source(weights, architecture, "checkpoint");
         source.scales.scale = scale;
         return Ok(Source { facts, ..source });
     }
     if starts_with_id(bytes) {
         let (weights, architecture) = bullet_weights(bytes, hints)?;
+        weights.check_finite()?;
         return Ok(source(weights, architecture, "bullet checkpoint, weights.bin"));
     }
     let read = Net::read(bytes, hints);
@@ -92,11 +97,9 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
         let architecture = Architecture { hidden, ..architecture(hints) };
         let mut values = floats(bytes).into_iter();
         let arrays = sizes(&architecture).map(|count| values.by_ref().take(count).collect());
-        return Ok(source(
-            named(&architecture, arrays),
-            architecture,
-            "bullet checkpoint, raw.bin",
-        ));
+        let weights = named(&architecture, arrays);
+        weights.check_finite()?;
+        return Ok(source(weights, architecture, "bullet checkpoint, raw.bin"));
     }
     let (net, warnings) = read?;
     Ok(Source { warnings, ..source(dequantise(&net), *net.architecture(), "quantised net") })
@@ -169,6 +172,9 @@ fn of_facts(
     }
     let shape = weights.0.get("accumulator.bias").map(|array| array.shape.iter().product());
     architecture.hidden = shape.unwrap_or_default();
+    if shape == Some(0) {
+        return Err(ImportError::NoNeurons);
+    }
     if let Some(hidden) = facts.get("hidden")
         && hidden.parse() != Ok(architecture.hidden)
     {

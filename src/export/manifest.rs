@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, golden};
 use crate::architecture::{Activation, Architecture};
 use crate::features::Features;
+use crate::input;
 use crate::net::{Hints, Net, NetError, Warning};
 use crate::scales::Scales;
 
@@ -168,7 +169,7 @@ impl Facts {
     }
 }
 
-fn layout(architecture: &Architecture) -> String {
+pub(super) fn layout(architecture: &Architecture) -> String {
     let Architecture { features, hidden, activation } = *architecture;
     let Features { inputs, views, .. } = *features;
     let outputs = views * hidden;
@@ -296,7 +297,7 @@ pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    std::fs::read(path).map_err(|error| LoadError::Read { path: path.into(), error })
+    input::read(path, input::WEIGHTS).map_err(|error| LoadError::Read { path: path.into(), error })
 }
 
 /// The manifest beside a net; None if there is no such file.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::manifest::{read, read_manifest};
+use super::manifest::{layout, read, read_manifest};
 use super::{
-    Facts, Golden, LoadError, digest, floats_path, manifest_path, measure, prove, quantise,
+    Facts, FloatError, Golden, LoadError, Manifest, digest, floats_path, golden, manifest_path,
+    measure, prove, quantise,
 };
 use crate::architecture::Architecture;
 use crate::net::{Hints, Net};
@@ -73,11 +74,22 @@ pub fn verify(
         [] => "as documented".to_string(),
         [first, ..] => first.to_string(),
     };
-    check("layout", net.to_bytes() == bytes, found);
+    let told = layout(net.architecture());
+    let found = match told == manifest.layout {
+        true => found,
+        false => format!("the manifest describes another: {}", manifest.layout),
+    };
+    check("layout", net.to_bytes() == bytes && told == manifest.layout, found);
 
     let wrong = manifest.golden.iter().filter_map(|golden| wrong(&net, golden)).next();
-    let found = wrong.clone().unwrap_or_else(|| format!("{} agree", manifest.golden.len()));
-    check("golden evaluations", wrong.is_none() && !manifest.golden.is_empty(), found);
+    // A list that was shortened would prove less than it promises.
+    let missing = golden::FENS.iter().find(|fen| !manifest.golden.iter().any(|it| it.fen == **fen));
+    let found = match (&wrong, missing) {
+        (Some(wrong), _) => wrong.clone(),
+        (None, Some(fen)) => format!("{fen} is missing; every manifest has it"),
+        (None, None) => format!("{} agree", manifest.golden.len()),
+    };
+    check("golden evaluations", wrong.is_none() && missing.is_none(), found);
 
     match prove(&net) {
         Ok(proof) => {
@@ -95,8 +107,56 @@ pub fn verify(
             Ok(found) => check("floats", true, found),
             Err(found) => check("floats", false, found),
         }
+        if let Some(error) = &manifest.float_error {
+            match worst(&bytes, &net, error) {
+                Ok(found) => check("largest float error", true, found),
+                Err(found) => check("largest float error", false, found),
+            }
+        }
     }
     Ok(checks)
+}
+
+/// What a manifest says that nothing beside the net can bear out: whoever wrote it is to be
+/// believed, or not.
+///
+/// # Errors
+/// If there is no manifest that can be read.
+pub fn not_checked(path: &Path) -> Result<Vec<&'static str>, VerifyError> {
+    let manifest =
+        read_manifest(path)?.ok_or_else(|| VerifyError::Manifest { path: manifest_path(path) })?;
+    let floats = floats_path(path).exists();
+    let Manifest { provenance: from, float_error, fitted_scale, matched, .. } = &manifest;
+    let claims = [
+        (from.recipe.is_some(), "the config"),
+        (!from.data.is_empty(), "names and hashes of the data"),
+        (from.sketch.is_some(), "the sketch of its games"),
+        (from.positions.is_some(), "the number of positions trained on"),
+        (from.losses.train.or(from.losses.validation).is_some(), "the losses"),
+        (float_error.is_some() && !floats, "the error of the integers (the floats are not here)"),
+        (float_error.is_some() && floats, "the mean error of the integers"),
+        (fitted_scale.is_some(), "the scale fitted to results"),
+        (matched.is_some(), "the net whose scale was matched"),
+        (from.licence.is_some(), "the licence"),
+    ];
+    Ok(claims.into_iter().filter(|(said, _)| *said).map(|(_, claim)| claim).collect())
+}
+
+/// Measures the largest error anew, where the manifest says that it is.
+fn worst(bytes: &[u8], net: &Net, said: &FloatError) -> Result<String, String> {
+    let Packed { weights, .. } = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
+    let fen = &said.worst_fen;
+    let position = Position::from_fen(fen).map_err(|error| format!("{fen}: {error}"))?;
+    let found = measure(&weights, net, [position]).map_err(|error| error.to_string())?;
+    let found = found.map_or(f64::NAN, |error| error.max_cp);
+    let what = format!("{found:.2} cp at {fen}");
+    match (found - said.max_cp).abs() <= 1e-6 * (1.0 + found) && said.mean_cp <= said.max_cp {
+        true => Ok(what),
+        false => Err(format!(
+            "{what}, the manifest says {:.2} at most and {:.2} on average",
+            said.max_cp, said.mean_cp
+        )),
+    }
 }
 
 /// What is wrong with a golden evaluation, by the fast evaluation and by the slow one.

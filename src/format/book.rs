@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::lines::Text;
 use super::{BadRecord, Fault, Input, fields, fill, pgn, unpack};
+use crate::input;
 use crate::sample::Position;
 
 /// The head of a file by which games are told from lines.
@@ -29,6 +30,7 @@ pub enum BookError {
 /// If the file cannot be read, or something in it is no position or game, with its place.
 pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
+    input::regular(path).map_err(failed)?;
     let mut input = unpack::open(path).map_err(failed)?;
     let mut head = vec![0; HEAD];
     let length = fill(&mut *input, &mut head).map_err(failed)?;

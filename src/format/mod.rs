@@ -19,6 +19,7 @@ mod lines;
 pub mod marlinformat;
 pub mod pedantic;
 pub mod pgn;
+pub mod pipe;
 pub mod plain;
 mod record;
 mod rules;

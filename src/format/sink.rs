@@ -31,7 +31,8 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// A file of samples under way, packed as its name says: `.gz`, `.zst`, `.xz` or not.
+/// A file of samples under way, packed as its name says: `.gz`, `.zst`, `.xz` or not; `-` is
+/// standard output.
 pub struct Sink {
     path: PathBuf,
     format: &'static Format,
@@ -144,7 +145,7 @@ enum Packed {
 
 impl Packed {
     fn create(path: &Path) -> Result<Self, OutputError> {
-        let output = Output::create(path)?;
+        let output = Output::stream(path)?;
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Ok(Packed::Gz(GzEncoder::new(output, Compression::default()))),
             Some("zst") => zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use shakmaty::Color;
 
 use super::{
-    BLOCK, BadRecord, Fault, Format, Input, PointOfView, Reader, View, fields, fill, sniff, unpack,
+    BLOCK, BadRecord, Fault, Format, Input, PointOfView, Reader, View, fields, fill, pipe, sniff,
+    unpack,
 };
 use crate::sample::Sample;
 
@@ -21,7 +22,7 @@ const KEPT: usize = 5;
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
     Open { path: PathBuf, error: io::Error },
-    #[error("cannot read {path}: {error}; it may be damaged or cut off, fetch or make it anew")]
+    #[error("cannot read {path}: {error}{}", cure(.error))]
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
@@ -36,6 +37,13 @@ pub enum ReadError {
     View { path: PathBuf, format: &'static str, view: PointOfView },
     #[error("{path}, {bad} ({})", allowance(*.limit))]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
+}
+
+fn cure(error: &io::Error) -> &'static str {
+    match pipe::is_stopped(error) || error.kind() == io::ErrorKind::Unsupported {
+        true => "",
+        false => "; it may be damaged or cut off, fetch or make it anew",
+    }
 }
 
 fn allowance(limit: u64) -> String {

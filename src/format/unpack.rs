@@ -2,7 +2,7 @@
 //! member. Unpacking is done bit by bit while the content is read; nothing is held but windows.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use flate2::CrcReader;
@@ -10,24 +10,33 @@ use flate2::read::DeflateDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use zip::{CompressionMethod, ZipArchive};
 
+use super::pipe::Pipe;
 use super::{Input, fill};
 
 const BUFFER: usize = 1 << 18;
 /// What unpacking xz may use: more than `xz -9` asks for.
 const XZ_MEMORY: u64 = 1 << 30;
+/// The window of zstd, as a power of two: what `zstd -d` allows too. Several files are open at a
+/// time, and `zstd --long=31` would take 2 GiB for each.
+const ZSTD_WINDOW: u32 = 27;
 
 /// Opens a file, `-` for standard input, and unpacks it.
 pub fn open(path: &Path) -> io::Result<Input> {
+    let no_zip = |from: &'static str| {
+        move || Err(invalid(format!("a zip archive cannot be read from {from}; unpack it first")))
+    };
     if path == Path::new("-") {
-        return unpacked(io::stdin(), || {
-            Err(invalid("a zip archive cannot be read from standard input; unpack it first"))
-        });
+        return unpacked(Pipe::new(|| Ok(io::stdin())), no_zip("standard input"));
     }
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
+    let found = path.metadata()?;
+    if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    unpacked(file, || only_member(File::open(path)?))
+    if !found.is_file() {
+        let path = path.to_path_buf();
+        return unpacked(Pipe::new(|| File::open(path)), no_zip("a pipe"));
+    }
+    unpacked(File::open(path)?, || only_member(File::open(path)?))
 }
 
 /// Unpacks a stream; `zip` opens the file anew, since an archive is read from its end.
@@ -44,9 +53,8 @@ fn unpacked(
         [0x1f, 0x8b, ..] => buffered(flate2::bufread::MultiGzDecoder::new(input)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let mut decoder = zstd::Decoder::with_buffer(input)?;
-            // Files packed with `zstd --long` need more than the usual 128 MiB of window.
-            decoder.window_log_max(31)?;
-            buffered(decoder)
+            decoder.window_log_max(ZSTD_WINDOW)?;
+            buffered(Zstd(decoder))
         }
         [0xfd, b'7', b'z', b'X', b'Z', 0] => {
             let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
@@ -55,6 +63,22 @@ fn unpacked(
         [b'P', b'K', 3 | 5, 4 | 6, ..] => zip()?,
         _ => Box::new(input),
     })
+}
+
+/// What zstd packed; its own words for a window that is too large name no cure.
+struct Zstd<R: BufRead>(zstd::Decoder<'static, R>);
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.to_string().contains("too much memory") {
+            true => io::Error::new(
+                io::ErrorKind::Unsupported,
+                "it was packed with a window of more than 128 MiB; unpack it with `zstd -d \
+                 --long=31`, or pack it anew with `--long=27` at most",
+            ),
+            false => error,
+        })
+    }
 }
 
 fn buffered(input: impl Read + Send + 'static) -> Input {

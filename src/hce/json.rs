@@ -256,8 +256,15 @@ fn field<'a>(map: &'a Map<String, Value>, at: &str, key: &str) -> Result<&'a Val
     map.get(key).ok_or_else(|| missing(&path(at, key)))
 }
 
+/// Sums of weights, and of squares of them, must stay numbers.
+const LARGEST: f64 = 1e6;
+
 fn number(value: &Value, at: &str) -> Result<f64, HceFileError> {
-    value.as_f64().ok_or_else(|| wrong(at, value, "a number"))
+    let number = value.as_f64().ok_or_else(|| wrong(at, value, "a number"))?;
+    match number.abs() <= LARGEST {
+        true => Ok(number),
+        false => Err(wrong(at, value, "a number within a million centipawns")),
+    }
 }
 
 fn path(at: &str, key: &str) -> String {

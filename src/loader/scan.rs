@@ -16,6 +16,7 @@ use super::store::Kept;
 use super::{Held, LoadError, Plan, Purpose, Rejected, Share, Sketch};
 use crate::format::Holds;
 use crate::format::view::{Of, measure};
+use crate::input::regular;
 use crate::sample::Sample;
 
 /// What the data holds.
@@ -139,6 +140,8 @@ fn scan_file(
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let named = |error| LoadError::Hash { path: path.to_path_buf(), error };
+    // It is read once to be hashed, and again in each epoch.
+    regular(path).map_err(named)?;
     let (scan, hash) = rayon::join(|| read_file(path, plan, room, seen), || fingerprint(path));
     let (mut scan, (bytes, sha256)) = (scan?, hash.map_err(named)?);
     scan.files[0].bytes = bytes;
@@ -233,6 +236,7 @@ fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), Load
 
 /// The length and SHA-256 of a file.
 pub fn fingerprint(path: &Path) -> std::io::Result<(u64, String)> {
+    regular(path)?;
     let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

@@ -14,6 +14,7 @@ use super::{DataFile, LoadError, Plan, Purpose, Sketch, Store};
 use crate::batch::Terms;
 use crate::format::trace::{Checked, Entry, FORMAT, Games, TraceSource, Traced};
 use crate::hce::Tally;
+use crate::input::regular;
 use crate::terms::{Kind, OwnTerms};
 
 /// What files of traces hold.
@@ -57,9 +58,10 @@ pub fn scan_traces(
         .files
         .par_iter()
         .map(|path| {
+            let named = |error| LoadError::Hash { path: path.clone(), error };
+            regular(path).map_err(named)?;
             let (read, hash) =
                 rayon::join(|| read(path, plan, own, encoder, seen), || fingerprint(path));
-            let named = |error| LoadError::Hash { path: path.clone(), error };
             let (mut read, (bytes, sha256)) = (read?, hash.map_err(named)?);
             (read.file.bytes, read.file.sha256) = (bytes, sha256);
             Ok(read)

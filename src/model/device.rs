@@ -38,6 +38,8 @@ pub enum DeviceError {
          or train with `--device flex`"
     )]
     NotBuilt(&'static str),
+    #[error("the device failed: {0}; try again, or with `--device flex`")]
+    Lost(String),
     #[error(
         "no graphics adapter was found for {0}; install its driver, or train with `--device flex`"
     )]

@@ -184,6 +184,16 @@ impl<O: Of> ModuleVisitor for Collect<O> {
     }
 }
 
+/// The values of a tensor, row-major, from a device that may have been lost.
+///
+/// # Errors
+/// What the device says is wrong with it.
+pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, DeviceError> {
+    let lost = |reason: String| DeviceError::Lost(reason);
+    let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
+    data.try_into_vec().map_err(|error| lost(format!("{error:?}")))
+}
+
 /// The values of a tensor, row-major.
 pub fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_into_vec().expect("all tensors of these models are f32")

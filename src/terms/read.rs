@@ -20,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Kind, TEMPO, TermEntry, TermList};
+use crate::input;
 
 /// The terms of an engine, and the units of its phase and scale factor.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,9 @@ pub struct OwnTerms {
 
 /// Terms have numbers of 16 bits.
 const MOST: usize = 65_535;
+
+/// Files of weights nest the words of a name, and readers of JSON bear some hundred levels.
+const MOST_WORDS: usize = 32;
 
 /// Why a term list could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +57,7 @@ impl OwnTerms {
     /// above: also names that stand twice or are no words with dots between them, weights that
     /// are not finite, and more than 65,535 terms.
     pub fn read(path: &Path) -> Result<Self, TermListError> {
-        let text = std::fs::read_to_string(path)
+        let text = input::text(path, input::TEXT)
             .map_err(|error| TermListError::Open { path: path.to_path_buf(), error })?;
         Self::parse(&text, path)
     }
@@ -155,6 +159,10 @@ impl Lines {
                 "`{name}` is no name; names are words of letters, digits, `_` and `-`, with dots \
                  between them"
             ));
+        }
+        let words = name.split('.').count();
+        if words > MOST_WORDS {
+            return Err(format!("a name of {words} words; {MOST_WORDS} at most can be nested"));
         }
         if name == TEMPO {
             return Err(format!("no term can be named {TEMPO}; write `{TEMPO} {mg}` alone"));

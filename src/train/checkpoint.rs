@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::input;
 use crate::output::{self, OutputError};
 use crate::weights::{Packed, Weights, WeightsError};
 
@@ -86,8 +87,8 @@ impl Checkpoint {
     /// Reads weights with their state and facts.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
         let named = || path.to_path_buf();
-        let bytes =
-            std::fs::read(path).map_err(|error| CheckpointError::Read { path: named(), error })?;
+        let bytes = input::read(path, input::WEIGHTS)
+            .map_err(|error| CheckpointError::Read { path: named(), error })?;
         let Packed { weights, mut facts, blob } = Weights::from_bytes(&bytes)
             .map_err(|error| CheckpointError::Weights { path: named(), error })?;
         let state =

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::TrainError;
+use crate::input;
 
 const HEADER: &str = "step,positions,train_loss,validation_loss,validation_result_loss,\
                       learning_rate,wdl,positions_per_second\n";
@@ -97,7 +98,7 @@ impl Log {
 /// If the file cannot be read, or a line is no row of this version.
 pub fn read(path: &Path) -> Result<Vec<Row>, TrainError> {
     let failed = |error| TrainError::LogRead { path: path.to_path_buf(), error };
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let text = input::text(path, input::TEXT).map_err(failed)?;
     let bad = |line: usize| {
         let reason = format!("line {line} is no row of a log of this version");
         failed(std::io::Error::new(std::io::ErrorKind::InvalidData, reason))

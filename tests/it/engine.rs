@@ -56,7 +56,7 @@ fn fake_engine() {
         match words[0] {
             "uci" => {
                 writeln!(out, "id name Fake 1").unwrap();
-                for option in ["Crash", "Hang", "Nonsense", "Illegal", "Once", "Hash"] {
+                for option in ["Crash", "Hang", "Nonsense", "Illegal", "Bound", "Once", "Hash"] {
                     writeln!(out, "option name {option} type string").unwrap();
                 }
                 writeln!(out, "option name UCI_Chess960 type check default false").unwrap();
@@ -93,6 +93,12 @@ fn fake_engine() {
                     Some("Nonsense") => {
                         out.write_all(b"\xff\xfe info score cp\n\ninfo score mate x pv\n").unwrap();
                         writeln!(out, "bestmove banana").unwrap();
+                    }
+                    Some("Bound") => {
+                        let (score, pv) = fake_search(&chess);
+                        let best = pv[0].to_uci(mode);
+                        writeln!(out, "info depth 1 score cp {score} lowerbound").unwrap();
+                        writeln!(out, "bestmove {best}").unwrap();
                     }
                     Some(_) => writeln!(out, "info score cp 9\nbestmove a1a1").unwrap(),
                     None => {

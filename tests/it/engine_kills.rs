@@ -110,6 +110,41 @@ fn a_job_that_was_stopped_gives_the_same_file() {
     }
 }
 
+/// Looks at the journal after each item, where it is time to commit each of them.
+struct Impatient<'a> {
+    journal: &'a Path,
+    late: Cell<u64>,
+}
+
+impl Watch for Impatient<'_> {
+    fn progress(&self, done: u64) {
+        let text = fs::read_to_string(self.journal).unwrap();
+        let counted = |line: &str| line.strip_prefix("done ")?.split(' ').next()?.parse().ok();
+        let committed: u64 = text.lines().filter_map(counted).next_back().unwrap_or(0);
+        self.late.set(self.late.get().max(done - 1 - committed));
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+    fn is_time(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn slow_engines_lose_an_item_and_the_bytes_do_not_depend_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (positions, _) = positions_in(folder.path(), 100);
+    let whole = label_job(&positions, "whole.bin", &bulletformat::FORMAT, crew(fake(&[]), 2));
+    label(&whole, &Quiet).unwrap();
+    let job = LabelJob { output: folder.path().join("a.bin"), ..whole.clone() };
+    let journal = Journal::path_of(&job.output);
+    let watch = Impatient { journal: &journal, late: Cell::new(0) };
+    label(&job, &watch).unwrap();
+    assert_eq!(watch.late.get(), 0);
+    assert!(fs::read(&whole.output).unwrap() == fs::read(&job.output).unwrap());
+}
+
 /// Not a test: a job that another test kills.
 #[test]
 #[ignore = "a job, started and killed by another test"]

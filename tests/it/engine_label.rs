@@ -92,6 +92,23 @@ fn positions_without_moves_need_no_search() {
 }
 
 #[test]
+fn a_bound_is_no_score() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 100);
+    let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Bound", "5".into())]), 2));
+    let report = label(&job, &Quiet).unwrap();
+    let is_bound = |sample: &&Sample| {
+        let chess = sample.position.to_chess().unwrap();
+        hash_of(&chess).is_multiple_of(5) && !chess.legal_moves().is_empty()
+    };
+    let (bounds, exact): (Vec<_>, Vec<_>) = samples.iter().partition(is_bound);
+    assert!(bounds.len() > 5 && report.skipped.len() == bounds.len(), "{}", report.skipped.len());
+    let reason = &report.skipped[0].reason;
+    assert!(reason.contains("only a bound of its score"), "{reason}");
+    assert_eq!(read(&job.output), exact.into_iter().map(labelled).collect::<Vec<_>>());
+}
+
+#[test]
 fn resolved_positions_are_the_quiet_ends_of_variations() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 400);

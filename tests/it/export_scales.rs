@@ -96,10 +96,10 @@ fn code_takes_the_place_of_no_net() {
         assert!(refused(&args, &path(other)).contains("choose another name"));
         assert_eq!(std::fs::read(path(other)).unwrap(), b"precious");
     }
-    // Code may be written again, and Java's has one name.
-    for _ in 0..2 {
-        export(&args, &path("mine.c")).assert().success();
-    }
+    // Code may be written again where that is asked for, and Java's has one name.
+    export(&args, &path("mine.c")).assert().success();
+    assert!(refused(&args, &path("mine.c")).contains("--overwrite"));
+    export(&args, &path("mine.c")).arg("--overwrite").assert().success();
     assert!(std::fs::read_to_string(path("mine.c")).unwrap().contains("mine.c -o nnue"));
     let java = refused(&[args[0], "--snippet", "java"], &path("nnue.java"));
     assert!(java.contains("write to ") && java.contains("Nnue.java"), "{java}");
@@ -138,7 +138,8 @@ fn a_manifest_is_read_with_its_net() {
     export(&[net.to_str().unwrap()], &again).assert().success();
     assert_eq!(std::fs::read(&net).unwrap(), std::fs::read(&again).unwrap());
     assert_eq!(manifest(&net)["scales"], manifest(&again)["scales"]);
-    let other = refused(&[net.to_str().unwrap(), "--activation", "relu"], &again);
+    let other = folder.path().join("other.bin");
+    let other = refused(&[net.to_str().unwrap(), "--activation", "relu"], &other);
     assert!(other.contains("activation is screlu, not relu"), "{other}");
 }
 

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others; `cli` may name all.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("sample", &[]),
     ("batch", &[]),
     ("scales", &[]),
     ("weights", &[]),
+    ("input", &[]),
     ("output", &[]),
     ("loss", &[]),
     ("sums", &[]),
-    ("terms", &[]),
+    ("terms", &["input"]),
     ("draw", &[]),
     ("report", &["draw", "terms"]),
     ("features", &["sample"]),
@@ -20,10 +21,10 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
     ("format", &["sample", "output", "sums", "terms"]),
     ("data", &["sample", "format"]),
-    ("engine", &["sample", "format", "output"]),
-    ("loader", &["format", "features", "hce", "sample", "batch", "terms"]),
+    ("engine", &["sample", "format", "input", "output"]),
+    ("loader", &["format", "features", "hce", "sample", "batch", "terms", "input"]),
     ("model", &["batch", "weights", "architecture", "loss", "sums"]),
-    ("train", &["model", "batch", "weights", "output", "loss", "sums"]),
+    ("train", &["model", "batch", "weights", "input", "output", "loss", "sums"]),
     ("net", &["features", "sample", "architecture", "scales"]),
     (
         "export",
@@ -34,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "sample",
             "architecture",
             "scales",
+            "input",
             "output",
             "draw",
             "report",
@@ -57,7 +59,17 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ),
     (
         "config",
-        &["architecture", "features", "format", "loader", "loss", "model", "scales", "train"],
+        &[
+            "architecture",
+            "features",
+            "format",
+            "input",
+            "loader",
+            "loss",
+            "model",
+            "scales",
+            "train",
+        ],
     ),
     ("cli", &["*"]),
 ];
@@ -146,6 +158,25 @@ fn only_the_commands_print_exit_and_look_at_clock_or_environment() {
             assert!(fine, "{} has {word}", path.display());
         }
     }
+}
+
+/// The standard macros panic where nobody reads, and a file read whole may be `/dev/zero`.
+#[test]
+fn printing_and_reading_whole_files_have_one_place_each() {
+    let whole = ["fs::read(", "fs::read_to_string("];
+    for (path, part, code) in sources() {
+        let printing = ["println!(", "print!(", "eprint!("];
+        for word in printing.iter().chain(&whole) {
+            // `eprintln!` is our own in the commands, and forbidden elsewhere.
+            let code = code.replace("eprintln!(", "");
+            assert!(!code.contains(word), "{} has {word}", path.display());
+        }
+        assert!(part != "main" || !code.contains("eprintln!("), "main prints by itself");
+    }
+    let commands = std::fs::read_to_string("src/cli/mod.rs").expect("the commands");
+    let first = commands.find("\nmod ").or(commands.find("\npub mod "));
+    let own = commands.find("#[macro_use]\nmod out;").expect("our own macro");
+    assert!(first.is_some_and(|first| own < first), "a module stands before its macros");
 }
 
 #[test]

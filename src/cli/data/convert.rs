@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
 use super::io::{Inputs, Writing};
 use crate::data::carry;
@@ -47,9 +47,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 unfit += 1;
                 written.leave_out(sample)?;
             } else {
-                written.write(sample).map_err(|error| {
-                    anyhow!("{error}; or leave out what does not fit with --skip-unfit")
-                })?;
+                let cure = "; or leave out what does not fit with --skip-unfit";
+                written.write_or(sample, cure)?;
             }
         }
         Ok(())

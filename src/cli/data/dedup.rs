@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::ValueEnum;
 
 use super::io::{Inputs, Writing};
@@ -58,10 +58,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 written.leave_out(sample)?;
                 continue;
             }
-            written.write(&averages.averaged(sample)).map_err(|error| match args.keep {
-                Keep::First => error,
-                Keep::Average => anyhow!("{error}; epd holds averages, or pass --keep first"),
-            })?;
+            let cure = match args.keep {
+                Keep::First => "",
+                Keep::Average => "; epd holds averages, or pass --keep first",
+            };
+            written.write_or(&averages.averaged(sample), cure)?;
         }
         Ok(())
     })?;

@@ -18,11 +18,14 @@ use crate::data::carry;
 use crate::engine::journal::Journal;
 use crate::engine::{Crew, EngineError, EngineSettings, JournalError, Limit, Report, Watch};
 use crate::format::{self, Format, Source};
+use crate::output;
 
 /// Where Debian and others put games.
 const GAMES: &str = "/usr/games";
 /// How often a run without a terminal says how far it is.
 const INTERVAL: Duration = Duration::from_secs(60);
+/// A kill loses no more than what this time made, or 256 items.
+const LOST: Duration = Duration::from_secs(5);
 /// So many items that were skipped are told of.
 const TOLD: usize = 5;
 
@@ -160,10 +163,13 @@ impl Target {
         job: impl Fn(&dyn Watch) -> Result<Report, EngineError>,
     ) -> Result<ExitCode> {
         let output = self.output.display();
-        if let (Some(input), Ok(there)) = (input, fs::canonicalize(&self.output)) {
-            let same = fs::canonicalize(input).is_ok_and(|input| input == there);
-            ensure!(!same, "{output} is the input, too; name another file with --out");
-        }
+        ensure!(
+            !output::is_standard(&self.output) && !output::is_device(&self.output),
+            "{output} is no regular file, and a job that can be resumed needs one; name another"
+        );
+        let same = input.is_some_and(|input| output::same(input, &self.output));
+        ensure!(!same, "{output} is the input, too; name another file with --out");
+        out::sweep(&self.output);
         let screen = Screen::new(total, noun, Journal::path_of(&self.output).exists());
         let mut made = job(&screen);
         if self.overwrite && matches!(made, Err(EngineError::Journal(JournalError::Exists(_)))) {
@@ -239,8 +245,15 @@ impl Target {
 /// How many positions a file holds, to know how much is left to do: reading is a thousand times
 /// faster than searching.
 pub fn count(input: &Path, bad_records: u64) -> Result<u64> {
-    if input.as_os_str() == "-" {
-        bail!("standard input cannot be read again when the job is resumed; name a file");
+    if input.as_os_str() == "-" || output::is_device(input) {
+        bail!(
+            "{} cannot be read again when the job is resumed; write it to a file first",
+            if input.as_os_str() == "-" {
+                "standard input".into()
+            } else {
+                input.to_string_lossy()
+            }
+        );
     }
     let mut source = Source::open(input, None, bad_records)?;
     let (mut block, mut count) = (Vec::new(), 0);
@@ -261,6 +274,7 @@ struct Screen {
     /// When the first item of this run was finished, and its number.
     first: Cell<Option<(Instant, u64)>>,
     said: Cell<Instant>,
+    committed: Cell<Instant>,
 }
 
 impl Screen {
@@ -271,8 +285,9 @@ impl Screen {
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
         bar.set_prefix(noun);
-        let (first, said) = (Cell::new(None), Cell::new(Instant::now()));
-        Self { stop: interrupts(), bar, total, noun, resumes, first, said }
+        let first = Cell::new(None);
+        let [said, committed] = [(); 2].map(|()| Cell::new(Instant::now()));
+        Self { stop: interrupts(), bar, total, noun, resumes, first, said, committed }
     }
 }
 
@@ -303,5 +318,13 @@ impl Watch for Screen {
 
     fn stop(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
+    }
+
+    fn is_time(&self) -> bool {
+        let late = self.committed.get().elapsed() >= LOST;
+        if late {
+            self.committed.set(Instant::now());
+        }
+        late
     }
 }

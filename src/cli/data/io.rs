@@ -14,6 +14,7 @@ use crate::cli::progress::{bar, grouped, interrupts, short};
 use crate::data::carry;
 use crate::format::view::{self, Of};
 use crate::format::{ALL, Format, Holds, PointOfView, ReadError, Sink, Source, View, WriteError};
+use crate::output;
 use crate::sample::Sample;
 
 /// Files to read.
@@ -36,7 +37,7 @@ pub struct Inputs {
 /// How files are written.
 #[derive(clap::Args)]
 pub struct Writing {
-    /// Format to write [default: by the ending of the output]
+    /// Format to write [default: by the ending of the output; -, standard output, needs it]
     #[arg(long, value_name = "NAME", value_parser = format)]
     to: Option<&'static Format>,
     /// Replace an output that exists
@@ -150,11 +151,18 @@ impl Inputs {
 
     /// An error where a command must read the files more than once and one of them is a pipe.
     pub fn refuse_pipe(&self, why: &str) -> Result<()> {
-        ensure!(
-            !self.files.iter().any(|path| path == Path::new("-")),
-            "standard input can be read only once, and {why}; write it to a file first"
-        );
-        Ok(())
+        let pipe = |path: &&PathBuf| *path == Path::new("-") || output::is_device(path);
+        match self.files.iter().find(pipe) {
+            Some(dash) if dash == Path::new("-") => {
+                bail!("standard input can be read only once, and {why}; write it to a file first")
+            }
+            Some(path) => bail!(
+                "{} is a pipe or a device, which can be read only once, and {why}; write it to a \
+                 file first",
+                path.display()
+            ),
+            None => Ok(()),
+        }
     }
 }
 
@@ -220,17 +228,16 @@ impl Writing {
 
     /// Refuses an output that is an input, or that exists already.
     pub fn check(&self, path: &Path, inputs: &Inputs) -> Result<()> {
-        if let Ok(there) = path.canonicalize() {
-            let same = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == there);
-            if let Some(input) = inputs.files.iter().find(same) {
-                bail!("the output {} is also an input; choose another name", input.display());
-            }
-            ensure!(
-                self.overwrite,
-                "{} exists; replace it with --overwrite, or choose another name",
-                path.display()
-            );
+        if output::is_standard(path) {
+            return Ok(());
         }
+        // The name of an input may be that of a device, which is both read and written into.
+        let same = |input: &&PathBuf| output::same(input, path) && !output::is_device(path);
+        if let Some(input) = inputs.files.iter().find(same) {
+            bail!("the output {} is also an input; choose another name", input.display());
+        }
+        out::refuse_existing(&[path], self.overwrite)?;
+        out::sweep(path);
         Ok(())
     }
 
@@ -238,9 +245,10 @@ impl Writing {
     pub fn create(&self, path: &Path, inputs: &Inputs) -> Result<Written> {
         self.check(path, inputs)?;
         let format = self.format(path)?;
+        let standard = output::is_standard(path);
         let sink = Sink::create(path, format)?;
-        let path = path.to_path_buf();
-        let written = Written { path, sink, format, told: Vec::new(), no_games: None, count: 0 };
+        let (path, told, no_games) = (path.to_path_buf(), Vec::new(), None);
+        let written = Written { path, sink, format, standard, told, no_games, count: 0 };
         if written.loses_gaps() && inputs.have_gaps()? {
             return Ok(written.with_gaps());
         }
@@ -253,6 +261,8 @@ pub struct Written {
     path: PathBuf,
     sink: Sink,
     pub format: &'static Format,
+    /// Whether it goes to standard output; then counts go to standard error.
+    pub standard: bool,
     /// The formats whose losses were told.
     told: Vec<&'static str>,
     /// Why games are unknown in it, if they are forgotten.
@@ -305,24 +315,36 @@ impl Written {
 
     /// Adds a sample, or leaves it out if it was left out of its game before.
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
+        self.write_or(sample, "")
+    }
+
+    /// The same with a cure for samples that the format cannot hold.
+    pub fn write_or(&mut self, sample: &Sample, cure: &str) -> Result<()> {
         if sample.is_left_out() {
             return self.leave_out(sample);
         }
         self.count += 1;
-        Ok(self.sink.write(sample)?)
+        self.sink.write(sample).map_err(|error| match error {
+            WriteError::Sample { .. } => anyhow!("{error}{cure}"),
+            error => unread(error),
+        })
     }
 
     /// Leaves a sample out, marked in its game where the format can do that.
     pub fn leave_out(&mut self, sample: &Sample) -> Result<()> {
-        Ok(self.sink.leave_out(sample)?)
+        self.sink.leave_out(sample).map_err(unread)
     }
 
     /// Gives the file its name and prints the counts; they are part of the error if nothing was
     /// written.
     pub fn finish(self, mut tally: Tally) -> Result<ExitCode> {
         tally.written = self.count;
+        let standard = self.standard;
         self.close(&tally)?;
-        out::line(tally)?;
+        match standard {
+            true => eprintln!("{tally}"),
+            false => out::line(tally)?,
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -331,7 +353,7 @@ impl Written {
         let told = match self.sink.finish() {
             Ok(finished) => finished.told,
             Err(error @ WriteError::Empty(_)) => bail!("{error}: {tally}"),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(unread(error)),
         };
         let path = self.path.display();
         if told.marked > 0 {
@@ -350,6 +372,16 @@ impl Written {
 
 /// What is left out because it was before.
 pub const MARKED: &str = "marked so before";
+
+/// Ends the program where nobody reads what it writes any more, as `head` does: no failure.
+fn unread(error: WriteError) -> anyhow::Error {
+    if let WriteError::Output(error) = &error
+        && error.is_closed_pipe()
+    {
+        std::process::exit(0);
+    }
+    error.into()
+}
 
 /// What became of positions.
 #[derive(Default)]

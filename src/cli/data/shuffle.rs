@@ -12,7 +12,7 @@ use crate::cli::out;
 use crate::data::Record;
 use crate::data::shuffle::Shuffle;
 use crate::format::{Format, Holds, bulletformat, marlinformat};
-use crate::output::Output;
+use crate::output::{Output, folder, is_device, is_standard};
 
 /// Shuffle positions, of files larger than memory too
 ///
@@ -47,11 +47,12 @@ const PIECE: usize = 1 << 20;
 
 impl Args {
     fn shuffle<const N: usize>(&self) -> Shuffle<N> {
-        let folder = match self.output.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
+        // The folder of a device is no place for temporary files.
+        let folder = match is_device(&self.output) || is_standard(&self.output) {
+            true => std::env::temp_dir(),
+            false => folder(&self.output),
         };
-        Shuffle::new(self.seed, self.memory << 20, folder)
+        Shuffle::new(self.seed, self.memory << 20, &folder)
     }
 }
 
@@ -73,7 +74,7 @@ fn raw(args: &Args, format: &Format) -> Result<bool> {
     let packed = |path: &Path| {
         ["gz", "zst", "xz", "zip"].iter().any(|&end| path.extension().is_some_and(|it| it == end))
     };
-    if !raw.contains(&format.name) || packed(&args.output) {
+    if !raw.contains(&format.name) || packed(&args.output) || is_standard(&args.output) {
         return Ok(false);
     }
     for path in &args.inputs.files {
@@ -164,7 +165,8 @@ fn shuffle_decoded(args: &Args) -> Result<ExitCode> {
         let (path, format) = (source.path().display(), source.format());
         ensure!(
             format.facts.games == Holds::Never,
-            "{path} is {}, which holds games, and shuffling tears them apart; convert it to              bulletformat, marlinformat or text first",
+            "{path} is {}, which holds games, and shuffling tears them apart; convert it to \
+             bulletformat, marlinformat or text first",
             format.name
         );
         written.tell_losses(source);

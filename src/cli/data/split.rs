@@ -10,6 +10,7 @@ use crate::cli::out;
 use crate::cli::progress::grouped;
 use crate::data::units::Borders;
 use crate::loader::Split;
+use crate::output::{is_standard, same};
 
 /// Split files by game, as training holds games out
 ///
@@ -40,7 +41,15 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    ensure!(args.output != args.held_out, "both outputs are {}", args.output.display());
+    for path in [&args.output, &args.held_out] {
+        ensure!(!is_standard(path), "two outputs cannot both be standard output; name two files");
+    }
+    ensure!(
+        !same(&args.output, &args.held_out),
+        "both outputs are the same file, {} and {}; name two files",
+        args.output.display(),
+        args.held_out.display()
+    );
     let mut rest = args.writing.create(&args.output, &args.inputs)?;
     let mut held_out = args.writing.create(&args.held_out, &args.inputs)?;
     let split = Split { share: args.share, seed: args.seed };

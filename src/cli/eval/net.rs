@@ -8,6 +8,7 @@ use crate::cli::evaluator::{FileKind, kind_of};
 use crate::cli::folder::{BEST, NET};
 use crate::cli::recipe;
 use crate::hce::{HceFileError, HceWeights};
+use crate::input;
 use crate::weights::{Packed, Weights};
 
 /// What is no quantised net.
@@ -58,7 +59,7 @@ pub fn are_terms(path: &Path) -> bool {
 
 /// None for nets, for files of other kinds, and where nothing lies at all.
 fn what_is(path: &Path) -> Result<Option<Other>> {
-    let Ok(bytes) = std::fs::read(path) else { return Ok(None) };
+    let Ok(bytes) = input::read(path, input::WEIGHTS) else { return Ok(None) };
     Ok(match kind_of(&bytes) {
         FileKind::Other => None,
         FileKind::Json => {

@@ -1,11 +1,14 @@
 //! The scales of an export: the best pair that an engine bears, and the units of an old net.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 
 use super::SCALED_ON;
 use crate::cli::eval::Shape;
 use crate::cli::evaluator::Evaluator;
 use crate::export::{self, Bound, Limits, Margins, MatchedTo, Source, digest};
+use crate::input;
 use crate::model::{Compute, Device};
 use crate::report::{Matched, Pairs, Values, match_scale};
 use crate::sample::{Position, Sample};
@@ -39,7 +42,8 @@ pub fn matched(
 ) -> Result<(MatchedTo, String)> {
     let (name, matched) = compared(source, old, samples, place)?;
     source.scales.scale = matched.scale_after;
-    let sha256 = std::fs::read(old).map(|bytes| digest(&bytes)).unwrap_or_default();
+    let sha256 =
+        input::read(Path::new(old), input::WEIGHTS).map(|bytes| digest(&bytes)).unwrap_or_default();
     let between = between(matched.interval, samples);
     let first = format!(
         "matched to {name}: SCALE {} times {:.3}{between} is {}; a search's margins stay",

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 
-use crate::cli::eval::{Shape, net_at};
+use super::Args;
+use crate::cli::eval::net_at;
 use crate::cli::out;
 use crate::export::snippet::{Language, snippet};
 use crate::export::{self, golden};
@@ -19,11 +20,14 @@ pub fn language(name: &str) -> Result<Language, String> {
 
 /// Writes the code of a quantised net, or of a run's, to `output`, or to the file that the
 /// language expects.
-pub fn write(net: &Path, language: Language, output: Option<PathBuf>, shape: &Shape) -> Result<()> {
-    let path = net_at(net)?;
+pub fn write(args: &Args, language: Language) -> Result<()> {
+    let Args { checkpoint, output, overwrite, shape, .. } = args;
+    let path = net_at(checkpoint)?;
     let name = path.display();
-    let output = output.unwrap_or_else(|| PathBuf::from(language.file_name()));
+    let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
     refuse_name(language, &output, &path)?;
+    out::refuse_existing(&[&output], *overwrite)?;
+    out::sweep(&output);
     // Opened and dropped: code that cannot be written is found before the long proof.
     Output::create(&output)?;
     let loaded = export::load(&path, &shape.given())?;
@@ -57,17 +61,17 @@ fn refuse_name(language: Language, output: &Path, net: &Path) -> Result<()> {
             output.with_file_name(expected).display()
         );
     }
-    let there = output.canonicalize().ok();
+    let there = output::is_there(output) && !output::is_device(output);
     for file in [net.to_path_buf(), export::manifest_path(net), export::floats_path(net)] {
         ensure!(
-            there.is_none() || file.canonicalize().ok() != there,
+            !output::same(&file, output),
             "the code would overwrite {}; choose another name than {name} with -o",
             file.display()
         );
     }
     let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     ensure!(
-        there.is_none() || output.is_dir() || CODE.contains(&&ending[..]),
+        !there || output.is_dir() || CODE.contains(&&ending[..]),
         "{name} is there already, and by its name it is no code; choose another name with -o, \
          {expected} for instance"
     );

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::cli::evaluator::{FileKind, kind_of};
 use crate::cli::folder::{BEST, TERMS};
@@ -13,6 +13,7 @@ use crate::export::tables::heat_svg::svg;
 use crate::export::tables::source::{Order, Style, Tapering, Tuned};
 use crate::export::tables::{c, cpp, rust};
 use crate::hce::{HceWeights, Moved};
+use crate::input;
 use crate::output;
 
 pub fn order(text: &str) -> Result<Order, String> {
@@ -29,7 +30,7 @@ pub fn are_at(path: &Path) -> bool {
         // A run that has not ended has a best checkpoint, and no tables yet.
         return path.join(TERMS).exists() || are_at(&path.join(BEST));
     }
-    let Ok(bytes) = std::fs::read(path) else { return false };
+    let Ok(bytes) = input::read(path, input::WEIGHTS) else { return false };
     match kind_of(&bytes) {
         FileKind::Json => path.extension().is_some_and(|extension| extension == "json"),
         FileKind::Weights => recipe::open(path).is_ok_and(|(_, recipe)| !recipe.config.is_net()),
@@ -40,7 +41,21 @@ pub fn are_at(path: &Path) -> bool {
 /// Writes the terms as the ending of the output says.
 ///
 /// With `centre` the means of tables go into material first.
-pub fn export(path: &Path, output: &Path, style: Style, centre: bool) -> Result<()> {
+pub fn export(
+    path: &Path,
+    output: &Path,
+    style: Style,
+    centre: bool,
+    overwrite: bool,
+) -> Result<()> {
+    let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
+    ensure!(
+        !output::same(&from, output),
+        "the export would overwrite {}, which it is made from",
+        from.display()
+    );
+    out::refuse_existing(&[output], overwrite)?;
+    out::sweep(output);
     let (mut weights, units) = read(path).with_context(|| path.display().to_string())?;
     let mut moved = None;
     if centre {
@@ -81,10 +96,6 @@ pub fn export(path: &Path, output: &Path, style: Style, centre: bool) -> Result<
             output.display()
         ),
     };
-    if output.canonicalize().is_ok_and(|there| path.canonicalize().is_ok_and(|here| here == there))
-    {
-        bail!("the export would overwrite {}, which it is made from", path.display());
-    }
     output::write(output, text.as_bytes())?;
     if let Some(moved) = moved {
         let moved = moved.iter().map(|Moved { role, centipawns: [mg, eg] }| {
@@ -103,7 +114,8 @@ pub fn export(path: &Path, output: &Path, style: Style, centre: bool) -> Result<
 fn read(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     let best = path.join(BEST);
     let path = if path.is_dir() { &best } else { path };
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = input::read(path, input::WEIGHTS)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     if let FileKind::Json = kind_of(&bytes) {
         let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
         return Ok((HceWeights::from_json(text)?, None));

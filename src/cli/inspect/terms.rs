@@ -11,6 +11,7 @@ use crate::cli::out;
 use crate::cli::recipe;
 use crate::cli::train::judge::Judgement;
 use crate::hce::{HceFileError, HceWeights, Tally};
+use crate::input;
 use crate::report::before_after::TermResult;
 use crate::report::sanity::{Counted, Sanity};
 
@@ -29,7 +30,7 @@ pub fn show(args: &Args) -> Result<()> {
     let kept = args.net.join(JUDGEMENT);
     let judgement = match (args.data.is_empty(), kept.exists()) {
         (true, true) => {
-            let text = std::fs::read_to_string(&kept)
+            let text = input::text(&kept, input::TEXT)
                 .with_context(|| format!("cannot read {}", kept.display()))?;
             serde_json::from_str(&text).with_context(|| kept.display().to_string())?
         }
@@ -85,7 +86,8 @@ fn measured(args: &Args) -> Result<Sanity> {
 pub fn weights(path: &Path) -> Result<HceWeights> {
     let path = in_folder(path, TERMS)?;
     let name = path.display();
-    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {name}"))?;
+    let bytes =
+        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let text = String::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
     let text = text.with_context(|| {
         format!("{name} is no JSON of handcrafted weights; name {TERMS} of a run of such terms")

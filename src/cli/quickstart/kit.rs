@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::input;
 use crate::output;
 
 const FILES: [(&str, &[u8]); 4] = [
@@ -23,7 +24,7 @@ pub fn lay_out() -> Result<()> {
     }
     for (name, content) in FILES {
         let path = PathBuf::from(FOLDER).join(name);
-        match std::fs::read(&path) {
+        match input::read(&path, input::BOOK) {
             Ok(there) => ensure!(
                 there == content,
                 "{} is there and was changed; move it away, and quickstart lays it out anew",

@@ -1,6 +1,6 @@
 //! The parts of a report, from what was measured.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -16,6 +16,7 @@ use crate::cli::measure::Measurement;
 use crate::cli::progress::bar;
 use crate::draw::Section;
 use crate::hce::HceWeights;
+use crate::input;
 use crate::inspect as look;
 use crate::model::{Compute, Device};
 use crate::report::Options;
@@ -189,7 +190,8 @@ impl Contents {
         let Some(path) = ours.find_map(|run| run.file(folder::TERMS)) else {
             return Ok(None);
         };
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        let text = input::text(Path::new(&path), input::TEXT)
+            .with_context(|| format!("cannot read {path}"))?;
         Ok(Some(HceWeights::from_json(&text).with_context(|| path.clone())?))
     }
 }

@@ -10,6 +10,7 @@ use crate::cli::progress::grouped;
 use crate::cli::recipe::Recipe;
 use crate::cli::train::judge::Judgement;
 use crate::cli::train::{COMPUTE, POSITIONS};
+use crate::input;
 use crate::report::html::{Row, Run};
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::log;
@@ -73,7 +74,7 @@ fn stands(folder: &Path, recipe: &Recipe, state: &State, positions: Option<u64>)
 
 /// What the run found out about itself; nothing where it has not ended.
 fn judged(folder: &Path) -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(folder.join(folder::JUDGEMENT)).unwrap_or_default();
+    let text = input::text(&folder.join(folder::JUDGEMENT), input::TEXT).unwrap_or_default();
     let judgement: Judgement = serde_json::from_str(&text).unwrap_or_default();
     let overfitting = judgement.overfitting.map(|it| ("overfitting".to_string(), it.text()));
     let marks = judgement.terms.map_or(Vec::new(), |terms| terms.marks);

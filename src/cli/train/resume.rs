@@ -11,6 +11,7 @@ use crate::cli::place::Place;
 use crate::cli::progress::Eyes;
 use crate::cli::recipe::{self, Recipe};
 use crate::config::{Config, Difference, Earlier};
+use crate::input;
 use crate::output;
 use crate::train::checkpoint::Checkpoint;
 
@@ -66,7 +67,7 @@ fn stands(folder: &RunFolder, config: &Config) -> Result<()> {
         _ => {}
     }
     const AGAIN: &str = "remove it to go on as before, and it is written again";
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+    let text = input::text(&path, input::TEXT).with_context(|| format!("cannot read {name}"))?;
     let written = Config::recorded(&text, &name.to_string())
         .with_context(|| format!("{name} was changed since the run began; {AGAIN}"))?;
     let differences = written.differences(config);

@@ -11,6 +11,7 @@ use crate::cli::folder::BEST;
 use crate::cli::recipe::Recipe;
 use crate::config::Config;
 use crate::export::{self, Source, StartedFrom, digest, floats_path, manifest_path};
+use crate::input;
 use crate::loader::{Sketch, Split};
 use crate::net::{Hints, Net};
 use crate::weights::Weights;
@@ -36,7 +37,8 @@ pub fn open(config: &Config) -> Result<Option<Start>> {
 fn read(given: &Path, wanted: &Architecture, config: &Config) -> Result<Start> {
     let path = in_folder(given, BEST)?;
     let name = path.display();
-    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {name}"))?;
+    let bytes =
+        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
     let is_weights = matches!(kind_of(&bytes), FileKind::Weights);
     let manifest = match !is_weights && manifest_path(&path).exists() {
         true => export::load(&path, &Default::default())?.manifest,
@@ -104,7 +106,8 @@ fn same(one: &Architecture, other: &Architecture) -> bool {
 /// The floats beside a net, if they are those that it was made of.
 fn floats(net: &Path, bytes: &[u8], source: &Source) -> Option<Weights> {
     let path: PathBuf = floats_path(net);
-    let floats = export::import(&std::fs::read(path).ok()?, &Hints::default()).ok()?;
+    let floats =
+        export::import(&input::read(&path, input::WEIGHTS).ok()?, &Hints::default()).ok()?;
     let Source { architecture, scales, .. } = source;
     let again: Net = export::quantise(&floats.weights, architecture, *scales).ok()?;
     (again.to_bytes() == bytes).then_some(floats.weights)

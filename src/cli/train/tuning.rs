@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::format::trace::Checked;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{Encoder, Scan, Store, TraceScan, scan_traces};
-use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, to_host};
+use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, try_to_host};
 use crate::report::fit::{Conventions, fit};
 use crate::weights::Weights;
 
@@ -163,7 +163,7 @@ fn begin(
         let shape = HceShape { scale: 1.0, ..terms.shape(config) };
         let model = Model::new(Kind::Hce(shape), &weights, device, *compute)?;
         let cp: Vec<f64> =
-            to_host(model.logits(&batch.inputs)).iter().map(|cp| (*cp).into()).collect();
+            try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
         let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
         let scale = fit(&cp, &results).scale.unwrap_or(config.scale());
         // Three digits are far finer than the data can tell.

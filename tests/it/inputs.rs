@@ -1,0 +1,259 @@
+//! What is read: devices, pipes, giants and weights that are no numbers are errors with a cure.
+
+use std::fs;
+use std::io::{Cursor, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use nnuance::export::import;
+use nnuance::format::Source;
+use nnuance::input;
+use nnuance::terms::OwnTerms;
+use nnuance::weights::Weights;
+
+fn nnuance(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+/// What a command complains about that fails as an error does.
+fn fails(args: &[&str]) -> String {
+    let Output { status, stderr, .. } = nnuance(args).output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(1), "{args:?}: {said}");
+    said
+}
+
+const NET: &str = "nets/quickstart-32.bin";
+const FEN: &str = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_not_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let pipe = name("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let out = name("out");
+    for path in ["/dev/zero", &pipe] {
+        let files = format!("data.files=[{path:?}]");
+        let list = format!("model.term_list={path:?}");
+        let start = format!("model.start={path:?}");
+        let quiet = "data/selfplay_sf151_quiet.epd";
+        let commands: [&[&str]; 13] = [
+            &["train", path, "--out", &out],
+            &["train", "configs/hce-pst.toml", "--set", &files, "--out", &out],
+            &["train", "configs/hce-pst.toml", "--set", &start, "--out", &out],
+            &[
+                "train",
+                "configs/hce-pst.toml",
+                "--set",
+                "model.inputs=trace",
+                "--set",
+                &list,
+                "--out",
+                &out,
+            ],
+            &["eval", path, FEN],
+            &["eval", path, "--board", FEN],
+            &["verify", path],
+            &["export", path, "-o", &out],
+            &["export", NET, "-o", &out, "--recipe", path],
+            &["compare", path, "material", "--data", quiet],
+            &["inspect", NET, "--data", quiet, "--hce", path],
+            &[
+                "data",
+                "selfplay",
+                "--book",
+                path,
+                "--games",
+                "2",
+                "--nodes",
+                "9",
+                "-o",
+                "/nowhere/a.vf",
+                "--engine",
+                "true",
+            ],
+            &["data", "interleave", path, quiet, "-o", "/nowhere/a.epd"],
+        ];
+        for command in commands {
+            let said = fails(command);
+            // The engine of self-play is asked before the book is opened.
+            let is_engine = command.contains(&"selfplay") && said.contains("UCI");
+            let told = said.contains("pipe or a device") || command[0] == "verify";
+            assert!(told || is_engine, "{command:?}: {said}");
+        }
+    }
+    assert!(!Path::new(&out).join("config.toml").exists());
+    let book = nnuance::engine::opening::Openings {
+        start: nnuance::engine::opening::Start::Book("/dev/zero".into()),
+        ..Default::default()
+    };
+    let opened = nnuance::engine::opening::Opener::new(&book, 1, 1);
+    assert!(opened.unwrap_err().to_string().contains("pipe or a device"));
+    let said = fails(&["eval", NET, "--fens", "/dev/zero"]);
+    assert!(said.contains("the line has no end"), "{said}");
+}
+
+#[test]
+fn a_file_is_read_whole_up_to_a_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, b"12345").unwrap();
+    assert_eq!(input::read(&path, 5).unwrap(), b"12345");
+    let error = input::read(&path, 4).unwrap_err().to_string();
+    assert!(error.contains("it is larger than"), "{error}");
+    fs::write(&path, b"ok\nno\xff\n").unwrap();
+    let error = input::text(&path, 99).unwrap_err().to_string();
+    assert!(error.contains("line 2 is not UTF-8"), "{error}");
+    assert!(input::read(folder.path(), 9).is_err());
+    assert_eq!(
+        input::regular(Path::new("no/such")).unwrap_err().kind(),
+        std::io::ErrorKind::NotFound
+    );
+}
+
+/// Whether a process has said that it hears Ctrl-C.
+#[cfg(target_os = "linux")]
+fn hears(child: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_interrupt_ends_the_wait_for_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.epd");
+    let mut child = nnuance(&["data", "convert", "-"])
+        .arg("-o")
+        .arg(&out)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // More than a block of positions, and then nothing.
+    let text = fs::read("data/selfplay_sf151_scored.txt").unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&text).unwrap();
+    while !hears(child.id()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // The rest is read meanwhile, or not: either way it ends.
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("interrupted") && !said.contains("damaged"), "{said}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    drop(stdin);
+}
+
+#[test]
+fn names_of_terms_are_not_nested_without_end() {
+    let name = |words: usize| vec!["a"; words].join(".");
+    let parse = |words| {
+        let text = format!("x normal 1 2\n{} normal 1 2\n", name(words));
+        OwnTerms::parse(&text, Path::new("terms.txt"))
+    };
+    assert_eq!(parse(32).unwrap().list.len(), 2);
+    let error = parse(10_000).unwrap_err().to_string();
+    assert!(error.starts_with("terms.txt, line 2: a name of 10000 words"), "{error}");
+}
+
+/// The floats of a net with a change.
+fn floats(folder: &Path, change: impl FnOnce(&mut Weights)) -> PathBuf {
+    let bytes = fs::read("nets/quickstart-32.safetensors").unwrap();
+    let mut packed = Weights::from_bytes(&bytes).unwrap();
+    change(&mut packed.weights);
+    let path = folder.join("changed.safetensors");
+    fs::write(&path, packed.weights.to_bytes(&packed.facts, &[]).unwrap()).unwrap();
+    path
+}
+
+#[test]
+fn weights_that_are_no_numbers_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for value in [f32::NAN, f32::INFINITY] {
+        let path = floats(folder.path(), |weights| {
+            weights.0.get_mut("output.weight").unwrap().values[7] = value;
+        });
+        let path = path.to_string_lossy();
+        for args in [
+            &["eval", &path, "--board", FEN][..],
+            &["compare", &path, "material", "--data", "data/selfplay_sf151_quiet.epd"],
+        ] {
+            let said = fails(args);
+            assert!(said.contains(&format!("output.weight[7] is {value}")), "{said}");
+        }
+    }
+    // Finite, and yet too much for f32.
+    let path = floats(folder.path(), |weights| {
+        for array in ["accumulator.weight", "output.weight"] {
+            weights.0.get_mut(array).unwrap().values.fill(3e38);
+        }
+        weights.0.get_mut("output.weight").unwrap().values[0] = -3e38;
+    });
+    let said = fails(&["eval", &path.to_string_lossy(), "--board", FEN]);
+    assert!(said.contains("its weights are too large"), "{said}");
+
+    let json = nnuance::hce::HceWeights::material().to_json();
+    let path = folder.path().join("hce.json");
+    fs::write(&path, json.replace("\"mg\": 320", "\"mg\": 1e300")).unwrap();
+    let hce = path.to_string_lossy();
+    let said = fails(&["inspect", NET, "--hce", &hce, "--data", "data/selfplay_sf151_quiet.epd"]);
+    assert!(said.contains("`material.knight.mg` is 1e+300"), "{said}");
+    assert!(fails(&["eval", &hce, "--board", FEN]).contains("within a million"));
+}
+
+#[test]
+fn nets_without_neurons_are_refused_at_the_border() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = floats(folder.path(), |weights| {
+        for (name, shape) in [
+            ("accumulator.weight", vec![768, 0]),
+            ("accumulator.bias", vec![0]),
+            ("output.weight", vec![0]),
+        ] {
+            weights.insert(name, &shape, Vec::new());
+        }
+    });
+    let name = path.to_string_lossy();
+    let quiet = "data/selfplay_sf151_quiet.epd";
+    for args in [
+        &["compare", &name, "material", "--data", quiet][..],
+        &["eval", &name, "--board", FEN],
+        &["inspect", &name, "--data", quiet],
+    ] {
+        let said = fails(args);
+        assert!(said.contains("at least one hidden neuron"), "{said}");
+    }
+    let path = floats(folder.path(), |weights| {
+        weights.insert("output.weight", &[3], vec![0.0; 3]);
+    });
+    let error = import(&fs::read(path).unwrap(), &Default::default()).unwrap_err().to_string();
+    assert!(error.contains("output.weight has shape [3], expected [64]"), "{error}");
+}
+
+#[test]
+fn windows_of_zstd_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read("data/selfplay_sf151_quiet.epd").unwrap();
+    let read = |log: u32| {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(log).unwrap();
+        std::io::copy(&mut Cursor::new(&text), &mut encoder).unwrap();
+        let path = folder.path().join(format!("{log}.epd.zst"));
+        fs::write(&path, encoder.finish().unwrap()).unwrap();
+        let mut source = Source::open(&path, None, 0)?;
+        source.next_block(&mut Vec::new())
+    };
+    assert!(read(27).unwrap());
+    let error = read(28).unwrap_err().to_string();
+    assert!(error.contains("--long=31") && !error.contains("damaged"), "{error}");
+}
