@@ -209,15 +209,18 @@ fn training_chooses_nothing_by_the_test() {
     let plan = plan(&path);
     let purposes = purposes(&path, &plan);
     assert_eq!(purposes.len(), games.len());
-    let changed = |name: &str, of: Purpose| {
-        let changed = games
-            .iter()
-            .zip(&purposes)
-            .map(|(game, purpose)| if *purpose == of { turned(game) } else { game.clone() });
+    let changed = |name: &str, of: Purpose, every: usize| {
+        let changed = games.iter().zip(&purposes).enumerate().map(|(i, (game, purpose))| {
+            match *purpose == of && i % every == 0 {
+                true => turned(game),
+                false => game.clone(),
+            }
+        });
         write(&folder, name, &changed.collect::<Vec<_>>())
     };
-    let other_test = changed("test.vf", Purpose::Test);
-    let other_validation = changed("validation.vf", Purpose::Validation);
+    let other_test = changed("test.vf", Purpose::Test, 1);
+    // A few: nothing could be learnt that all of them, turned, would bear out.
+    let other_validation = changed("validation.vf", Purpose::Validation, 8);
     assert!(purposes.iter().filter(|purpose| **purpose == Purpose::Test).count() > 20);
     let runs = [&path, &other_test, &other_validation].map(|path| {
         train(&folder, path, &path.file_stem().expect("a name").to_string_lossy(), &[])

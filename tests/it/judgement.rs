@@ -315,7 +315,7 @@ fn a_large_net_on_few_games_is_cautioned_and_overfits() {
     let net = |hidden: usize, epochs: usize, limit: usize| {
         run(&format!(
             "version = 1\nseed = 1\n\
-             [data]\nfiles = [\"data/selfplay-sf15.vf\"]\nlimit = {limit}\nheld_out = 0.3\n\
+             [data]\nfiles = [\"data/selfplay-sf15.vf\"]\nlimit = {limit}\nheld_out = 0.3\ntest = 0\n\
              [model]\ninputs = \"perspective\"\nhidden = {hidden}\nactivation = \"screlu\"\n\
              [target]\nwdl = 0.5\nscore_scale = 126\nscale = 400\n\
              [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.005\nlooks = 4\n"
