@@ -181,7 +181,7 @@ pub fn run(args: Args) -> Result<()> {
         files: bench.config.data.files,
         positions: scan.read,
         kept: scan.train,
-        men: men as f64 / results.len() as f64,
+        pieces: men as f64 / results.len() as f64,
         bytes_per_position: Bytes {
             on_disk: on_disk as f64 / scan.read as f64,
             in_window: IN_WINDOW,

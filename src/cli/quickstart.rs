@@ -50,7 +50,7 @@ const STEPS: [(&str, &str); 6] = [
     (
         "Which one predicts better how games end that neither has seen?",
         "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
-         runs/quickstart/quickstart-net runs/quickstart/quickstart-net/net.bin score",
+         runs/quickstart/quickstart-net/net.bin score",
     ),
 ];
 

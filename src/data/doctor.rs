@@ -46,7 +46,7 @@ pub struct Exam {
     white: Results,
     to_move: [u64; 2],
     scores: Scores,
-    men: Histogram,
+    pieces: Histogram,
     phase: Histogram,
     plies: Histogram,
     noise: Noise,
@@ -67,7 +67,7 @@ impl Exam {
             white: Results::default(),
             to_move: [0; 2],
             scores: Scores::new(),
-            men: Histogram::new(2, 1, 31),
+            pieces: Histogram::new(2, 1, 31),
             phase: Histogram::new(0, 1, 25),
             plies: Histogram::new(0, 10, 31),
             noise: Noise::default(),
@@ -88,7 +88,7 @@ impl Exam {
         self.to_move[usize::from(turn.is_black())] += 1;
         self.scores.add(sample.score);
         let sets = sample.position.bitboards();
-        self.men.add(sample.position.count() as i64);
+        self.pieces.add(sample.position.count() as i64);
         self.phase.add(phase(&sets));
         if let Some(ply) = sample.ply {
             self.plies.add(ply.into());
@@ -149,7 +149,7 @@ impl Exam {
             white: self.colours.then_some(self.white),
             to_move: self.to_move,
             scores: self.scores.finished(),
-            men: self.men.finished(),
+            pieces: self.pieces.finished(),
             phase: self.phase.finished(),
             plies: self.plies.finished(),
             calibration: fitted.map(|fitted| Calibration::of(&scores, &results, fitted)),

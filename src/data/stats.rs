@@ -32,8 +32,8 @@ pub struct Stats {
     pub score_sum: i64,
     /// Positions by |score|, see [`SCORES`].
     pub scores: [u64; SCORES.len()],
-    /// Positions by men, kings included: entry 0 is two men, entry 30 is 32.
-    pub men: [u64; 31],
+    /// Positions by pieces, kings included: entry 0 is two, entry 30 is 32.
+    pub pieces: [u64; 31],
     #[serde(skip)]
     borders: Counted,
     #[serde(skip)]
@@ -74,6 +74,6 @@ impl Stats {
             let range = SCORES.partition_point(|&end| end < score.unsigned_abs());
             self.scores[range.min(SCORES.len() - 1)] += 1;
         }
-        self.men[position.count().clamp(2, 32) - 2] += 1;
+        self.pieces[position.count().clamp(2, 32) - 2] += 1;
     }
 }

@@ -42,7 +42,7 @@ fn all_figures_are_there() {
     let speeds = found.iter().filter(|(path, _)| path.ends_with("/positions_per_second"));
     assert_eq!(speeds.count(), 2 + 2 * 3, "load, encode, and two for each net: {figures}");
     assert_eq!(figures["positions"], 30_000);
-    assert!((2.0..=32.0).contains(&figures["men"].as_f64().unwrap()));
+    assert!((2.0..=32.0).contains(&figures["pieces"].as_f64().unwrap()));
 }
 
 #[test]

@@ -439,7 +439,7 @@ fn stats_count() {
     assert_eq!(json["games"], 200);
     assert_eq!(json["draws"], count(&|it| it.result == 0.5));
     assert_eq!(json["in_check"], count(&|it| it.position.in_check()));
-    assert_eq!(json["men"][30], count(&|it| it.position.count() == 32));
+    assert_eq!(json["pieces"][30], count(&|it| it.position.count() == 32));
     let close = |it: &Sample| it.score.is_some_and(|score| (26..=50).contains(&score.abs()));
     assert_eq!(json["scores"][1], count(&close));
     let text = fine(&["stats", GAMES]);

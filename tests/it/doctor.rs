@@ -93,7 +93,7 @@ fn real_files_are_fit() {
         assert_eq!(grade, "ok", "{path}: {says}");
         let positions = file["diagnosis"]["positions"].as_u64().unwrap();
         assert_eq!(positions == 60_000, file["limited"] == true, "{path}");
-        let men = file["diagnosis"]["men"]["counts"].as_array().unwrap();
+        let men = file["diagnosis"]["pieces"]["counts"].as_array().unwrap();
         let men: u64 = men.iter().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(men, positions, "{path}");
     }
@@ -110,7 +110,7 @@ fn counts_are_those_of_a_slow_pass() {
     let white = |it: &Sample| if it.position.turn().is_white() { 1.0 } else { 0.0 };
     assert_eq!(it["white"]["wins"], count(&|it| it.result == white(it)));
     assert_eq!(it["noise"]["in_check"], count(&|it| it.position.in_check()));
-    assert_eq!(it["men"]["counts"][30], count(&|it| it.position.count() == 32));
+    assert_eq!(it["pieces"]["counts"][30], count(&|it| it.position.count() == 32));
     let castles = |it: &Sample| it.position.men().any(|man| man.castles);
     assert_eq!(it["sound"]["castling"], count(&castles));
     let distinct: std::collections::HashSet<_> = all.iter().map(|it| it.position.key()).collect();

@@ -45,12 +45,15 @@ fn the_quickstart_prints_what_the_readme_shows() {
     let folder = beside();
     let output = nnuance(folder.path(), &["quickstart"]);
     let printed = String::from_utf8(output.stdout).unwrap();
-    for word in ["runs/quickstart-net/net.bin\n  ok ", "/PPPPPPPP/RNBQKBNR w KQkq - 0 1;"] {
+    for word in
+        ["runs/quickstart/quickstart-net/net.bin\n  ok ", "/PPPPPPPP/RNBQKBNR w KQkq - 0 1;"]
+    {
         assert!(printed.contains(word), "no {word}: {printed}");
     }
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
     for run in ["hce-pst", "quickstart-hce", "quickstart-net"] {
-        let report = fs::read_to_string(folder.path().join(format!("runs/{run}/report.html")));
+        let report =
+            fs::read_to_string(folder.path().join(format!("runs/quickstart/{run}/report.html")));
         assert!(report.unwrap().trim_end().ends_with("</html>"), "{run}");
     }
     // The comparison is what the story ends with.

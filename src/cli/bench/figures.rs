@@ -90,7 +90,7 @@ pub struct Figures {
     /// Of these, what passes the filter.
     pub kept: u64,
     /// Kings included, on average.
-    pub men: f64,
+    pub pieces: f64,
     pub bytes_per_position: Bytes,
     pub activation: &'static str,
     /// Positions read, whether the filter keeps them or not.
@@ -141,7 +141,11 @@ impl fmt::Display for Figures {
         let files: Vec<String> = self.files.iter().map(|it| it.display().to_string()).collect();
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
         writeln!(f, "data       {}", files.join(", "))?;
-        writeln!(f, "positions  {read}, of which the filter keeps {kept}; {:.1} pieces", self.men)?;
+        writeln!(
+            f,
+            "positions  {read}, of which the filter keeps {kept}; {:.1} pieces",
+            self.pieces
+        )?;
         write!(f, "bytes      a position has {on_disk:.1} on disk, {in_window} in the window, ")?;
         writeln!(f, "{in_batch:.0} in a batch")?;
         if let Some(peak) = self.peak_memory_bytes {

@@ -33,7 +33,7 @@ struct TermsFigures {
     /// Of these, what the filter keeps.
     kept: u64,
     /// Kings included, on average.
-    men: f64,
+    pieces: f64,
     /// Pairs that the evaluation has, and those that training moves.
     terms: usize,
     moving: usize,
@@ -108,7 +108,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
         gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
         positions: scan.read,
         kept: scan.train,
-        men: men as f64 / scan.first.len() as f64,
+        pieces: men as f64 / scan.first.len() as f64,
         terms: terms.present.terms.iter().filter(|present| **present).count(),
         moving: terms.chosen.terms.iter().filter(|moving| **moving).count(),
         entries_per_position: entries.sum::<usize>() as f64 / store.len() as f64,
@@ -146,7 +146,7 @@ impl fmt::Display for TermsFigures {
             writeln!(f, "GPU        {gpu}")?;
         }
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
-        writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} pieces", self.men)?;
+        writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} pieces", self.pieces)?;
         write!(f, "terms      {} pairs, of which {} move; ", self.terms, self.moving)?;
         writeln!(f, "{:.1} entries a position", self.entries_per_position)?;
         writeln!(f, "bytes      {:.1} a position", self.bytes_per_position)?;

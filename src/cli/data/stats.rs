@@ -76,9 +76,9 @@ fn table(stats: &Stats) -> Table {
         }
         from = to + 1;
     }
-    for (men, count) in (2..).zip(stats.men) {
+    for (pieces, count) in (2..).zip(stats.pieces) {
         if count > 0 {
-            row(format!("{men} pieces"), count, true);
+            row(format!("{pieces} pieces"), count, true);
         }
     }
     if stats.scored > 0 {

@@ -71,7 +71,7 @@ pub struct Diagnosis {
     pub to_move: [u64; 2],
     pub scores: Scores,
     /// Kings included.
-    pub men: Histogram,
+    pub pieces: Histogram,
     /// Knights and bishops 1, rooks 2, queens 4.
     pub phase: Histogram,
     /// Half-moves since the start of the game, where they are known.

@@ -86,9 +86,9 @@ pub fn figures(patient: &Patient) -> Vec<Figure<'_>> {
     };
     all.push(Figure {
         title: "pieces",
-        summary: format!("kings included, {}", range(&it.men)),
-        histogram: &it.men,
-        marks: numbers(&[0, 6, 14, 22, 30], &it.men),
+        summary: format!("kings included, {}", range(&it.pieces)),
+        histogram: &it.pieces,
+        marks: numbers(&[0, 6, 14, 22, 30], &it.pieces),
     });
     all.push(Figure {
         title: "phase",
