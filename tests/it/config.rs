@@ -326,5 +326,5 @@ fn a_file_that_is_no_config_says_so() {
     let marked = [b"\xef\xbb\xbf", CONFIG.as_bytes()].concat();
     read(&marked).expect("a mark of UTF-8 says nothing");
     let said = read(&vec![b'#'; 2 << 20]).expect_err("too large");
-    assert!(said.contains("larger than a config may be"), "{said}");
+    assert!(said.contains("larger than 1 MiB"), "{said}");
 }

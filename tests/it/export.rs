@@ -542,5 +542,5 @@ fn verify_goes_on_behind_a_net_that_it_cannot_read() {
     assert!(said.contains("2 checks failed: absent.bin, gone.bin;"), "{said}");
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     let said = refused(folder.path(), &["eval", "empty", export::golden::FENS[0]]);
-    assert!(said.contains("empty holds no net.bin; name the file"), "{said}");
+    assert!(said.contains("empty holds no best.safetensors"), "{said}");
 }

@@ -163,7 +163,13 @@ fn an_export_replaces_nothing_unasked() {
 fn a_quickstart_leaves_the_runs_of_others_alone() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    for there in ["configs/quickstart-hce.toml", "data/selfplay-sf15.vf", "runs/quickstart/mine"] {
+    for there in [
+        "configs/hce-pst.toml",
+        "configs/quickstart-hce.toml",
+        "configs/quickstart-net.toml",
+        "data/selfplay-sf15.vf",
+        "runs/quickstart/mine",
+    ] {
         let path = at.join(there);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "mine").unwrap();
