@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use batch_size::BatchSize;
+pub(crate) use check::ONE_LIST;
 pub use differ::Difference;
 pub use read::{ConfigError, nearest};
 pub use sections::{Data, Earlier, Model, Optimizer, Plan, Target};
@@ -219,14 +220,16 @@ impl Config {
         self.target.score_scale.unwrap_or(self.scale())
     }
 
-    /// The share of the held-out games that is kept for the test.
+    /// The share of the held-out games that is kept for the test: all, where files of their own
+    /// validate.
     pub fn test(&self) -> Test {
-        self.data.test.map_or(Test::DEFAULT, Test)
+        let default = if self.data.validation.is_empty() { Test::DEFAULT } else { Test(1.0) };
+        self.data.test.map_or(default, Test)
     }
 
-    /// Whether games validate: else there is no validation loss.
+    /// Whether positions validate: else there is no validation loss.
     pub fn validates(&self) -> bool {
-        self.data.held_out > 0.0 && self.test().0 < 1.0
+        !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test().0 < 1.0
     }
 
     /// Whether the targets need scores.

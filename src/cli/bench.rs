@@ -114,7 +114,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     config.data.files = args.data;
-    config.data.held_out = 0.0;
+    (config.data.held_out, config.data.validation) = (0.0, Vec::new());
     config.model.activation = Some(args.activation);
 
     let (device, fused) = args.place.open(Precision::F32)?;

@@ -6,12 +6,12 @@ mod member;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::folder::{self, RunFolder};
 use super::place::Place;
 use super::progress::{Eyes, bar, interrupts};
-use super::recipe::{self, Recipe};
+use super::recipe;
 use super::{out, train};
 use crate::config::Config;
 use crate::loader::{Scan, scan};
@@ -148,19 +148,19 @@ fn stage(member: &Member, path: &Path, args: &Args, scan: &Scan) -> Result<Stage
     if args.overwrite || !last.exists() {
         return Ok(Stage::New);
     }
-    let (_, Recipe { config, data, term_list, .. }) = recipe::open(&last)?;
-    let same = member.becomes(&config) && term_list == recipe::term_list(&member.config)?;
+    let (_, recipe) = recipe::open(&last)?;
+    let config = &recipe.config;
+    let same = member.becomes(config) && recipe.term_list == recipe::term_list(&member.config)?;
     ensure!(
         same,
         "{} holds a run of another config than this curve's; choose another folder with --out, or \
          begin anew with --overwrite",
         path.display()
     );
-    for (then, now) in data.iter().zip(&scan.files) {
-        ensure!(
-            (then.bytes, &then.sha256) == (now.bytes, &now.sha256),
+    if let Some(changed) = recipe.changed([&scan.files, &scan.validating.files]) {
+        bail!(
             "{} has changed since {} was trained; restore it, or begin anew with --overwrite",
-            then.path.display(),
+            changed.display(),
             path.display()
         );
     }

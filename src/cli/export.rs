@@ -21,7 +21,7 @@ use crate::export::{
     MatchedTo, Provenance, Source, fitted_scale, manifest_path,
 };
 use crate::input;
-use crate::loader::{Part, Plan};
+use crate::loader::{self, Part, Plan};
 use crate::model::{Compute, Device, Level, Precision};
 use crate::net::Hints;
 use crate::output::{self, Output};
@@ -316,17 +316,22 @@ impl Origin {
     fn of(source: &Source) -> Result<Self> {
         let recipe = Recipe::read(&source.facts)?;
         let state = Checkpoint::state(&source.facts).unwrap_or_default();
-        let data = recipe.iter().flat_map(|recipe| &recipe.data).map(|file| DataFile {
+        let file = |file: &loader::DataFile| DataFile {
             file: file.path.display().to_string(),
             sha256: file.sha256.clone(),
             bytes: file.bytes,
             games: file.games,
-        });
+        };
+        let chosen = recipe.as_ref().map(|recipe| &recipe.validation_sketch);
         let provenance = Provenance {
             licence: None,
             recipe: recipe.as_ref().map(|recipe| recipe.config.to_toml()),
-            data: data.collect(),
+            data: recipe.iter().flat_map(|recipe| &recipe.data).map(file).collect(),
             sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
+            validation: recipe.iter().flat_map(|recipe| &recipe.validation).map(file).collect(),
+            validation_sketch: chosen
+                .filter(|sketch| !sketch.is_empty())
+                .map(|sketch| sketch.clone().into()),
             start: recipe.as_ref().and_then(|recipe| recipe.start.clone()),
             positions: (state.positions > 0).then_some(state.positions),
             losses: Losses {
@@ -345,7 +350,7 @@ impl Origin {
         };
         match (files, &self.recipe) {
             ([], Some(recipe)) => {
-                let files = names(&mut recipe.data.iter().map(|file| &file.path));
+                let files = names(&mut recipe.validating().iter().map(|file| &file.path));
                 format!("validation games of {files}")
             }
             (files, _) => names(&mut files.iter()),
@@ -356,13 +361,15 @@ impl Origin {
     /// scales are chosen on them, and what is chosen must not be chosen on the test.
     fn samples(&self, files: &[PathBuf]) -> Result<Vec<Sample>> {
         let mut samples = match (files, &self.recipe) {
-            ([], Some(recipe)) if recipe.config.validates() => match recipe.unchanged_data() {
-                Ok(_) => recipe::collect(&recipe.plan()?, Part::Validation)?,
-                Err(error) => {
-                    eprintln!("integers are not measured against floats: {error:#}");
-                    Vec::new()
+            ([], Some(recipe)) if recipe.config.validates() => {
+                match recipe.unchanged_validation() {
+                    Ok(_) => recipe::collect(&recipe.plan()?, Part::Validation)?,
+                    Err(error) => {
+                        eprintln!("integers are not measured against floats: {error:#}");
+                        Vec::new()
+                    }
                 }
-            },
+            }
             ([], _) => Vec::new(),
             (files, _) => recipe::collect(&Plan::reading(files.to_vec()), Part::All)?,
         };

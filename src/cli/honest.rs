@@ -1,7 +1,10 @@
 //! Which positions a comparison may be measured on: never games that an evaluation was trained on.
 
+use std::collections::HashSet;
+
 use anyhow::{Result, ensure};
 
+use super::progress::grouped;
 use super::recipe::Recipe;
 use crate::loader::{Part, Test};
 use crate::sample::Sample;
@@ -15,6 +18,9 @@ pub struct Measured {
     pub samples: Vec<Placed>,
     /// [`Part::Test`], or [`Part::All`] where nothing was left out.
     pub part: Part,
+    /// Positions of these games that were left out, since they have no score and an evaluation
+    /// needs one, or its training did.
+    pub unscored: u64,
     pub notes: Vec<String>,
     /// By evaluation, what else than being better could explain a low loss; to stand behind
     /// "unless". Those beyond the last have none.
@@ -26,19 +32,74 @@ impl Measured {
     /// of its validation games on which others are tested. The run is the first evaluation.
     pub fn of_run(name: &str, validation: &[Sample], test: &[Sample]) -> Self {
         let placed = |sample: &Sample| (*sample, 0);
-        let (samples, doubts): (Vec<Placed>, _) = match test.is_empty() {
-            false => (test.iter().map(placed).collect(), Vec::new()),
+        let (samples, chosen): (Vec<Placed>, _) = match test.is_empty() {
+            false => {
+                // Files of their own that validate may have games of the test.
+                let chosen: HashSet<u64> = validation.iter().map(Sample::group).collect();
+                let both = test.iter().any(|sample| chosen.contains(&sample.group()));
+                (test.iter().map(placed).collect(), both)
+            }
             true => {
                 let tested = validation.iter().filter(|sample| Test::DEFAULT.takes(sample));
-                (tested.map(placed).collect(), vec![Some(chosen_on_these(name))])
+                (tested.map(placed).collect(), true)
             }
         };
-        let notes = doubts.iter().flatten().map(|_| note_of_chosen(name)).collect();
-        Self { samples, part: Part::Test, notes, doubts }
+        let mut this = Self::all(samples, Vec::new(), vec![None]);
+        this.part = Part::Test;
+        if chosen {
+            this.doubts = vec![Some(chosen_on_these(name))];
+            this.notes = vec![note_of_chosen(name)];
+        }
+        this
+    }
+
+    /// Nothing is left out.
+    fn all(samples: Vec<Placed>, notes: Vec<String>, doubts: Vec<Option<String>>) -> Self {
+        Self { samples, part: Part::All, unscored: 0, notes, doubts }
+    }
+
+    /// Leaves out the positions that have no score, for all evaluations alike. An error where none
+    /// has one, with `who` needs them.
+    pub fn skip_unscored(&mut self, who: &str) -> Result<()> {
+        let all = self.samples.len() as u64;
+        self.samples.retain(|(sample, _)| sample.score.is_some());
+        ensure!(
+            !self.samples.is_empty(),
+            "none of the {} positions has a score, which {who} needs; label the positions \
+             (nnuance data label), or compare without it",
+            grouped(all)
+        );
+        self.unscored += all - self.samples.len() as u64;
+        Ok(())
+    }
+
+    /// How many positions were left out for the lack of a score, in words.
+    pub fn unscored(&self) -> Option<String> {
+        let [with, without] = [self.samples.len() as u64, self.unscored].map(grouped);
+        (self.unscored > 0).then(|| {
+            format!("Measured on the {with} positions that have a score; {without} have none.")
+        })
+    }
+
+    /// Doubts the evaluations whose checkpoints were chosen by the loss on files with some of these
+    /// games.
+    fn doubt_chosen(&mut self, evaluations: &[(&str, Option<&Recipe>)]) {
+        for (place, (name, recipe)) in evaluations.iter().enumerate() {
+            let note = note_of_chosen(name);
+            if recipe.is_some_and(|it| chose_on(it, &self.samples)) && !self.notes.contains(&note) {
+                self.doubts[place] = Some(chosen_on_these(name));
+                self.notes.push(note);
+            }
+        }
     }
 }
 
-/// The doubt about a run without a test of its own.
+/// Whether files for validation had some of these games.
+fn chose_on(recipe: &Recipe, samples: &[Placed]) -> bool {
+    samples.iter().any(|(sample, _)| recipe.validation_sketch.contains(sample))
+}
+
+/// The doubt about a run without a test of its own, or whose files for validation have its games.
 fn chosen_on_these(name: &str) -> String {
     format!("that is because {name} chose its checkpoint on these games too")
 }
@@ -101,7 +162,9 @@ pub fn measured(
         }
     }
     let Some((first, name, recipe)) = seen.first() else {
-        return Ok(Measured { samples, part: Part::All, notes, doubts });
+        let mut measured = Measured::all(samples, notes, doubts);
+        measured.doubt_chosen(evaluations);
+        return Ok(measured);
     };
     let split = recipe.split();
     for (_, other, others) in &seen[1..] {
@@ -132,13 +195,8 @@ pub fn measured(
     let tests = seen.iter().map(|(_, _, recipe)| recipe.config.test().0).filter(|test| *test > 0.0);
     let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
     let filter = &recipe.config.data.filter;
-    // Training has skipped what its target lacks, and so does whoever is compared with it.
-    let scores = seen.iter().any(|(_, _, recipe)| recipe.config.needs_scores());
     samples.retain(|(it, _)| {
-        split.holds_out(it)
-            && test.takes(it)
-            && (chosen || filter.rejects(it).is_none())
-            && !(scores && it.score.is_none())
+        split.holds_out(it) && test.takes(it) && (chosen || filter.rejects(it).is_none())
     });
     ensure!(
         !samples.is_empty(),
@@ -158,16 +216,24 @@ pub fn measured(
         doubts[*place] = Some(chosen_on_these(name));
         notes.push(note_of_chosen(name));
     }
-    Ok(Measured { samples, part: Part::Test, notes, doubts })
+    let mut measured = Measured { part: Part::Test, ..Measured::all(samples, notes, doubts) };
+    // Training has skipped what its target lacks, and so does whoever is compared with it.
+    if let Some((_, name, _)) = seen.iter().find(|(_, _, recipe)| recipe.config.needs_scores()) {
+        measured.skip_unscored(&format!("the target of {name}"))?;
+    }
+    measured.doubt_chosen(evaluations);
+    Ok(measured)
 }
 
 /// All positions, those that were seen in training too.
 pub fn everything(evaluations: &[(&str, Option<&Recipe>)], samples: Vec<Placed>) -> Measured {
     let doubt = |(name, recipe): &(&str, Option<&Recipe>)| match recipe {
         None => Some(format!("{name} was trained on these: nothing is known of its training")),
-        Some(recipe) => (samples.iter().any(|(it, _)| recipe.sketch.contains(it)))
-            .then(|| format!("that is because {name} was trained on some of these")),
+        Some(recipe) if samples.iter().any(|(it, _)| recipe.sketch.contains(it)) => {
+            Some(format!("that is because {name} was trained on some of these"))
+        }
+        Some(recipe) => chose_on(recipe, &samples).then(|| chosen_on_these(name)),
     };
     let doubts = evaluations.iter().map(doubt).collect();
-    Measured { samples, part: Part::All, notes: Vec::new(), doubts }
+    Measured::all(samples, Vec::new(), doubts)
 }

@@ -169,7 +169,7 @@ fn look(source: &Source, samples: &[Sample], options: &Options) -> Result<Inspec
 fn positions(files: &[PathBuf], recipe: Option<&Recipe>, net: &Path) -> Result<Vec<Sample>> {
     match (files, recipe) {
         ([], Some(recipe)) if recipe.config.validates() => {
-            recipe.unchanged_data()?;
+            recipe.unchanged_validation()?;
             Ok(recipe::collect(&recipe.plan()?, Part::Validation)?)
         }
         ([], Some(_)) => {

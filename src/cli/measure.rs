@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
 use super::honest::{Measured, Placed, everything, measured};
-use super::progress::grouped;
 use super::recipe::collect;
 use crate::format::view;
 use crate::hce::{self, HceWeights};
@@ -86,11 +85,12 @@ impl Measurement {
         measured: Measured,
         files: &[PathBuf],
     ) -> Result<Self> {
-        let Measured { mut samples, part, mut notes, doubts } = measured;
-        let unscored = match evaluators.iter().any(Evaluator::needs_scores) {
-            true => skip_unscored(&mut samples)?,
-            false => None,
-        };
+        let mut measured = measured;
+        if evaluators.iter().any(Evaluator::needs_scores) {
+            measured.skip_unscored("`score`")?;
+        }
+        let unscored = measured.unscored();
+        let Measured { samples, part, mut notes, doubts, .. } = measured;
         let (samples, places): (Vec<Sample>, Vec<u16>) = samples.into_iter().unzip();
         let mut evaluations = evaluators
             .iter()
@@ -253,23 +253,6 @@ impl Measurement {
         };
         self.samples.par_iter().zip(&self.places).map(facts).collect()
     }
-}
-
-/// Leaves out the positions that have no score, for all evaluations alike; how many, in words.
-fn skip_unscored(samples: &mut Vec<Placed>) -> Result<Option<String>> {
-    let all = samples.len();
-    samples.retain(|(sample, _)| sample.score.is_some());
-    ensure!(
-        !samples.is_empty(),
-        "none of the {} positions has a score, so `score` cannot be compared; leave it out, or \
-         label the positions (nnuance data label)",
-        grouped(all as u64)
-    );
-    let without = all - samples.len();
-    let [with, without] = [samples.len() as u64, without as u64].map(grouped);
-    Ok((samples.len() < all).then(|| {
-        format!("Measured on the {with} positions that have a score; {without} have none.")
-    }))
 }
 
 /// Why the results cannot be those of these positions, if material contradicts them as training

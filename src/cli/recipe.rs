@@ -26,6 +26,10 @@ pub struct Recipe {
     pub data: Vec<DataFile>,
     /// The games of the data, those that it holds out among them.
     pub sketch: Sketch,
+    /// The files that only validated; none where games of `data` did.
+    pub validation: Vec<DataFile>,
+    /// The games of those, by which a checkpoint was chosen.
+    pub validation_sketch: Sketch,
     /// The terms of another engine, the text of its list.
     pub term_list: Option<String>,
     /// The net that it started from, if not from chance.
@@ -68,7 +72,16 @@ impl Recipe {
         if let Some(start) = &self.start {
             facts.insert("start".into(), serde_json::to_string(start)?);
         }
-        let data = serde_json::to_string(&self.data).context("a path is no text")?;
+        let described =
+            |files: &[DataFile]| serde_json::to_string(files).context("a path is no text");
+        let data = described(&self.data)?;
+        if !self.validation.is_empty() {
+            facts.insert("validation".into(), described(&self.validation)?);
+        }
+        if !self.validation_sketch.is_empty() {
+            let sketch = serde_json::to_string(&self.validation_sketch)?;
+            facts.insert("validation_sketch".into(), sketch);
+        }
         let sketch = serde_json::to_string(&self.sketch)?;
         let config = self.config.to_toml();
         facts.extend(
@@ -85,10 +98,20 @@ impl Recipe {
         else {
             return Ok(None);
         };
+        let validation = facts.get("validation").map(|files| serde_json::from_str(files));
+        let chosen = facts.get("validation_sketch").map(|sketch| serde_json::from_str(sketch));
         Ok(Some(Self {
             config: Config::recorded(config, "the config in its header")?,
             data: serde_json::from_str(data).context("the list of data in its header")?,
             sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
+            validation: validation
+                .transpose()
+                .context("the list of validation files in its header")?
+                .unwrap_or_default(),
+            validation_sketch: chosen
+                .transpose()
+                .context("the sketch of validation files in its header")?
+                .unwrap_or_default(),
             term_list: facts.get("term_list").cloned(),
             start: facts
                 .get("start")
@@ -100,7 +123,7 @@ impl Recipe {
     /// What a net's manifest says; none where it does not come from a run of this program.
     pub fn of_manifest(provenance: &export::Provenance) -> Option<Self> {
         let config = provenance.recipe.as_deref()?;
-        let data = provenance.data.iter().map(|file| DataFile {
+        let file = |file: &export::DataFile| DataFile {
             path: PathBuf::from(&file.file),
             format: String::new(),
             bytes: file.bytes,
@@ -108,11 +131,14 @@ impl Recipe {
             positions: 0,
             games: file.games,
             bad_records: 0,
-        });
+        };
+        let chosen = provenance.validation_sketch.clone().unwrap_or_default();
         Some(Self {
             config: Config::recorded(config, "the manifest's recipe").ok()?,
-            data: data.collect(),
+            data: provenance.data.iter().map(file).collect(),
             sketch: provenance.sketch.clone()?.try_into().ok()?,
+            validation: provenance.validation.iter().map(file).collect(),
+            validation_sketch: chosen.try_into().ok()?,
             term_list: None,
             start: provenance.start.clone(),
         })
@@ -149,7 +175,7 @@ impl Recipe {
 
     /// An error if a file of the run's data cannot be opened.
     pub fn reachable_data(&self) -> Result<()> {
-        for DataFile { path, .. } in &self.data {
+        for DataFile { path, .. } in self.data.iter().chain(&self.validation) {
             input::regular(path)
                 .and_then(|()| File::open(path))
                 .with_context(|| format!("{}; {HERE}", cannot_read(path)))?;
@@ -160,24 +186,48 @@ impl Recipe {
     /// The run's data with the paths where they lie now, for commands with an option `--data`; an
     /// error if one has changed or is gone.
     pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
-        for DataFile { path, bytes, sha256, .. } in &self.data {
-            // The header of a checkpoint may name anything: what has another length is not read.
-            let found =
-                input::regular(path).and_then(|()| match path.metadata()?.len() == *bytes {
-                    true => loader::fingerprint(path).map(Some),
-                    false => Ok(None),
-                });
-            let found = found.with_context(|| {
-                format!("{}; {HERE}, or name the files with --data", cannot_read(path))
-            })?;
-            ensure!(
-                found == Some((*bytes, sha256.clone())),
-                "{} has changed since the run began; restore it, or name files with --data",
-                path.display()
-            );
-        }
-        Ok(self.data.iter().map(|file| file.path.clone()).collect())
+        unchanged(&self.data)
     }
+
+    /// The same of the files with the positions that validated.
+    pub fn unchanged_validation(&self) -> Result<Vec<PathBuf>> {
+        unchanged(self.validating())
+    }
+
+    /// The files with the positions that validated.
+    pub fn validating(&self) -> &[DataFile] {
+        if self.validation.is_empty() { &self.data } else { &self.validation }
+    }
+
+    /// The first file of the data, or of those that only validate, that is another `now` than when
+    /// the run began.
+    pub fn changed(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
+        let then = self.data.iter().chain(&self.validation);
+        let mut pairs = then.zip(now.into_iter().flatten());
+        let same = |then: &DataFile, now: &DataFile| {
+            (then.bytes, &then.sha256) == (now.bytes, &now.sha256)
+        };
+        pairs.find(|(then, now)| !same(then, now)).map(|(then, _)| then.path.as_path())
+    }
+}
+
+fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
+    for DataFile { path, bytes, sha256, .. } in files {
+        // The header of a checkpoint may name anything: what has another length is not read.
+        let found = input::regular(path).and_then(|()| match path.metadata()?.len() == *bytes {
+            true => loader::fingerprint(path).map(Some),
+            false => Ok(None),
+        });
+        let found = found.with_context(|| {
+            format!("{}; {HERE}, or name the files with --data", cannot_read(path))
+        })?;
+        ensure!(
+            found == Some((*bytes, sha256.clone())),
+            "{} has changed since the run began; restore it, or name files with --data",
+            path.display()
+        );
+    }
+    Ok(files.iter().map(|file| file.path.clone()).collect())
 }
 
 /// A cure for data that is not where the run found it.
@@ -191,6 +241,7 @@ fn cannot_read(path: &Path) -> String {
 pub fn plan(config: &Config) -> Result<Plan> {
     Ok(Plan {
         files: config.data.files.clone(),
+        validation: config.data.validation.clone(),
         format: config.format()?,
         bad_records: config.data.bad_records,
         view: config.view()?,

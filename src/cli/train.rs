@@ -19,7 +19,7 @@ use super::out;
 use super::place::Place;
 use super::progress::{Eyes, Screen, interrupts, short};
 use super::recipe::{self, Recipe};
-use crate::config::Config;
+use crate::config::{Config, ONE_LIST};
 use crate::model::{Adapter, Compute, Device, Need};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
@@ -105,12 +105,23 @@ pub(super) fn begin(
         config: config.resolved(),
         data: data.facts.files.clone(),
         sketch: data.facts.sketch.clone(),
+        validation: data.facts.validating.files.clone(),
+        validation_sketch: data.facts.validating.sketch.clone(),
         term_list,
         start: None,
     };
     if let Some(began) = began {
         weights = began.weights;
+        let known = began.sketch.shared(&recipe.validation_sketch);
+        if known > 0 {
+            eprintln!(
+                "caution: {} was trained on games of `data.validation` ({known} or more): the \
+                 validation loss looks better than it is",
+                began.from.file
+            );
+        }
         recipe.sketch.join(&began.sketch);
+        recipe.validation_sketch.join(&began.validation_sketch);
         recipe.start = Some(began.from);
     }
     folder.clear()?;
@@ -126,11 +137,23 @@ pub(super) fn begin(
 /// A file that is named twice would count twice.
 fn refuse_twins(config: &Config) -> Result<()> {
     let real = |path: &PathBuf| path.canonicalize().ok();
-    for (i, path) in config.data.files.iter().enumerate() {
-        let mut before = config.data.files[..i].iter();
-        if let Some(twin) = before.find(|it| real(it).is_some() && real(it) == real(path)) {
+    let twin = |path: &PathBuf, among: &[PathBuf]| {
+        let mut among = among.iter();
+        among.find(|it| real(it).is_some() && real(it) == real(path)).cloned()
+    };
+    let data = &config.data;
+    for (key, files) in [("data.files", &data.files), ("data.validation", &data.validation)] {
+        for (i, path) in files.iter().enumerate() {
+            if let Some(twin) = twin(path, &files[..i]) {
+                let (path, twin) = (path.display(), twin.display());
+                bail!("`{key}`: {twin} and {path} are one file; remove one");
+            }
+        }
+    }
+    for path in &data.validation {
+        if let Some(twin) = twin(path, &data.files) {
             let (path, twin) = (path.display(), twin.display());
-            bail!("`data.files`: {twin} and {path} are one file; remove one");
+            bail!("`data.validation`: {path} and {twin} of `data.files` are one file; {ONE_LIST}");
         }
     }
     Ok(())

@@ -34,6 +34,22 @@ impl Config {
                 return wrong("data.files", reason);
             }
         }
+        for (i, path) in self.data.validation.iter().enumerate() {
+            if self.data.validation[..i].iter().any(|other| same_path(other, path)) {
+                let reason = format!("{} is listed twice; remove one", path.display());
+                return wrong("data.validation", reason);
+            }
+            if let Some(other) = self.data.files.iter().find(|other| same_path(other, path)) {
+                let (path, other) = (path.display(), other.display());
+                let reason = format!("{path} is {other} of `data.files`; {ONE_LIST}");
+                return wrong("data.validation", reason);
+            }
+        }
+        if !self.data.validation.is_empty() && self.test().0 != 1.0 {
+            let reason = "with files in `data.validation` all held-out games are the test; remove \
+                          `data.test`, or set `data.held_out` to 0 for no test";
+            return wrong("data.test", reason.into());
+        }
         if !(0.0..1.0).contains(&self.data.held_out) {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
@@ -291,13 +307,18 @@ impl Config {
             return wrong(key, format!("must be above 0 and at most {most}, found {length}"));
         }
         if plan.patience.is_some() && !self.validates() {
-            let reason = "patience needs games that validate; raise `data.held_out`, lower \
-                          `data.test`, or remove patience";
+            let reason = "patience needs games that validate; name files in \
+                          `data.validation`, raise `data.held_out`, lower `data.test`, or remove \
+                          patience";
             return wrong("schedule.patience", reason.into());
         }
         Ok(())
     }
 }
+
+/// What to do about a file that is to train and to validate.
+pub(crate) const ONE_LIST: &str =
+    "what validates must not be trained on: take it out of one of the two";
 
 /// Whether two paths differ by no more than a `./`.
 fn same_path(one: &Path, other: &Path) -> bool {

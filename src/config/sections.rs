@@ -23,6 +23,12 @@ pub struct Data {
     /// different formats, and may be packed with gzip, zstd, xz or zip.
     #[schemars(example = ["games.vf"])]
     pub files: Vec<PathBuf>,
+    /// Files that only validate: the validation loss is that of their positions, and all games that
+    /// are held out of `data.files` are the test. They are read as `data.files` are, with the same
+    /// filter. Without any, some of the held-out games validate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["validation.vf"])]
+    pub validation: Vec<PathBuf>,
     /// The format of all files. Without it the content of each file tells, and a file whose
     /// content leaves several open is refused with their names.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,14 +37,15 @@ pub struct Data {
     /// The share of the games that training never learns from, from 0 to below 1. Some of them
     /// validate, the others are the test: see `data.test`. Which games they are hangs on what is in
     /// a game, so that a game in two files is on one side; where a format knows no games, positions
-    /// stand for them. With 0 nothing is held out, and nothing tells when to stop.
+    /// stand for them. With 0 nothing is held out: there is no test, and unless `data.validation`
+    /// names files, nothing tells when to stop.
     #[serde(default = "held_out")]
     pub held_out: f64,
     /// The share of the held-out games that is kept for the test, 0 to 1. The others validate: the
     /// loss on their positions is the validation loss, by which checkpoints, the end of training and
     /// scales are chosen. Only `compare`, `report` and `curve` read the test, so that nothing was
     /// chosen on what they measure. A smaller test is a part of every larger one. With 0 all of
-    /// them validate, with 1 none.
+    /// them validate, with 1 none. With `data.validation` it is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<f64>,
     /// Another whole number holds out other games. Evaluations that are to be compared should hold

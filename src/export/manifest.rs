@@ -74,6 +74,12 @@ pub struct Provenance {
     /// Hashes by which the games of that data are known again.
     #[serde(default)]
     pub sketch: Option<String>,
+    /// The files that only validated; none where games of the data did.
+    #[serde(default)]
+    pub validation: Vec<DataFile>,
+    /// Hashes of the games of those, by which the weights were chosen; null where there are none.
+    #[serde(default)]
+    pub validation_sketch: Option<String>,
     /// The net that training started from; null where it started from chance.
     #[serde(default)]
     pub start: Option<StartedFrom>,

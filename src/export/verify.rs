@@ -131,6 +131,8 @@ pub fn not_checked(path: &Path) -> Result<Vec<&'static str>, VerifyError> {
         (from.recipe.is_some(), "the config"),
         (!from.data.is_empty(), "names and hashes of the data"),
         (from.sketch.is_some(), "the sketch of its games"),
+        (!from.validation.is_empty(), "names and hashes of the files that validated"),
+        (from.validation_sketch.is_some(), "the sketch of their games"),
         (from.positions.is_some(), "the number of positions trained on"),
         (from.losses.train.or(from.losses.validation).is_some(), "the losses"),
         (float_error.is_some() && !floats, "the error of the integers (the floats are not here)"),

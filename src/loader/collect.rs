@@ -12,9 +12,9 @@ pub enum Part {
     All,
     /// Those that the plan's split holds out.
     HeldOut,
-    /// Those of them by which training chooses.
+    /// Those by which training chooses: some of them, or all of the plan's files for validation.
     Validation,
-    /// The others.
+    /// The others that are held out.
     Test,
 }
 
@@ -38,6 +38,9 @@ pub fn collect(
     part: Part,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Sample>, LoadError> {
+    if let Some(validating) = plan.validating().filter(|_| part == Part::Validation) {
+        return collect(&validating, part, seen);
+    }
     let files: Vec<Result<Vec<Sample>, LoadError>> = plan
         .files
         .par_iter()

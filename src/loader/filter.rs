@@ -68,6 +68,13 @@ impl Rejected {
         "the lack of a score",
     ];
 
+    /// So many positions that one key skipped.
+    pub fn of(rejection: Rejection, count: u64) -> Self {
+        let mut rejected = Self::default();
+        rejected.0[rejection as usize] = count;
+        rejected
+    }
+
     pub fn count(&mut self, rejection: Rejection) {
         self.0[rejection as usize] += 1;
     }

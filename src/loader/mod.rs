@@ -26,7 +26,7 @@ pub use collect::{Part, collect};
 pub use encode::{Encoder, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
-pub use scan::{DataFile, Scan, fingerprint, scan};
+pub use scan::{DataFile, Scan, Validating, fingerprint, scan};
 pub use sketch::Sketch;
 pub use split::{Share, Split, Test};
 pub use store::{Kept, Store};
@@ -41,6 +41,9 @@ use crate::sample::Sample;
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
+    /// Files whose positions validate, all of them: then none of the games that are held out of
+    /// `files` does, and all of those are the test. Read as `files` are.
+    pub validation: Vec<PathBuf>,
     /// None: each file's content tells.
     pub format: Option<&'static Format>,
     /// Bad records to bear with, a file.
@@ -84,14 +87,30 @@ pub enum Purpose {
 }
 
 impl Plan {
-    /// What the game of a position is for.
+    /// Whether positions validate: those of files of their own, or of games that are held out.
+    pub fn validates(&self) -> bool {
+        !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
+    }
+
+    /// How the files are read that only validate, where there are some.
+    pub fn validating(&self) -> Option<Self> {
+        (!self.validation.is_empty()).then(|| Self {
+            files: self.validation.clone(),
+            validation: Vec::new(),
+            split: Split { share: 1.0, seed: 0 },
+            test: Test(0.0),
+            ..self.clone()
+        })
+    }
+
+    /// What the game of a position of `files` is for.
     pub fn purpose(&self, sample: &Sample) -> Purpose {
         self.purpose_of(sample.group())
     }
 
     fn purpose_of(&self, group: u64) -> Purpose {
         match self.split.holds_out_group(group) {
-            true if self.test.takes_group(group) => Purpose::Test,
+            true if !self.validation.is_empty() || self.test.takes_group(group) => Purpose::Test,
             true => Purpose::Validation,
             false if self.share.takes_group(group) => Purpose::Train,
             false => Purpose::Unused,
@@ -102,6 +121,7 @@ impl Plan {
     pub fn reading(files: Vec<PathBuf>) -> Self {
         Self {
             files,
+            validation: Vec::new(),
             format: None,
             bad_records: 0,
             view: None,
@@ -149,15 +169,18 @@ pub enum LoadError {
     View { path: PathBuf, reason: String },
     #[error("no position is left: {0}")]
     Empty(String),
+    #[error("no position of `data.validation` is left to validate with: {0}")]
+    EmptyValidation(String),
     #[error(
         "no position was held out ({share} of {groups} games or positions is less than one); raise \
-         `data.held_out`, add games, or set it to 0 to train without a validation loss"
+         `data.held_out`, add games, or set it to 0 to hold none out"
     )]
     NoHeldOut { share: f64, groups: u64 },
     #[error(
         "all {held_out} games or positions that were held out fell to the test (data.test = \
          {test}), and none is left to validate; raise `data.held_out`, add games, lower \
-         `data.test`, or set it to 1 to train without a validation loss"
+         `data.test`, name files in `data.validation`, or set `data.test` to 1 to train without a \
+         validation loss"
     )]
     NoValidation { test: f64, held_out: usize },
     #[error("{path}: its reader died; this is a bug of nnuance, please report it")]

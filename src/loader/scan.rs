@@ -32,6 +32,8 @@ pub struct Scan {
     pub left_out: u64,
     pub validation: Held,
     pub test: Held,
+    /// The files that only validate.
+    pub validating: Validating,
     /// By which the games are known again.
     pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
@@ -40,6 +42,18 @@ pub struct Scan {
     pub first: Vec<Sample>,
     /// All positions to train on, where they were to be kept and are no more than that many.
     pub kept: Option<Kept>,
+}
+
+/// What the files hold that only validate.
+#[derive(Debug, Default)]
+pub struct Validating {
+    /// None, where games that are held out validate.
+    pub files: Vec<DataFile>,
+    /// By which their games are known again.
+    pub sketch: Sketch,
+    /// Games in them; 0 where they are unknown.
+    pub games: u64,
+    pub rejected: Rejected,
 }
 
 /// Positions of a file, about, on which its point of view is measured.
@@ -66,9 +80,43 @@ pub struct DataFile {
 /// positions to train on are kept, none of them if there are more.
 ///
 /// # Errors
-/// The first file in the order of the plan that cannot be read, and data from which nothing is
-/// left to train on or, where some is wanted, to hold out.
+/// The first file in the order of the plan that cannot be read, those that only validate before the
+/// others, and data from which nothing is left to train on or, where some is wanted, to validate or
+/// to hold out.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+    let own = match plan.validating() {
+        Some(plan) => Some(read_all(&plan, 0, seen)?),
+        None => None,
+    };
+    if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
+        return Err(LoadError::EmptyValidation(skipped(own)));
+    }
+    let mut scan = read_all(plan, keep, seen)?;
+    if scan.train == 0 {
+        let held_out = scan.validation.total + scan.test.total;
+        let why = format!("{} and {held_out} held out", skipped(&scan));
+        return Err(LoadError::Empty(why + &beyond(plan.share, scan.left_out)));
+    }
+    let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
+    held_out(plan, [scan.validation.groups(), scan.test.groups()], groups)?;
+    if let Some(own) = own {
+        let Scan { files, rejected, validation, sketch, games, .. } = own;
+        scan.validation = validation;
+        scan.validating = Validating { files, sketch, games, rejected };
+    }
+    Ok(scan)
+}
+
+/// How many positions were read, and what skipped how many of them.
+fn skipped(scan: &Scan) -> String {
+    let skipped: Vec<String> =
+        scan.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
+    let skipped = if skipped.is_empty() { "none".to_string() } else { skipped.join(", ") };
+    format!("of {} positions {skipped} were skipped", scan.read)
+}
+
+/// Reads all files that are not for validation alone.
+fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     let room = AtomicU64::new(keep);
     let scans: Vec<Result<Scan, LoadError>> =
         plan.files.par_iter().map(|path| scan_file(path, plan, &room, seen)).collect();
@@ -90,23 +138,11 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
             all
         });
     }
-    if sum.train == 0 {
-        let turned: Vec<String> =
-            sum.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
-        let why = format!(
-            "of {} positions {} were skipped and {} held out",
-            sum.read,
-            if turned.is_empty() { "none".to_string() } else { turned.join(", ") },
-            sum.validation.total + sum.test.total
-        );
-        return Err(LoadError::Empty(why + &beyond(plan.share, sum.left_out)));
-    }
-    let groups = if sum.games > 0 { sum.games } else { sum.train + sum.left_out };
-    held_out(plan, [sum.validation.groups(), sum.test.groups()], groups)?;
     Ok(sum)
 }
 
-/// Whether games validate, where some are wanted, of those that validate and of those of the test.
+/// Whether games of the files are held out, where some are wanted, of those that validate and of
+/// those of the test.
 pub(super) fn held_out(
     plan: &Plan,
     [validation, test]: [usize; 2],
@@ -115,7 +151,7 @@ pub(super) fn held_out(
     if plan.split.share > 0.0 && validation + test == 0 {
         return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
     }
-    if plan.split.share > 0.0 && plan.test.0 < 1.0 && validation == 0 {
+    if plan.validation.is_empty() && plan.validates() && validation == 0 {
         return Err(LoadError::NoValidation { test: plan.test.0, held_out: test });
     }
     Ok(())

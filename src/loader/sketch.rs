@@ -37,6 +37,15 @@ impl Sketch {
         }
     }
 
+    /// How many games are in both: few of those that the data share, or none.
+    pub fn shared(&self, other: &Sketch) -> usize {
+        self.0.intersection(&other.0).count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn contains(&self, sample: &Sample) -> bool {
         self.0.contains(&sample.group())
     }

@@ -10,7 +10,7 @@ use shakmaty::Color;
 use super::distinct::Distinct;
 use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::scan::{beyond, fingerprint, held_out};
-use super::{DataFile, LoadError, Plan, Purpose, Sketch, Store};
+use super::{DataFile, LoadError, Plan, Purpose, Rejected, Rejection, Sketch, Store, Validating};
 use crate::batch::Terms;
 use crate::format::trace::{Checked, Entry, FORMAT, Games, TraceSource, Traced};
 use crate::hce::Tally;
@@ -23,6 +23,8 @@ pub struct TraceScan {
     pub files: Vec<DataFile>,
     pub train: Store,
     pub validation: Store,
+    /// The files that only validate.
+    pub validating: Validating,
     /// Games that validate, and games of the test; positions, where games are unknown.
     pub groups: [usize; 2],
     /// Positions of the test.
@@ -54,6 +56,74 @@ pub fn scan_traces(
     encoder: &TermsEncoder,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<TraceScan, LoadError> {
+    let own_files = match plan.validating() {
+        Some(plan) => Some(read_all(&plan, own, encoder, seen)?),
+        None => None,
+    };
+    if let Some(AllTraces { positions, unscored, sides, .. }) = &own_files
+        && sides[1].results.is_empty()
+    {
+        let why = format!("of {positions} positions {unscored} have no score");
+        return Err(LoadError::EmptyValidation(why));
+    }
+    let all = read_all(plan, own, encoder, seen)?;
+    let AllTraces { files, mut sides, mut groups, test, unscored, left_out, sketch, games, .. } =
+        all;
+    let mut checked = all.checked;
+    let tally = sides[0].tally.take().unwrap_or_else(|| Tally::new(own.list.len()));
+    if sides[0].results.is_empty() {
+        let held = sides[1].results.len() as u64 + test;
+        let why = format!("the traces hold none to train on, {held} were held out");
+        return Err(LoadError::Empty(why + &beyond(plan.share, left_out)));
+    }
+    let known = if games > 0 { games } else { sides[0].results.len() as u64 + left_out };
+    held_out(plan, groups.each_ref().map(HashSet::len), known)?;
+    let mut validating = Validating::default();
+    if let Some(found) = own_files {
+        let AllTraces { files, sides: [_, side], groups: [validation, _], .. } = found;
+        (sides[1], groups[0]) = (side, validation);
+        checked.join(found.checked);
+        let rejected = Rejected::of(Rejection::NoScore, found.unscored);
+        validating = Validating { files, sketch: found.sketch, games: found.games, rejected };
+    }
+    let [train, validation] = sides.map(Side::store);
+    Ok(TraceScan {
+        files,
+        train,
+        validation,
+        validating,
+        groups: groups.map(|groups| groups.len()),
+        test,
+        unscored,
+        left_out,
+        sketch,
+        games,
+        tally,
+        checked,
+    })
+}
+
+/// What all files hold that are not for validation alone.
+#[derive(Default)]
+struct AllTraces {
+    files: Vec<DataFile>,
+    positions: u64,
+    sides: Sides,
+    groups: [HashSet<u64>; 2],
+    test: u64,
+    unscored: u64,
+    left_out: u64,
+    sketch: Sketch,
+    games: u64,
+    checked: Checked,
+}
+
+fn read_all(
+    plan: &Plan,
+    own: &OwnTerms,
+    encoder: &TermsEncoder,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<AllTraces, LoadError> {
     let files: Vec<Result<FileTraces, LoadError>> = plan
         .files
         .par_iter()
@@ -67,50 +137,23 @@ pub fn scan_traces(
             Ok(read)
         })
         .collect();
-    let (mut sides, mut sketch, mut described) = (Sides::default(), Sketch::default(), Vec::new());
-    let (mut games, mut unscored, mut left_out, mut test) = (0, 0, 0, 0);
-    let mut groups: [HashSet<u64>; 2] = Default::default();
-    let mut checked = Checked::default();
+    let mut sum = AllTraces::default();
     for read in files {
         let read = read?;
-        let count = checked.count + read.checked.count;
-        if read.checked.largest > checked.largest || checked.count == 0 {
-            checked = read.checked;
-        }
-        checked.count = count;
-        for (all, side) in sides.iter_mut().zip(read.sides) {
+        sum.checked.join(read.checked);
+        for (all, side) in sum.sides.iter_mut().zip(read.sides) {
             all.join(side);
         }
-        sketch.join(&read.sketch);
-        games += read.file.games;
-        left_out += read.left_out;
-        test += read.test;
-        unscored += read.unscored;
-        groups.iter_mut().zip(read.groups).for_each(|(all, groups)| all.extend(groups));
-        described.push(read.file);
+        sum.sketch.join(&read.sketch);
+        sum.positions += read.file.positions;
+        sum.games += read.file.games;
+        sum.left_out += read.left_out;
+        sum.test += read.test;
+        sum.unscored += read.unscored;
+        sum.groups.iter_mut().zip(read.groups).for_each(|(all, groups)| all.extend(groups));
+        sum.files.push(read.file);
     }
-    let tally = sides[0].tally.take().unwrap_or_else(|| Tally::new(own.list.len()));
-    let [train, validation] = sides.map(Side::store);
-    if train.is_empty() {
-        let held = validation.len() as u64 + test;
-        let why = format!("the traces hold none to train on, {held} were held out");
-        return Err(LoadError::Empty(why + &beyond(plan.share, left_out)));
-    }
-    let groups = groups.map(|groups| groups.len());
-    held_out(plan, groups, if games > 0 { games } else { train.len() as u64 + left_out })?;
-    Ok(TraceScan {
-        files: described,
-        train,
-        validation,
-        groups,
-        test,
-        unscored,
-        left_out,
-        sketch,
-        games,
-        tally,
-        checked,
-    })
+    Ok(sum)
 }
 
 /// What one file holds.

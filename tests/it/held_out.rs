@@ -423,6 +423,23 @@ fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
         let (fine, said, _) = run(&none, model, window, wdl, "none");
         assert!(!fine && said.contains("none.plain: no position has a score"), "{said}");
     }
+    // They are not measured either, and that is said.
+    let test = Plan {
+        split: Split { share: 0.2, seed: 0 },
+        test: Test::DEFAULT,
+        ..Plan::reading(vec![sparse])
+    };
+    let test = collect(&test, Part::Test, &|_| {}).expect("positions");
+    let with = test.iter().filter(|sample| sample.score.is_some()).count();
+    let said = format!(
+        "Measured on the {with} positions that have a score; {} have none.",
+        test.len() - with
+    );
+    for score in [&[][..], &["score"]] {
+        let (found, _) = compared(score, &folder.path().join("sparse"));
+        assert_eq!(found["measured_on"]["positions"], with);
+        assert!(found.to_string().contains(&said), "{found}");
+    }
 }
 
 #[test]
@@ -441,4 +458,225 @@ fn interleaved_games_are_counted_once() {
     };
     let found = scan_traces(&plan(&path), &own, &encoder, &|_| {}).expect("good traces");
     assert_eq!((found.games, found.files[0].games), (100, 100));
+}
+
+/// The config's list of files that validate, for `--set`.
+fn validated_by(path: &Path) -> String {
+    format!("data.validation=[\"{}\"]", path.display())
+}
+
+/// Games cut by what they are for, as files: those that validate, and the others, in their order.
+fn cut(folder: &TempDir, games: &[Vec<u8>], purposes: &[Purpose]) -> [PathBuf; 2] {
+    let of = |validate: bool| -> Vec<Vec<u8>> {
+        let pairs = games.iter().zip(purposes);
+        let chosen = pairs.filter(|(_, it)| (**it == Purpose::Validation) == validate);
+        chosen.map(|(game, _)| game.clone()).collect()
+    };
+    [write(folder, "validation.vf", &of(true)), write(folder, "rest.vf", &of(false))]
+}
+
+#[test]
+fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(400);
+    let whole = write(&folder, "games.vf", &games);
+    let purposes = purposes(&whole, &plan(&whole));
+    let [validation, rest] = cut(&folder, &games, &purposes);
+
+    let plans = Plan { validation: vec![validation.clone()], ..plan(&rest) };
+    let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
+    assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
+    assert_eq!((found.train, &found.first), (drawn.train, &drawn.first));
+    assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
+    assert_eq!(found.validating.games, found.validation.groups() as u64);
+    assert_eq!(found.sketch.shared(&found.validating.sketch), 0);
+    let collected = |plan: &Plan, part| collect(plan, part, &|_| {}).expect("games");
+    for part in [Part::Validation, Part::Test] {
+        assert_eq!(collected(&plans, part), collected(&plan(&whole), part));
+    }
+
+    let drawn = train(&folder, &whole, "drawn", &[]);
+    let own = train(&folder, &rest, "own", &["--set", &validated_by(&validation)]);
+    assert_eq!(log(&own), log(&drawn));
+    for name in ["best.safetensors", "last.safetensors"] {
+        let [one, other] = [&own, &drawn].map(|run| checkpoint(run, name));
+        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+    }
+    // Scales are chosen on them, and the test is what it was.
+    let manifest = |run: &Path| -> Value {
+        serde_json::from_slice(&std::fs::read(run.join("net.json")).expect("a file")).expect("JSON")
+    };
+    let mut fitted = [&drawn, &own].map(|run| manifest(run)["fitted_scale"].clone());
+    assert!(fitted[1]["on"].as_str().expect("words").ends_with("validation.vf"), "{}", fitted[1]);
+    fitted.iter_mut().for_each(|fitted| fitted["on"] = Value::Null);
+    assert_eq!(fitted[0], fitted[1]);
+    let again = folder.path().join("again.bin");
+    let best = own.join("best.safetensors");
+    nnuance().arg("export").arg(best).arg("-o").arg(&again).assert().success();
+    let read = |path: &Path| std::fs::read(path).expect("a file");
+    assert_eq!(read(&again), read(&own.join("net.bin")));
+    let [one, other] = [&drawn, &own].map(|run| compared(&[], run).0);
+    assert_eq!(one["measured_on"], other["measured_on"]);
+    assert_eq!(one["evaluations"][0], other["evaluations"][0]);
+
+    // The files are recorded, in checkpoints and beside the net.
+    let about: Value =
+        serde_json::from_str(&checkpoint(&own, "best.safetensors").facts["validation"])
+            .expect("JSON");
+    let listed = &manifest(&own)["validation"][0];
+    assert_eq!(about[0]["sha256"], listed["sha256"]);
+    assert_eq!(about[0]["bytes"], listed["bytes"]);
+    assert_eq!(about[0]["path"], listed["file"]);
+    assert_eq!(about[0]["sha256"], found.validating.files[0].sha256.as_str());
+    assert!(!checkpoint(&drawn, "best.safetensors").facts.contains_key("validation"));
+    // Whoever measures on them hears what they were for.
+    let val = validation.to_string_lossy();
+    for run in [own.clone(), own.join("net.bin")] {
+        for all in [&["--data", &*val][..], &["--data", &*val, "--all"]] {
+            let (found, said) = compared(all, &run);
+            let doubted = found.to_string().contains("chose its checkpoint on these games too");
+            assert!(doubted, "{found} {said}");
+        }
+    }
+    let (found, said) = compared(&[], &own);
+    assert!(!said.contains("chose its checkpoint"), "{said}");
+    assert!(!found.to_string().contains("chose its checkpoint"), "{found}");
+}
+
+#[test]
+fn files_that_validate_must_stay_as_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(400);
+    let [data, validation] = [("data.vf", &games[100..]), ("val.vf", &games[..100])]
+        .map(|(name, games)| write(&folder, name, games));
+    let set = validated_by(&validation);
+    // Without a test, and with patience: there is something to wait for.
+    let sets = ["--set", &set, "--set", "data.held_out=0", "--set", "schedule.patience=1000"];
+    let untouched = train(&folder, &data, "untouched", &sets);
+    let killed = folder.path().join("killed");
+    let mut child = nnuance()
+        .arg("train")
+        .arg(folder.path().join("untouched.toml"))
+        .args(sets)
+        .arg("--out")
+        .arg(&killed)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a process");
+    let last = killed.join("last.safetensors");
+    while !last.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("SIGKILL, or it has ended");
+    child.wait().expect("its end");
+
+    let resume = || {
+        let output =
+            nnuance().args(["train", "--resume"]).arg(&killed).output().expect("a process");
+        (output.status.success(), String::from_utf8(output.stderr).expect("text"))
+    };
+    write(&folder, "val.vf", &games[..99]);
+    let (fine, said) = resume();
+    assert!(!fine && said.contains("val.vf has changed since the run began"), "{said}");
+    std::fs::remove_file(&validation).expect("a file");
+    let (fine, said) = resume();
+    assert!(!fine && said.contains("cannot read") && said.contains("val.vf"), "{said}");
+    write(&folder, "val.vf", &games[..100]);
+    let (fine, said) = resume();
+    assert!(fine, "{said}");
+    assert_eq!(log(&killed), log(&untouched));
+    for name in ["best.safetensors", "last.safetensors"] {
+        let [one, other] = [&killed, &untouched].map(|run| checkpoint(run, name));
+        assert!(one.weights == other.weights && one.state == other.state, "{name}");
+        assert!(one.state.best.is_some(), "something validated");
+    }
+    assert!(killed.join("report.html").exists());
+}
+
+#[test]
+fn what_validates_is_not_trained_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let games = games(120);
+    let data = write(&folder, "data.vf", &games[..100]);
+    let config = |sets: &[String]| {
+        let text = CONFIG.replace("GAMES", &data.to_string_lossy()).replace("300000", "3000");
+        Config::parse(&text, "run.toml", sets)
+    };
+    for (sets, wanted) in [
+        (vec![validated_by(&data)], "`data.files`"),
+        (vec!["data.validation=[\"a\", \"./a\"]".into()], "./a is listed twice"),
+        (vec!["data.validation=[\"a\"]".into(), "data.test=0.5".into()], "data.test"),
+    ] {
+        let error = config(&sets).expect_err(wanted).to_string();
+        assert!(error.contains(wanted) && error.contains("data.validation"), "{error}");
+    }
+    let sets = ["data.validation=[\"a\"]", "data.held_out=0", "schedule.patience=2"];
+    let fine = config(&sets.map(String::from)).expect("a config");
+    assert!(fine.validates() && fine.data.test == Some(1.0));
+    assert_eq!(Config::recorded(&fine.to_toml(), "a checkpoint").expect("a config"), fine);
+    config(&sets[1..].iter().map(|set| set.to_string()).collect::<Vec<_>>())
+        .expect_err("nothing validates");
+
+    // The same file by another name.
+    let name = folder.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let twin = folder.path().join("..").join(name).join("data.vf");
+    let path = folder.path().join("run.toml");
+    std::fs::write(&path, config(&[]).expect("a config").to_toml()).expect("a config");
+    let run = |validation: &Path| {
+        let mut command = nnuance();
+        command.arg("train").arg(&path).args(["--overwrite", "--set", "data.test=1", "--set"]);
+        command.arg(validated_by(validation)).arg("--out").arg(folder.path().join("out"));
+        let output = command.output().expect("a process");
+        (output.status.success(), String::from_utf8(output.stderr).expect("text"))
+    };
+    let (fine, said) = run(&twin);
+    assert!(!fine && said.contains("are one file") && said.contains("`data.files`"), "{said}");
+    // Some of the same games, and none of them.
+    let caution = "`data.validation` and `data.files` share games";
+    let (fine, said) = run(&write(&folder, "some.vf", &games[90..]));
+    assert!(fine && said.contains(&format!("{caution} (10 or more)")), "{said}");
+    let (fine, said) = run(&write(&folder, "other.vf", &games[100..]));
+    assert!(fine && !said.contains(caution), "{said}");
+    assert!(said.contains("to validate with: 20 of 20 games"), "{said}");
+
+    // Nothing is left of the file.
+    let samples = collect(&Plan::reading(vec![data.clone()]), Part::All, &|_| {}).expect("games");
+    let high: Vec<Sample> =
+        samples.iter().map(|sample| Sample { score: Some(900), ..*sample }).collect();
+    let plain = folder.path().join("high.plain");
+    write_all(&plain, Format::named("plain").expect("registered"), &high).expect("a file");
+    let mut own = Plan { validation: vec![plain], ..plan(&data) };
+    own.filter.max_score = Some(800);
+    own.check_view = false;
+    let error = scan(&own, 0, &|_| {}).expect_err("none is left").to_string();
+    assert!(error.contains("`data.validation`") && error.contains("by max_score"), "{error}");
+}
+
+#[test]
+fn traces_of_their_own_validate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, games: std::ops::Range<usize>| {
+        let path = folder.path().join(name);
+        let lines = games.map(|game| format!("1.0 w 24 128 game={game} | 0:1:0\n").repeat(6));
+        std::fs::write(&path, "nnuance-trace 1\n".to_string() + &lines.collect::<String>())
+            .expect("a file");
+        path
+    };
+    let own = own();
+    let encoder = TermsEncoder {
+        coding: Coding::new(&[true; TERMS], true),
+        chosen: Chosen::all(own.list.len()),
+        weights: vec![[0.0; 2]; own.list.len()],
+        kinds: own.list.terms.iter().map(|term| term.kind).collect(),
+    };
+    let data = plan(&file("games.trace", 1..101));
+    let with = Plan { validation: vec![file("validation.trace", 1..21)], ..data.clone() };
+    let without = Plan { test: Test(1.0), ..data };
+    let [with, without] = [with, without]
+        .map(|plan| scan_traces(&plan, &own, &encoder, &|_| {}).expect("good traces"));
+    assert_eq!((with.validation.len(), with.groups[0]), (120, 20));
+    assert_eq!((with.validating.games, with.validating.files.len()), (20, 1));
+    assert_eq!((with.train.len(), with.test), (without.train.len(), without.test));
+    assert_eq!((with.groups[1], with.games), (without.groups[1], 100));
 }

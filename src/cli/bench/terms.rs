@@ -54,7 +54,7 @@ struct TermsFigures {
 /// Measures what training with a config of handcrafted terms does, all positions at a time.
 pub fn run(args: &Args, path: &Path) -> Result<()> {
     let mut config = Config::read(path, &args.overrides)?;
-    config.data.held_out = 0.0;
+    (config.data.held_out, config.data.validation) = (0.0, Vec::new());
     let (device, compute) = args.place.open(Precision::F32)?;
     let plan = recipe::plan(&config)?;
     let terms = RunTerms::of(&config, None)?

@@ -104,13 +104,15 @@ fn about(recipe: &Recipe, compute: Option<&str>) -> Result<Vec<(String, String)>
         }
     };
     let mut about = vec![("model".to_string(), model)];
-    for file in &recipe.data {
+    let files = recipe.data.iter().map(|file| ("data", file));
+    let own = recipe.validation.iter().map(|file| ("validation", file));
+    for (what, file) in files.chain(own) {
         let games = match file.games {
             0 => "games unknown".to_string(),
             games => format!("{} games", grouped(games)),
         };
         about.push((
-            "data".to_string(),
+            what.to_string(),
             format!(
                 "{}: {}, {} positions, {games}, SHA-256 {}…",
                 file.path.display(),
@@ -125,7 +127,9 @@ fn about(recipe: &Recipe, compute: Option<&str>) -> Result<Vec<(String, String)>
     let (held_out, test) = (recipe.split().share, recipe.config.test().0);
     // Nine digits hide what multiplication rounds.
     let share = |of: f64| (held_out * of * 1e9).round() / 1e9;
-    about.push(("validation".to_string(), format!("{} of the {of}", share(1.0 - test))));
+    if recipe.validation.is_empty() {
+        about.push(("validation".to_string(), format!("{} of the {of}", share(1.0 - test))));
+    }
     about.push(("test".to_string(), format!("{} of the {of}", share(test))));
     about.extend(compute.map(|compute| ("computed by".to_string(), compute.to_string())));
     Ok(about)

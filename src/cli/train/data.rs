@@ -12,7 +12,8 @@ use crate::cli::terms::RunTerms;
 use crate::config::{BatchSize, Config, Inputs};
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Cursor, Cut, DataFile, Encoder, LoadError, Plan, Sketch, Store, Stored, Stream,
+    Cursor, Cut, DataFile, Encoder, LoadError, Plan, Scan, Sketch, Store, Stored, Stream,
+    Validating,
 };
 use crate::model::{Compute, Device, initial};
 use crate::sample::Sample;
@@ -37,6 +38,7 @@ pub struct Data {
 /// What is known of the files.
 pub struct Facts {
     pub files: Vec<DataFile>,
+    pub validating: Validating,
     pub sketch: Sketch,
     /// Positions to train on.
     pub train: u64,
@@ -88,18 +90,18 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
     let Inputs::Features(features) = config.inputs()? else { unreachable!("nets have features") };
     let net = config.architecture()?.context("a net has an architecture")?;
     let mut plan = recipe::plan(config)?;
-    let scan = look(&plan, 0)?;
+    let mut scan = look(&plan, 0)?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
     let encoder = Encoder::Features(features);
     let weights = initial(features.inputs, features.views, net.hidden, config.seed);
     let data = Data {
         validation: validation(&encoder, &scan.validation.samples),
-        validating: scan.validation.samples,
-        test: scan.test.samples,
-        first: scan.first,
+        validating: std::mem::take(&mut scan.validation.samples),
+        test: std::mem::take(&mut scan.test.samples),
+        first: std::mem::take(&mut scan.first),
         source: Source::Files { plan, encoder },
-        facts: Facts { files: scan.files, sketch: scan.sketch, train: scan.train },
+        facts: Facts::of(scan),
         terms: None,
     };
     Ok((data, weights))
@@ -116,6 +118,13 @@ pub fn keep(config: &Config) -> u64 {
         (BatchSize::All, _) => u64::MAX,
         (_, Some(_)) => 0,
         (_, None) => KEPT,
+    }
+}
+
+impl Facts {
+    pub fn of(scan: Scan) -> Self {
+        let Scan { files, validating, sketch, train, .. } = scan;
+        Self { files, validating, sketch, train }
     }
 }
 

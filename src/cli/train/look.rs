@@ -1,7 +1,7 @@
 //! Reading all data once, and saying what is there.
 
 use crate::cli::progress::{bar, grouped};
-use crate::loader::{DataFile, Held, LoadError, Plan, Scan, scan};
+use crate::loader::{DataFile, Held, LoadError, Plan, Scan, Sketch, Validating, scan};
 use crate::sample::Sample;
 
 /// Reads all data and says what is there; up to `keep` positions to train on are kept.
@@ -14,9 +14,11 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
     for (key, count) in scan.rejected.counts() {
         eprintln!("{:>13} skipped by {key}", grouped(count));
     }
+    validating(&scan.validating, &scan.sketch, scan.games);
     let held = [&scan.validation, &scan.test];
     let groups = held.map(Held::groups);
-    counts(scan.train, held.map(|held| held.total), groups, scan.games);
+    let games = of_games(&scan.validating, scan.games);
+    counts(scan.train, held.map(|held| held.total), groups, games);
     left_out(scan.left_out, plan);
     for (held, what) in held.iter().zip(["validation", "test"]) {
         if (held.samples.len() as u64) < held.total {
@@ -24,7 +26,7 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
             eprintln!("{count:>13} of the positions for {what} are used, of whole games");
         }
     }
-    few(plan, groups, scan.games > 0);
+    few(plan, groups, games);
     for Sample { position, score, result, .. } in scan.first.iter().take(3) {
         let score = score.map_or("no score".into(), |score| format!("{score:+} cp"));
         eprintln!("  {}  {score}, result {result} for the side to move", position.fen());
@@ -58,11 +60,43 @@ pub fn files(files: &[DataFile], held_out: bool) {
     }
 }
 
+/// What is in the files that only validate, if there are some, and whether the others share games
+/// with them.
+pub fn validating(own: &Validating, sketch: &Sketch, games: u64) {
+    if own.files.is_empty() {
+        return;
+    }
+    files(&own.files, false);
+    for (key, count) in own.rejected.counts() {
+        eprintln!("{:>13} of these skipped by {key}", grouped(count));
+    }
+    let shared = own.sketch.shared(sketch);
+    if shared > 0 {
+        let of = if own.games > 0 { "games" } else { "positions" };
+        eprintln!(
+            "caution: `data.validation` and `data.files` share {of} ({shared} or more): the \
+             validation loss looks better than it is, and the test is not left alone; take them out \
+             of one of the two"
+        );
+    } else if (own.games > 0) != (games > 0) || own.games == 0 {
+        eprintln!(
+            "whether `data.validation` and `data.files` come from the same games cannot be told: \
+             games are unknown; where they do, the validation loss looks better than it is"
+        );
+    }
+}
+
+/// The games of the files of which those are a part that validate, and those of the test; 0 where
+/// they are unknown.
+pub fn of_games(own: &Validating, games: u64) -> [u64; 2] {
+    [if own.files.is_empty() { games } else { own.games }, games]
+}
+
 /// How many positions there are to train on, and held out: for validation and for the test.
-pub fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: u64) {
+pub fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: [u64; 2]) {
     eprintln!("{:>13} to train on", grouped(train));
     let uses = ["to validate with", "kept for the test, which training never reads"];
-    for ((positions, groups), what) in held_out.iter().zip(groups).zip(uses) {
+    for (((positions, groups), games), what) in held_out.iter().zip(groups).zip(games).zip(uses) {
         let of = match games {
             0 => String::new(),
             games => format!(": {} of {} games", grouped(groups as u64), grouped(games)),
@@ -72,10 +106,15 @@ pub fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: u64) {
 }
 
 /// Says where there are too few games to choose by, or to measure on.
-pub fn few(plan: &Plan, [validation, test]: [usize; 2], games: bool) {
-    let of = if games { "games" } else { "positions" };
+pub fn few(plan: &Plan, [validation, test]: [usize; 2], games: [u64; 2]) {
+    let [first, of] = games.map(|games| if games > 0 { "games" } else { "positions" });
     let cure = "raise data.held_out, or add games";
-    if plan.split.share > 0.0 && plan.test.0 < 1.0 && validation < FEW {
+    if !plan.validation.is_empty() && validation < FEW {
+        eprintln!(
+            "only {validation} {first} validate: the validation loss can hardly tell checkpoints \
+             apart; name more files in data.validation"
+        );
+    } else if plan.validates() && validation < FEW {
         eprintln!(
             "only {validation} {of} validate: the validation loss can hardly tell checkpoints \
              apart; {cure}"

@@ -39,12 +39,9 @@ pub fn resume(
     let mut config = recipe.config.clone();
     let term_list = recipe.term_list.as_deref();
     let (data, _) = data::open(&mut config, term_list, Some(&checkpoint.weights), &place)?;
-    for (then, now) in recipe.data.iter().zip(&data.facts.files) {
-        ensure!(
-            (then.bytes, &then.sha256) == (now.bytes, &now.sha256),
-            "{} has changed since the run began; restore it, or begin anew",
-            then.path.display()
-        );
+    if let Some(path) = recipe.changed([&data.facts.files, &data.facts.validating.files]) {
+        let path = path.display();
+        bail!("{path} has changed since the run began; restore it, or begin anew");
     }
     if let Some(config) = longer {
         let then = recipe.config.steps(data.facts.train);

@@ -21,6 +21,8 @@ pub struct Start {
     pub weights: Weights,
     /// The games that they have seen.
     pub sketch: Sketch,
+    /// The games of files that their checkpoint was chosen by.
+    pub validation_sketch: Sketch,
     pub from: StartedFrom,
 }
 
@@ -94,8 +96,9 @@ fn read(given: &Path, wanted: &Architecture, config: &Config) -> Result<Start> {
         eprintln!("note: {doubt}");
     }
     let from = StartedFrom { file: name.to_string(), sha256: digest(&bytes), doubt };
-    let sketch = recipe.map(|recipe| recipe.sketch).unwrap_or_default();
-    Ok(Start { weights, sketch, from })
+    let sketches = recipe.map(|recipe| (recipe.sketch, recipe.validation_sketch));
+    let (sketch, validation_sketch) = sketches.unwrap_or_default();
+    Ok(Start { weights, sketch, validation_sketch, from })
 }
 
 fn same(one: &Architecture, other: &Architecture) -> bool {

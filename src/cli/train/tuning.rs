@@ -13,7 +13,7 @@ use crate::cli::terms::RunTerms;
 use crate::config::Config;
 use crate::format::trace::Checked;
 use crate::hce::{HceWeights, Tally};
-use crate::loader::{Encoder, Scan, Store, TraceScan, scan_traces};
+use crate::loader::{Encoder, Store, TraceScan, scan_traces};
 use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, try_to_host};
 use crate::report::fit::{Conventions, fit};
 use crate::weights::Weights;
@@ -63,7 +63,7 @@ pub fn positions(
         test: std::mem::take(&mut scan.test.samples),
         first: std::mem::take(&mut scan.first),
         source,
-        facts: facts(scan),
+        facts: Facts::of(scan),
         terms: Some(Tuned { terms, start, counts, tally }),
     };
     Ok((data, weights))
@@ -83,15 +83,18 @@ pub fn traces(
     let scan = scan_traces(&plan, &own, &encoder, &|positions| bar.inc(positions));
     bar.finish_and_clear();
     let scan = scan?;
-    let TraceScan { files, train: mut store, mut validation, left_out, sketch, tally, .. } = scan;
+    let TraceScan { files, train: mut store, mut validation, validating, .. } = scan;
+    let TraceScan { left_out, sketch, tally, games, .. } = scan;
     look::files(&files, config.data.held_out > 0.0);
     if scan.unscored > 0 {
         eprintln!("{:>13} skipped by the lack of a score", grouped(scan.unscored));
     }
+    look::validating(&validating, &sketch, games);
     let held_out = [validation.len() as u64, scan.test];
-    look::counts(store.len() as u64, held_out, scan.groups, scan.games);
+    let games = look::of_games(&validating, games);
+    look::counts(store.len() as u64, held_out, scan.groups, games);
     look::left_out(left_out, &plan);
-    look::few(&plan, scan.groups, scan.games > 0);
+    look::few(&plan, scan.groups, games);
     evaluations(&scan.checked);
     let seen = store.counts.clone();
     if hold_rare(&mut terms, &seen, config.rare()) {
@@ -100,7 +103,7 @@ pub fn traces(
         validation.hold(&encoder);
     }
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place)?;
-    let facts = Facts { files, sketch, train: store.len() as u64 };
+    let facts = Facts { files, validating, sketch, train: store.len() as u64 };
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let source = Source::Store(Arc::new(store));
     let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
@@ -124,10 +127,6 @@ fn evaluations(checked: &Checked) {
             checked.place
         ),
     }
-}
-
-fn facts(scan: Scan) -> Facts {
-    Facts { files: scan.files, sketch: scan.sketch, train: scan.train }
 }
 
 /// Holds the terms that too few positions have, and says so; whether there are any.

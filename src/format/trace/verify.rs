@@ -31,6 +31,15 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Both together; of differences that are the same, the first.
+    pub fn join(&mut self, other: Checked) {
+        let count = self.count + other.count;
+        if other.largest > self.largest || self.count == 0 {
+            *self = other;
+        }
+        self.count = count;
+    }
+
     pub(super) fn add(&mut self, difference: f64, place: impl FnOnce() -> String) {
         if difference > self.largest || self.count == 0 {
             (self.largest, self.place) = (difference, place());
