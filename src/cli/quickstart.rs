@@ -48,7 +48,7 @@ const STEPS: [(&str, &str); 6] = [
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
     ),
     (
-        "Which one predicts better how games end that neither has seen?",
+        "Which one predicts best how games end that none of them has seen?",
         "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
          runs/quickstart/quickstart-net/net.bin score",
     ),
@@ -69,7 +69,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
             return Ok(code);
         }
     }
-    eprintln!("\n{:.0} seconds in all.", start.elapsed().as_secs_f64());
+    eprintln!(
+        "\n{:.0} seconds in all. Each run has a page to look at: {FOLDER}/*/report.html",
+        start.elapsed().as_secs_f64()
+    );
     Ok(ExitCode::SUCCESS)
 }
 

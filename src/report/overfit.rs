@@ -120,6 +120,17 @@ impl Overfitting {
         format!("{:.0} %", (100.0 * gap / self.gained).clamp(-999.0, 999.0))
     }
 
+    /// Whether it has overfitted, in a word or two.
+    pub fn answer(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Overfitted => "Yes",
+            Verdict::Slightly => "Slightly",
+            Verdict::Unclear => "It cannot be told",
+            Verdict::None => "No sign of it",
+            Verdict::NotYet => "It is too early to say",
+        }
+    }
+
     /// A few sentences, the two losses first.
     pub fn text(&self) -> String {
         let Self { training, validation, reference, gained, .. } = self;

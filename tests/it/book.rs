@@ -268,19 +268,22 @@ fn the_ten_minutes_run() {
     }
 }
 
-/// On fewer lines of the text files.
+/// On fewer games and lines.
 #[test]
 fn the_walks_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     std::fs::create_dir(&data).expect("a folder");
-    for name in ["selfplay_sf151_scored.txt", "selfplay_sf151_quiet.epd"] {
-        let whole = text(&Path::new("data").join(name));
-        let some: Vec<&str> = whole.lines().step_by(4).collect();
-        std::fs::write(data.join(name), some.join("\n")).expect("a file");
-    }
-    let games = "selfplay_sf151_200games.pgn";
-    std::fs::copy(Path::new("data").join(games), data.join(games)).expect("a file");
+    let name = "selfplay_sf151_quiet.epd";
+    let whole = text(&Path::new("data").join(name));
+    let some: Vec<&str> = whole.lines().step_by(4).collect();
+    std::fs::write(data.join(name), some.join("\n")).expect("a file");
+    let sampled = Command::new(env!("CARGO_BIN_EXE_nnuance"))
+        .args(["data", "sample", "data/selfplay-sf15.vf", "--share", "0.1", "--games", "-o"])
+        .arg(data.join("selfplay-sf15.vf"))
+        .output()
+        .expect("it runs");
+    assert!(sampled.status.success(), "{}", String::from_utf8_lossy(&sampled.stderr));
     let (configs, scripts) = run_page("docs/walks.md", folder.path());
     assert_eq!((configs, scripts), (2, 4));
     for made in [

@@ -51,13 +51,24 @@ fn runs_become_a_page_that_stands_alone() {
         "How good?",
         "% (95 % interval",
         "Overfitting?",
-        "the training loss was",
+        "what it gained over material on its training positions",
+        "By rule of thumb, ",
         "Would more data help?",
         "nnuance curve ",
     ] {
         assert!(lead.contains(text), "{text}");
     }
-    assert!(!lead.contains("score wins"));
+    assert!(!html.contains("score wins") && html.contains("it is the bound, from a search"));
+    // A run that left no judgement still tells its two losses.
+    let judgement = net.join("judgement.json");
+    let kept = std::fs::read(&judgement).unwrap();
+    std::fs::remove_file(&judgement).unwrap();
+    let bare = folder.path().join("bare.html");
+    nnuance(&["report", "--no-data"]).arg(&net).arg("-o").arg(&bare).assert().success();
+    let html = std::fs::read_to_string(&bare).unwrap();
+    assert!(html.contains("the training loss was") && html.contains("One run cannot tell."));
+    std::fs::write(&judgement, kept).unwrap();
+    let html = std::fs::read_to_string(net.join("report.html")).unwrap();
     // Floats and integers of a run are one evaluation; every name is explained.
     let comparison = html.split("<h2>Comparison</h2>").nth(1).unwrap();
     let comparison = comparison.split("</section>").next().unwrap();

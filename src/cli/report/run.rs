@@ -45,11 +45,15 @@ impl RunPage {
         let mut settings = Vec::new();
         flatten("", &config, &mut settings);
         settings.sort();
+        let judgement = judged(folder);
+        let overfitting = judgement.overfitting.as_ref();
         let page = Run {
             name: name(folder),
             folder: folder.display().to_string(),
-            about: [about(&recipe, compute)?, judged(folder)].concat(),
+            about: [about(&recipe, compute)?, marks(&judgement)].concat(),
             settings,
+            overfitting: overfitting.map(|it| format!("{}: {}.", it.answer(), it.text())),
+            more_data: judgement.more_data(),
             rows: rows.iter().map(row).collect(),
             state: stands(folder, &recipe, state, positions),
         };
@@ -73,13 +77,15 @@ fn stands(folder: &Path, recipe: &Recipe, state: &State, positions: Option<u64>)
 }
 
 /// What the run found out about itself; nothing where it has not ended.
-fn judged(folder: &Path) -> Vec<(String, String)> {
+fn judged(folder: &Path) -> Judgement {
     let text = input::text(&folder.join(folder::JUDGEMENT), input::TEXT).unwrap_or_default();
-    let judgement: Judgement = serde_json::from_str(&text).unwrap_or_default();
-    let overfitting = judgement.overfitting.map(|it| ("overfitting".to_string(), it.text()));
-    let marks = judgement.terms.map_or(Vec::new(), |terms| terms.marks);
-    let marks = marks.into_iter().map(|mark| ("look at".to_string(), mark));
-    overfitting.into_iter().chain(marks).collect()
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// What is odd about tuned terms.
+fn marks(judgement: &Judgement) -> Vec<(String, String)> {
+    let marks = judgement.terms.iter().flat_map(|terms| &terms.marks);
+    marks.map(|mark| ("look at".to_string(), mark.clone())).collect()
 }
 
 fn name(folder: &Path) -> String {

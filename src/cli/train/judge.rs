@@ -11,14 +11,14 @@ use crate::batch::Batch;
 use crate::cli::folder::{self, RunFolder};
 use crate::cli::recipe::Recipe;
 use crate::config::Inputs;
-use crate::data::doctor::size::Amount;
+use crate::data::doctor::size::{Amount, Verdict as Enough};
 use crate::hce::{Evaluator, HceWeights};
 use crate::loader::Encoder;
 use crate::loss::Loss;
 use crate::model::{Compute, Device, Evaluation as _, Kind, Model, to_host};
 use crate::report::before_after::TermResult;
 use crate::report::fit;
-use crate::report::overfit::{Losses, Overfitting};
+use crate::report::overfit::{Losses, Overfitting, Verdict};
 use crate::report::sanity::{Counted, Rank, Sanity, gathered};
 use crate::sample::Sample;
 use crate::terms::Kind as TermKind;
@@ -36,6 +36,45 @@ pub struct Judgement {
     /// None of nets.
     #[serde(default)]
     pub terms: Option<Sanity>,
+    /// None of runs before version 0.2.
+    #[serde(default)]
+    pub data: Option<Weighed>,
+}
+
+/// The model of a run and what it learnt from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// Weights that training moves.
+    pub weights: u64,
+    /// The share of results in the target at the end of the run.
+    pub wdl: f64,
+    pub amount: Amount,
+}
+
+impl Judgement {
+    /// Whether more data would help, as far as one run can tell; none where it kept no count.
+    pub fn more_data(&self) -> Option<String> {
+        let Weighed { weights, wdl, amount } = self.data?;
+        let apart = self.overfitting.as_ref().map(|it| it.verdict);
+        let answer = match (apart, amount.verdict(weights, wdl)) {
+            (Some(Verdict::Overfitted | Verdict::Slightly), _) => {
+                "Probably: a part of what it learnt does not hold on other games."
+            }
+            (_, Enough::Thin) => "Probably: the model is large for its data.",
+            (_, Enough::Unknown) => {
+                "Perhaps: that depends on how many games the positions come from, which is unknown."
+            }
+            (Some(Verdict::None), Enough::Enough) => {
+                "Probably not much: there is no sign of overfitting, and the data are many for the \
+                 model. A larger model may gain more."
+            }
+            (_, Enough::Enough) => {
+                "That cannot be told: the data are many for the model, but whether it has \
+                 overfitted is not known."
+            }
+        };
+        Some(format!("{answer} By rule of thumb, {}.", amount.says(weights, wdl)))
+    }
 }
 
 /// Positions in memory, about, on which the training loss is measured once more.
@@ -43,6 +82,11 @@ const SAMPLE: usize = 1_000_000;
 
 /// One line where the model is large for its data; nothing where it is not.
 pub fn caution(recipe: &Recipe, data: &Data) -> Result<Option<String>> {
+    let Weighed { weights, wdl, amount } = weighed(recipe, data)?;
+    Ok(amount.caution(weights, wdl))
+}
+
+fn weighed(recipe: &Recipe, data: &Data) -> Result<Weighed> {
     let config = &recipe.config;
     let weights = match (recipe.architecture()?, &data.terms) {
         (Some(net), _) => {
@@ -58,7 +102,7 @@ pub fn caution(recipe: &Recipe, data: &Data) -> Result<Option<String>> {
     let positions = data.facts.train;
     let amount =
         Amount { games: known.then_some(games.round() as u64), positions, scored: positions };
-    Ok(amount.caution(weights as u64, config.final_wdl()))
+    Ok(Weighed { weights: weights as u64, wdl: config.final_wdl(), amount })
 }
 
 /// The weights that training moves.
@@ -93,7 +137,8 @@ pub fn judge(
         None => "nothing was held out: nobody can tell whether it has overfitted".to_string(),
     };
     crate::report::wrap(&said, &mut text);
-    let judgement = Judgement { overfitting, terms };
+    let data = Some(weighed(recipe, data)?);
+    let judgement = Judgement { overfitting, terms, data };
     let json = serde_json::to_string_pretty(&judgement)?;
     crate::output::write(&folder.file(folder::JUDGEMENT), json.as_bytes())?;
     Ok(text)

@@ -262,7 +262,7 @@ fn scores(it: &Diagnosis) -> Finding {
     }
     if scores.missing > 0 {
         let missing = percent(share(scores.missing, it.positions));
-        let cure = "training on scores refuses such a file: leave them out, or label them";
+        let cure = "training on scores skips and counts them; label them to use them";
         return Finding::note(ABOUT, format!("{missing} of the positions have no score"), cure);
     }
     let mates = share(scores.mates, known);

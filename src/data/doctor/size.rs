@@ -11,7 +11,7 @@
 //! - with scores nets get better up to 32 neurons, 36 positions a weight, and no better at 64;
 //! - with half of the target from results nets get worse from 16 neurons on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::words::{counted, grouped};
 
@@ -26,7 +26,7 @@ pub const POSITIONS: f64 = 30.0;
 const WHOLE_GAME: f64 = 80.0;
 
 /// What there is to learn from.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// None where they are unknown.
     pub games: Option<u64>,
@@ -97,24 +97,9 @@ impl Amount {
 
     /// One line where a model of so many weights is large for them; none where it is not.
     pub fn caution(&self, weights: u64, wdl: f64) -> Option<String> {
-        let from = match (wdl, self.games) {
-            (0.0, _) => counted(self.scored, "scored position"),
-            (1.0, Some(games)) => counted(games, "game"),
-            (1.0, None) => format!("the results of {}", counted(self.positions, "position")),
-            (_, Some(games)) => {
-                format!(
-                    "{} and {}",
-                    counted(games, "game"),
-                    counted(self.scored, "scored position")
-                )
-            }
-            (_, None) => format!("{} of unknown games", counted(self.scored, "scored position")),
-        };
+        let from = self.from(wdl);
         let [least, most] = self.weights(wdl).map(|weights| grouped(round(weights)));
-        let rule = format!(
-            "(a weight wants about {GAMES} games, or {POSITIONS} positions with a score, since the \
-             positions of a game share one result)"
-        );
+        let rule = rule();
         let weights_text = counted(weights, "weight");
         match self.verdict(weights, wdl) {
             Verdict::Enough => None,
@@ -128,6 +113,38 @@ impl Amount {
             )),
         }
     }
+
+    /// How many weights they carry, beside those of a model: a sentence without its full stop.
+    pub fn says(&self, weights: u64, wdl: f64) -> String {
+        let [least, most] = self.weights(wdl).map(|weights| grouped(round(weights)));
+        let range = if least == most { most } else { format!("{least} to {most}") };
+        let (from, weights) = (self.from(wdl), counted(weights, "weight"));
+        format!("{from} carry about {range} weights {}; this model has {weights}", rule())
+    }
+
+    /// What there is to learn from where results are `wdl` of the target.
+    fn from(&self, wdl: f64) -> String {
+        match (wdl, self.games) {
+            (0.0, _) => counted(self.scored, "scored position"),
+            (1.0, Some(games)) => counted(games, "game"),
+            (1.0, None) => format!("the results of {}", counted(self.positions, "position")),
+            (_, Some(games)) => {
+                format!(
+                    "{} and {}",
+                    counted(games, "game"),
+                    counted(self.scored, "scored position")
+                )
+            }
+            (_, None) => format!("{} of unknown games", counted(self.scored, "scored position")),
+        }
+    }
+}
+
+fn rule() -> String {
+    format!(
+        "(a weight wants about {GAMES} games, or {POSITIONS} positions with a score, since the \
+         positions of a game share one result)"
+    )
 }
 
 /// All of [`SIZES`], weighed.

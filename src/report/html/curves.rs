@@ -54,7 +54,7 @@ pub fn curves(runs: &[Run]) -> Section {
         ),
         (
             "Speed",
-            "Positions a second between two looks.",
+            "Positions a second between two validations.",
             against("positions", "speed", "positions/s", &|run| {
                 single(run, &|row| row.positions_per_second)
             }),

@@ -49,6 +49,8 @@ pub fn trained(runs: &[Run]) -> Markup {
     };
     let losses: Vec<String> =
         runs.iter().filter_map(|run| Some(named(run, overfitting(run)?))).collect();
+    let told = runs.iter().filter_map(|run| Some(named(run, run.more_data.clone()?)));
+    let told: Vec<String> = told.collect();
     html! {
         dl.lead {
             @if !losses.is_empty() {
@@ -57,9 +59,11 @@ pub fn trained(runs: &[Run]) -> Markup {
             }
             dt { "Would more data help?" }
             dd {
+                @for sentence in &told { p { (sentence) } }
                 p {
-                    "One run cannot tell. Trained on parts of the data, the same model says what each \
-                     doubling was worth:"
+                    @if told.is_empty() { "One run cannot tell. " }
+                    "To measure it, train the same model on parts of the data and see what each \
+                     doubling is worth:"
                 }
                 @for run in runs { p { code { "nnuance curve " (run.folder) "/config.toml" } } }
             }
@@ -106,8 +110,12 @@ fn way(reach: &Reach) -> Markup {
     }
 }
 
-/// Training against validation loss where the run is at its best; nothing where one is unknown.
+/// What training found; else training against validation loss where the run is at its best, and
+/// nothing where one is unknown.
 fn overfitting(run: &Run) -> Option<String> {
+    if run.overfitting.is_some() {
+        return run.overfitting.clone();
+    }
     let best = run.best()?;
     let (training, validation) = (best.train_loss?, best.held_out_loss?);
     let mut sentence = format!(

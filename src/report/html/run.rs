@@ -10,13 +10,17 @@ pub struct Run {
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.
     pub settings: Vec<(String, String)>,
-    /// The looks at its held-out positions, in order.
+    /// Whether it has overfitted, as training itself found; none where it left no word.
+    pub overfitting: Option<String>,
+    /// Whether more data would help, as far as the run itself can tell.
+    pub more_data: Option<String>,
+    /// Its validations, in order.
     pub rows: Vec<Row>,
     /// Whether it has come to its end.
     pub state: String,
 }
 
-/// A look at the held-out positions.
+/// A validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     pub step: u64,
@@ -31,7 +35,7 @@ pub struct Row {
 }
 
 impl Run {
-    /// Seconds of training until each row, the looks themselves left out; none where a row does
+    /// Seconds of training until each row, validating itself left out; none where a row does
     /// not know its speed.
     pub fn seconds(&self) -> Option<Vec<f64>> {
         let (mut seconds, mut positions) = (0.0, 0);
@@ -46,7 +50,7 @@ impl Run {
         times.collect()
     }
 
-    /// The row with the lowest held-out loss.
+    /// The row with the lowest validation loss.
     pub fn best(&self) -> Option<&Row> {
         let known = self.rows.iter().filter(|row| row.held_out_loss.is_some());
         known.min_by(|a, b| {

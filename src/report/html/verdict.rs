@@ -18,7 +18,14 @@ pub fn verdict(comparison: &Comparison, cast: &[Cast], notes: &[String]) -> Sect
         ("decided", Align::Left),
     ]);
     for pair in &comparison.pairs {
-        let sure = pair.why.as_ref().map_or("yes".to_string(), |why| format!("no: {why}"));
+        let better = comparison.evaluations.iter().find(|one| one.name == pair.better);
+        let doubt = better.and_then(|one| one.doubt.as_ref());
+        let sure = match (&pair.why, doubt) {
+            (Some(why), _) => format!("no: {why}"),
+            (None, Some(doubt)) => format!("yes, unless {doubt}"),
+            (None, None) if better.is_some_and(|one| one.bound) => "a bound, no rival".to_string(),
+            (None, None) => "yes".to_string(),
+        };
         let (mean, between) = (loss(pair.difference.mean), interval(&pair.difference));
         pairs.row([&pair.better[..], &pair.worse, &mean, &between, &sure]);
     }
