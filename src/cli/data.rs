@@ -9,12 +9,14 @@ pub mod filter;
 mod interleave;
 mod io;
 mod label;
+mod pace;
 mod resolve;
 mod sample;
 mod selfplay;
 mod shuffle;
 mod split;
 mod stats;
+mod tally;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use nnuance::weights::{Packed, Weights};
 use tempfile::TempDir;
 
+use crate::largest::smallest;
+
 /// Some 36 steps an epoch.
 const CONFIG: &str = r#"version = 1
 [data]
@@ -239,7 +241,7 @@ fn a_folder_that_is_moved_is_not_made_anew() {
     assert!(said.err.contains("steps already") || said.code == Some(0), "{}", said.err);
 }
 
-/// The held-out loss before the first step.
+/// The validation loss before the first step.
 fn first_loss(desk: &Desk, run: &str) -> f64 {
     let row = desk.log(run)[1].clone();
     row.split(',').nth(3).and_then(|cell| cell.parse().ok()).expect("a loss")
@@ -250,10 +252,11 @@ fn a_net_starts_from_a_run_a_checkpoint_or_a_net() {
     let desk = Desk::new();
     desk.train("first", &[]).fine();
     let best = desk.packed("first/best.safetensors").weights;
-    let best_loss: f64 = desk.log("first")[1..]
-        .iter()
-        .map(|row| row.split(',').nth(3).expect("a cell").parse().expect("a loss"))
-        .fold(f64::INFINITY, f64::min);
+    let best_loss = smallest(
+        desk.log("first")[1..]
+            .iter()
+            .map(|row| row.split(',').nth(3).expect("a cell").parse().expect("a loss")),
+    );
     std::fs::copy(desk.path("first/net.bin"), desk.path("alone.bin")).expect("a copy");
     // As bullet writes it: names, counts and floats.
     let mut bullet = Vec::new();

@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("features", &["sample"]),
     ("architecture", &["features"]),
     ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
-    ("format", &["sample", "output", "sums", "terms"]),
+    ("format", &["sample", "input", "output", "sums", "terms"]),
     ("data", &["sample", "format"]),
     ("engine", &["sample", "format", "input", "output"]),
     ("loader", &["format", "features", "hce", "sample", "batch", "terms", "input"]),

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::io::{Inputs, Pace, Tally, Writing, worded};
+use super::io::{Inputs, Writing, worded};
+use super::pace::Pace;
+use super::tally::Tally;
 use crate::data::interleave::Interleave;
 use crate::data::units;
 use crate::format::{BLOCK, Source};

@@ -1,16 +1,15 @@
 //! What the data commands share: files in, files out, and the count of what became of positions.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use indicatif::ProgressBar;
 
+use super::pace::Pace;
+use super::tally::Tally;
 use crate::cli::out;
-use crate::cli::progress::{bar, grouped, interrupts, short};
+use crate::cli::progress::{grouped, interrupts};
 use crate::data::carry;
 use crate::format::view::{self, Of};
 use crate::format::{ALL, Format, Holds, PointOfView, ReadError, Sink, Source, View, WriteError};
@@ -370,9 +369,6 @@ impl Written {
     }
 }
 
-/// What is left out because it was before.
-pub const MARKED: &str = "marked so before";
-
 /// Ends the program where nobody reads what it writes any more, as `head` does: no failure.
 fn unread(error: WriteError) -> anyhow::Error {
     if let WriteError::Output(error) = &error
@@ -383,87 +379,8 @@ fn unread(error: WriteError) -> anyhow::Error {
     error.into()
 }
 
-/// What became of positions.
-#[derive(Default)]
-pub struct Tally {
-    pub read: u64,
-    pub written: u64,
-    /// Why positions, records or games are not there.
-    pub left_out: Vec<(String, u64)>,
-}
-
-impl Tally {
-    pub fn without(&mut self, reason: impl Into<String>, count: u64) {
-        if count > 0 {
-            self.left_out.push((reason.into(), count));
-        }
-    }
-
-    /// What the reader of a file passed over.
-    pub fn bad(&mut self, source: &Source) {
-        let bad = source.bad_records();
-        for record in &bad.first {
-            eprintln!("{}, {record}; skipped", source.path().display());
-        }
-        for (reason, count) in [
-            ("bad records", bad.count),
-            ("games without a result", source.unfinished()),
-            (MARKED, source.left_out()),
-        ] {
-            match self.left_out.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, sum)) => *sum += count,
-                None => self.without(reason, count),
-            }
-        }
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} positions read, {} written", grouped(self.read), grouped(self.written))?;
-        for (i, (reason, count)) in self.left_out.iter().enumerate() {
-            let before = if i == 0 { "; left out: " } else { ", " };
-            write!(f, "{before}{reason} {}", grouped(*count))?;
-        }
-        Ok(())
-    }
-}
-
 /// An error after Ctrl-C, so that what is half written goes away.
 pub fn interrupted() -> Result<()> {
     ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())
-}
-
-/// Progress on stderr.
-pub struct Pace {
-    what: String,
-    start: Instant,
-    bar: ProgressBar,
-    positions: u64,
-}
-
-impl Pace {
-    pub fn new(what: &str) -> Self {
-        let (what, start) = (what.to_string(), Instant::now());
-        Self { bar: bar(None, &what), what, start, positions: 0 }
-    }
-
-    /// So many positions more; an error after Ctrl-C, so that what is half written goes away.
-    pub fn step(&mut self, positions: u64) -> Result<()> {
-        self.positions += positions;
-        self.bar.inc(positions);
-        interrupted()
-    }
-
-    pub fn finish(self) {
-        self.bar.finish_and_clear();
-        let seconds = self.start.elapsed().as_secs_f64();
-        eprintln!(
-            "{}: {} positions in {seconds:.2} s, {}/s",
-            self.what,
-            grouped(self.positions),
-            short(self.positions as f64 / seconds.max(1e-9))
-        );
-    }
 }

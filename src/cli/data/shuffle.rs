@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::io::{Inputs, Pace, Tally, Writing, interrupted};
+use super::io::{Inputs, Writing, interrupted};
+use super::pace::Pace;
+use super::tally::Tally;
 use crate::cli::out;
 use crate::data::Record;
 use crate::data::shuffle::Shuffle;

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::io::{Inputs, MARKED};
+use super::io::Inputs;
+use super::tally::MARKED;
 use crate::cli::out;
 use crate::cli::progress::grouped;
 use crate::data::stats::{SCORES, Stats};
