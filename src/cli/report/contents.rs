@@ -179,7 +179,9 @@ impl Contents {
                     gap.cost.mean.abs()
                 );
             }
-            cast.push(Cast { name, what, rival: evaluator.is_trained() });
+            // Floats are no rival of their own integers, which are what engines compute with.
+            let floats = pairs.iter().any(|[floats, _]| floats == place);
+            cast.push(Cast { name, what, rival: evaluator.is_trained() && !floats });
         }
         cast
     }

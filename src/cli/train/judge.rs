@@ -36,7 +36,7 @@ pub struct Judgement {
     /// None of nets.
     #[serde(default)]
     pub terms: Option<Sanity>,
-    /// None of runs before version 0.2.
+    /// None where the run was judged before this was kept.
     #[serde(default)]
     pub data: Option<Weighed>,
 }
