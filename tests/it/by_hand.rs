@@ -55,8 +55,11 @@ impl Board {
     }
 }
 
+/// SCALE of the shipped net, as its manifest says.
+const SHIPPED: i64 = 126;
+
 /// Centipawns of a `(768 -> N)x2 -> 1` net with SCReLU and the usual scales, from its bytes.
-fn evaluate(bytes: &[u8], hidden: usize, board: &Board) -> i64 {
+fn evaluate(bytes: &[u8], hidden: usize, scale: i64, board: &Board) -> i64 {
     let number = |at: usize| i64::from(i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]));
     let (bias, output) = (768 * hidden, 769 * hidden);
     let mut sum = 0;
@@ -67,7 +70,7 @@ fn evaluate(bytes: &[u8], hidden: usize, board: &Board) -> i64 {
             sum += active * active * number(output + view * hidden + neuron);
         }
     }
-    (sum / 255 + number(output + 2 * hidden)) * 400 / (255 * 64)
+    (sum / 255 + number(output + 2 * hidden)) * scale / (255 * 64)
 }
 
 /// A file as engines ship it.
@@ -93,7 +96,7 @@ fn nets_evaluate_to_the_same_centipawns() {
         assert_eq!((net.architecture().hidden, warnings), (hidden, vec![]));
         for position in games::positions(300, 8) {
             let fen = position.fen();
-            let by_hand = evaluate(&bytes, hidden, &board(&fen));
+            let by_hand = evaluate(&bytes, hidden, 400, &board(&fen));
             assert_eq!(i64::from(net.evaluate(&position)), by_hand, "N = {hidden}: {fen}");
         }
         assert!(net.to_bytes() == bytes);
@@ -257,7 +260,7 @@ fn a_comparison_has_the_same_figures() {
         ("material", of(&material)),
         ("score", data.iter().map(|it| it.2).collect()),
         ("pesto.json", of(&|board| pesto(&tables, board))),
-        ("quickstart-32.bin", of(&|board| evaluate(&net, 32, board) as f64)),
+        ("quickstart-32.bin", of(&|board| evaluate(&net, 32, SHIPPED, board) as f64)),
     ];
     let all = comparison["evaluations"].as_array().unwrap();
     // The mean result, whatever the scale.
