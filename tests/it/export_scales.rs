@@ -24,8 +24,9 @@ fn scales_are_chosen_and_matched() {
     let folder = tempfile::tempdir().unwrap();
     let [usual, finest, loud, same] =
         ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path().join(name));
-    export(&[NET, "--data", DATA], &usual).assert().success();
-    let said = export(&[NET, "--data", DATA, "--best-scales", "sums"], &finest).assert().success();
+    export(&[NET, "--data", DATA, "--scale", "400"], &usual).assert().success();
+    let best = [NET, "--data", DATA, "--scale", "400", "--best-scales", "sums"];
+    let said = export(&best, &finest).assert().success();
     let said = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
     assert_eq!(said.matches("the usual scales").count(), 1, "{said}");
     assert!(said.lines().next().unwrap().ends_with("remark"), "{said}");

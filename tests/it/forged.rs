@@ -54,7 +54,7 @@ fn a_manifest_is_checked_as_far_as_that_can_be_and_the_rest_is_named() {
         ["largest float error"]
     );
 
-    let net = forged(folder, |it| it["losses"]["held_out"] = 1e-9.into());
+    let net = forged(folder, |it| it["losses"]["validation"] = 1e-9.into());
     let said = nnuance(&["verify"]).arg(&net).assert().success();
     let said = text(&said.get_output().stdout);
     let line = said.lines().find(|line| line.trim_start().starts_with("not checked:")).unwrap();
