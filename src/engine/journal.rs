@@ -18,6 +18,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::output::{self, OutputError};
 
@@ -106,7 +107,7 @@ impl Journal {
         }
         let failed = |error| OutputError::new(&path, error);
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
-        file.try_lock().map_err(|error| match error {
+        lock(&file).map_err(|error| match error {
             TryLockError::WouldBlock => JournalError::Busy(output_path.to_path_buf()),
             TryLockError::Error(error) => failed(error).into(),
         })?;
@@ -298,4 +299,16 @@ fn parse_done(text: &str) -> Option<Progress> {
         bytes: part("bytes")?,
         restarts: part("restarts")?,
     })
+}
+
+/// Locks a file. An engine that another thread starts at this moment holds a copy of our files for
+/// the blink between fork and exec, so that a lock just given back can seem to be held.
+fn lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..20 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            done => return done,
+        }
+    }
+    file.try_lock()
 }

@@ -786,7 +786,10 @@ fn a_tuned_run_beats_material_on_games_that_it_has_not_seen() {
     let games = folder.path().join("games.vf");
     let whole = Path::new("data/selfplay-sf15.vf");
     let plan = Plan { limit: Some(40_000), ..Plan::reading(vec![whole.into()]) };
-    let samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    // The last game is cut, and would be none.
+    let last = samples.last().and_then(|it| it.game);
+    samples.retain(|it| it.game != last);
     write_all(&games, Format::named("viriformat").unwrap(), &samples).unwrap();
     let text = config(40_000, "", GAUSS_NEWTON, "epochs = 6")
         .replace(POSITIONS, &games.to_string_lossy())

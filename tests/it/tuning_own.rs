@@ -113,7 +113,8 @@ fn training_lowers_the_loss() {
         assert!(run.said[1].contains("of the start weights fits the results best"));
         for name in ["own.h", "own.json"] {
             let path = engine.folder.path().join(name);
-            said(nnuance().arg("export").arg(&run.out).arg("-o").arg(&path));
+            let mut export = nnuance();
+            said(export.arg("export").arg(&run.out).arg("-o").arg(&path).arg("--overwrite"));
             let text = std::fs::read_to_string(path).unwrap();
             assert!(text.contains("attackers"));
             // The phase is the engine's, not ours.

@@ -67,7 +67,7 @@ fn an_export_says_what_pieces_are_worth_and_what_becomes_of_margins() {
         (values.queen.expect("a queen"), values)
     };
     // Without positions those of the start position.
-    let (plain, said) = exported("plain.bin", &[]);
+    let (plain, said) = exported("plain.bin", &["--scale", "400"]);
     let (at_400, values) = queen(&plain);
     assert_eq!((values.positions, &values.on[..]), (1, "the start position"));
     assert!(said.contains(&format!("queen {at_400:.0} (taken off")), "{said}");
@@ -81,7 +81,7 @@ fn an_export_says_what_pieces_are_worth_and_what_becomes_of_margins() {
     let (_, values) = queen(&told);
     assert!(values.positions > 1000 && values.pawn.is_some(), "{values:?}");
     let margins = told.margins.expect("margins");
-    assert_eq!((&margins.of[..], told.scales.scale), ("material", plain.scales.scale));
+    assert_eq!((&margins.of[..], told.scales.scale), ("material", narrow.scales.scale));
     assert!(said.contains("tuned for material change by a factor of"), "{said}");
     // Matched, the same search's margins stay.
     let matching = [&["--match-scale", "material"][..], &data].concat();

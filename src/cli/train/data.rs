@@ -46,7 +46,7 @@ pub struct Facts {
 
 pub enum Source {
     /// From the files, again and again.
-    Files { plan: Plan, encoder: Encoder },
+    Files { plan: Box<Plan>, encoder: Encoder },
     /// From memory.
     Store(Arc<Store>),
 }
@@ -100,7 +100,7 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
         first: std::mem::take(&mut scan.first),
-        source: Source::Files { plan, encoder },
+        source: Source::Files { plan: Box::new(plan), encoder },
         facts: Facts::of(scan),
         terms: None,
     };
@@ -142,7 +142,7 @@ impl Data {
         let cursor = Cursor::parse(&start.state.cursor)?;
         Ok(match &self.source {
             Source::Files { plan, encoder } => {
-                Batches::Stream(Stream::new(plan.clone(), encoder.clone(), cursor))
+                Batches::Stream(Stream::new(Plan::clone(plan), encoder.clone(), cursor))
             }
             Source::Store(store) => {
                 let batch = match recipe.config.batch() {

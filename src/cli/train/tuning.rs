@@ -52,7 +52,7 @@ pub fn positions(
             let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
             weights = begin(config, &terms, &start, &encoder.encode(&scan.first), place)?;
             counts = None;
-            source = Source::Files { plan, encoder };
+            source = Source::Files { plan: Box::new(plan), encoder };
         }
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
