@@ -242,11 +242,12 @@ impl<'a> Trainer<'a> {
             if last || due(leg.validate_every) {
                 self.look(watch)?;
             }
-            if last || due(leg.checkpoint_every) || progress.step == leg.until {
-                self.save()?;
-            }
+            // First what is kept for good: a run that is killed between the two goes on from before.
             if let Some(name) = leg.keep.and_then(|keep| keep.name(progress.step)) {
                 self.keep(&name)?;
+            }
+            if last || due(leg.checkpoint_every) || progress.step == leg.until {
+                self.save()?;
             }
         }
         if self.state.converged {
