@@ -795,12 +795,9 @@ fn a_tuned_run_is_measured_on_games_that_it_has_not_seen() {
         .replace(POSITIONS, &games.to_string_lossy())
         .replace("[model]", "[data.filter]\nskip_captures = true\n[model]");
     let run = Run::new(&text, "2");
-    let compare = |more: &[&str]| {
-        let mut command = nnuance();
-        command.arg("compare").arg(&run.out).arg("material").args(more);
-        said(&mut command)
-    };
-    let [json, notes] = compare(&["--json"]);
+    let mut compare = nnuance();
+    compare.arg("compare").arg(&run.out).args(["material", "--json"]);
+    let [json, notes] = said(&mut compare);
     assert!(notes.contains("with its filter"), "{notes}");
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["noun"], "test games");
@@ -819,6 +816,6 @@ fn a_tuned_run_is_measured_on_games_that_it_has_not_seen() {
         one["loss"]["mean"].as_f64().unwrap()
     };
     assert!((loss("out/best") - loss("material")).abs() < 0.01, "{found}");
-    let [text, _] = compare(&[]);
-    assert!(text.contains("fewer than 30: these data cannot tell"), "{text}");
+    let said = found["sentences"].to_string();
+    assert!(said.contains("fewer than 30: these data cannot tell"), "{said}");
 }
