@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nnuance::train::checkpoint::Checkpoint;
 use nnuance::weights::{Packed, Weights};
 use tempfile::TempDir;
 
@@ -97,6 +98,21 @@ fn nnuance(args: &[&str]) -> Said {
     Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
+/// Starts a command, and kills it when the run in this folder has its first checkpoint.
+pub fn kill_at_checkpoint(mut command: Command, run: &Path) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+    while !run.join("last.safetensors").exists() {
+        let ended = child.try_wait().expect("a state");
+        assert!(
+            ended.is_none() || run.join("last.safetensors").exists(),
+            "it ended before {run:?}"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("SIGKILL, or it has ended");
+    child.wait().expect("its end");
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -173,6 +189,36 @@ fn a_run_that_is_made_longer_is_the_run_that_its_config_tells_of() {
     desk.resume("run", &["model.hidden=16"]).fails("nothing else");
     // It is whole after what was refused.
     desk.resume("run", &[]).fine();
+}
+
+#[test]
+fn a_kill_while_a_run_is_made_longer_does_no_harm() {
+    let desk = Desk::new();
+    let [whole, torn] = ["whole", "torn"].map(|run| {
+        desk.train(run, &[]).fine();
+        desk.path(run)
+    });
+    desk.resume("whole", &["schedule.epochs=4"]).fine();
+    // Only the first of the writes was done: that of the last checkpoint.
+    let last = |run: &Path| Checkpoint::read(&run.join("last.safetensors")).expect("a checkpoint");
+    let mut facts = last(&whole).facts;
+    assert!(!facts.contains_key("config_before"));
+    let before = desk.bytes("torn/config.toml");
+    facts.insert("config_before".into(), String::from_utf8(before.clone()).expect("text"));
+    let written = Checkpoint { facts, ..last(&torn) };
+    written.write(&torn.join("last.safetensors")).expect("a checkpoint");
+    // What somebody else wrote there is no part of it.
+    let edited = String::from_utf8_lossy(&before).replace("epochs = 2.0", "epochs = 3.0");
+    std::fs::write(torn.join("config.toml"), edited).expect("a config");
+    desk.resume("torn", &[]).fails("epochs: 3.0 in the file, 4.0 in the run");
+    std::fs::write(torn.join("config.toml"), before).expect("a config");
+    let said = desk.resume("torn", &[]).fine();
+    assert!(said.err.contains("was killed while it was made longer"), "{}", said.err);
+    for name in ["last.safetensors", "best.safetensors", "net.bin", "config.toml"] {
+        let [one, other] = ["whole", "torn"].map(|run| desk.bytes(&format!("{run}/{name}")));
+        assert!(one == other, "{name}");
+    }
+    assert_eq!(desk.log("whole"), desk.log("torn"));
 }
 
 #[test]

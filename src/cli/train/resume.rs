@@ -19,6 +19,9 @@ use crate::train::checkpoint::Checkpoint;
 const SETTABLE: [&str; 4] =
     ["schedule.epochs", "schedule.positions", "schedule.superbatches", "schedule.patience"];
 
+/// The header entry of a checkpoint that made its run longer: the text of config.toml until then.
+const BEFORE: &str = "config_before";
+
 /// Goes on with a run; what it leaves, or none if it was interrupted again.
 pub fn resume(
     path: &Path,
@@ -28,6 +31,12 @@ pub fn resume(
 ) -> Result<Option<String>> {
     let folder = RunFolder::of_run(path)?;
     let (mut checkpoint, mut recipe) = recipe::open(&folder.file(folder::LAST))?;
+    if let Some(before) = checkpoint.facts.remove(BEFORE)
+        && input::text(&folder.file(folder::CONFIG), input::TEXT).is_ok_and(|it| it == before)
+    {
+        eprintln!("this run was killed while it was made longer; that is done now");
+        hand_on(&recipe, &checkpoint, &folder)?;
+    }
     stands(&folder, &recipe.config)?;
     let longer = extended(&recipe.config, overrides, &checkpoint)?;
     recipe.reachable_data()?;
@@ -124,7 +133,8 @@ fn extended(
     Ok(Some(longer))
 }
 
-/// Records the new length, in the checkpoints first, and says what it means.
+/// Records the new length and says what it means. One write does it; where a kill comes before the
+/// others, the entry [`BEFORE`] tells that they are still to be done.
 fn lengthen(
     recipe: &Recipe,
     checkpoint: &mut Checkpoint,
@@ -140,14 +150,13 @@ fn lengthen(
     for (key, value) in recipe.facts()? {
         checkpoint.facts.insert(key, value);
     }
-    // The best weights stay what they are; their header tells of the run as it is now.
-    let best = folder.file(folder::BEST);
-    if best.exists() {
-        let read = Checkpoint::read(&best)?;
-        Checkpoint { facts: checkpoint.facts.clone(), ..read }.write(&best)?;
-    }
+    let path = folder.file(folder::CONFIG);
+    let before = input::text(&path, input::TEXT)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    checkpoint.facts.insert(BEFORE.into(), before);
     checkpoint.write(&folder.file(folder::LAST))?;
-    output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
+    checkpoint.facts.remove(BEFORE);
+    hand_on(recipe, checkpoint, folder)?;
     if steps != then {
         eprintln!(
             "the run has {steps} steps now instead of {then}: from step {} on, rates are those of a \
@@ -156,4 +165,15 @@ fn lengthen(
         );
     }
     Ok(())
+}
+
+/// Hands the length that the last checkpoint has on to the other files of its run, config.toml at
+/// the end. The best weights stay what they are; their header tells of the run as it is now.
+fn hand_on(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) -> Result<()> {
+    let best = folder.file(folder::BEST);
+    if best.exists() {
+        let read = Checkpoint::read(&best)?;
+        Checkpoint { facts: last.facts.clone(), ..read }.write(&best)?;
+    }
+    Ok(output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?)
 }
