@@ -72,6 +72,11 @@ pub struct RunFolder {
 /// else than a run, or a run that is not to be overwritten.
 fn check(path: &Path, overwrite: bool) -> Result<()> {
     let folder = path.display();
+    ensure!(
+        !path.starts_with("-"),
+        "a run is a folder of files and cannot be written to standard output; name a folder with \
+         --out, `./-` if it is to be called so"
+    );
     let config = path.join(CONFIG);
     let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
     let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());

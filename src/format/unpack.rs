@@ -12,6 +12,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::pipe::Pipe;
 use super::{Input, fill};
+use crate::input;
 
 const BUFFER: usize = 1 << 18;
 /// What unpacking xz may use: more than `xz -9` asks for.
@@ -28,7 +29,7 @@ pub fn open(path: &Path) -> io::Result<Input> {
     if path == Path::new("-") {
         return unpacked(Pipe::new(|| Ok(io::stdin())), no_zip("standard input"));
     }
-    let found = path.metadata()?;
+    let found = input::found(path)?;
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }

@@ -115,6 +115,40 @@ fn a_file_is_read_whole_up_to_a_limit() {
     );
 }
 
+#[test]
+fn what_is_missing_is_named_with_what_was_probably_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    let files = "data.files=[\"data/selfplay-sf51.vf\"]";
+    let net = ["train", "configs/quickstart-net.toml", "--out", &out];
+    let commands: [(&[&str], &str); 6] = [
+        (&["train", "configs/quickstart-nett.toml"], "configs/quickstart-net.toml"),
+        (&[&net[..], &["--set", files]].concat(), "data/selfplay-sf15.vf"),
+        (&[&net[..], &["--set", "model.start=\"net/a.bin\""]].concat(), "nets"),
+        (&["eval", "nets/quickstart-23.bin", FEN], "nets/quickstart-32.bin"),
+        (&["data", "stats", "dat/selfplay-sf15.vf"], "data"),
+        (&["eval", NET, "--fens", "./REDME.md"], "./README.md"),
+    ];
+    for (command, meant) in commands {
+        let said = fails(command);
+        assert!(said.contains(&format!("; did you mean {meant}?")), "{command:?}: {said}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("error")).count(), 1, "{said}");
+    }
+    assert!(fails(&["eval", "zzz.bin", FEN]).contains("a relative path begins in the folder"));
+    assert!(fails(&["eval", "/zzz.bin", FEN]).contains("there is no such file; check its name"));
+    let said = fails(&["data", "stats", "dat/selfplay-sf15.vf"]);
+    assert!(said.contains("there is no folder dat;"), "{said}");
+}
+
+#[test]
+fn a_run_is_not_written_to_standard_output() {
+    for command in ["train", "curve"] {
+        let said = fails(&[command, "configs/quickstart-net.toml", "--out", "-"]);
+        assert!(said.contains("name a folder with --out"), "{said}");
+        assert!(!Path::new("-").exists());
+    }
+}
+
 /// Whether a process has said that it hears Ctrl-C.
 #[cfg(target_os = "linux")]
 fn hears(child: u32) -> bool {
