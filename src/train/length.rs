@@ -34,7 +34,7 @@ pub struct Span {
 }
 
 /// What can be written for a length, for messages.
-pub const WRITTEN: &str =
+const WRITTEN: &str =
     "\"8 superbatches\", \"2 epochs\", \"10M positions\" or \"500 steps\", or a share such as 0.1";
 
 impl Unit {

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::length::{Length, Span, WRITTEN};
+use super::length::{Length, Span};
 use super::schedule::{Part, Schedule};
 
 /// Stages, one after the other.
@@ -217,7 +217,7 @@ fn in_shares(stages: &[Stage]) -> bool {
 pub fn not_a_share(key: &str, value: f64, whole: &str) -> String {
     format!(
         "`{key} = {value}` is a share of the {whole}, which must be below 1: write {key} = \
-         \"{value} superbatches\", or {WRITTEN}"
+         \"{value} superbatches\", or with epochs, positions or steps"
     )
 }
 

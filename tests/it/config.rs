@@ -200,7 +200,8 @@ fn a_number_that_is_no_share_is_refused_with_the_cure() {
         let stage =
             format!("{key}={{ shape = \"step\", from = 0.001, factor = 0.3, every = {every} }}");
         refuses(&stage, "is a share of the stage, which must be below 1");
-        refuses(&stage, &format!("every = \"{} superbatches\"", &every[..1]));
+        let cure = format!("write every = \"{} superbatches\", or with epochs", &every[..1]);
+        refuses(&stage, &cure);
         // What a run was trained with stands, though its rate never fell.
         let text = CONFIG.replace("0.001", stage.split_once('=').expect("a value").1);
         let config = Config::recorded(&text, "recorded").expect("a run of before");
