@@ -85,10 +85,10 @@ impl Measured {
     /// games.
     fn doubt_chosen(&mut self, evaluations: &[(&str, Option<&Recipe>)]) {
         for (place, (name, recipe)) in evaluations.iter().enumerate() {
-            let note = note_of_chosen(name);
-            if recipe.is_some_and(|it| chose_on(it, &self.samples)) && !self.notes.contains(&note) {
-                self.doubts[place] = Some(chosen_on_these(name));
-                self.notes.push(note);
+            let doubt = Some(chosen_on_these(name));
+            if recipe.is_some_and(|it| chose_on(it, &self.samples)) && self.doubts[place] != doubt {
+                self.doubts[place] = doubt;
+                self.notes.push(note_of_chosen(name));
             }
         }
     }
@@ -133,10 +133,19 @@ pub fn measured(
         match recipe {
             Some(recipe) if has_seen(recipe) => seen.push((place, name, recipe)),
             Some(recipe) if recipe.data.iter().any(|file| file.games > 0) == games => {
-                notes.push(format!(
-                    "none of these are known from the training of {name}; less than one game in \
-                     500 of it could escape notice"
-                ));
+                let escape = "less than one game in 500 of it could escape notice";
+                match chose_on(recipe, &samples) {
+                    true => {
+                        doubts[place] = Some(chosen_on_these(name));
+                        notes.push(format!(
+                            "{name} was not trained on these ({escape}), but chose its checkpoint \
+                             on them: its loss looks better than it is"
+                        ));
+                    }
+                    false => notes.push(format!(
+                        "none of these are known from the training of {name}; {escape}"
+                    )),
+                }
             }
             Some(_) => {
                 doubts[place] = Some(format!(
