@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use nnuance::data::doctor::{Exam, Grade, Keys, Reading};
 use nnuance::format::{BadRecords, Format, PointOfView, Source, write_all};
+use nnuance::loader::{Plan, scan};
 use nnuance::sample::{Sample, mix};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -219,6 +220,9 @@ fn repeats_and_leaks_are_found() {
     let twice = file(&folder, "twice.vf", "viriformat", &[&games[..cut], &games[..cut]].concat());
     let (one, _) = json(&[&twice]);
     assert_eq!(one["diagnosis"]["repeats"]["games"], 0.5);
+    let once = Plan::reading(vec![twice.into()]);
+    let counted = scan(&once, 0, &|_| {}).unwrap().games;
+    assert_eq!(one["diagnosis"]["games"], counted, "training counts each game once too");
 }
 
 #[test]

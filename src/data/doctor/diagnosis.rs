@@ -59,7 +59,7 @@ pub struct Noise {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnosis {
     pub positions: u64,
-    /// None where they are unknown.
+    /// Each counted once; none where they are unknown.
     pub games: Option<u64>,
     pub bad: Bad,
     pub unfinished: u64,

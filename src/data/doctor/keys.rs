@@ -110,9 +110,10 @@ impl Keys {
         }
     }
 
-    /// How many games there were, if they are known.
+    /// How many games there were, each counted once as training does, if they are known.
     pub fn games(&self) -> Option<u64> {
-        (self.games_seen > 0).then_some(self.games_seen)
+        let once = self.games_seen as f64 * (1.0 - self.games.repeated());
+        (self.games_seen > 0).then_some(once.round() as u64)
     }
 
     pub(super) fn repeats(&self) -> Repeats {
