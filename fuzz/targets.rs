@@ -5,7 +5,8 @@ use std::io::Cursor;
 use nnuance::format::{ALL, Fault, Format};
 use nnuance::sample::Sample;
 
-fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
+/// Drives a reader to its end over whatever bytes; the samples and the number of faults.
+pub fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
     let mut reader = (format.reader)(Box::new(Cursor::new(bytes.to_vec())));
     let (mut samples, mut faults) = (Vec::new(), 0);
     loop {
@@ -13,8 +14,10 @@ fn read(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
             Ok(true) => {}
             Ok(false) => return (samples, faults),
             Err(Fault::Io(error)) => panic!("{error}"),
-            Err(Fault::Skipped(_) | Fault::CutOff(_)) => {
+            Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
+                assert!(!bad.place.is_empty() && !bad.reason.is_empty());
                 faults += 1;
+                // An empty file may lack a header.
                 assert!(faults <= bytes.len() + 1, "{} does not move on", format.name);
             }
         }

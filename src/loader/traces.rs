@@ -60,16 +60,17 @@ pub fn scan_traces(
         Some(plan) => Some(read_all(&plan, own, encoder, seen)?),
         None => None,
     };
-    if let Some(AllTraces { positions, unscored, sides, .. }) = &own_files
+    if let Some(Traces { files, unscored, sides, .. }) = &own_files
         && sides[1].results.is_empty()
     {
+        let positions: u64 = files.iter().map(|file| file.positions).sum();
         let why = format!("of {positions} positions {unscored} have no score");
         return Err(LoadError::EmptyValidation(why));
     }
     let all = read_all(plan, own, encoder, seen)?;
-    let AllTraces { files, mut sides, mut groups, test, unscored, left_out, sketch, games, .. } =
+    let games = all.games();
+    let Traces { files, mut sides, mut groups, test, unscored, left_out, sketch, mut checked } =
         all;
-    let mut checked = all.checked;
     let tally = sides[0].tally.take().unwrap_or_else(|| Tally::new(own.list.len()));
     if sides[0].results.is_empty() {
         let held = sides[1].results.len() as u64 + test;
@@ -80,11 +81,12 @@ pub fn scan_traces(
     held_out(plan, groups.each_ref().map(HashSet::len), known)?;
     let mut validating = Validating::default();
     if let Some(found) = own_files {
-        let AllTraces { files, sides: [_, side], groups: [validation, _], .. } = found;
+        let games = found.games();
+        let Traces { files, sides: [_, side], groups: [validation, _], sketch, .. } = found;
         (sides[1], groups[0]) = (side, validation);
         checked.join(found.checked);
         let rejected = Rejected::of(Rejection::NoScore, found.unscored);
-        validating = Validating { files, sketch: found.sketch, games: found.games, rejected };
+        validating = Validating { files, sketch, games, rejected };
     }
     let [train, validation] = sides.map(Side::store);
     Ok(TraceScan {
@@ -103,19 +105,34 @@ pub fn scan_traces(
     })
 }
 
-/// What all files hold that are not for validation alone.
+/// What a file holds, or all that are not for validation alone.
 #[derive(Default)]
-struct AllTraces {
+struct Traces {
     files: Vec<DataFile>,
-    positions: u64,
     sides: Sides,
     groups: [HashSet<u64>; 2],
     test: u64,
     unscored: u64,
     left_out: u64,
     sketch: Sketch,
-    games: u64,
     checked: Checked,
+}
+
+impl Traces {
+    fn join(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.sides.iter_mut().zip(other.sides).for_each(|(all, side)| all.join(side));
+        self.groups.iter_mut().zip(other.groups).for_each(|(all, groups)| all.extend(groups));
+        self.test += other.test;
+        self.unscored += other.unscored;
+        self.left_out += other.left_out;
+        self.sketch.join(&other.sketch);
+        self.checked.join(other.checked);
+    }
+
+    fn games(&self) -> u64 {
+        self.files.iter().map(|file| file.games).sum()
+    }
 }
 
 fn read_all(
@@ -123,8 +140,8 @@ fn read_all(
     own: &OwnTerms,
     encoder: &TermsEncoder,
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<AllTraces, LoadError> {
-    let files: Vec<Result<FileTraces, LoadError>> = plan
+) -> Result<Traces, LoadError> {
+    let files: Vec<Result<Traces, LoadError>> = plan
         .files
         .par_iter()
         .map(|path| {
@@ -133,39 +150,15 @@ fn read_all(
             let (read, hash) =
                 rayon::join(|| read(path, plan, own, encoder, seen), || fingerprint(path));
             let (mut read, (bytes, sha256)) = (read?, hash.map_err(named)?);
-            (read.file.bytes, read.file.sha256) = (bytes, sha256);
+            (read.files[0].bytes, read.files[0].sha256) = (bytes, sha256);
             Ok(read)
         })
         .collect();
-    let mut sum = AllTraces::default();
+    let mut sum = Traces::default();
     for read in files {
-        let read = read?;
-        sum.checked.join(read.checked);
-        for (all, side) in sum.sides.iter_mut().zip(read.sides) {
-            all.join(side);
-        }
-        sum.sketch.join(&read.sketch);
-        sum.positions += read.file.positions;
-        sum.games += read.file.games;
-        sum.left_out += read.left_out;
-        sum.test += read.test;
-        sum.unscored += read.unscored;
-        sum.groups.iter_mut().zip(read.groups).for_each(|(all, groups)| all.extend(groups));
-        sum.files.push(read.file);
+        sum.join(read?);
     }
     Ok(sum)
-}
-
-/// What one file holds.
-struct FileTraces {
-    file: DataFile,
-    sides: Sides,
-    groups: [HashSet<u64>; 2],
-    test: u64,
-    unscored: u64,
-    left_out: u64,
-    sketch: Sketch,
-    checked: Checked,
 }
 
 /// To train on, and to validate.
@@ -236,7 +229,7 @@ fn read(
     own: &OwnTerms,
     encoder: &TermsEncoder,
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<FileTraces, LoadError> {
+) -> Result<Traces, LoadError> {
     let mut source = TraceSource::open(path, own, plan.bad_records)?;
     let (mut sides, mut sketch) = (Sides::default(), Sketch::default());
     let mut traced = Traced::default();
@@ -287,7 +280,8 @@ fn read(
     };
     let mut checked = source.checked().clone();
     checked.place = format!("{}, {}", path.display(), checked.place);
-    Ok(FileTraces { file, sides, groups, test, unscored, left_out, sketch, checked })
+    let files = vec![file];
+    Ok(Traces { files, sides, groups, test, unscored, left_out, sketch, checked })
 }
 
 /// The game of a position; without one the board, or else the counts, stand for it. A board is

@@ -194,6 +194,20 @@ fn steps_in_superbatches_fall_when_bullet_lets_them_fall() {
 }
 
 #[test]
+fn shares_of_the_games_lie_within_their_bounds() {
+    for (key, wrong) in [
+        ("data.test", &["-0.1", "1.1", "nan"][..]),
+        ("data.share", &["0", "0.0", "-0.5", "1.01", "nan"]),
+    ] {
+        for wrong in wrong {
+            let sets = [format!("{key}={wrong}")];
+            let error = Config::parse(CONFIG, "run.toml", &sets).expect_err(wrong).to_string();
+            assert!(error.contains(key), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_number_that_is_no_share_is_refused_with_the_cure() {
     let key = "schedule.learning_rate";
     for every in ["8", "1", "1.0"] {

@@ -1,12 +1,13 @@
 //! `nnuance curve`: its runs, and going on after a kill.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output};
 
 use assert_cmd::assert::OutputAssertExt;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::runs::kill_at_checkpoint;
 
 const CONFIG: &str = r#"
 version = 1
@@ -128,15 +129,7 @@ fn a_killed_curve_goes_on_and_ends_with_the_same_bits() {
     let expected = fine(curve(&config, &untouched, &["--json"]));
     // Killed once in each run, as soon as it has begun.
     for run in RUNS {
-        let mut command = curve(&config, &killed, &[]);
-        let mut child =
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
-        while !killed.join(run).join("last.safetensors").exists() {
-            assert!(child.try_wait().expect("a state").is_none(), "it ended before {run}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        child.kill().expect("SIGKILL, or it has ended");
-        child.wait().expect("its end");
+        kill_at_checkpoint(curve(&config, &killed, &[]), &killed.join(run));
     }
     let found = fine(curve(&config, &killed, &["--json"]));
     assert_eq!(json(&found), json(&expected));

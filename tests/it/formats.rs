@@ -1,11 +1,11 @@
 //! Bytes to samples and back, over every format of the registry.
 
 use std::fs;
-use std::io::{Cursor, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use nnuance::format::{
-    self, Fault, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, pgn, text,
+    self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, pgn, text,
     viriformat,
 };
 use nnuance::sample::{GameHash, Man, Played, Position, Sample, mix};
@@ -14,6 +14,7 @@ use shakmaty::{
     Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Role, Setup, Square,
 };
 
+pub use crate::fuzz::targets::read as exhaust;
 use crate::need;
 
 pub const GAMES: &str = "data/selfplay-sf15.vf";
@@ -70,25 +71,6 @@ pub fn write(format: &Format, samples: &[Sample]) -> Result<Vec<u8>, String> {
     }
     writer.finish(&mut bytes);
     Ok(bytes)
-}
-
-/// Drives a reader to its end over whatever bytes; the samples and the number of faults.
-pub fn exhaust(format: &Format, bytes: &[u8]) -> (Vec<Sample>, usize) {
-    let mut reader = (format.reader)(Box::new(Cursor::new(bytes.to_vec())));
-    let (mut samples, mut faults) = (Vec::new(), 0);
-    loop {
-        match reader.read(&mut samples) {
-            Ok(true) => {}
-            Ok(false) => return (samples, faults),
-            Err(Fault::Io(error)) => panic!("{error}"),
-            Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
-                assert!(!bad.place.is_empty() && !bad.reason.is_empty());
-                faults += 1;
-                // An empty file may lack a header.
-                assert!(faults <= bytes.len() + 1, "the reader does not move on");
-            }
-        }
-    }
 }
 
 pub fn hex(text: &str) -> Vec<u8> {

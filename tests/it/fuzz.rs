@@ -1,7 +1,7 @@
 //! The fuzz targets on stable Rust: their corpus, whole and with a few bytes changed.
 
 #[path = "../../fuzz/targets.rs"]
-mod targets;
+pub mod targets;
 
 use nnuance::format::ALL;
 use nnuance::sample::mix;

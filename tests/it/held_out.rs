@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::config::Config;
@@ -20,6 +19,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::own_engine::own;
+use crate::runs::kill_at_checkpoint;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
@@ -268,22 +268,10 @@ fn a_run_of_version_0_1_goes_on_as_it_began_and_is_doubted() {
     let untouched = train(&folder, &games, "untouched", &["--set", "data.test=0"]);
     let config = folder.path().join("untouched.toml");
     let killed = folder.path().join("killed");
-    let mut child = nnuance()
-        .arg("train")
-        .arg(config)
-        .args(["--set", "data.test=0", "--out"])
-        .arg(&killed)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a process");
-    let last = killed.join("last.safetensors");
-    while !last.exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().expect("SIGKILL, or it has ended");
-    child.wait().expect("its end");
-    without_test(&last);
+    let mut command = nnuance();
+    command.arg("train").arg(config).args(["--set", "data.test=0", "--out"]).arg(&killed);
+    kill_at_checkpoint(command, &killed);
+    without_test(&killed.join("last.safetensors"));
     nnuance().args(["train", "--resume"]).arg(&killed).assert().success();
     assert_eq!(log(&killed), log(&untouched));
     for name in ["best.safetensors", "last.safetensors"] {
@@ -319,11 +307,6 @@ fn a_config_without_the_key_keeps_half_and_an_old_runs_config_nothing() {
     let old =
         Config::recorded(&text.replace("test = 0.5\n", ""), "a checkpoint").expect("a config");
     assert_eq!(old.data.test, Some(0.0));
-    for wrong in ["-0.1", "1.1", "nan"] {
-        let sets = [format!("data.test={wrong}")];
-        let error = Config::parse(CONFIG, "run.toml", &sets).expect_err(wrong).to_string();
-        assert!(error.contains("data.test"), "{error}");
-    }
 }
 
 #[test]
@@ -561,22 +544,10 @@ fn files_that_validate_must_stay_as_they_are() {
     let sets = ["--set", &set, "--set", "data.held_out=0", "--set", "schedule.patience=1000"];
     let untouched = train(&folder, &data, "untouched", &sets);
     let killed = folder.path().join("killed");
-    let mut child = nnuance()
-        .arg("train")
-        .arg(folder.path().join("untouched.toml"))
-        .args(sets)
-        .arg("--out")
-        .arg(&killed)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a process");
-    let last = killed.join("last.safetensors");
-    while !last.exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().expect("SIGKILL, or it has ended");
-    child.wait().expect("its end");
+    let mut command = nnuance();
+    let config = folder.path().join("untouched.toml");
+    command.arg("train").arg(config).args(sets).arg("--out").arg(&killed);
+    kill_at_checkpoint(command, &killed);
 
     let resume = || {
         let output =
