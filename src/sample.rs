@@ -5,9 +5,11 @@
 
 mod fen;
 mod game;
+mod spread;
 mod without;
 
 pub use game::{GameHash, LEFT_OUT};
+pub use spread::Spread;
 
 use std::num::{NonZeroU16, NonZeroU64};
 

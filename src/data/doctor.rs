@@ -8,7 +8,6 @@
 mod calibration;
 mod counts;
 mod diagnosis;
-mod draw;
 mod findings;
 mod keys;
 mod material;
@@ -31,9 +30,11 @@ pub use views::Seen;
 use shakmaty::Role;
 
 use crate::format::{Facts, Holds};
-use crate::sample::Sample;
-use draw::Draw;
+use crate::sample::{Sample, Spread};
 use order::Orders;
+
+/// Samples that are kept for what is not counted as they come.
+const DRAWN: usize = 1 << 17;
 
 /// Scores farther from zero tell of mates and table bases, not of an evaluation, centipawns.
 pub const DECIDED: u16 = 20_000;
@@ -53,7 +54,7 @@ pub struct Exam {
     sound: Soundness,
     keys: Keys,
     order: Orders,
-    draw: Draw,
+    draw: Spread,
 }
 
 impl Exam {
@@ -74,7 +75,7 @@ impl Exam {
             sound: Soundness::default(),
             keys: Keys::new(),
             order: Orders::new(colours),
-            draw: Draw::new(),
+            draw: Spread::new(DRAWN),
         }
     }
 

@@ -17,7 +17,7 @@ use super::{Held, LoadError, Plan, Purpose, Rejected, Share, Sketch};
 use crate::format::Holds;
 use crate::format::view::{Of, measure};
 use crate::input::regular;
-use crate::sample::Sample;
+use crate::sample::{Sample, Spread};
 
 /// What the data holds.
 #[derive(Debug, Default)]
@@ -38,8 +38,8 @@ pub struct Scan {
     pub sketch: Sketch,
     /// Games in the files; 0 where they are unknown.
     pub games: u64,
-    /// Some of the positions to train on, the first of each file: about [`FIRST`] in all.
-    pub first: Vec<Sample>,
+    /// Some of the positions to train on, spread evenly over each file: [`SOME`] at most, about.
+    pub some: Vec<Sample>,
     /// All positions to train on, where they were to be kept and are no more than that many.
     pub kept: Option<Kept>,
 }
@@ -59,8 +59,8 @@ pub struct Validating {
 /// Positions of a file, about, on which its point of view is measured.
 const PROBE: usize = 50_000;
 
-/// What is kept of the others, for a look at them and for fitting a scale.
-pub const FIRST: usize = 100_000;
+/// What is kept of the others, for a look at them, for fitting a scale and for the training loss.
+pub const SOME: usize = 1 << 17;
 
 /// A file as it was when a run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,7 +132,7 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         sum.test.join(scan.test);
         sum.sketch.join(&scan.sketch);
         sum.games += scan.games;
-        sum.first.extend(scan.first);
+        sum.some.extend(scan.some);
         sum.kept = sum.kept.zip(scan.kept).map(|(mut all, kept)| {
             all.join(kept);
             all
@@ -196,6 +196,7 @@ fn read_file(
     let mut block = Vec::new();
     let mut games = Distinct::default();
     let mut probe = Vec::new();
+    let mut some = Spread::new(SOME.div_ceil(plan.files.len()));
     loop {
         block.clear();
         let (before, trained) = (file.read, scan.train);
@@ -213,9 +214,7 @@ fn read_file(
                     if let Some(kept) = &mut scan.kept {
                         kept.push(Packed::from(sample));
                     }
-                    if scan.first.len() < FIRST.div_ceil(plan.files.len()) {
-                        scan.first.push(*sample);
-                    }
+                    some.add(sample);
                 }
                 Purpose::Unused => {
                     scan.left_out += 1;
@@ -242,6 +241,7 @@ fn read_file(
     check_view(path, &file, &probe)?;
     scan.validation.thin();
     scan.test.thin();
+    scan.some = some.samples().copied().collect();
     scan.read = file.read;
     scan.games = games.count();
     scan.rejected = file.rejected;

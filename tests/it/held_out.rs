@@ -473,7 +473,7 @@ fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
     let plans = Plan { validation: vec![validation.clone()], ..plan(&rest) };
     let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));
     assert_eq!((&found.validation, &found.test), (&drawn.validation, &drawn.test));
-    assert_eq!((found.train, &found.first), (drawn.train, &drawn.first));
+    assert_eq!((found.train, &found.some), (drawn.train, &drawn.some));
     assert_eq!((found.files.len(), found.validating.files.len()), (1, 1));
     assert_eq!(found.validating.games, found.validation.groups() as u64);
     assert_eq!(found.sketch.shared(&found.validating.sketch), 0);

@@ -183,6 +183,24 @@ fn a_share_that_leaves_nothing_is_an_error() {
 }
 
 #[test]
+fn some_positions_are_drawn_evenly_from_the_whole_file() {
+    let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
+    let trained: Vec<Sample> = samples.into_iter().filter(|it| !SPLIT.holds_out(it)).collect();
+    let some = scanned(&plan()).some;
+    assert!((60_000..=131_072).contains(&some.len()), "{}", some.len());
+    // In the order of the file.
+    let (mut tenths, mut wanted) = ([0.0; 10], some.iter().peekable());
+    for (place, sample) in trained.iter().enumerate() {
+        if wanted.next_if_eq(&sample).is_some() {
+            tenths[10 * place / trained.len()] += 1.0;
+        }
+    }
+    assert!(wanted.next().is_none(), "all of them are positions to train on");
+    let even = some.len() as f64 / 10.0;
+    assert!(tenths.iter().all(|count| (count / even - 1.0).abs() < 0.1), "{tenths:?}");
+}
+
+#[test]
 fn configs_without_the_key_take_all() {
     let old = CONFIG.replace("share = 0.125\n", "");
     let config = Config::parse(&old, "old", &[]).expect("a config");

@@ -29,7 +29,7 @@ pub struct Data {
     /// Those of the test games, for the report alone.
     pub test: Vec<Sample>,
     /// Some of the positions to train on; none of another engine's traces.
-    pub first: Vec<Sample>,
+    pub some: Vec<Sample>,
     pub source: Source,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
@@ -99,7 +99,7 @@ fn net(config: &Config) -> Result<(Data, Weights)> {
         validation: validation(&encoder, &scan.validation.samples),
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
-        first: std::mem::take(&mut scan.first),
+        some: std::mem::take(&mut scan.some),
         source: Source::Files { plan: Box::new(plan), encoder },
         facts: Facts::of(scan),
         terms: None,

@@ -192,13 +192,13 @@ fn overfitting(
         Kind::Net(_) => format!("fewer neurons, fewer epochs{scores}"),
         Kind::Hce(_) => format!("fewer terms, a smaller optimizer.prior{scores}"),
     };
-    let first = match &data.source {
+    let some = match &data.source {
         // Nobody knows any more whose games these are.
         Source::Store(_) => Vec::new(),
-        Source::Files { .. } => games(&data.first),
+        Source::Files { .. } => games(&data.some),
     };
     let held = games(&data.validating);
-    let train = kept(&trained, &one, &first);
+    let train = kept(&trained, &one, &some);
     let validation = kept(&validated, &other, &held);
     Ok(Overfitting::of(train.losses(), validation.losses(), reference, rose, &cure))
 }
@@ -213,7 +213,7 @@ fn training(recipe: &Recipe, data: &Data) -> Result<Vec<Batch>> {
         (None, Inputs::Features(features)) => Encoder::Features(features),
         (None, _) => return Ok(Vec::new()),
     };
-    Ok(validation(&encoder, &data.first))
+    Ok(validation(&encoder, &data.some))
 }
 
 /// How losses are measured.
@@ -263,7 +263,7 @@ fn material(
         let of = |batch: &Batch| targets(batch, measure.wdl, measure.score_scale).into_owned();
         batches.iter().flat_map(of).map(f64::from).collect()
     });
-    let values = [seen(&data.first), seen(&data.validating)];
+    let values = [seen(&data.some), seen(&data.validating)];
     let fitted: (Vec<f64>, Vec<f64>) = (values.iter().flatten().copied())
         .zip(wanted.iter().flatten().copied())
         .filter(|(_, wanted)| wanted.is_finite())

@@ -27,10 +27,11 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
         }
     }
     few(plan, groups, games);
-    for Sample { position, score, result, .. } in scan.first.iter().take(3) {
+    let shown = |Sample { position, score, result, .. }: &Sample| {
         let score = score.map_or("no score".into(), |score| format!("{score:+} cp"));
-        eprintln!("  {}  {score}, result {result} for the side to move", position.fen());
-    }
+        format!("  {}  {score}, result {result} for the side to move", position.fen())
+    };
+    tell_once(scan.some.iter().take(3).map(shown).collect());
     Ok(scan)
 }
 

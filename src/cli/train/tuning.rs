@@ -50,18 +50,18 @@ pub fn positions(
                 "the positions stream by and nobody counts their terms: none is held as rare"
             );
             let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
-            weights = begin(config, &terms, &start, &encoder.encode(&scan.first), place)?;
+            weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place)?;
             counts = None;
             source = Source::Files { plan: Box::new(plan), encoder };
         }
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
-    let tally = Tally::of(&scan.first);
+    let tally = Tally::of(&scan.some);
     let data = Data {
         validation: validation(&encoder, &scan.validation.samples),
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
-        first: std::mem::take(&mut scan.first),
+        some: std::mem::take(&mut scan.some),
         source,
         facts: Facts::of(scan),
         terms: Some(Tuned { terms, start, counts, tally }),
@@ -107,8 +107,8 @@ pub fn traces(
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let source = Source::Store(Arc::new(store));
     let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
-    let [validating, test, first] = [const { Vec::new() }; 3];
-    let data = Data { validation, validating, test, first, source, facts, terms };
+    let [validating, test, some] = [const { Vec::new() }; 3];
+    let data = Data { validation, validating, test, some, source, facts, terms };
     Ok((data, weights))
 }
 

@@ -1,21 +1,20 @@
-//! A bounded draw of samples, spread evenly over a file.
+//! Some samples of a stream, spread evenly over it, in bounded memory.
 
-use crate::sample::{Sample, mix};
+use super::{Sample, mix};
 
-/// At most so many samples are kept.
-const ROOM: usize = 1 << 17;
-
-/// Samples drawn by a hash of their place, in the order of the file: each is kept with the same
+/// Samples drawn by a hash of their place, in the order of the stream: each is kept with the same
 /// chance, which halves whenever there are too many.
-pub struct Draw {
+pub struct Spread {
     kept: Vec<(u64, Sample)>,
+    most: usize,
     seen: u64,
     level: u32,
 }
 
-impl Draw {
-    pub fn new() -> Self {
-        Self { kept: Vec::new(), seen: 0, level: 0 }
+impl Spread {
+    /// Keeps at most so many; of a stream that has more, at least about half of that.
+    pub fn new(most: usize) -> Self {
+        Self { kept: Vec::new(), most, seen: 0, level: 0 }
     }
 
     pub fn add(&mut self, sample: &Sample) {
@@ -26,7 +25,7 @@ impl Draw {
             return;
         }
         self.kept.push((lot, *sample));
-        if self.kept.len() > ROOM {
+        if self.kept.len() > self.most {
             self.level += 1;
             let level = self.level;
             self.kept.retain(|(lot, _)| lot.leading_zeros() >= level);
