@@ -1,11 +1,13 @@
 //! What the commands say: results on standard output, which may be a closed pipe or a full disk,
 //! and progress on standard error, which may be one too.
 
+use std::collections::BTreeSet;
 use std::fmt::{Arguments, Display};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -24,6 +26,13 @@ macro_rules! eprintln {
 pub fn note(text: Arguments) {
     // Where errors are told there is nobody left to tell of this one.
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether a text is asked about for the first time: what commands that follow each other in one
+/// process, as in the quickstart, would all tell is told once.
+pub fn is_news(text: &str) -> bool {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
 }
 
 /// Removes what killed runs left in the folder of a file that is about to be written, and says so.

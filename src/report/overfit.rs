@@ -131,16 +131,33 @@ impl Overfitting {
         }
     }
 
+    /// The two losses.
+    fn losses(&self) -> String {
+        format!("training loss {:.5}, validation loss {:.5}", self.training, self.validation)
+    }
+
+    /// The numbers alone, for readers who have just seen the [`text`](Self::text) of another run
+    /// with the same verdict.
+    pub fn brief(&self) -> String {
+        let [low, high] = self.interval;
+        let [gap, low, high] = [self.gap, low, high].map(|gap| self.percent(gap));
+        format!(
+            "{}: missing on other games are {gap} of what it gained over {} ({low} to {high})",
+            self.losses(),
+            self.reference
+        )
+    }
+
     /// A few sentences, the two losses first.
     pub fn text(&self) -> String {
-        let Self { training, validation, reference, gained, .. } = self;
+        let Self { reference, gained, .. } = self;
         let [low, high] = self.interval.map(|gap| self.percent(gap));
         let gap = self.percent(self.gap);
         let doubt = match self.games_known {
             true => "",
             false => "; games are unknown, so the interval is too narrow",
         };
-        let losses = format!("training loss {training:.5}, validation loss {validation:.5}");
+        let losses = self.losses();
         let share = format!(
             "{gap} of what it gained over {reference} on its training positions is missing on \
              other games (95 % interval {low} to {high}{doubt})"

@@ -50,6 +50,12 @@ fn the_quickstart_prints_what_the_readme_shows() {
     {
         assert!(printed.contains(word), "no {word}: {printed}");
     }
+    // What is the same in all three runs is said once; what each has lost, three times.
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told.matches("skipped by min_ply").count(), 1, "{told}");
+    assert_eq!(told.matches("for the side to move").count(), 3, "{told}");
+    assert_eq!(printed.matches("it has overfitted").count(), 1, "{printed}");
+    assert_eq!(printed.matches("training loss").count(), 3, "{printed}");
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
     for run in ["hce-pst", "quickstart-hce", "quickstart-net"] {
         let report =

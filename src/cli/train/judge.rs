@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::data::{Data, Source, Tuned, validation};
 use crate::batch::Batch;
 use crate::cli::folder::{self, RunFolder};
+use crate::cli::out;
 use crate::cli::recipe::Recipe;
 use crate::config::Inputs;
 use crate::data::doctor::size::{Amount, Verdict as Enough};
@@ -133,7 +134,9 @@ pub fn judge(
     }
     text.push('\n');
     let said = match &overfitting {
-        Some(overfitting) => overfitting.text(),
+        // Of several runs one after the other the first explains what it means.
+        Some(it) if out::is_news(it.answer()) => it.text(),
+        Some(it) => it.brief(),
         None => "nothing was held out: nobody can tell whether it has overfitted".to_string(),
     };
     crate::report::wrap(&said, &mut text);

@@ -1,5 +1,6 @@
 //! Reading all data once, and saying what is there.
 
+use crate::cli::out;
 use crate::cli::progress::{bar, grouped};
 use crate::loader::{DataFile, Held, LoadError, Plan, Scan, Sketch, Validating, scan};
 use crate::sample::Sample;
@@ -11,9 +12,11 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
     bar.finish_and_clear();
     let scan = scan?;
     files(&scan.files, plan.split.share > 0.0);
-    for (key, count) in scan.rejected.counts() {
-        eprintln!("{:>13} skipped by {key}", grouped(count));
-    }
+    let skipped = scan
+        .rejected
+        .counts()
+        .map(|(key, count)| format!("{:>13} skipped by {key}", grouped(count)));
+    tell_once(skipped.collect());
     validating(&scan.validating, &scan.sketch, scan.games);
     let held = [&scan.validation, &scan.test];
     let groups = held.map(Held::groups);
@@ -33,6 +36,13 @@ pub fn look(plan: &Plan, keep: u64) -> Result<Scan, LoadError> {
     };
     tell_once(scan.some.iter().take(3).map(shown).collect());
     Ok(scan)
+}
+
+/// Tells what another run of this process may have told of the same data.
+fn tell_once(lines: Vec<String>) {
+    if out::is_news(&lines.join("\n")) {
+        lines.iter().for_each(|line| eprintln!("{line}"));
+    }
 }
 
 /// Games that tell little.
