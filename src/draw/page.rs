@@ -90,7 +90,9 @@ pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .5rem; }
 img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: block; }
 @media (max-width: 40rem) { dl.lead { grid-template-columns: 1fr; }
-  dl.lead dd { border: 0; padding-top: 0; } }
+  dl.lead dd { border: 0; padding-top: 0; } table { font-size: .8rem; }
+  td, th { padding-right: .6rem; } td:last-child, th:last-child { padding-right: 0; }
+  th { white-space: normal; } }
 @media print { html { font-size: 70%; } body { max-width: none; } nav { display: none; }
   h2, h3 { break-after: avoid; } .wide { overflow: visible; } }
 ";
