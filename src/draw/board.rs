@@ -97,7 +97,7 @@ fn glyph(man: char) -> (String, &'static str) {
 }
 
 /// No decimals; what rounds to nothing has no sign.
-fn whole(value: f64) -> String {
+pub fn whole(value: f64) -> String {
     let text = format!("{value:.0}");
     if text == "-0" { "0".to_string() } else { text }
 }

@@ -42,7 +42,7 @@ h2 { font-size: 1.2rem; margin: 2.4rem 0 .4rem; padding-top: .5rem;
   border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
 p { margin: .3rem 0; max-width: 52rem; } a { color: inherit; }
-.soft { color: var(--soft); font-size: .9rem; }
+.soft:not(text) { color: var(--soft); font-size: .9rem; }
 nav { margin: .8rem 0; font-size: .9rem; } nav a { display: inline-block; max-width: 100%;
   margin-right: 1rem; overflow-wrap: anywhere; }
 .verdict { font-weight: 700; margin: 1rem 0; padding: .6rem .8rem; border-left: .4rem solid; }
@@ -61,7 +61,12 @@ dl.lead p { margin: 0 0 .3rem; } code { overflow-wrap: anywhere; }
 .track .bar { position: absolute; height: 100%; background: var(--s0); }
 .track .whisker { position: absolute; top: .3rem; height: .2rem; background: var(--ink); }
 ul.names { list-style: none; padding: 0; margin: .6rem 0; max-width: 52rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; background: linear-gradient(90deg, var(--paper) 40%, transparent) 0 0,
+  linear-gradient(270deg, var(--paper) 40%, transparent) 100% 0,
+  linear-gradient(90deg, var(--soft), transparent) 0 0,
+  linear-gradient(270deg, var(--soft), transparent) 100% 0;
+  background-size: 2rem 100%, 2rem 100%, .7rem 100%, .7rem 100%; background-repeat: no-repeat;
+  background-attachment: local, local, scroll, scroll; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
 td, th { padding: .15rem 1.1rem .15rem 0; text-align: right; white-space: nowrap; }
 th { color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line); }
@@ -94,7 +99,7 @@ img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: blo
   td, th { padding-right: .6rem; } td:last-child, th:last-child { padding-right: 0; }
   th { white-space: normal; } }
 @media print { html { font-size: 70%; } body { max-width: none; } nav { display: none; }
-  h2, h3 { break-after: avoid; } .wide { overflow: visible; } }
+  h2, h3 { break-after: avoid; } .wide { overflow: visible; background: none; } }
 ";
 
 /// The whole page. The lead stands between title and contents; with one section there are no
@@ -136,7 +141,8 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
     markup.into_string()
 }
 
-/// A table that scrolls sideways where the page is too narrow for it.
+/// A table that scrolls sideways where the page is too narrow for it: a shadow at an edge says that
+/// there is more.
 pub fn table<R: AsRef<[String]>>(header: &[(&str, Side)], rows: &[R]) -> Markup {
     let class = |column: usize| match header.get(column) {
         Some((_, Side::Left)) => Some("left"),

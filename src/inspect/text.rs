@@ -2,6 +2,7 @@
 
 use super::pieces::{BANDS, ROLES, Values};
 use super::{Agreement, Explained, Inspection, Likeness, Pieces, Shares, TermExplained};
+use crate::draw::board::whole;
 use crate::report::{Align, Table, wrap};
 
 /// Neurons, and terms at either end, that are shown.
@@ -81,8 +82,8 @@ impl Inspection {
                 movers.map(|it| format!("{} {:+.2}", it.short, it.weight)).collect();
             table.row([
                 it.neuron.to_string(),
-                format!("{:.0}", it.use_cp),
-                format!("{:+.0}", it.mean_cp),
+                whole(it.use_cp),
+                signed(it.mean_cp),
                 percent(it.zero_share),
                 percent(it.clipped_share),
                 movers.join(", "),
@@ -149,7 +150,7 @@ fn pieces(pieces: &Pieces) -> Part {
     for (place, role) in ROLES.iter().enumerate() {
         let mut row = vec![role.to_string()];
         row.extend(pieces.values[place].iter().map(|value| match value {
-            Some(value) => format!("{:.0} +- {:<3.0}", value.mean, value.spread),
+            Some(value) => format!("{} +- {:<3.0}", whole(value.mean), value.spread),
             None => "-".to_string(),
         }));
         row.extend(of_pawn(&pieces.values, place));
@@ -165,9 +166,7 @@ fn pieces(pieces: &Pieces) -> Part {
 }
 
 fn of_pawn(values: &Values, place: usize) -> [String; 3] {
-    values[place].map(|value| {
-        value.and_then(|value| value.of_pawn).map_or("-".to_string(), |it| format!("{it:.0}"))
-    })
+    values[place].map(|value| value.and_then(|value| value.of_pawn).map_or("-".to_string(), whole))
 }
 
 fn agreement(removal: &Agreement, written: &Agreement) -> Part {
@@ -210,9 +209,9 @@ fn agreement(removal: &Agreement, written: &Agreement) -> Part {
         if as_written {
             cells.extend(two(|it| it.correlation, &written.phases));
         }
-        let whole = |value: Option<f64>| value.map_or("-".to_string(), |it| format!("{it:.0}"));
+        let cp = |value: Option<f64>| value.map_or("-".to_string(), whole);
         let [of_mg, of_eg] = &role.phases;
-        cells.extend([of_mg.mean, of_mg.difference, of_eg.mean, of_eg.difference].map(whole));
+        cells.extend([of_mg.mean, of_mg.difference, of_eg.mean, of_eg.difference].map(cp));
         table.row(cells);
     }
     Part { title: "Squares", about, tables: vec![table], notes }
@@ -277,6 +276,14 @@ fn explained(terms: &Explained) -> Part {
             .to_string(),
     );
     Part { title: "Terms", about, tables: vec![groups, ends], notes }
+}
+
+/// Whole, with its sign unless that leaves zero.
+fn signed(value: f64) -> String {
+    match whole(value) {
+        zero if zero == "0" => zero,
+        _ => format!("{value:+.0}"),
+    }
 }
 
 /// 1234567 as "1,234,567".

@@ -42,7 +42,7 @@ pub(super) fn reaches(
 impl Reach {
     /// `43 % (95 % interval 38 to 48 %)`.
     pub fn percent(&self) -> String {
-        let percent = |share: f64| format!("{:.0}", 100.0 * share);
+        let percent = |share: f64| format!("{:.0}", (100.0 * share).round() + 0.0);
         let mean = percent(self.share.mean);
         match self.share.interval {
             Some([low, high]) => {

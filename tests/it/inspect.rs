@@ -3,7 +3,7 @@
 
 use maud::html;
 use nnuance::architecture::{Activation, Architecture};
-use nnuance::draw::page;
+use nnuance::draw::{board, page};
 use nnuance::export::{self, Float};
 use nnuance::features::{self, Features, chess768};
 use nnuance::hce::{HceWeights, Term};
@@ -51,6 +51,18 @@ pub fn look(
     options: &Options,
 ) -> Inspection {
     inspect(weights, architecture, Scales::default(), samples, options, &|_| ()).unwrap()
+}
+
+#[test]
+fn what_rounds_to_nothing_has_no_sign() {
+    for architecture in shapes() {
+        let weights = net(&architecture, |_, _| 0.0, |_| 0.5, |_| -1e-5, 0.0);
+        let looked = look(&weights, &architecture, &samples(50, 3), &no_terms());
+        assert!(looked.activity.neurons.iter().all(|it| it.mean_cp < 0.0));
+        let text = looked.text();
+        assert!(!text.contains("-0 ") && !text.contains("-0\n"), "{text}");
+    }
+    assert_eq!(board::whole(-0.4), "0");
 }
 
 fn no_terms() -> Options {

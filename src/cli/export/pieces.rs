@@ -1,6 +1,7 @@
 //! What the pieces are worth in the centipawns of a net.
 
 use crate::cli::progress::grouped;
+use crate::draw::board::whole;
 use crate::export::PieceValues;
 use crate::inspect::{ROLES, worth};
 use crate::net::Net;
@@ -30,7 +31,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 pub fn sentence(values: &PieceValues) -> String {
     let PieceValues { pawn, knight, bishop, rook, queen, positions, on } = values;
     let worths = ROLES.iter().zip([pawn, knight, bishop, rook, queen]);
-    let worths = worths.filter_map(|(role, value)| Some(format!("{role} {:.0}", (*value)?)));
+    let worths = worths.filter_map(|(role, value)| Some(format!("{role} {}", whole((*value)?))));
     let worths: Vec<String> = worths.collect();
     let place = match positions {
         1 => format!("in {on}"),

@@ -27,11 +27,12 @@ const SWATCH: f64 = 14.0;
 /// Characters of the name of a single term.
 const NAME: usize = 30;
 
-const FONTS: &str = "text { font-family: system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', \
+/// Of this picture alone: inside a page these rules hold for all of it.
+const FONTS: &str = ".terms text { font-family: system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', \
     'DejaVu Sans', sans-serif; font-size: 12px; font-variant-numeric: tabular-nums; }\n\
-    text.title { font-size: 22px; font-weight: 600; }\n\
-    text.head { font-size: 14px; font-weight: 600; }\n\
-    text.small { font-size: 10px; }\n";
+    .terms text.title { font-size: 22px; font-weight: 600; }\n\
+    .terms text.head { font-size: 14px; font-weight: 600; }\n\
+    .terms text.small { font-size: 10px; }\n";
 
 const PHASES: [&str; 2] = ["middlegame", "endgame"];
 
@@ -65,6 +66,7 @@ pub fn svg(picture: &Picture, title: &str, scale: f64) -> Result<String, Picture
         .set("width", WIDTH)
         .set("height", height)
         .set("role", "img")
+        .set("class", "terms")
         .add(Title::new(printable(title)))
         .add(Style::new(format!("{FONTS}{}", css())))
         .add(paper)
