@@ -8,7 +8,7 @@ mod game;
 mod spread;
 mod without;
 
-pub use game::{GameHash, LEFT_OUT};
+pub use game::{GameHash, LEFT_OUT, games_known};
 pub use spread::Spread;
 
 use std::num::{NonZeroU16, NonZeroU64};

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::data::filter::FilterKeys;
 use super::eval::Shape;
-use super::evaluator::{BUILT_IN, Evaluator};
+use super::evaluator::{BUILT_IN, Evaluator, each_once};
 use super::measure::{Measurement, honest, read};
 use super::place::Place;
 use super::{folder, out};
@@ -64,6 +64,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<()> {
+    each_once(&args.evaluations)?;
     let place = args.place.open(Precision::F32)?;
     let evaluators: Vec<Evaluator> = args
         .evaluations
@@ -79,14 +80,15 @@ pub fn run(args: Args) -> Result<()> {
     }
     let measured = honest(&evaluators, samples, args.all, filter.is_some())?;
     let test = measured.part == Part::Test;
-    let measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
+    let mut measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
+    let gaps = gaps(&args.evaluations, &evaluators);
+    measurement.no_rivals(&gaps);
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
     if test {
         eprintln!("--all measures on every position, those seen in training too");
     }
     let options = Options { fit_on_same: args.fit_on_same, fixed_scale: args.fixed_scale };
     if args.deep {
-        let gaps = gaps(&args.evaluations, &evaluators);
         let deep = measurement.deep(&options, &gaps, args.boards)?;
         return match args.json {
             true => out::line(serde_json::to_string_pretty(&deep)?),

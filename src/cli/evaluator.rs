@@ -214,6 +214,30 @@ impl Evaluator {
     }
 }
 
+/// Refuses one evaluation under two names, or twice under one: a folder of a run is its best
+/// checkpoint.
+pub fn each_once(given: &[String]) -> Result<()> {
+    let file = |name: &String| {
+        let path = Path::new(name);
+        let path = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
+        path.canonicalize().unwrap_or(path)
+    };
+    let files: Vec<PathBuf> = given.iter().map(file).collect();
+    for (i, name) in given.iter().enumerate() {
+        match files[..i].iter().position(|other| *other == files[i]) {
+            Some(first) if given[first] == *name => {
+                bail!("{name} is named twice; name each evaluation once")
+            }
+            Some(first) => bail!(
+                "{} and {name} are the same evaluation; name it once, or another",
+                given[first]
+            ),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
 /// What the first bytes of a file say.
 pub enum FileKind {
     Weights,

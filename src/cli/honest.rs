@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use super::progress::grouped;
 use super::recipe::Recipe;
 use crate::loader::{Part, Test};
-use crate::sample::Sample;
+use crate::sample::{Sample, games_known};
 
 /// A position with the number of the file that it comes from.
 pub type Placed = (Sample, u16);
@@ -126,7 +126,7 @@ pub fn measured(
 ) -> Result<Measured> {
     let mut notes = Vec::new();
     let mut doubts = vec![None; evaluations.len()];
-    let games = samples.iter().all(|(sample, _)| sample.game.is_some());
+    let games = games_known(samples.iter().map(|(sample, _)| sample));
     let has_seen = |recipe: &Recipe| samples.iter().any(|(it, _)| recipe.sketch.contains(it));
     let mut seen: Vec<(usize, &str, &Recipe)> = Vec::new();
     for (place, (name, recipe)) in evaluations.iter().enumerate() {

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
 use super::honest::{Measured, Placed, everything, measured};
+use super::progress::grouped;
 use super::recipe::collect;
 use crate::format::view;
 use crate::hce::{self, HceWeights};
@@ -16,7 +17,7 @@ use crate::report::deep::{Deep, Depth, deep};
 use crate::report::gap::{Gap, gap};
 use crate::report::slices::Facts;
 use crate::report::{Comparison, Evaluation, Options, Truth, Values, compare};
-use crate::sample::Sample;
+use crate::sample::{Sample, games_known};
 use crate::train::target::sigmoid;
 
 /// Positions of a file on which its results are held against material, as in training.
@@ -110,13 +111,9 @@ impl Measurement {
             notes.push(note);
             targets
         });
-        let games = samples.iter().all(|sample| sample.game.is_some());
+        let games = games_known(&samples);
         if !games {
-            notes.push(
-                "games are unknown: positions stand for them, so that intervals are lower bounds \
-                 and no winner is named"
-                    .to_string(),
-            );
+            notes.push(unknown(&samples));
         }
         let name = |file: &PathBuf| {
             file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
@@ -160,14 +157,25 @@ impl Measurement {
         comparison.sentences.splice(0..0, self.unscored.clone());
     }
 
-    /// Leaves out the floats of nets whose integers have the same loss, or nearly so; `gaps` are
-    /// floats and integers of one net by their places. What is left of them, by the new places,
-    /// and all of them measured.
+    /// Between floats and integers of one net, by their places, is rounding and no contest.
+    pub fn no_rivals(&mut self, gaps: &[[usize; 2]]) {
+        for [floats, integers] in gaps {
+            for place in [floats, integers] {
+                self.evaluations[*place].net = Some(*floats);
+            }
+        }
+    }
+
+    /// Leaves out the floats of nets whose integers have the same loss, or nearly so, or of `all`;
+    /// `gaps` are floats and integers of one net by their places. What is left of them, by the new
+    /// places, and all of them measured.
     pub fn fold(
         &mut self,
         gaps: &[[usize; 2]],
+        all: bool,
         options: &Options,
     ) -> Result<(Vec<[usize; 2]>, Vec<Gap>)> {
+        self.no_rivals(gaps);
         let truth = self.truth();
         let measured = gaps
             .iter()
@@ -175,7 +183,7 @@ impl Measurement {
             .collect::<Result<Vec<_>, _>>()?;
         let (mut left, mut gone) = (Vec::new(), Vec::new());
         for (pair, gap) in gaps.iter().zip(&measured) {
-            match gap.is_nothing() {
+            match all || gap.is_nothing() {
                 // The integers are what engines compute with.
                 true => gone.push(*pair),
                 false => left.push(*pair),
@@ -253,6 +261,19 @@ impl Measurement {
         };
         self.samples.par_iter().zip(&self.places).map(facts).collect()
     }
+}
+
+/// How many positions lack their game, and what follows.
+fn unknown(samples: &[Sample]) -> String {
+    let lacking = samples.iter().filter(|sample| sample.game.is_none()).count();
+    let what = match samples.len() {
+        all if all == lacking => "games are unknown: positions stand for them".to_string(),
+        all => {
+            let [lacking, all] = [lacking, all].map(|count| grouped(count as u64));
+            format!("the game of {lacking} of {all} positions is unknown: they stand for games")
+        }
+    };
+    format!("{what}, so that intervals are lower bounds and no winner is named")
 }
 
 /// Why the results cannot be those of these positions, if material contradicts them as training

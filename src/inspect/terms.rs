@@ -16,7 +16,7 @@ use crate::batch::Terms;
 use crate::features::{Features, MAX_ACTIVE, PointOfView, chess768};
 use crate::hce::terms::TERMS;
 use crate::hce::{Coding, Evaluator, HceWeights, Term, Trace};
-use crate::sample::{Sample, mix};
+use crate::sample::{Sample, games_known, mix};
 
 /// Terms that fewer positions have are left out: half of these are too few to measure on.
 const RARE: u64 = 100;
@@ -178,7 +178,7 @@ pub(super) fn terms(
     Some(Explained {
         fitted_on: train.len() as u64,
         measured_on: test.len() as u64,
-        of_other_games: samples.iter().all(|sample| sample.game.is_some()),
+        of_other_games: games_known(samples.iter().copied()),
         neurons: used.len(),
         ridge: RIDGE,
         whole,

@@ -30,6 +30,9 @@ pub struct Evaluation {
     /// A bound for the others, such as the search that labelled the positions: it is never said to
     /// win.
     pub bound: bool,
+    /// A number that floats and integers of one net share: between them is rounding, and none of
+    /// the two wins.
+    pub net: Option<usize>,
 }
 
 impl Evaluation {
@@ -40,7 +43,7 @@ impl Evaluation {
 
     /// Anything, without a doubt.
     pub fn saying(name: impl Into<String>, values: Values) -> Self {
-        Self { name: name.into(), values, doubt: None, bound: false }
+        Self { name: name.into(), values, doubt: None, bound: false, net: None }
     }
 
     pub fn constant() -> Self {
@@ -167,6 +170,8 @@ pub struct Pair {
     /// The loss of the worse minus that of the better.
     pub difference: Estimate,
     pub z: Option<f64>,
+    /// Floats and integers of one net: what differs is rounding, and nothing is decided.
+    pub rounding: bool,
     /// Whether the better may be called better: the difference stands after the correction for all
     /// that are looked at together, and nothing speaks against a verdict. Neighbours in the
     /// ranking are looked at together; for all other pairs, all pairs.
@@ -261,11 +266,13 @@ fn pairs(
     for (rank, better) in order.iter().enumerate() {
         for worse in &order[rank + 1..] {
             let difference = means.difference(*worse, *better);
+            let nets = [*better, *worse].map(|place| evaluations[place].net);
             pairs.push(Pair {
                 better: evaluations[*better].name.clone(),
                 worse: evaluations[*worse].name.clone(),
                 difference,
                 z: difference.z(),
+                rounding: nets[0].is_some() && nets[0] == nets[1],
                 decided: false,
                 why: None,
                 difference_fixed: fixed

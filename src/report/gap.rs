@@ -7,7 +7,7 @@ use super::disagree::correlation;
 use super::estimate::{Estimate, Means};
 use super::fitted::errors;
 use super::groups::Groups;
-use super::text::{WIDTH, between, loss, thousands, wrap};
+use super::text::{SHOWN, WIDTH, amount, between, thousands, wrap};
 use super::{Align, Table};
 
 /// What becoming integers did to the numbers, and what it cost.
@@ -40,9 +40,6 @@ pub(super) struct Side<'a> {
 
 /// A difference in loss that tables of five decimals and readers need not see.
 const NOTHING: f64 = 2e-5;
-
-/// As much of it as five decimals show at all.
-const SHOWN: f64 = 5e-6;
 
 /// Floats and integers of one thing, measured as [`compare`](super::compare()) does.
 ///
@@ -141,17 +138,17 @@ impl Gap {
         if cost.mean == 0.0 && low == 0.0 && high == 0.0 {
             return format!("{before} and {after} have the same loss.");
         }
-        let by = loss(cost.mean.abs());
-        let verb = if cost.mean > 0.0 { "costs" } else { "gains" };
+        let by = amount(cost.mean);
+        let side = if cost.mean > 0.0 { "higher" } else { "lower" };
         let verdict = match (cost.can_tell(), cost.contains_zero()) {
             (false, _) if cost.interval_is_lower_bound => {
                 "games unknown: these data cannot tell".to_string()
             }
             (false, _) => format!("{} {noun} are too few to tell", cost.groups),
-            (_, true) => format!("nothing that these {noun} can show"),
-            _ => format!("small or not, these {noun} ({on} positions) show it"),
+            (_, true) => format!("rounding did nothing that these {noun} can show"),
+            _ => format!("that is what rounding did, and these {noun} ({on} positions) show it"),
         };
         let between = between(&cost);
-        format!("{after} {verb} {by} of loss against {before}{between}: {verdict}.")
+        format!("{after}'s loss is {side} than {before}'s by {by}{between}: {verdict}.")
     }
 }

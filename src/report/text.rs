@@ -2,6 +2,7 @@
 
 use super::compare::{Comparison, Measured, Pair, Records};
 use super::estimate::Estimate;
+use super::verdict::ROUNDING;
 use super::{Align, Table};
 
 /// Characters a line.
@@ -93,7 +94,7 @@ impl Comparison {
         let (fixed, scale) = (pair.difference_fixed?, self.fixed_scale?);
         let Pair { better, worse, .. } = pair;
         let decided = fixed.tells();
-        let by = loss(fixed.mean.abs());
+        let by = amount(fixed.mean);
         let says = match (decided, fixed.mean < 0.0) {
             (true, true) => format!("{worse} would seem to win by {by}"),
             (true, false) if !pair.decided => format!("{better} would seem to win by {by}"),
@@ -115,11 +116,14 @@ impl Comparison {
 /// Who wins, and unless what; or why nobody does.
 pub(super) fn verdict(pair: &Pair, first: &Measured) -> String {
     let Pair { better, worse, difference, .. } = pair;
-    let by = loss(difference.mean);
+    let by = amount(difference.mean);
     if difference.mean == 0.0 && difference.interval == Some([0.0; 2]) {
         return format!("{better} and {worse} have the same loss.");
     }
     let lead = format!("{better}'s loss is lower than {worse}'s by {by}{}", between(difference));
+    if pair.rounding {
+        return format!("{lead}; they are {ROUNDING}: no contest.");
+    }
     let unless = first.doubt.as_ref().map_or(String::new(), |doubt| format!(", unless {doubt}"));
     match &pair.why {
         Some(why) => format!("{lead}; {why}: these data cannot tell."),
@@ -137,7 +141,7 @@ pub(super) fn between(estimate: &Estimate) -> String {
 }
 
 /// What makes intervals lower bounds.
-pub(super) const UNKNOWN: &str = "Games are unknown: positions of one game count as if they were \
+pub(super) const UNKNOWN: &str = "Games are unknown: positions of one game may count as if they were \
                                   independent, so that an interval\nis at least as wide as it says.";
 
 /// Stands before an interval that is at least as wide.
@@ -152,12 +156,19 @@ pub(super) fn interval(estimate: &Estimate) -> String {
         .map_or("-".to_string(), |[low, high]| format!("{least}{} to {}", loss(low), loss(high)))
 }
 
-/// Five decimals: a difference of one in the last is within reach of a million positions. What
-/// would look like zero is written out.
-pub(super) fn loss(value: f64) -> String {
-    if value != 0.0 && value.abs() < 5e-6 {
-        return format!("{value:.0e}");
+/// A size of a difference for sentences, where one that is there is not called zero.
+pub(super) fn amount(value: f64) -> String {
+    match value.abs() {
+        size if size != 0.0 && size < SHOWN => "less than 0.00001".to_string(),
+        size => loss(size),
     }
+}
+
+/// The smallest loss that five decimals show.
+pub(super) const SHOWN: f64 = 5e-6;
+
+/// Five decimals: a difference of one in the last is within reach of a million positions.
+pub(super) fn loss(value: f64) -> String {
     // Adding zero turns a negative zero into zero.
     format!("{:.5}", (value * 1e5).round() / 1e5 + 0.0)
 }

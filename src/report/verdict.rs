@@ -11,6 +11,9 @@ use super::estimate::FEW_GROUPS;
 /// The chance that any verdict of a comparison is false.
 const LEVEL: f64 = 0.05;
 
+/// Why floats and integers of one net are no contest.
+pub(super) const ROUNDING: &str = "floats and integers of one net, which differ by rounding";
+
 /// Decides every pair, or says why it stays open.
 pub(super) fn decide(comparison: &mut Comparison, truth: &Truth) {
     let general = against_all(comparison, truth);
@@ -19,9 +22,13 @@ pub(super) fn decide(comparison: &mut Comparison, truth: &Truth) {
         let named = comparison.evaluations.iter().find(|one| one.at_border && both(&one.name));
         named.map(|one| format!("the best scale of {} lies at the border of the search", one.name))
     };
+    let rounding = |pair: &Pair| pair.rounding.then(|| ROUNDING.to_string());
     // What speaks against a verdict whatever the numbers are.
-    let against: Vec<Option<String>> =
-        comparison.pairs.iter().map(|pair| general.clone().or_else(|| border(pair))).collect();
+    let against: Vec<Option<String>> = comparison
+        .pairs
+        .iter()
+        .map(|pair| general.clone().or_else(|| rounding(pair)).or_else(|| border(pair)))
+        .collect();
     let neighbours = comparison.neighbours();
     let p = |place: usize| match against[place] {
         None => comparison.pairs[place].difference.p,

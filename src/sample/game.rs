@@ -23,6 +23,21 @@ impl GameHash {
     }
 }
 
+/// Of so many positions one may lack its game.
+const ONE_IN: usize = 1000;
+
+/// Whether the games of samples are known: of all, but for one in a thousand at most, each of which
+/// counts as a game of its own. So few widen no interval, whatever game they came from; a binpack
+/// of games may have some, since a chain of a single position is of no known game.
+pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
+    let (mut all, mut unknown) = (0, 0);
+    for sample in samples {
+        all += 1;
+        unknown += usize::from(sample.game.is_none());
+    }
+    unknown * ONE_IN <= all
+}
+
 /// Not a score of any engine, since it has no negative in 16 bits.
 pub const LEFT_OUT: i16 = i16::MIN;
 

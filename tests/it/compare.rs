@@ -69,6 +69,32 @@ fn figures_of_known_evaluations() {
     assert!(pairs.iter().all(|pair| pair["decided"] == false));
 }
 
+/// A ladder by the command itself, on a binpack whose games are known but for a few chains of one
+/// position.
+#[test]
+fn a_ladder_by_the_command() {
+    if !need::shared(GAMES) {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.arg("compare");
+    command
+        .args(["16", "32", "128", "256"].map(|n| format!("../shared/data/nets/leorik-{n}HL.bin")));
+    command.args(["--data", GAMES, "--min-ply", "16", "--skip-in-check", "--skip-captures"]);
+    let output = command.arg("--json").assert().success().get_output().stdout.clone();
+    let comparison: Value = serde_json::from_slice(&output).expect("JSON");
+    assert_eq!(comparison["games_known"], true);
+    let names = comparison["evaluations"].as_array().expect("a list").iter();
+    let names: Vec<&Value> = names.map(|one| &one["name"]).collect();
+    let expected = [256, 128, 32, 16].map(|n| format!("leorik-{n}HL.bin"));
+    assert_eq!(names, expected.each_ref());
+    let pairs = comparison["pairs"].as_array().expect("a list");
+    for two in expected.windows(2) {
+        let of = |it: &&Value| it["better"] == two[0] && it["worse"] == two[1];
+        assert_eq!(pairs.iter().find(of).expect("a pair")["decided"], true, "{two:?}");
+    }
+}
+
 const GAMES: &str = "../shared/data/formats/nnue-pytorch_small.binpack";
 
 /// The same on games in which the published program left out castling too.

@@ -82,6 +82,20 @@ fn runs_become_a_page_that_stands_alone() {
     // The tables of handcrafted terms can be seen at once.
     let html = std::fs::read_to_string(terms.join("report.html")).unwrap();
     assert_eq!(self::headings(&html)[1], "Terms of terms");
+    // No rule of the page reaches into the picture, and none of the picture's fonts out of it.
+    let picture = html.split("class=\"terms\"").nth(1).unwrap().split("</svg>").next().unwrap();
+    let mut classes: Vec<&str> =
+        picture.split("class=\"").skip(1).map(|it| it.split('"').next().unwrap()).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    assert!(classes.contains(&"soft"));
+    let page = html.split("</style>").next().unwrap();
+    for class in classes {
+        let rule = format!(".{class} {{");
+        let sizes = page.lines().any(|line| line.starts_with(&rule) && line.contains("font"));
+        assert!(!sizes, "{class}");
+    }
+    assert!(picture.contains(".terms text {") && !picture.contains("\ntext.head"));
 
     let page = folder.path().join("all.html");
     let output = nnuance(&["report", "--out"]).arg(&page).args([&net, &other, &terms]).assert();
@@ -90,10 +104,22 @@ fn runs_become_a_page_that_stands_alone() {
     let html = std::fs::read_to_string(&page).unwrap();
     stands_alone(&html);
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
-    // What differs is shown, what is named is escaped, and integers stand beside floats.
+    // What differs is shown, and what is named is escaped.
     for text in ["In what they differ", "model.hidden", "a &amp; b", "material", "score"] {
         assert!(html.contains(text), "{text}");
     }
+    // A run competes once, so that its floats make no verdict harder to reach.
+    for name in ["net", "a &amp; b", "terms", "material", "score"] {
+        assert!(html.contains(&format!("<li class=\"soft\"><b>{name}</b>")), "{name}");
+    }
+    assert_eq!(html.matches("<li class=\"soft\"><b>").count(), 5);
+    let both = [net.join("best.safetensors"), net.join("net.bin")];
+    let output = nnuance(&["compare"]).args(&both).assert().success().get_output().clone();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!said.contains("wins"), "{said}");
+    let twice = nnuance(&["compare"]).args([&net, &both[0]]).assert().failure();
+    let said = String::from_utf8_lossy(&twice.get_output().stderr).into_owned();
+    assert!(said.contains("are the same evaluation"), "{said}");
     // Measured on the same positions as at the end of training, though the limit left some out.
     let basis = |html: &str| -> String {
         let from = html.find("<p>On ").unwrap();

@@ -3,10 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use nnuance::report::{Comparison, Evaluation, Options, Truth, compare};
+use nnuance::format::binpack;
+use nnuance::report::{Comparison, Evaluation, Options, Truth, Values, compare};
+use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
+
+use crate::formats::write;
+use crate::whole_games::games;
 
 /// Games of eight positions, seen well or with much noise.
 struct World {
@@ -182,6 +187,81 @@ fn compare_takes_the_keys_of_a_filter_and_games_stay_games() {
     assert!(left <= all && left > all * 9 / 10, "{left} of {all}");
     assert_eq!(filtered["games_known"], true);
     assert_eq!(filtered["pairs"][0]["decided"], true);
+}
+
+/// What `compare` says of material on samples as a binpack, and of each sample of `alone` as a
+/// chain of its own behind them.
+fn with_chains_of_one(samples: &[Sample], alone: &[Sample]) -> (Value, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("games.binpack");
+    let mut bytes = write(&binpack::FORMAT, samples).expect("games");
+    for sample in alone {
+        bytes.extend(write(&binpack::FORMAT, &[*sample]).expect("a position"));
+    }
+    std::fs::write(&path, bytes).expect("a file");
+    nnuance(&["compare", "material", "constant", "--json", "--data"], &[&path])
+}
+
+#[test]
+fn a_few_chains_of_one_position_leave_games_known() {
+    let games = games();
+    let few = games.len() / 1000;
+    assert!(few > 1);
+    for (alone, known) in [(0, true), (few, true), (few + 2, false)] {
+        let (json, said) = with_chains_of_one(&games, &games[..alone]);
+        assert_eq!(json["games_known"], known, "{alone}: {said}");
+        assert_eq!(json["measured_on"]["positions"], games.len() + alone);
+        let told = format!("the game of {alone} of ");
+        assert_eq!(said.contains(&told), !known, "{alone}: {said}");
+        assert_eq!(json["pairs"][0]["difference"]["interval_is_lower_bound"], !known);
+    }
+    let (json, said) = with_chains_of_one(&games[..1], &games[..40]);
+    assert!(json["games_known"] == false && said.contains("games are unknown"), "{said}");
+}
+
+#[test]
+fn floats_and_integers_of_one_net_are_no_rivals() {
+    let mut world = world(200, &[0.0, 1.0, 6.0]);
+    let apart = world.compare(&world.truth());
+    assert!(apart.pairs.iter().all(|pair| pair.decided && !pair.rounding));
+    for net in &mut world.evaluations[..2] {
+        net.net = Some(0);
+    }
+    let comparison = world.compare(&world.truth());
+    let (sentence, decided) = first(&comparison);
+    assert!(!decided && comparison.pairs[0].rounding, "{sentence}");
+    assert!(sentence.contains("rounding: no contest.") && !sentence.contains("wins"), "{sentence}");
+    assert!(comparison.pairs[1..].iter().all(|pair| pair.decided && !pair.rounding));
+    assert_eq!(comparison.sentences[1], apart.sentences[1]);
+}
+
+#[test]
+fn the_same_evaluation_is_refused_twice() {
+    let terms = "tests/it/fixtures/pesto.json";
+    let again = "tests/it/../it/fixtures/pesto.json";
+    for (two, why) in [
+        (["material", "material"], "material is named twice; name each evaluation once"),
+        ([terms, terms], "is named twice"),
+        ([terms, again], "are the same evaluation; name it once"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+        command.arg("compare").args(two).args(["--data", "data/selfplay_sf151_scored.txt"]);
+        let said = command.assert().failure().get_output().stderr.clone();
+        let said = String::from_utf8(said).expect("text");
+        assert!(said.contains(why) && said.trim().lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
+fn losses_have_five_decimals_whatever_their_size() {
+    let mut world = world(200, &[0.0, 6.0]);
+    let Values::Cp(cp) = &world.evaluations[0].values else { unreachable!() };
+    let nearly: Vec<f64> =
+        cp.iter().enumerate().map(|(i, cp)| cp + 1e-3 * (i % 3) as f64).collect();
+    world.evaluations[1] = Evaluation::new("nearly", nearly);
+    let text = world.compare(&world.truth()).text();
+    assert!(text.contains("by less than 0.00001 (95 %"), "{text}");
+    assert!(!text.contains("e-") && !text.contains("-0.00000"), "{text}");
 }
 
 #[test]

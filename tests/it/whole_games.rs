@@ -19,7 +19,7 @@ const GAMES: &str = "data/selfplay-sf15.vf";
 const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
 
 /// Some whole games of self-play, whose scores all formats can hold.
-fn games() -> Vec<Sample> {
+pub fn games() -> Vec<Sample> {
     let mut samples = Vec::new();
     open(Path::new(GAMES)).unwrap().next_block(&mut samples).unwrap();
     let far = |sample: &Sample| sample.score.is_some_and(|score| score.unsigned_abs() > 31_000);

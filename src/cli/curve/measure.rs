@@ -16,7 +16,7 @@ use crate::loader::Scan;
 use crate::report::groups::Groups;
 use crate::report::learning::{Nouns, Run};
 use crate::report::{Align, Learning, Options, Table, Truth, errors, learning};
-use crate::sample::Sample;
+use crate::sample::{Sample, games_known};
 
 /// A learning curve, or several, with their runs.
 #[derive(Serialize)]
@@ -83,7 +83,7 @@ impl Curve {
     /// Measures the best weights of all runs.
     pub fn measure(members: &[Member], out: &Path, scan: &Scan, place: &Place) -> Result<Self> {
         let samples = &scan.test.samples[..];
-        let games = samples.iter().all(|sample| sample.game.is_some());
+        let games = games_known(samples);
         let tested = Tested {
             samples,
             results: samples.iter().map(|sample| sample.result.into()).collect(),

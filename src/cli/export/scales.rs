@@ -11,7 +11,7 @@ use crate::export::{self, Bound, Limits, Margins, MatchedTo, Source, digest};
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::report::{Matched, Pairs, Values, match_scale};
-use crate::sample::{Position, Sample};
+use crate::sample::{Position, Sample, games_known};
 
 /// What an engine's integers must hold, by its name on the command line.
 pub fn bound(name: &str) -> Result<Bound, String> {
@@ -100,7 +100,7 @@ fn compared(
 /// An interval in brackets; a lower bound where positions of one game count as if they were
 /// independent, since games are unknown.
 fn between(interval: Option<[f64; 2]>, samples: &[Sample]) -> String {
-    let least = if samples.iter().all(|sample| sample.game.is_some()) { "" } else { "at least " };
+    let least = if games_known(samples) { "" } else { "at least " };
     let text = |[low, high]: [f64; 2]| format!(" (95 % interval {least}{low:.3} to {high:.3})");
     interval.map_or(String::new(), text)
 }

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use super::insides;
 use super::run::RunPage;
 use crate::cli::eval::Shape;
-use crate::cli::evaluator::Evaluator;
+use crate::cli::evaluator::{Evaluator, each_once};
 use crate::cli::folder;
 use crate::cli::honest::{Measured, Placed};
 use crate::cli::measure::Measurement;
@@ -33,6 +33,9 @@ pub struct Contents {
     pub evaluators: Vec<Evaluator>,
     /// As the user would name them.
     given: Vec<String>,
+    /// Whether more than one run, or what it is held against, competes. Then each net competes
+    /// once: its floats would be one more rival, and make every verdict harder to reach.
+    several: bool,
     /// How closely to look into nets.
     pub look: look::Options,
     /// What a reader wants to know first.
@@ -66,17 +69,23 @@ impl Contents {
             given.extend(run.file(folder::NET));
         }
         given.extend(with.iter().cloned());
-        given.push("material".to_string());
+        if !given.iter().any(|name| name == "material") {
+            given.push("material".to_string());
+        }
+        each_once(&given)?;
+        let several = runs.len() + with.len() > 1;
         let evaluators = given
             .iter()
             .map(|name| Evaluator::open(name, &Shape::default(), place))
             .collect::<Result<_>>()?;
-        Ok(Self { evaluators, given, look: look::Options::default(), lead: html! {} })
+        Ok(Self { evaluators, given, several, look: look::Options::default(), lead: html! {} })
     }
 
     /// Compares with the data's own scores too, where all positions have one.
     pub fn add_score(&mut self, samples: &[Placed], place: &(Device, Compute)) -> Result<()> {
-        if !samples.is_empty() && samples.iter().all(|(sample, _)| sample.score.is_some()) {
+        let there = self.evaluators.iter().any(Evaluator::needs_scores);
+        if !there && !samples.is_empty() && samples.iter().all(|(sample, _)| sample.score.is_some())
+        {
             self.evaluators.push(Evaluator::open("score", &Shape::default(), place)?);
             self.given.push("score".to_string());
         }
@@ -94,7 +103,7 @@ impl Contents {
         let options = Options::default();
         let mut measurement = Measurement::of(&self.evaluators, &self.given, measured, files)?;
         let pairs = crate::cli::compare::gaps(&self.given, &self.evaluators);
-        let (left, measured_gaps) = measurement.fold(&pairs, &options)?;
+        let (left, measured_gaps) = measurement.fold(&pairs, self.several, &options)?;
         let cast = self.cast(runs, &mut measurement, &pairs, &measured_gaps);
         let deep = measurement.deep(&options, &left, BOARDS)?;
         bar.finish_and_clear();
@@ -136,14 +145,12 @@ impl Contents {
         pairs: &[[usize; 2]],
         gaps: &[Gap],
     ) -> Vec<Cast> {
-        let folded = |place: usize| {
+        let gone = |side: usize, place: usize| {
             let mut both = pairs.iter().zip(gaps);
-            both.find(|(pair, gap)| pair[0] == place && gap.is_nothing()).is_some()
+            both.find(|(pair, gap)| pair[side] == place && (self.several || gap.is_nothing()))
+                .map(|(_, gap)| gap)
         };
-        let floats = |place: usize| {
-            let mut both = pairs.iter().zip(gaps);
-            both.find(|(pair, gap)| pair[1] == place && gap.is_nothing()).map(|(_, gap)| gap)
-        };
+        let folded = |place: usize| gone(0, place).is_some();
         let left = (0..self.evaluators.len()).filter(|place| !folded(*place));
         let left: Vec<usize> = left.collect();
         let of_run = |place: usize| {
@@ -172,12 +179,17 @@ impl Contents {
             evaluation.name.clone_from(&name);
             let evaluator = &self.evaluators[*place];
             let mut what = what(evaluator).to_string();
-            if let Some(gap) = floats(*place) {
-                what += &format!(
-                    "; the floats of the same run are the same to {:.6} of loss, so they stand \
-                     under this name too",
-                    gap.cost.mean.abs()
-                );
+            if let Some(gap) = gone(1, *place) {
+                let by = gap.cost.mean.abs();
+                what += &match gap.is_nothing() {
+                    true => format!(
+                        "; the floats of the same run are the same to {by:.6} of loss, so they \
+                         stand under this name too"
+                    ),
+                    false => format!(
+                        "; the floats of the same run differ by {by:.6} of loss, see Integers"
+                    ),
+                };
             }
             // Floats are no rival of their own integers, which are what engines compute with.
             let floats = pairs.iter().any(|[floats, _]| floats == place);

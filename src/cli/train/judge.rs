@@ -21,7 +21,7 @@ use crate::report::before_after::TermResult;
 use crate::report::fit;
 use crate::report::overfit::{Losses, Overfitting, Verdict};
 use crate::report::sanity::{Counted, Rank, Sanity, gathered};
-use crate::sample::Sample;
+use crate::sample::{Sample, games_known};
 use crate::terms::Kind as TermKind;
 use crate::train::checkpoint::{Best, Checkpoint};
 use crate::train::direct::Certainty;
@@ -181,8 +181,7 @@ fn overfitting(
         None => ("material", material(recipe, data, shares, &measure)?),
     };
     let games = |samples: &[Sample]| -> Vec<u64> {
-        let known = samples.iter().all(|sample| sample.game.is_some());
-        if known { samples.iter().map(Sample::group).collect() } else { Vec::new() }
+        if games_known(samples) { samples.iter().map(Sample::group).collect() } else { Vec::new() }
     };
     let rows = log::read(&folder.file(folder::LOG))?;
     let last = rows.last().and_then(|row| row.held_out_loss);
