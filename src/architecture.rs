@@ -1,58 +1,137 @@
-//! What a net is, apart from its numbers: inputs, hidden size, activation.
+//! A net described as data: the one description that everything else reads.
+//!
+//! What a net sees ([`Inputs`]), how wide its accumulators are and what becomes of them, the
+//! layers behind them ([`Layer`]), and how many sets of these there are ([`Architecture::buckets`]).
+//! From it follow the arrays of numbers ([`Architecture::arrays`]), by which weights are drawn,
+//! trained, quantised, read and shown; the rows that pieces switch on, in `features/`; and what the
+//! integers of an engine compute, in `net/`. Nothing else knows what kinds of nets there are.
 
-use schemars::JsonSchema;
+mod activation;
+mod arrays;
+mod check;
+mod form;
+mod inputs;
+mod words;
+
+pub use activation::{Activation, Curve, LayerActivation};
+pub use arrays::{Array, Factor, Part};
+pub use check::Impossible;
+pub use form::{Form, Written};
+pub use inputs::{Inputs, Kings, PIECES, PointOfView, Views};
+
 use serde::{Deserialize, Serialize};
 
-use crate::features::Features;
-
-/// What the hidden layer does to an accumulator value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Activation {
-    /// `max(0, a)`.
-    ReLU,
-    /// `clamp(a, 0, 1)`.
-    CReLU,
-    /// `clamp(a, 0, 1)^2`.
-    SCReLU,
-}
-
-impl Activation {
-    pub const ALL: [Activation; 3] = [Activation::ReLU, Activation::CReLU, Activation::SCReLU];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Activation::ReLU => "relu",
-            Activation::CReLU => "crelu",
-            Activation::SCReLU => "screlu",
-        }
-    }
-
-    /// The value in f64, for oracles and proofs.
-    pub fn apply(self, a: f64) -> f64 {
-        match self {
-            Activation::ReLU => a.max(0.0),
-            Activation::CReLU => a.clamp(0.0, 1.0),
-            Activation::SCReLU => a.clamp(0.0, 1.0).powi(2),
-        }
-    }
-}
-
-/// `(inputs -> hidden) x views -> 1`.
-#[derive(Clone, Copy, Debug)]
+/// A net, apart from its numbers: inputs to accumulators, accumulators to layers, layers to one
+/// output.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Form", into = "Form")]
 pub struct Architecture {
-    pub features: &'static Features,
+    pub inputs: Inputs,
+    /// Neurons of an accumulator, N.
     pub hidden: usize,
+    /// What is done to the numbers of an accumulator.
     pub activation: Activation,
+    /// Whether those of the first half are multiplied by those of the second, one by one.
+    pub pairwise: bool,
+    /// The layers between accumulators and output; often none.
+    pub head: Vec<Layer>,
+    /// Whether the first of these layers has one more neuron, which takes no activation and is
+    /// added to the output.
+    pub skip: bool,
+    /// Sets of all layers behind the accumulators, of which the number of pieces on the board
+    /// chooses one; 1 to 32.
+    pub buckets: usize,
 }
 
-impl std::fmt::Display for Architecture {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Features { name, inputs, views, .. } = self.features;
-        let hidden = self.hidden;
-        match views {
-            1 => write!(f, "{inputs} -> {hidden} -> 1 {name} {}", self.activation.name()),
-            _ => write!(f, "({inputs} -> {hidden})x{views} -> 1 {}", self.activation.name()),
+/// A layer of the head: an affine map and an activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layer {
+    /// Neurons.
+    pub size: usize,
+    /// What they do to their values.
+    pub activation: LayerActivation,
+}
+
+/// The most pieces that a board holds; they number the output buckets.
+pub const MOST_PIECES: usize = 32;
+
+impl Architecture {
+    /// A net with nothing behind its accumulators but the output.
+    pub fn simple(views: Views, hidden: usize, activation: Activation) -> Self {
+        Self {
+            inputs: Inputs::of(views),
+            hidden,
+            activation,
+            pairwise: false,
+            head: Vec::new(),
+            skip: false,
+            buckets: 1,
         }
+    }
+
+    /// The same net with another number of neurons.
+    pub fn with_hidden(&self, hidden: usize) -> Self {
+        Self { hidden, ..self.clone() }
+    }
+
+    /// The same net as engines have it, without what only training needs.
+    pub fn merged(&self) -> Self {
+        Self { inputs: Inputs { factorised: false, ..self.inputs }, ..self.clone() }
+    }
+
+    /// Accumulators, one a view.
+    pub fn views(&self) -> usize {
+        self.inputs.views.count()
+    }
+
+    /// Rows of the accumulator's weights.
+    pub fn rows(&self) -> usize {
+        self.inputs.rows()
+    }
+
+    /// What one view hands to the layers behind it.
+    pub fn outputs_of_view(&self) -> usize {
+        if self.pairwise { self.hidden / 2 } else { self.hidden }
+    }
+
+    /// What all views hand on, side by side, the side to move's first.
+    pub fn features(&self) -> usize {
+        self.views() * self.outputs_of_view()
+    }
+
+    /// Inputs and outputs of each affine map behind the accumulators, the output's last. The skip
+    /// neuron is the last output of the first one.
+    pub fn maps(&self) -> Vec<[usize; 2]> {
+        let mut width = self.features();
+        let mut maps = Vec::with_capacity(self.head.len() + 1);
+        for (i, layer) in self.head.iter().enumerate() {
+            maps.push([width, layer.size + usize::from(self.skip && i == 0)]);
+            width = layer.outputs();
+        }
+        maps.push([width, 1]);
+        maps
+    }
+
+    /// The set of layers that judges a position with so many pieces.
+    pub fn bucket(&self, pieces: usize) -> usize {
+        let each = MOST_PIECES.div_ceil(self.buckets);
+        pieces.saturating_sub(2).min(MOST_PIECES - 2) / each
+    }
+
+    /// Whether the output follows the accumulators at once.
+    pub fn is_shallow(&self) -> bool {
+        self.head.is_empty()
+    }
+
+    /// Whether a product or layers stand between accumulators and output.
+    pub fn is_deep(&self) -> bool {
+        self.pairwise || !self.is_shallow()
+    }
+}
+
+impl Layer {
+    /// What it hands on.
+    pub fn outputs(&self) -> usize {
+        self.size * self.activation.curves().len()
     }
 }

@@ -14,14 +14,16 @@ pub enum Inputs {
 /// Lists of the inputs that are one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Active {
-    /// Rows of the accumulator's weight matrix.
-    pub inputs: usize,
+    /// Rows of the accumulator's weights.
+    pub rows: usize,
     /// Lists a position.
     pub views: usize,
-    /// Places a list; those behind the last active input hold `inputs`.
+    /// Places a list; those behind the last active row hold `rows`.
     pub places: usize,
     /// `[batch, views, places]`
     pub indices: Vec<u16>,
+    /// The output bucket of each position; empty where there is one bucket.
+    pub buckets: Vec<u8>,
 }
 
 impl Active {

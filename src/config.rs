@@ -16,8 +16,7 @@ pub use differ::Difference;
 pub use read::{ConfigError, nearest};
 pub use sections::{Data, Earlier, Model, Optimizer, Plan, Target};
 
-use crate::architecture::{Activation, Architecture};
-use crate::features::{self, Features};
+use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
 use crate::format::{Format, PointOfView};
 use crate::loader::Test;
 use crate::scales::Scales;
@@ -43,9 +42,9 @@ const MOST_SWEEPS: f64 = 1000.0;
 const PRIOR: f64 = 50.0;
 
 /// What a model sees of a position.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
-    Features(&'static Features),
+    Net(Views),
     Hce,
     Trace,
 }
@@ -104,7 +103,7 @@ impl Config {
         self.schedule.batch = Some(self.batch());
         if self.is_net() {
             self.target.scale = Some(self.scale());
-            self.model.activation = self.model.activation.or(Some(Activation::SCReLU));
+            self.model.activation = Some(self.model.activation());
         } else {
             self.model.rare = Some(self.rare());
         }
@@ -124,8 +123,8 @@ impl Config {
         match &self.model.inputs[..] {
             "hce" => Ok(Inputs::Hce),
             "trace" => Ok(Inputs::Trace),
-            name => Ok(Inputs::Features(Features::named(name).ok_or_else(|| {
-                let mut names: Vec<&str> = features::ALL.iter().map(|it| it.name).collect();
+            name => Ok(Inputs::Net(Views::named(name).ok_or_else(|| {
+                let mut names: Vec<&str> = Views::ALL.map(Views::name).to_vec();
                 names.extend(["hce", "trace"]);
                 let reason = format!("no inputs are named {name:?}");
                 ConfigError::Value { key: "model.inputs", reason: nearest(reason, name, &names) }
@@ -140,11 +139,23 @@ impl Config {
 
     /// The net's architecture; none for handcrafted terms.
     pub fn architecture(&self) -> Result<Option<Architecture>, ConfigError> {
-        let Inputs::Features(features) = self.inputs()? else { return Ok(None) };
+        let Inputs::Net(views) = self.inputs()? else { return Ok(None) };
         let reason = "a net needs the size of its hidden layer, for example 64".to_string();
-        let hidden = self.model.hidden.ok_or(ConfigError::Value { key: "model.hidden", reason })?;
-        let activation = self.model.activation.unwrap_or(Activation::SCReLU);
-        Ok(Some(Architecture { features, hidden, activation }))
+        let model = &self.model;
+        let form = Form {
+            inputs: views.name().to_string(),
+            mirror: model.mirror.unwrap_or(false),
+            king_buckets: model.king_buckets.clone().unwrap_or_default(),
+            factorised: model.factorised.unwrap_or(false),
+            hidden: model.hidden.ok_or(ConfigError::Value { key: "model.hidden", reason })?,
+            activation: model.activation(),
+            pairwise: model.pairwise.unwrap_or(false),
+            head: model.head.clone().unwrap_or_default(),
+            skip: model.skip.unwrap_or(false),
+            output_buckets: model.output_buckets.unwrap_or(1),
+        };
+        let wrong = |Impossible { key, reason }| ConfigError::Value { key: in_model(key), reason };
+        Architecture::try_from(form).map(Some).map_err(wrong)
     }
 
     pub fn format(&self) -> Result<Option<&'static Format>, ConfigError> {
@@ -281,5 +292,32 @@ impl Config {
             (Span { steps: self.steps_of(length, positions), ..span }, length.until_step)
         };
         self.schedule.extended.iter().map(of).collect()
+    }
+}
+
+impl Model {
+    /// What a net does to the numbers of its accumulators.
+    fn activation(&self) -> Activation {
+        let usual = match self.pairwise {
+            Some(true) => Activation::CReLU,
+            _ => Activation::SCReLU,
+        };
+        self.activation.unwrap_or(usual)
+    }
+}
+
+/// The key of an architecture as a config has it.
+fn in_model(key: &str) -> &'static str {
+    match key {
+        "mirror" => "model.mirror",
+        "king_buckets" => "model.king_buckets",
+        "factorised" => "model.factorised",
+        "hidden" => "model.hidden",
+        "activation" => "model.activation",
+        "pairwise" => "model.pairwise",
+        "head" => "model.head",
+        "skip" => "model.skip",
+        "output_buckets" => "model.output_buckets",
+        _ => "model.inputs",
     }
 }

@@ -33,6 +33,7 @@ pub mod draw;
 pub mod engine;
 pub mod export;
 pub mod features;
+pub mod floats;
 pub mod format;
 pub mod hce;
 pub mod input;

@@ -1,21 +1,37 @@
-//! The quantised net: its integers, its file and its evaluation.
+//! The quantised net: its numbers, its file and its evaluation.
 //!
-//! The file has no header: i16, little-endian, accumulator weights `[input][neuron]`, accumulator
-//! biases `[neuron]`, output weights `[view * hidden + neuron]` (side to move first), output
-//! bias, then the text `bullet` over and over up to a multiple of 64 bytes. Source: the
-//! `quantised.bin` of the trainer bullet, which the engines in use load.
+//! The file has no header. Its arrays stand one behind the other, little-endian, in the order of
+//! [`stored`]:
 //!
-//! What the file does not say (feature set, activation, scales) is given as [`Hints`], and comes
-//! from the manifest where there is one.
+//! - accumulator weights `[row][neuron]` and biases `[neuron]`, i16, times QA;
+//! - where the output follows the accumulators at once: output weights
+//!   `[bucket][view * N + neuron]` (side to move first), i16, times QB, and output biases
+//!   `[bucket]`, i16, times QA * QB;
+//! - in all other nets, map by map: weights `[bucket][output][input]` and biases
+//!   `[bucket][output]`, f32; the weights of the first map are i8 times QB where
+//!   [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen. The skip neuron is the last output
+//!   of the first map;
+//! - the text `bullet` over and over up to a multiple of 64 bytes.
+//!
+//! Source of the first and the last: the `quantised.bin` of the trainer bullet, which the engines
+//! in use load. What a net computes from its numbers says [`definition`](self::definition).
+//!
+//! What the file does not say (architecture, scales) is given as [`Hints`], and comes from the
+//! manifest where there is one, or from a description beside the net.
 
+mod accumulator;
+mod definition;
 mod evaluate;
+mod head;
+mod numbers;
 mod read;
 
-pub use read::{NetError, Warning};
+pub use accumulator::Accumulator;
+pub use numbers::{Number, Numbers, Stored, is_of_i16, stored};
+pub use read::{NetError, Warning, hidden_of, holds_floats_by_name};
 
-use crate::architecture::{Activation, Architecture};
-use crate::features::Features;
-use crate::scales::Scales;
+use crate::architecture::{Activation, Architecture, Views};
+use crate::scales::{HeadFormat, Scales};
 
 /// The file is filled up to a multiple of this, with [`PADDING`].
 pub const ALIGNMENT: usize = 64;
@@ -24,72 +40,106 @@ pub const PADDING: &[u8] = b"bullet";
 /// The most that QA, QB and SCALE may be: with it every product of the evaluation fits an i64.
 pub const MAX_SCALE: i32 = i16::MAX as i32;
 
+/// The most that the inputs of an `int8` map may be, as instructions for u8 times i8 want it.
+pub const MOST_INPUT: i32 = 127;
+
 /// What a net's file does not say about itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Hints {
-    pub features: &'static Features,
-    pub activation: Activation,
+    /// The net; its hidden size follows from the size of the file.
+    pub net: Architecture,
     pub scales: Scales,
 }
 
 impl Default for Hints {
     fn default() -> Self {
         Self {
-            features: &crate::features::chess768::PERSPECTIVE,
-            activation: Activation::SCReLU,
+            net: Architecture::simple(Views::Perspective, 1, Activation::SCReLU),
             scales: Scales::default(),
         }
     }
 }
 
-/// A quantised net.
+/// What fills a file up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Padding {
+    /// [`PADDING`]
+    #[default]
+    Text,
+    /// As some engines write their own nets.
+    Zeros,
+}
+
+/// A quantised net. Its architecture is merged: no net has a factoriser.
 #[derive(Clone, Debug)]
 pub struct Net {
     architecture: Architecture,
     scales: Scales,
-    /// `[inputs][hidden]`, times QA.
-    accumulator_weights: Vec<i16>,
-    /// `[hidden]`, times QA.
-    accumulator_bias: Vec<i16>,
-    /// `[views * hidden]`, times QB.
-    output_weights: Vec<i16>,
-    /// Times QA * QB.
-    output_bias: i16,
+    padding: Padding,
+    /// In the order of the file: accumulator weights and biases, then those of each map.
+    numbers: Vec<Numbers>,
+    /// Inputs and outputs of each map.
+    maps: Vec<[usize; 2]>,
+    /// The weights of each map in f32 once more as `[bucket][input][output]`; empty where they are
+    /// integers.
+    columns: Vec<Vec<f32>>,
 }
 
 impl Net {
-    /// A net of these integers, in the order of the file.
+    /// A net of these integers whose output follows the accumulators at once, in the order of the
+    /// file.
     ///
     /// # Errors
-    /// If a scale is outside 1..=[`MAX_SCALE`], or a number of integers is not what the
-    /// architecture needs.
+    /// As those of [`Net::of`].
     pub fn new(
         architecture: Architecture,
         scales: Scales,
         accumulator_weights: Vec<i16>,
         accumulator_bias: Vec<i16>,
         output_weights: Vec<i16>,
-        output_bias: i16,
+        output_bias: Vec<i16>,
     ) -> Result<Self, NetError> {
-        check_scales(scales)?;
-        let Architecture { features, hidden, .. } = architecture;
-        for (part, found, expected) in [
-            ("accumulator weights", accumulator_weights.len(), features.inputs * hidden),
-            ("accumulator biases", accumulator_bias.len(), hidden),
-            ("output weights", output_weights.len(), features.views * hidden),
-        ] {
-            if found != expected || hidden == 0 {
-                return Err(NetError::Parts { part, found, expected });
+        let integers = [accumulator_weights, accumulator_bias, output_weights, output_bias];
+        Self::of(&architecture, scales, integers.map(Numbers::I16).into())
+    }
+
+    /// A net of these arrays, those of [`stored`].
+    ///
+    /// # Errors
+    /// If a scale is outside 1..=[`MAX_SCALE`], the head cannot have this format, or an array has
+    /// not as many numbers, or others, than the architecture needs.
+    pub fn of(
+        architecture: &Architecture,
+        scales: Scales,
+        numbers: Vec<Numbers>,
+    ) -> Result<Self, NetError> {
+        let architecture = architecture.merged();
+        Self::check(&architecture, scales)?;
+        let arrays = stored(&architecture, scales.head_format);
+        if numbers.len() != arrays.len() {
+            let (found, expected) = (numbers.len(), arrays.len());
+            return Err(NetError::Arrays { found, expected });
+        }
+        for (Stored { array, number }, found) in arrays.iter().zip(&numbers) {
+            let (name, expected) = (array.name.clone(), array.len());
+            if found.len() != expected || found.number() != *number || expected == 0 {
+                let found = format!("{} of {}", found.len(), found.number().name());
+                let expected = format!("{expected} of {}", number.name());
+                return Err(NetError::Parts { name, found, expected });
+            }
+            if let Some(place) = found.not_finite() {
+                return Err(NetError::NotFinite { name, place });
             }
         }
-        Ok(Self {
-            architecture,
-            scales,
-            accumulator_weights,
-            accumulator_bias,
-            output_weights,
-            output_bias,
-        })
+        let maps = architecture.maps();
+        let columns = maps.iter().zip(numbers[2..].iter().step_by(2));
+        let columns = columns.map(|(map, weights)| head::columns(*map, weights)).collect();
+        Ok(Self { architecture, scales, padding: Padding::default(), numbers, maps, columns })
+    }
+
+    /// The same net, whose file is filled up otherwise.
+    pub fn padded_with(self, padding: Padding) -> Self {
+        Self { padding, ..self }
     }
 
     pub fn architecture(&self) -> &Architecture {
@@ -100,58 +150,85 @@ impl Net {
         self.scales
     }
 
-    /// `[inputs][hidden]`, times QA.
-    pub fn accumulator_weights(&self) -> &[i16] {
-        &self.accumulator_weights
+    pub fn padding(&self) -> Padding {
+        self.padding
     }
 
-    /// The weights of one input, `[hidden]`, times QA.
-    pub fn row(&self, input: usize) -> &[i16] {
+    /// All numbers, in the order of [`stored`].
+    pub fn numbers(&self) -> &[Numbers] {
+        &self.numbers
+    }
+
+    /// What each of the numbers is.
+    pub fn stored(&self) -> Vec<Stored> {
+        stored(&self.architecture, self.scales.head_format)
+    }
+
+    /// `[rows][hidden]`, times QA.
+    pub fn accumulator_weights(&self) -> &[i16] {
+        self.numbers[0].i16s()
+    }
+
+    /// The weights of one row, `[hidden]`, times QA.
+    pub fn row(&self, row: usize) -> &[i16] {
         let hidden = self.architecture.hidden;
-        &self.accumulator_weights[input * hidden..][..hidden]
+        &self.accumulator_weights()[row * hidden..][..hidden]
     }
 
     /// `[hidden]`, times QA.
     pub fn accumulator_bias(&self) -> &[i16] {
-        &self.accumulator_bias
+        self.numbers[1].i16s()
     }
 
-    /// `[views * hidden]`, times QB; the side to move's half first.
-    pub fn output_weights(&self) -> &[i16] {
-        &self.output_weights
+    /// Weights `[outputs][inputs]` and biases `[outputs]` of a map in a bucket.
+    fn map(&self, map: usize, bucket: usize) -> (&Numbers, &Numbers, usize) {
+        (&self.numbers[2 + 2 * map], &self.numbers[3 + 2 * map], bucket * self.maps[map][1])
     }
 
-    /// Times QA * QB.
-    pub fn output_bias(&self) -> i16 {
-        self.output_bias
+    /// The bits by which the product, square or value of what accumulators hold is shifted down to
+    /// 0 to 127 where the head is `int8`, and what one unit of a sum of its first map is worth.
+    pub fn unit(&self) -> (u32, f32) {
+        let Scales { qa, qb, .. } = self.scales;
+        let top = head::top(&self.architecture, qa);
+        let shift = (0..31).find(|shift| top >> shift <= MOST_INPUT.into()).unwrap_or(31);
+        let unit = f64::from(1_u32 << shift) / (top as f64 * f64::from(qb));
+        (shift, unit as f32)
+    }
+
+    /// Bytes of the file before the padding.
+    pub fn payload(&self) -> usize {
+        numbers::payload(&self.architecture, self.scales.head_format)
     }
 
     /// The bytes of the file, padding included.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let integers = self
-            .accumulator_weights
-            .iter()
-            .chain(&self.accumulator_bias)
-            .chain(&self.output_weights)
-            .chain([&self.output_bias]);
-        let mut bytes: Vec<u8> = integers.flat_map(|integer| integer.to_le_bytes()).collect();
+        let mut bytes = Vec::with_capacity(self.payload() + ALIGNMENT);
+        self.numbers.iter().for_each(|numbers| numbers.write(&mut bytes));
         let padded = bytes.len().next_multiple_of(ALIGNMENT);
-        let padding = PADDING.iter().copied().cycle().take(padded - bytes.len());
-        bytes.extend(padding);
+        let missing = padded - bytes.len();
+        match self.padding {
+            Padding::Text => bytes.extend(PADDING.iter().copied().cycle().take(missing)),
+            Padding::Zeros => bytes.resize(padded, 0),
+        }
         bytes
     }
-}
 
-/// Bytes of a net's file before the padding.
-pub fn payload(inputs: usize, views: usize, hidden: usize) -> usize {
-    2 * ((inputs + 1 + views) * hidden + 1)
-}
-
-fn check_scales(scales: Scales) -> Result<(), NetError> {
-    for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {
-        if !(1..=MAX_SCALE).contains(&value) {
-            return Err(NetError::Scale { name, value });
+    /// # Errors
+    /// If there is no such net, whatever its numbers.
+    pub fn check(net: &Architecture, scales: Scales) -> Result<(), NetError> {
+        for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {
+            if !(1..=MAX_SCALE).contains(&value) {
+                return Err(NetError::Scale { name, value });
+            }
         }
+        if scales.head_format == HeadFormat::Int8 {
+            if is_of_i16(net) {
+                return Err(NetError::NoHead);
+            }
+            if net.activation == Activation::ReLU {
+                return Err(NetError::Unbounded);
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

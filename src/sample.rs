@@ -5,16 +5,18 @@
 
 mod fen;
 mod game;
+mod played;
 mod spread;
 mod without;
 
 pub use game::{GameHash, LEFT_OUT, games_known};
+pub use played::Played;
 pub use spread::Spread;
 
-use std::num::{NonZeroU16, NonZeroU64};
+use std::num::NonZeroU64;
 
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup,
     Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, fen::Fen,
 };
 
@@ -34,6 +36,7 @@ pub struct Position {
     fullmove: u16,
 }
 
+const KING: u64 = 5;
 const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
 
@@ -222,6 +225,24 @@ impl Position {
         self.occupied.count_ones() as usize
     }
 
+    /// Where the king of a colour stands.
+    pub fn king(&self, color: Color) -> Option<Square> {
+        let king = KING + if color.is_white() { 0 } else { 8 };
+        let mut rest = self.occupied;
+        // Half of the nibbles at a time: shifting 128 bits takes longer.
+        for half in self.men.chunks_exact(8) {
+            let mut men = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
+            for _ in 0..rest.count_ones().min(16) {
+                if men & 15 == king {
+                    return Some(Square::new(rest.trailing_zeros()));
+                }
+                rest &= rest - 1;
+                men >>= 4;
+            }
+        }
+        None
+    }
+
     pub fn occupied(&self) -> u64 {
         self.occupied
     }
@@ -349,68 +370,6 @@ fn legal(setup: Setup) -> Result<Chess, Impossible> {
         .or_else(PositionError::ignore_impossible_check)
         .or_else(PositionError::ignore_too_much_material)
         .map_err(named)
-}
-
-/// The move played in a position, in viriformat's 16 bits: from (bits 0-5), to (6-11),
-/// promotion to N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes own
-/// rook, promotion).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Played(pub NonZeroU16);
-
-impl Played {
-    pub fn from(self) -> Square {
-        Square::new(u32::from(self.0.get() & 63))
-    }
-
-    pub fn to(self) -> Square {
-        Square::new(u32::from(self.0.get() >> 6 & 63))
-    }
-
-    pub fn is_en_passant(self) -> bool {
-        self.0.get() >> 14 == 1
-    }
-
-    pub fn is_castling(self) -> bool {
-        self.0.get() >> 14 == 2
-    }
-
-    pub fn promotion(self) -> Option<Role> {
-        let role = ROLES[1 + usize::from(self.0.get() >> 12 & 3)];
-        (self.0.get() >> 14 == 3).then_some(role)
-    }
-
-    /// Whether the move takes a man of the other side.
-    pub fn is_capture(self, position: &Position) -> bool {
-        let target = position.occupied >> self.to() as u32 & 1 == 1;
-        self.is_en_passant() || target && !self.is_castling()
-    }
-
-    /// None for a drop, which chess does not have.
-    pub fn from_move(played: &Move) -> Option<Self> {
-        let promotion = played.promotion().map_or(0, |role| (role as u16 - 2) << 12 | 3 << 14);
-        let (from, to, kind) = match *played {
-            Move::Normal { from, to, .. } => (from, to, promotion),
-            Move::EnPassant { from, to } => (from, to, 1 << 14),
-            Move::Castle { king, rook } => (king, rook, 2 << 14),
-            Move::Put { .. } => return None,
-        };
-        NonZeroU16::new(from as u16 | (to as u16) << 6 | kind).map(Played)
-    }
-
-    /// The move in `chess`, if it is legal there.
-    pub fn legal_move(self, chess: &Chess) -> Option<Move> {
-        let role = chess.board().role_at(self.from())?;
-        let played = if self.is_castling() {
-            Move::Castle { king: self.from(), rook: self.to() }
-        } else if self.is_en_passant() {
-            Move::EnPassant { from: self.from(), to: self.to() }
-        } else {
-            let capture = chess.board().role_at(self.to());
-            let (from, to, promotion) = (self.from(), self.to(), self.promotion());
-            Move::Normal { role, from, capture, to, promotion }
-        };
-        chess.is_legal(played).then_some(played)
-    }
 }
 
 /// One position to learn from. Score and result are seen by the side to move.

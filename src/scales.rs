@@ -1,25 +1,64 @@
-//! The factors between floats, integers and centipawns. Every bound and conversion uses them.
+//! The factors between floats, integers and centipawns, and the kind of numbers that layers have.
+//! Every bound and conversion uses them.
 
 use serde::{Deserialize, Serialize};
 
-/// Quantisation: accumulator weights are stored times `qa`, output weights times `qb`, and one
-/// unit of the net's output is `scale` centipawns.
+/// Quantisation: accumulator weights are stored times `qa`, the weights behind them times `qb`
+/// where they are integers, and one unit of the net's output is `scale` centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scales {
     pub qa: i32,
     pub qb: i32,
     pub scale: i32,
+    /// Nets whose output follows the accumulators at once know `float` only, and are integers.
+    #[serde(default, skip_serializing_if = "HeadFormat::is_usual")]
+    pub head_format: HeadFormat,
+}
+
+/// The numbers that a net with layers behind its accumulators, or with pairwise products, has
+/// there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadFormat {
+    /// All in f32.
+    #[default]
+    Float,
+    /// The weights of the first map in i8, its inputs in u8; f32 behind it.
+    Int8,
+}
+
+impl HeadFormat {
+    pub const ALL: [HeadFormat; 2] = [HeadFormat::Float, HeadFormat::Int8];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            HeadFormat::Float => "float",
+            HeadFormat::Int8 => "int8",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Scales {
     fn default() -> Self {
-        Self { qa: 255, qb: 64, scale: 400 }
+        Self { qa: 255, qb: 64, scale: 400, head_format: HeadFormat::Float }
     }
 }
 
 impl std::fmt::Display for Scales {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "QA {}, QB {}, SCALE {}", self.qa, self.qb, self.scale)
+        write!(f, "QA {}, QB {}, SCALE {}", self.qa, self.qb, self.scale)?;
+        match self.head_format {
+            HeadFormat::Float => Ok(()),
+            HeadFormat::Int8 => f.write_str(", int8 head"),
+        }
     }
 }

@@ -18,10 +18,10 @@ use super::progress::interrupts;
 use super::recipe;
 use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
-use crate::config::{BatchSize, Config};
+use crate::config::{BatchSize, Config, Model};
 use crate::input;
 use crate::loader::{Cursor, Plan, Stream};
-use crate::model::{Adapter, Compute, Device, Kind, Need, NetShape, Precision, initial, is_gpu};
+use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::length::Span;
 use crate::train::stages::Stages;
@@ -40,6 +40,7 @@ use laps::{Clock, Cycle, LAPS, Laps};
 #[command(after_help = "\
 Example:
   nnuance bench --hidden 32,1024 --precision f32 --seconds 6
+  nnuance bench --net configs/net-deep.toml
   nnuance bench --hidden 256 --json --threads 1 > one-thread.json
   nnuance bench --device auto --hidden 256,512,768,1024,1536 --batch 16384,65536
   nnuance bench --terms configs/hce-full.toml")]
@@ -53,10 +54,13 @@ pub struct Args {
     /// Files of positions, through the filter of the quickstart as far as they serve it
     #[arg(long, value_name = "FILE", num_args = 1.., default_value = "data/selfplay-sf15.vf")]
     data: Vec<PathBuf>,
-    /// Sizes of the hidden layer
-    #[arg(long, value_name = "N,...", default_value = "32,128,256,512,1024")]
+    /// Sizes of the hidden layer [default: 32,128,256,512,1024, or that of --net]
+    #[arg(long, value_name = "N,...")]
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: Vec<u32>,
+    /// The net of this config, whatever its data, instead of a simple one
+    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["terms", "activation"])]
+    net: Option<PathBuf>,
     /// relu, crelu or screlu
     #[arg(long, value_name = "NAME", default_value = "screlu", value_parser = activation)]
     activation: Activation,
@@ -116,6 +120,16 @@ pub fn run(args: Args) -> Result<()> {
     config.data.files = args.data;
     (config.data.held_out, config.data.validation) = (0.0, Vec::new());
     config.model.activation = Some(args.activation);
+    let mut hidden = args.hidden;
+    if let Some(path) = &args.net {
+        let Config { model, .. } = Config::read(path, &[])?;
+        ensure!(model.hidden.is_some(), "{} is no config of a net", path.display());
+        hidden.extend(model.hidden.filter(|_| hidden.is_empty()).map(|size| size as u32));
+        config.model = Model { start: None, ..model };
+    }
+    if hidden.is_empty() {
+        hidden = vec![32, 128, 256, 512, 1024];
+    }
 
     let (device, fused) = args.place.open(Precision::F32)?;
     let is_fused = !matches!(fused, Compute::Plain);
@@ -148,16 +162,17 @@ pub fn run(args: Args) -> Result<()> {
             bench.plan = plan(&mut bench.config, batch)?;
             bench.batches = data::batches(&bench.plan, data::encoder(&bench.config)?)?;
         }
-        for &hidden in &args.hidden {
+        for &hidden in &hidden {
             for &compute in &computes {
                 nets.push(bench.net(hidden as usize, compute)?);
             }
         }
     }
     let peak_memory_bytes = peak_memory();
+    let net = bench.config.architecture()?.context("the bench is for nets")?;
     if args.plain_too && is_fused {
         bench.lap /= 3.0;
-        for &hidden in &args.hidden {
+        for &hidden in &hidden {
             nets.push(bench.net(hidden as usize, Compute::Plain)?);
         }
     }
@@ -166,7 +181,7 @@ pub fn run(args: Args) -> Result<()> {
         bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
     };
     let first_views = active.indices.chunks_exact(active.places).step_by(active.views);
-    let men = first_views.flatten().filter(|input| usize::from(**input) < active.inputs).count();
+    let men = first_views.flatten().filter(|input| usize::from(**input) < active.rows).count();
     let in_batch =
         size_of_val(&active.indices[..]) + size_of_val(&results[..]) + size_of_val(&scores[..]);
     let on_disk: u64 = scan.files.iter().map(|file| file.bytes).sum();
@@ -187,7 +202,7 @@ pub fn run(args: Args) -> Result<()> {
             in_window: IN_WINDOW,
             in_batch: in_batch as f64 / results.len() as f64,
         },
-        activation: args.activation.name(),
+        net: Architecture { hidden: 0, ..net }.to_string().replace("-> 0", "-> N"),
         load,
         encode,
         nets,
@@ -226,7 +241,7 @@ impl Bench {
             Compute::Gpu { .. } => "gpu",
         };
         let batch = self.batches[0].len();
-        Need::of(self.kind()?, batch, compute).map_or(Ok(()), |need| need.check(&self.device))?;
+        Need::of(&self.kind()?, batch, compute).map_or(Ok(()), |need| need.check(&self.device))?;
         let clock = Clock::start();
         let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
         let step = self.train(compute, cycle, &clock)?;
@@ -242,17 +257,12 @@ impl Bench {
     }
 
     fn kind(&self) -> Result<Kind> {
-        let net = self.config.architecture()?.context("the bench is for nets")?;
-        let Architecture { features, hidden, activation } = net;
-        let (inputs, views) = (features.inputs, features.views);
-        Ok(Kind::Net(NetShape { inputs, views, hidden, activation }))
+        Ok(Kind::Net(self.config.architecture()?.context("the bench is for nets")?))
     }
 
     fn weights(&self) -> Result<Weights> {
-        let Kind::Net(NetShape { inputs, views, hidden, .. }) = self.kind()? else {
-            bail!("the bench is for nets");
-        };
-        Ok(initial(inputs, views, hidden, self.config.seed))
+        let net = self.config.architecture()?.context("the bench is for nets")?;
+        Ok(initial(&net, self.config.seed))
     }
 
     fn train<E>(

@@ -13,12 +13,12 @@ use super::evaluator::Evaluator;
 use super::folder::NET;
 use super::out;
 use super::place::Place;
-use crate::architecture::Activation;
+use crate::architecture::{Activation, Views};
 use crate::export::Given;
-use crate::features::{self, Features};
 use crate::model::Precision;
 use crate::report::Values;
 use crate::sample::Sample;
+use crate::scales::HeadFormat;
 pub use net::{are_terms, net_at};
 use positions::{Asked, of_file};
 
@@ -29,8 +29,8 @@ const AT_ONCE: usize = 1024;
 ///
 /// Centipawns are seen by the side to move. Of nets they are exact; of floats (checkpoints,
 /// handcrafted terms) they are rounded to the nearest whole number, halves away from zero. What a
-/// net's file does not say comes from the manifest beside it (NAME.json for NAME.bin), or else from
-/// the options.
+/// net's file does not say comes from the manifest beside it (NAME.json for NAME.bin), from a
+/// description (NAME.toml), or from the options.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -69,7 +69,7 @@ pub struct Args {
 pub struct Shape {
     /// Feature set [default: the manifest's, else perspective]
     #[arg(long, value_name = "NAME", value_parser = parse_features)]
-    features: Option<&'static Features>,
+    features: Option<Views>,
     /// relu, crelu or screlu [default: the manifest's, else screlu]
     #[arg(long, value_name = "NAME", value_parser = parse_activation)]
     activation: Option<Activation>,
@@ -82,30 +82,38 @@ pub struct Shape {
     /// Centipawns of one unit of the output [default: the manifest's, else 400]
     #[arg(long, value_name = "INTEGER")]
     scale: Option<i32>,
+    /// Numbers behind the accumulators of nets with more layers: float, or int8 for weights of the
+    /// first layer in 8 bits [default: the manifest's, else float]
+    #[arg(long = "head", value_name = "FORMAT", value_parser = parse_head_format)]
+    head_format: Option<HeadFormat>,
 }
 
 impl Shape {
     pub fn given(&self) -> Given {
-        let Shape { features, activation, qa, qb, scale } = *self;
-        Given { features, activation, qa, qb, scale }
+        let Shape { features, activation, qa, qb, scale, head_format } = *self;
+        Given { features, activation, qa, qb, scale, head_format }
     }
 
     pub fn is_given(&self) -> bool {
-        let Shape { features, activation, qa, qb, scale } = self;
-        features.is_some() || activation.is_some() || [qa, qb, scale].iter().any(|n| n.is_some())
+        let Shape { features, activation, qa, qb, scale, head_format } = self;
+        features.is_some()
+            || activation.is_some()
+            || head_format.is_some()
+            || [qa, qb, scale].iter().any(|n| n.is_some())
     }
 }
 
-fn parse_features(name: &str) -> Result<&'static Features, String> {
-    Features::named(name).ok_or_else(|| {
-        let known: Vec<_> = features::ALL.iter().map(|features| features.name).collect();
-        format!("expected one of {}", known.join(", "))
-    })
+fn parse_features(name: &str) -> Result<Views, String> {
+    let known = || format!("expected one of {}", Views::ALL.map(Views::name).join(", "));
+    Views::named(name).ok_or_else(known)
 }
 
 fn parse_activation(name: &str) -> Result<Activation, String> {
-    let found = Activation::ALL.into_iter().find(|activation| activation.name() == name);
-    found.ok_or_else(|| "expected relu, crelu or screlu".to_string())
+    Activation::named(name).ok_or_else(|| "expected relu, crelu or screlu".to_string())
+}
+
+fn parse_head_format(name: &str) -> Result<HeadFormat, String> {
+    HeadFormat::named(name).ok_or_else(|| "expected float or int8".to_string())
 }
 
 /// A file, or the one of this name in a run folder.

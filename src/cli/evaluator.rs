@@ -14,7 +14,7 @@ use crate::export::{self, LoadError};
 use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::loader::Encoder;
-use crate::model::{Compute, Device, Evaluation as _, Kind, Model, NetShape, try_to_host};
+use crate::model::{Compute, Device, Evaluation as _, Kind, Model, try_to_host};
 use crate::net::Net;
 use crate::report::{Evaluation, Values};
 use crate::sample::Sample;
@@ -102,7 +102,7 @@ impl Evaluator {
     pub fn needs_colours(&self) -> bool {
         match &self.what {
             What::Floats { encoder, .. } => encoder.needs_colours(),
-            What::Net(net) => Encoder::Features(net.architecture().features).needs_colours(),
+            What::Net(net) => Encoder::net(net.architecture()).needs_colours(),
             _ => false,
         }
     }
@@ -282,14 +282,8 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
     }
     let source = export::import(bytes, &Default::default())?;
     let net = source.architecture;
-    let kind = Kind::Net(NetShape {
-        inputs: net.features.inputs,
-        views: net.features.views,
-        hidden: net.hidden,
-        activation: net.activation,
-    });
-    let model = Box::new(Model::new(kind, &source.weights, device, *compute)?);
-    let encoder = Encoder::Features(net.features);
+    let encoder = Encoder::net(&net);
+    let model = Box::new(Model::new(&Kind::Net(net), &source.weights, device, *compute)?);
     let scale = source.scales.scale.into();
     let fitted = fitted_to_floats(path, scale);
     Ok(Opened { recipe, what: What::Floats { model, encoder, scale }, fitted })
@@ -329,13 +323,14 @@ fn of_net(path: &Path, shape: &Shape) -> Result<Opened> {
         eprintln!("{}: {warning}", path.display());
     }
     let why = match &loaded.manifest {
+        None if loaded.described => None,
         None => Some("no manifest; N follows from the size"),
         Some(_) if shape.is_given() => Some("options over the manifest"),
         Some(_) => None,
     };
     if let Some(why) = why {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
-        let features = architecture.features.name;
+        let features = architecture.inputs.views.name();
         eprintln!("{}: {architecture}, {features} features, {scales} ({why})", path.display());
     }
     let fitted = match &loaded.manifest {

@@ -13,12 +13,13 @@ use super::eval::{Shape, in_folder};
 use super::folder::{BEST, LAST, must_be_there};
 use super::out;
 use super::recipe::{self, Recipe};
+use crate::architecture::Views;
 use crate::config::Config;
 use crate::export::snippet::Language;
 use crate::export::tables::source::{Order, Style, Width};
 use crate::export::{
-    self, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses, Margins,
-    MatchedTo, Provenance, Source, fitted_scale, manifest_path,
+    self, Beside, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses,
+    Margins, MatchedTo, Provenance, Source, fitted_scale,
 };
 use crate::input;
 use crate::loader::{self, Part, Plan};
@@ -141,6 +142,7 @@ pub fn run(args: Args) -> Result<()> {
     let given = args.shape.given();
     let mut source = read(&path, &given)?;
     source.scales.scale = given.scale.unwrap_or(source.scales.scale);
+    source.scales.head_format = given.head_format.unwrap_or(source.scales.head_format);
     for warning in &source.warnings {
         eprintln!("{name}: {warning}");
     }
@@ -156,7 +158,8 @@ pub fn run(args: Args) -> Result<()> {
     let mut lines = Vec::new();
     if let Some(bound) = args.best_scales {
         let usual = Limits::default();
-        let limits = Limits { bound, most_qa: args.most_qa.unwrap_or(usual.most_qa), ..usual };
+        let most_qa = args.most_qa.unwrap_or(usual.most_qa);
+        let limits = Limits { bound, most_qa, head_format: source.scales.head_format, ..usual };
         lines.push(scales::choose(&mut source, limits, &samples)?);
     }
     let mut matched = None;
@@ -202,24 +205,29 @@ pub fn checkpoint(
     write(&source, provenance, Measured { samples, on, matched: None, margins: None }, net)
 }
 
-/// A file of weights, or a quantised net turned back into floats. What it is, the file or the
-/// manifest beside it says; what both leave open is what was given.
+/// A file of weights, or a quantised net turned back into floats. What it is, the file, the
+/// manifest or the description beside it says; what all leave open is what was given.
 ///
 /// # Errors
 /// Also if what was given contradicts the file or its manifest.
 pub fn read(path: &Path, given: &Given) -> Result<Source> {
     let name = path.display();
     let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
-    let manifest = match manifest_path(path).exists() {
-        true => export::load(path, &Given::default())?.manifest,
-        false => None,
-    };
-    let hints = match manifest.map(|manifest| manifest.hints()).transpose() {
-        Ok(Some(said)) => Hints { scales: given.over(said).scales, ..said },
-        Ok(None) => given.over(Hints::default()),
-        Err(reason) => bail!("{}: {reason}", manifest_path(path).display()),
+    let beside = export::beside_net(path, &bytes)?;
+    let hints = match &beside {
+        Beside::Manifest(manifest) => {
+            let said = manifest.hints();
+            // The format of the head is that of the file, whatever is asked for.
+            let Scales { head_format, .. } = said.scales;
+            Hints { scales: Scales { head_format, ..given.over(said.clone()).scales }, ..said }
+        }
+        Beside::Description(said) => given.over(said.clone()),
+        Beside::Nothing => given.over(Hints::default()),
     };
     let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    if let Beside::Description(said) = &beside {
+        export::agrees(path, said, &source.architecture)?;
+    }
     refuse_contradiction(given, &source).with_context(|| name.to_string())?;
     Ok(source)
 }
@@ -279,7 +287,7 @@ fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
 /// Options may say what a file does not say, but not the opposite of what it says.
 fn refuse_contradiction(given: &Given, source: &Source) -> Result<()> {
     let found = &source.architecture;
-    let features = (given.features.map(|features| features.name), found.features.name);
+    let features = (given.features.map(Views::name), found.inputs.views.name());
     let activation =
         (given.activation.map(|activation| activation.name()), found.activation.name());
     for (option, (given, found)) in [("features", features), ("activation", activation)] {
@@ -384,11 +392,11 @@ fn write(
     measured: Measured,
     path: &Path,
 ) -> Result<String> {
-    let Source { weights, architecture, scales, facts, kind, .. } = source;
+    let Source { weights, architecture, scales, padding, facts, kind, .. } = source;
     let Measured { samples, on, matched, margins } = measured;
     let positions = samples.iter().map(|sample| sample.position);
-    let mut exported: Exported =
-        export::export(weights, architecture, *scales, provenance, positions)?;
+    let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
+    let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
     exported.manifest.fitted_scale = fitted_scale(&exported.net, samples, &on);
     exported.manifest.matched = matched;
     exported.manifest.margins = margins;

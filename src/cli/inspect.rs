@@ -157,8 +157,8 @@ pub fn sections(
 }
 
 fn look(source: &Source, samples: &[Sample], options: &Options) -> Result<Inspection> {
-    let bar = bar(Some(work(samples.len(), options)), "looking");
     let Source { weights, architecture, scales, .. } = source;
+    let bar = bar(Some(work(architecture, samples.len(), options)), "looking");
     let inspection =
         inspect(weights, architecture, *scales, samples, options, &|count| bar.inc(count));
     bar.finish_and_clear();

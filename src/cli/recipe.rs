@@ -8,13 +8,12 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use super::progress::bar;
 use super::terms::RunTerms;
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, PointOfView};
 use crate::config::{BatchSize, Config, Inputs};
 use crate::export::{self, StartedFrom};
-use crate::features::{Features, PointOfView};
 use crate::input;
 use crate::loader::{self, DataFile, LoadError, Part, Plan, Share, Sketch, Split};
-use crate::model::{Kind, NetShape};
+use crate::model::Kind;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
@@ -44,10 +43,7 @@ impl Recipe {
 
     pub fn kind(&self) -> Result<Kind> {
         Ok(match self.architecture()? {
-            Some(Architecture { features, hidden, activation }) => {
-                let Features { inputs, views, .. } = *features;
-                Kind::Net(NetShape { inputs, views, hidden, activation })
-            }
+            Some(net) => Kind::Net(net),
             None => Kind::Hce(self.terms()?.context("no net, so terms")?.shape(&self.config)),
         })
     }
@@ -252,7 +248,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         share: Share(config.data.share),
         scores: config.needs_scores(),
         colours: match config.inputs()? {
-            Inputs::Features(features) => features.point_of_view == PointOfView::White,
+            Inputs::Net(views) => views.point_of_view() == PointOfView::White,
             Inputs::Hce | Inputs::Trace => false,
         },
         limit: config.data.limit,

@@ -36,7 +36,7 @@ impl RunTerms {
     /// A pattern that names no term, and a list of terms that cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
         let own = match config.inputs()? {
-            Inputs::Features(_) => return Ok(None),
+            Inputs::Net(_) => return Ok(None),
             Inputs::Hce => None,
             Inputs::Trace => {
                 let name = config.model.term_list.as_deref().unwrap_or(Path::new("term list"));

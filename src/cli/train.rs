@@ -210,7 +210,7 @@ fn train(
     }
 
     let kind = recipe.kind()?;
-    Need::of(kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
+    Need::of(&kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
     let job = Job {
         kind,
         compute: *compute,

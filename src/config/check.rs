@@ -3,7 +3,6 @@
 use std::path::{Component, Path};
 
 use super::{BatchSize, Config, ConfigError, MOST_POSITIONS, VERSION};
-use crate::architecture::Architecture;
 use crate::loss::Loss;
 use crate::train::length::Length;
 use crate::train::optimizer::{self, Name};
@@ -81,10 +80,6 @@ impl Config {
                     ),
                     _ => wrong("target.scale", format!("{found} {scale:?}")),
                 };
-            }
-            Some(Architecture { hidden, .. }) if !(1..=65_536).contains(&hidden) => {
-                let reason = format!("the hidden layer has 1 to 65536 neurons, found {hidden}");
-                return wrong("model.hidden", reason);
             }
             None if self.model.hidden.is_some() => {
                 return wrong("model.hidden", "handcrafted terms have no hidden layer".into());
@@ -189,7 +184,6 @@ impl Config {
                 ("model.terms", model.terms.is_some()),
                 ("model.tune", model.tune.is_some()),
                 ("model.rare", model.rare.is_some()),
-                ("model.mirror", model.mirror.is_some()),
             ] {
                 if given {
                     return wrong(key, only);
@@ -200,6 +194,18 @@ impl Config {
             }
             if self.schedule.batch == Some(BatchSize::All) {
                 return wrong("schedule.batch", "\"all\" is for handcrafted terms");
+            }
+        }
+        for (key, given) in [
+            ("model.king_buckets", model.king_buckets.is_some()),
+            ("model.factorised", model.factorised.is_some()),
+            ("model.pairwise", model.pairwise.is_some()),
+            ("model.head", model.head.is_some()),
+            ("model.skip", model.skip.is_some()),
+            ("model.output_buckets", model.output_buckets.is_some()),
+        ] {
+            if given && !self.is_net() {
+                return wrong(key, "is for nets, and these are handcrafted terms");
             }
         }
         if self.is_net() && matches!(model.start.as_deref(), Some("material" | "zero")) {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BatchSize;
 use super::keys::{formats, inputs};
-use crate::architecture::Activation;
+use crate::architecture::{Activation, Written};
 use crate::loader::Filter;
 use crate::loss::Loss;
 use crate::model::Precision;
@@ -125,8 +125,10 @@ pub struct Model {
     /// nets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rare: Option<u64>,
-    /// Whether tables of squares are the same on both wings: what is learnt on files e to h counts
-    /// for d to a as well. For `inputs = "hce"` alone.
+    /// Whether both wings are one. For `inputs = "hce"`: tables of squares are the same on both
+    /// wings, and what is learnt on files e to h counts for d to a as well. For nets: a view is turned
+    /// left to right where its own king stands on files e to h, which halves what there is to learn.
+    /// Not for terms of another engine, nor for `inputs = "plain"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = true)]
     pub mirror: Option<bool>,
@@ -135,6 +137,39 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 64)]
     pub hidden: Option<usize>,
+    /// The bucket by the square of a view's own king: each has 768 rows of its own, so that a piece
+    /// weighs otherwise where the king stands elsewhere. 64 numbers as the view sees the board, a1 to
+    /// h1 first and a8 to h8 last, or 32 for mirrored nets, a to d of each rank: `0, 0, 1, 1` for a1
+    /// to d1, and for h1 to e1 likewise, then the four of the second rank, and so on to the eighth.
+    /// Numbers from 0 without gaps, at most 64 buckets. Without it one bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = [0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3])]
+    pub king_buckets: Option<Vec<u8>>,
+    /// Whether training has 768 rows more that count in every king bucket, so that each bucket also
+    /// learns from the others. An export adds them to the rows of each. For several king buckets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = true)]
+    pub factorised: Option<bool>,
+    /// Whether the values of the first half of the hidden layer are multiplied by those of the
+    /// second, neuron by neuron: half as many numbers go on. With `activation = "crelu"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = true)]
+    pub pairwise: Option<bool>,
+    /// The layers behind the hidden one, the output last: `[{ size = 16, activation = "screlu" },
+    /// { size = 32, activation = "screlu" }, { size = 1 }]`. Without it the output follows at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = [Written { size: 16, activation: Some(crate::architecture::LayerActivation::SCReLU) }, Written { size: 1, activation: None }])]
+    pub head: Option<Vec<Written>>,
+    /// Whether the first layer of the head has one more neuron, which takes no activation and is
+    /// added to the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = true)]
+    pub skip: Option<bool>,
+    /// Sets of all layers behind the hidden one, of which the number of pieces on the board chooses:
+    /// with 8 a set for each four pieces. 1 to 32; without it 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 8)]
+    pub output_buckets: Option<usize>,
     /// What the hidden layer does to the value a of an accumulator. Not for terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,

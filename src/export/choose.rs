@@ -15,10 +15,10 @@ use serde::Serialize;
 
 use super::{Float, Proof, QuantiseError, prove, quantise};
 use crate::architecture::Architecture;
-use crate::net::Net;
+use crate::net::{Net, is_of_i16};
 use crate::report::{Align, Table};
 use crate::sample::Position;
-use crate::scales::Scales;
+use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError};
 
 /// What the integers of an engine must hold.
@@ -37,12 +37,15 @@ pub struct Limits {
     pub bound: Bound,
     pub most_qa: i32,
     pub most_qb: i32,
+    /// What it computes with behind the accumulators of a net with more layers.
+    pub head_format: HeadFormat,
 }
 
 impl Default for Limits {
     /// Those of most engines: SCReLU squared in 16 bits.
     fn default() -> Self {
-        Self { bound: Bound::I16Sums, most_qa: 255, most_qb: 4096 }
+        let head_format = HeadFormat::default();
+        Self { bound: Bound::I16Sums, most_qa: 255, most_qb: 4096, head_format }
     }
 }
 
@@ -123,6 +126,11 @@ pub enum ChooseError {
         "no QA of the search is at most {most_qa}, or no QB at most {most_qb}; raise the limit"
     )]
     Limits { most_qa: i32, most_qb: i32 },
+    #[error(
+        "products in 16 bits are a bound of nets whose output follows the accumulators at once; \
+         choose the scales of this one within `sums`"
+    )]
+    Products,
     #[error("the weights fit no scales of the search: {0}")]
     Fit(QuantiseError),
     #[error(
@@ -170,8 +178,17 @@ pub fn choose_of(
     if full.positions.is_empty() {
         return Err(ChooseError::NoPositions);
     }
-    let net = |qa: i32, qb: i32| quantise(weights, architecture, Scales { qa, qb, scale });
-    let Limits { bound, most_qa, most_qb } = limits;
+    let Limits { bound, most_qa, most_qb, head_format } = limits;
+    let net =
+        |qa: i32, qb: i32| quantise(weights, architecture, Scales { qa, qb, scale, head_format });
+    let deep = !is_of_i16(architecture);
+    if deep && bound == Bound::NarrowProducts {
+        return Err(ChooseError::Products);
+    }
+    // A head of floats has nothing that hangs on QB.
+    let usual = Scales { scale, head_format, ..Scales::default() };
+    let only = [usual.qb.min(most_qb)];
+    let qb = if deep && head_format == HeadFormat::Float { &only } else { qb };
     let mut pairs: Vec<(i32, i32)> =
         qa.iter().flat_map(|&qa| qb.iter().map(move |&qb| (qa, qb))).collect();
     pairs.retain(|&(qa, qb)| (1..=most_qa).contains(&qa) && (1..=most_qb).contains(&qb));
@@ -207,7 +224,6 @@ pub fn choose_of(
         return Err(ChooseError::Refused);
     }
 
-    let usual = Scales { scale, ..Scales::default() };
     let default = net(usual.qa, usual.qb).ok();
     let within = usual.qa <= most_qa && usual.qb <= most_qb;
     let default_allowed = within && proven(usual.qa, usual.qb).is_some();
@@ -218,7 +234,7 @@ pub fn choose_of(
     candidates.sort_by(better);
     let Candidate { qa, qb, .. } = candidates[0];
     Ok(Choice {
-        scales: Scales { qa, qb, scale },
+        scales: Scales { qa, qb, ..usual },
         candidates,
         default: default.map(|net| full.candidate(&net)),
         default_allowed,
@@ -264,7 +280,7 @@ impl Measure {
 
     /// The errors of a net, as [`measure`](super::measure()) defines them.
     fn candidate(&self, net: &Net) -> Candidate {
-        let Scales { qa, qb, scale } = net.scales();
+        let Scales { qa, qb, scale, .. } = net.scales();
         let (mut sum, mut max_cp) = (0.0, 0.0_f64);
         for (position, logit) in self.positions.iter().zip(&self.logits) {
             let error = (f64::from(net.evaluate(position)) - f64::from(scale) * logit).abs();

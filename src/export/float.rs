@@ -2,47 +2,70 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantise::Floats;
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Part};
+use crate::floats::Floats;
 use crate::net::Net;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// `y = O act(H x + b) [+ O' act(H x' + b)] + c` in f64, from f32 weights.
+/// A net's definition in f64, from f32 weights: rows to accumulators, activations (and products of
+/// the halves), the layers of the position's output bucket, the skip neuron.
 pub struct Float<'a> {
     floats: Floats<'a>,
-    architecture: Architecture,
+    net: Architecture,
 }
 
 impl<'a> Float<'a> {
     /// # Errors
     /// If an array is missing or has another shape than the architecture's.
-    pub fn new(weights: &'a Weights, architecture: &Architecture) -> Result<Self, WeightsError> {
-        Ok(Self { floats: Floats::of(weights, architecture)?, architecture: *architecture })
+    pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
+        Ok(Self { floats: Floats::of(weights, net)?, net: net.merged() })
     }
 
     /// The logit for the side to move; times SCALE it is centipawns.
     pub fn logit(&self, position: &Position) -> f64 {
-        let Architecture { features, hidden, activation } = self.architecture;
-        let mut logit = f64::from(self.floats.output_bias);
-        let mut accumulator = vec![0.0; hidden];
-        for (view, weights) in self.floats.output_weights.chunks_exact(hidden).enumerate() {
-            for (a, &bias) in accumulator.iter_mut().zip(self.floats.accumulator_bias) {
-                *a = f64::from(bias);
-            }
-            features.active(position, view, &mut |input| {
-                let row = &self.floats.accumulator_weights[input * hidden..][..hidden];
-                for (a, &w) in accumulator.iter_mut().zip(row) {
+        let net = &self.net;
+        let rows = self.floats.get(Part::Accumulator);
+        let mut x = Vec::with_capacity(net.features());
+        for view in 0..net.views() {
+            let mut accumulator: Vec<f64> =
+                self.floats.get(Part::AccumulatorBias).iter().map(|&bias| bias.into()).collect();
+            net.inputs.active(position, view, &mut |row| {
+                for (a, &w) in accumulator.iter_mut().zip(&rows[row * net.hidden..]) {
                     *a += f64::from(w);
                 }
             });
-            logit += accumulator
-                .iter()
-                .zip(weights)
-                .map(|(&a, &o)| activation.apply(a) * f64::from(o))
-                .sum::<f64>();
+            let h: Vec<f64> = accumulator.into_iter().map(|a| net.activation.apply(a)).collect();
+            let (first, second) = h.split_at(net.outputs_of_view());
+            match net.pairwise {
+                false => x.extend(first),
+                true => x.extend(first.iter().zip(second).map(|(one, other)| one * other)),
+            }
         }
-        logit * f64::from(features.sign(position))
+        let bucket = net.bucket_of(position);
+        let mut skipped = 0.0;
+        for (i, layer) in net.head.iter().enumerate() {
+            let mut z = self.map([Part::Layer(i), Part::LayerBias(i)], bucket, &x);
+            if net.skip && i == 0 {
+                skipped = z.pop().unwrap_or_default();
+            }
+            let curves = layer.activation.curves().iter();
+            x = curves.flat_map(|curve| z.iter().map(|&z| curve.value(z))).collect();
+        }
+        let y = self.map([Part::Output, Part::OutputBias], bucket, &x)[0] + skipped;
+        y * f64::from(net.inputs.sign(position))
+    }
+
+    /// The affine map of a bucket.
+    fn map(&self, [weights, biases]: [Part; 2], bucket: usize, x: &[f64]) -> Vec<f64> {
+        let biases = self.floats.get(biases);
+        let outputs = biases.len() / self.net.buckets;
+        let rows = self.floats.get(weights).chunks_exact(x.len()).skip(bucket * outputs);
+        let of = |(row, bias): (&[f32], &f32)| {
+            let terms = row.iter().zip(x).map(|(&w, x)| f64::from(w) * x);
+            f64::from(*bias) + terms.sum::<f64>()
+        };
+        rows.zip(&biases[bucket * outputs..][..outputs]).map(of).collect()
     }
 }
 
@@ -57,16 +80,18 @@ pub struct FloatError {
     pub worst_fen: String,
 }
 
-/// Measures the absolute difference in centipawns over positions; None if there are none.
+/// Measures the absolute difference in centipawns over positions; None if there are none. The
+/// architecture is that of the weights, which may have a factoriser.
 ///
 /// # Errors
-/// If the weights are not those of the net's architecture.
+/// If the weights are not those of the architecture.
 pub fn measure(
     weights: &Weights,
+    architecture: &Architecture,
     net: &Net,
     positions: impl IntoIterator<Item = Position>,
 ) -> Result<Option<FloatError>, WeightsError> {
-    let float = Float::new(weights, net.architecture())?;
+    let float = Float::new(weights, architecture)?;
     let scale = f64::from(net.scales().scale);
     let (mut count, mut sum) = (0_u64, 0.0);
     let mut worst: Option<(f64, Position)> = None;

@@ -3,18 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, golden};
-use crate::architecture::{Activation, Architecture};
-use crate::features::Features;
+use super::layout::layout;
+use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, description, golden};
+use crate::architecture::{Activation, Architecture, Views};
 use crate::input;
 use crate::net::{Hints, Net, NetError, Warning};
-use crate::scales::Scales;
+use crate::scales::{HeadFormat, Scales};
 
-/// Raised with every change that an older reader would misunderstand.
-const FORMAT: u32 = 1;
+/// Raised with every change that an older reader would misunderstand. Format 1 knew nets without
+/// more than [`Simple`] says.
+const FORMAT: u32 = 2;
+const FORMATS: std::ops::RangeInclusive<u64> = 1..=FORMAT as u64;
 
 /// Everything about a net that its file does not say. Optional facts are `null`, never left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +29,12 @@ pub struct Manifest {
     pub sha256: String,
     /// Size of the file.
     pub bytes: u64,
-    pub architecture: Facts,
+    /// The whole of it, as a config describes it.
+    #[serde(deserialize_with = "architecture")]
+    pub architecture: Architecture,
+    /// How the rows of the accumulator are numbered, in words; null in format 1.
+    #[serde(default)]
+    pub index: Option<String>,
     /// The file's layout in words.
     pub layout: String,
     pub scales: Scales,
@@ -51,17 +59,38 @@ pub struct Manifest {
     pub golden: Vec<Golden>,
 }
 
-/// An architecture, spelt out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    pub inputs: usize,
-    pub hidden: usize,
-    pub views: usize,
-    pub activation: Activation,
+/// An architecture in format 1: `(inputs -> hidden)xviews -> 1`.
+#[derive(Deserialize)]
+struct Simple {
+    inputs: usize,
+    hidden: usize,
+    views: usize,
+    activation: Activation,
     /// Name of the feature set.
-    pub features: String,
-    /// The convention of its index, in words.
-    pub index: String,
+    features: String,
+}
+
+/// Reads an architecture of either format.
+fn architecture<'de, D: Deserializer<'de>>(from: D) -> Result<Architecture, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let wrong = |error: serde_json::Error| D::Error::custom(format!("`architecture`: {error}"));
+    if value.get("features").is_none() {
+        return serde_json::from_value(value).map_err(wrong);
+    }
+    let Simple { inputs, hidden, views, activation, features } =
+        serde_json::from_value(value).map_err(wrong)?;
+    let set = Views::named(&features).ok_or_else(|| {
+        D::Error::custom(format!("feature set {features:?} is unknown to this version"))
+    })?;
+    let net = Architecture::simple(set, hidden, activation);
+    match (inputs, views) == (net.rows(), net.views()) {
+        true => Ok(net),
+        false => Err(D::Error::custom(format!(
+            "`architecture`: {features} has {} inputs and {} views, found {inputs} and {views}",
+            net.rows(),
+            net.views()
+        ))),
+    }
 }
 
 /// Where a net comes from.
@@ -137,8 +166,9 @@ impl Manifest {
             file: String::new(),
             sha256: digest(&bytes),
             bytes: bytes.len() as u64,
-            architecture: Facts::of(net.architecture()),
-            layout: layout(net.architecture()),
+            architecture: net.architecture().clone(),
+            index: Some(net.architecture().inputs.about()),
+            layout: layout(net),
             scales: net.scales(),
             provenance,
             float_error,
@@ -152,45 +182,9 @@ impl Manifest {
     }
 
     /// What the manifest says about the net's file, for reading it.
-    pub fn hints(&self) -> Result<Hints, String> {
-        let name = &self.architecture.features;
-        let features = Features::named(name)
-            .ok_or_else(|| format!("feature set {name:?} is unknown to this version"))?;
-        let activation = self.architecture.activation;
-        Ok(Hints { features, activation, scales: self.scales })
+    pub fn hints(&self) -> Hints {
+        Hints { net: self.architecture.clone(), scales: self.scales }
     }
-}
-
-impl Facts {
-    pub fn of(architecture: &Architecture) -> Self {
-        let Architecture { features, hidden, activation } = *architecture;
-        Self {
-            inputs: features.inputs,
-            hidden,
-            views: features.views,
-            activation,
-            features: features.name.to_string(),
-            index: features.about.to_string(),
-        }
-    }
-}
-
-pub(super) fn layout(architecture: &Architecture) -> String {
-    let Architecture { features, hidden, activation } = *architecture;
-    let Features { inputs, views, .. } = *features;
-    let outputs = views * hidden;
-    let order = if views > 1 { " (side to move first)" } else { "" };
-    let (clamped, sum) = match activation {
-        Activation::ReLU => ("max(0, accumulator)", "sum"),
-        Activation::CReLU => ("clamp(accumulator, 0, QA)", "sum"),
-        Activation::SCReLU => ("clamp(accumulator, 0, QA)^2", "sum / QA"),
-    };
-    format!(
-        "i16, little-endian: accumulator weights [{inputs}][{hidden}] x QA, accumulator biases \
-         [{hidden}] x QA, output weights [{outputs}]{order} x QB, output bias x QA*QB, then \
-         the text \"bullet\" repeated up to a multiple of 64 bytes. sum = output weights x \
-         {clamped}; centipawns = ({sum} + bias) * SCALE / (QA*QB); divisions truncate toward zero"
-    )
 }
 
 /// SHA-256 in hexadecimal.
@@ -210,7 +204,7 @@ pub fn floats_path(net: &Path) -> PathBuf {
 
 /// Only `.bin` is an ending to be replaced: what follows the dot of `net-0.5` is a part of its
 /// name, and `net-0.6` beside it must not get the same manifest.
-fn beside(net: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(net: &Path, ending: &str) -> PathBuf {
     match net.extension() {
         Some(bin) if bin == "bin" => net.with_extension(ending),
         _ => {
@@ -229,6 +223,8 @@ pub enum LoadError {
     Read { path: PathBuf, error: io::Error },
     #[error("{path}: {error}")]
     Net { path: PathBuf, error: NetError },
+    #[error(transparent)]
+    Description(#[from] super::DescriptionError),
     #[error("{path} is not a manifest of this version: {reason}")]
     Manifest { path: PathBuf, reason: String },
     #[error(
@@ -241,23 +237,27 @@ pub enum LoadError {
 /// What a caller knows about a net better than its manifest or the defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
-    pub features: Option<&'static Features>,
+    pub features: Option<Views>,
     pub activation: Option<Activation>,
     pub qa: Option<i32>,
     pub qb: Option<i32>,
     pub scale: Option<i32>,
+    pub head_format: Option<HeadFormat>,
 }
 
 impl Given {
     /// What is given, over the rest.
     pub fn over(&self, rest: Hints) -> Hints {
+        let mut net = rest.net;
+        net.inputs.views = self.features.unwrap_or(net.inputs.views);
+        net.activation = self.activation.unwrap_or(net.activation);
         Hints {
-            features: self.features.unwrap_or(rest.features),
-            activation: self.activation.unwrap_or(rest.activation),
+            net,
             scales: Scales {
                 qa: self.qa.unwrap_or(rest.scales.qa),
                 qb: self.qb.unwrap_or(rest.scales.qb),
                 scale: self.scale.unwrap_or(rest.scales.scale),
+                head_format: self.head_format.unwrap_or(rest.scales.head_format),
             },
         }
     }
@@ -265,41 +265,77 @@ impl Given {
 
 /// A net and what stands beside it.
 ///
-/// The net is what was given over what the manifest says.
+/// The net is what was given over what the manifest or the description says.
 #[derive(Debug)]
 pub struct Loaded {
     pub net: Net,
     pub manifest: Option<Manifest>,
+    /// Whether a description stands beside it instead.
+    pub described: bool,
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a net with its manifest, if it has one; without, the defaults of [`Hints`] hold.
-///
-/// # Errors
-/// If a file cannot be read, is no net or no manifest, or the manifest is that of another net.
-pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
-    let bytes = read(path)?;
-    let manifest = read_manifest(path)?;
-    if let Some(manifest) = &manifest {
-        let found = digest(&bytes);
-        if found != manifest.sha256 {
-            return Err(LoadError::Other {
-                path: path.into(),
-                manifest: manifest_path(path),
-                expected: manifest.sha256.clone(),
-                found,
-            });
+/// What stands beside a file of weights and says what it is.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one a file")]
+pub enum Beside {
+    Manifest(Manifest),
+    /// A description, see [`description`](super::description()).
+    Description(Hints),
+    Nothing,
+}
+
+impl Beside {
+    /// What it says; none where nothing is there.
+    pub fn hints(&self) -> Option<Hints> {
+        match self {
+            Beside::Manifest(manifest) => Some(manifest.hints()),
+            Beside::Description(hints) => Some(hints.clone()),
+            Beside::Nothing => None,
         }
     }
-    let hints = match &manifest {
-        None => Hints::default(),
-        Some(manifest) => manifest
-            .hints()
-            .map_err(|reason| LoadError::Manifest { path: manifest_path(path), reason })?,
+}
+
+/// What stands beside a net of these bytes: its manifest, or else its description.
+///
+/// # Errors
+/// If what is there cannot be read, or the manifest is that of another net.
+pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
+    let Some(manifest) = read_manifest(path)? else {
+        return Ok(description(path)?.map_or(Beside::Nothing, Beside::Description));
     };
-    let (net, warnings) = Net::read(&bytes, &given.over(hints))
+    let found = digest(bytes);
+    if found != manifest.sha256 {
+        return Err(LoadError::Other {
+            path: path.into(),
+            manifest: manifest_path(path),
+            expected: manifest.sha256,
+            found,
+        });
+    }
+    Ok(Beside::Manifest(manifest))
+}
+
+/// Reads a net with its manifest or its description, if it has one; without, the defaults of
+/// [`Hints`] hold.
+///
+/// # Errors
+/// If a file cannot be read, is no net, no manifest or no description, or the manifest is that of
+/// another net.
+pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
+    let bytes = read(path)?;
+    let beside = beside_net(path, &bytes)?;
+    let (net, warnings) = Net::read(&bytes, &given.over(beside.hints().unwrap_or_default()))
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
-    Ok(Loaded { net, manifest, warnings })
+    if let Beside::Description(hints) = &beside {
+        super::description::agrees(path, hints, net.architecture())?;
+    }
+    let described = matches!(beside, Beside::Description(_));
+    let manifest = match beside {
+        Beside::Manifest(manifest) => Some(manifest),
+        _ => None,
+    };
+    Ok(Loaded { net, manifest, described, warnings })
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
@@ -317,9 +353,9 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
     match value.get("format").and_then(serde_json::Value::as_u64) {
-        Some(format) if format == u64::from(FORMAT) => {}
+        Some(format) if FORMATS.contains(&format) => {}
         Some(format) => {
-            let reason = format!("it has format {format}, this version reads {FORMAT}");
+            let reason = format!("it has format {format}, this version reads 1 to {FORMAT}");
             return Err(failed(reason));
         }
         None => return Err(failed("it has no field `format`".to_string())),

@@ -4,11 +4,14 @@
 //! (`.bin`, or nothing) and the manifest (`.json`), which says what the net is, where it comes
 //! from and what it must answer. All three are complete before the first gets its name.
 
+mod bullet;
 pub mod choose;
+mod description;
 mod fitted;
 mod float;
 pub mod golden;
 mod import;
+mod layout;
 mod manifest;
 mod prove;
 mod quantise;
@@ -21,17 +24,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use choose::{Bound, Choice, ChooseError, Limits, choose};
+pub use description::{DescriptionError, agrees, description, description_path};
 pub use fitted::{
     FittedScale, LEAST_GAMES, LEAST_POSITIONS, Margins, MatchedTo, PieceValues, fitted_scale,
 };
 pub use float::{Float, FloatError, measure};
 pub use import::{ImportError, Source, dequantise, facts, import};
 pub use manifest::{
-    DataFile, Facts, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom,
-    digest, floats_path, load, manifest_path,
+    Beside, DataFile, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom,
+    beside_net, digest, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
-pub use quantise::{QuantiseError, quantise};
+pub use quantise::{QuantiseError, factorised_as, quantise};
 pub use verify::{Check, VerifyError, not_checked, verify};
 
 use crate::architecture::Architecture;
@@ -65,6 +69,8 @@ pub enum ExportError {
 #[derive(Clone, Debug)]
 pub struct Exported {
     pub net: Net,
+    /// That of the floats, which may have a factoriser.
+    pub architecture: Architecture,
     /// Complete but for the file's name.
     pub manifest: Manifest,
 }
@@ -82,10 +88,26 @@ pub fn export(
     positions: impl IntoIterator<Item = Position>,
 ) -> Result<Exported, ExportError> {
     let net = quantise(weights, architecture, scales)?;
-    let proof = prove(&net).map_err(ExportError::Overflow)?;
-    let error = measure(weights, &net, positions)?;
-    let manifest = Manifest::new(&net, proof, error, provenance);
-    Ok(Exported { net, manifest })
+    Exported::of(net, weights, architecture, provenance, positions)
+}
+
+impl Exported {
+    /// Proves, measures and records a net that has been quantised.
+    ///
+    /// # Errors
+    /// If a sum may overflow, naming the weight and the cure.
+    pub fn of(
+        net: Net,
+        weights: &Weights,
+        architecture: &Architecture,
+        provenance: Provenance,
+        positions: impl IntoIterator<Item = Position>,
+    ) -> Result<Self, ExportError> {
+        let proof = prove(&net).map_err(ExportError::Overflow)?;
+        let error = measure(weights, architecture, &net, positions)?;
+        let manifest = Manifest::new(&net, proof, error, provenance);
+        Ok(Self { net, architecture: architecture.clone(), manifest })
+    }
 }
 
 /// The files of an export: floats, net and manifest.
@@ -120,7 +142,7 @@ impl Exported {
         let mut manifest =
             serde_json::to_vec_pretty(&self.manifest).map_err(ExportError::Manifest)?;
         manifest.push(b'\n');
-        let mut facts = facts(self.net.architecture(), self.net.scales());
+        let mut facts = facts(&self.architecture, self.net.scales());
         for (key, value) in origin {
             facts.entry(key.clone()).or_insert_with(|| value.clone());
         }

@@ -1,11 +1,13 @@
 //! The proof that engines' integers cannot overflow, for one net and every legal position.
 //!
-//! **Accumulator (i16).** A side has one king and at most 15 other men, one to a square. So in
-//! a legal position the rows of one side sum to at most its largest king row plus the sum of the
-//! 15 largest of `max(0, largest row of any other man on the square)` over the 64 squares, pawns
-//! on their 48. Both sides and the bias together bound the accumulator from above; from below in
-//! the same way. The bound lets the two sides share squares and lets all men be queens, so it is
-//! above what any game can reach, never below.
+//! **Accumulator (i16).** One row is active for each piece: a net has no factoriser, since
+//! [`Net`] is merged. A side has one king and at most 15 other pieces, one to a square. So in a
+//! legal position the rows of one side sum to at most its largest king row plus the sum of the 15
+//! largest of `max(0, largest row of any other piece on the square)` over the 64 squares, pawns on
+//! their 48. Both sides and the bias together bound the accumulator from above; from below in the
+//! same way. The bound lets the two sides share squares and lets all pieces be queens, so it is
+//! above what any game can reach, never below. Where there are king buckets, all rows come from
+//! that of the view's own king, so each bucket is bounded alone, its own king on its squares only.
 //!
 //! **On the way.** An engine adds rows one at a time, from the bias or from the position before:
 //! a move adds at most two rows (castling) and removes at most two. Every intermediate set of
@@ -14,18 +16,20 @@
 //! move at a time, in any order of additions and removals, and those that begin anew from the
 //! bias. It does not cover caches that go from one position to another several moves away and
 //! add more rows at once before they remove others: these rely on adds that wrap, as SIMD adds
-//! do. Their result is right all the same, since the last sum is that of a legal position.
+//! do. Their result is right all the same, since the last sum is that of a legal position. Where
+//! the king changes its bucket, the view begins anew.
 //!
-//! **Output (i32).** A clamped and activated accumulator is at most its value at the bound
+//! **Sums behind it (i32).** A clamped and activated accumulator is at most its value at the bound
 //! above, so all positive terms sum to at most P, all negative ones to at least M; each partial
-//! sum, in any order, lies in `[M, P]`.
+//! sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron of the first
+//! map; what is behind it, and all of a `float` head, has no integers.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Role};
 
-use crate::architecture::{Activation, Architecture};
-use crate::features::{chess768, men};
-use crate::net::Net;
+use crate::architecture::{Activation, Kings, PIECES, Part};
+use crate::features::{index, men};
+use crate::net::{Net, Numbers, is_of_i16};
 use crate::scales::Scales;
 
 /// Men of a side besides the king.
@@ -42,14 +46,15 @@ pub struct Proof {
     pub intermediate: Bounds,
     /// The neuron whose intermediate sums come nearest to the ends of i16.
     pub worst_neuron: usize,
-    /// Partial sums of the output layer, before the bias.
+    /// Partial sums of the integers behind the accumulators, before the bias: those of the output,
+    /// or of the first map of an `int8` head; 0 to 0 with a `float` head.
     pub output: Bounds,
-    /// `(sum + bias) * SCALE`, before the last division.
+    /// `(sum + bias) * SCALE`, before the last division; 0 to 0 where that is no integer.
     pub product: Bounds,
     /// Whether that product fits an i32; otherwise an engine must form it in i64.
     pub product_fits_i32: bool,
     /// Whether `clamped accumulator * output weight` always fits an i16, as the SIMD trick for
-    /// SCReLU needs.
+    /// SCReLU needs; false in nets with floats.
     pub i16_trick: bool,
     /// What an engine's author should know.
     pub notes: Vec<String>,
@@ -105,8 +110,6 @@ pub enum Overflow {
          that of {weight}, {value}; {cure}"
     )]
     Output { bounds: Bounds, weight: String, value: i16, cure: String },
-    #[error("no bound is known for {0} inputs, which is not a multiple of 768")]
-    Features(usize),
 }
 
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
@@ -114,12 +117,9 @@ pub enum Overflow {
 /// # Errors
 /// If one may, with the neuron or weight and the largest QA or QB that is sure to pass.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
-    let Architecture { features, hidden, activation } = *net.architecture();
-    if features.inputs % chess768::INPUTS != 0 {
-        return Err(Overflow::Features(features.inputs));
-    }
-    let table = Table::new();
-    let neurons: Vec<Neuron> = (0..hidden).map(|neuron| table.bound(net, neuron)).collect();
+    let hidden = net.architecture().hidden;
+    let tables = Table::of(net);
+    let neurons: Vec<Neuron> = (0..hidden).map(|neuron| bound(&tables, net, neuron)).collect();
     let (worst_neuron, worst) = neurons
         .iter()
         .enumerate()
@@ -128,21 +128,56 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     if worst.room() < 0 {
         return Err(accumulator_overflow(net, worst_neuron, worst));
     }
+    let hull = |bounds: fn(&Neuron) -> Bounds| {
+        neurons.iter().map(bounds).reduce(Bounds::hull).expect("a net has neurons")
+    };
+    let mut notes = Vec::new();
+    if !hidden.is_multiple_of(32) {
+        notes.push(format!(
+            "N = {hidden} is not a multiple of 32: engines that map the file onto 64-byte \
+             aligned columns cannot load it"
+        ));
+    }
+    let proof = Proof {
+        accumulator: hull(|neuron| neuron.legal),
+        intermediate: hull(|neuron| neuron.intermediate),
+        worst_neuron,
+        output: Bounds::NONE,
+        product: Bounds::NONE,
+        product_fits_i32: true,
+        i16_trick: false,
+        notes,
+    };
+    match is_of_i16(net.architecture()) {
+        true => output(net, &neurons, proof),
+        false => Ok(Proof { output: sums_of_bytes(net, &neurons), ..proof }),
+    }
+}
 
+/// The proof goes on through the output of a net of integers.
+fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
+    let (hidden, activation) = (net.architecture().hidden, net.architecture().activation);
     let top = top(net);
     let share = |i: usize| share(net, neurons[i % hidden].legal, i, top);
-    let output = (0..net.output_weights().len()).map(share).fold(Bounds::NONE, Bounds::plus);
     let Scales { qa, scale, .. } = net.scales();
-    // CReLU and ReLU add the bias to the sum itself; it must not push it out either.
-    let bias = i64::from(net.output_bias());
-    let bias = Bounds { least: bias.min(0), most: bias.max(0) };
-    let divided = match activation {
-        Activation::SCReLU => {
-            Bounds { least: output.least / i64::from(qa), most: output.most / i64::from(qa) }
-        }
-        _ => output,
-    };
-    let sum = divided.plus(bias);
+    let outputs = net.architecture().features();
+    // One bucket judges a position; the bounds are those of all.
+    let (mut output, mut sum) = (Bounds::NONE, Bounds::NONE);
+    for (bucket, &bias) in net.numbers()[3].i16s().iter().enumerate() {
+        let weights = bucket * outputs..(bucket + 1) * outputs;
+        let of_bucket = weights.map(share).fold(Bounds::NONE, Bounds::plus);
+        // CReLU and ReLU add the bias to the sum itself; it must not push it out either.
+        let bias = i64::from(bias);
+        let bias = Bounds { least: bias.min(0), most: bias.max(0) };
+        let divided = match activation {
+            Activation::SCReLU => Bounds {
+                least: of_bucket.least / i64::from(qa),
+                most: of_bucket.most / i64::from(qa),
+            },
+            _ => of_bucket,
+        };
+        (output, sum) = (output.hull(of_bucket), sum.hull(divided.plus(bias)));
+    }
     if !output.hull(sum).within(i32::MIN.into(), i32::MAX.into()) {
         return Err(output_overflow(net, output.hull(sum), share));
     }
@@ -151,32 +186,38 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let trick = |&o: &i16| {
         (i64::from(o) * top) >= i16::MIN.into() && (i64::from(o) * top) <= i16::MAX.into()
     };
-
-    let hull = |bounds: fn(&Neuron) -> Bounds| {
-        neurons.iter().map(bounds).reduce(Bounds::hull).expect("a net has neurons")
-    };
-    let mut notes = Vec::new();
-    if hidden % 32 != 0 {
-        notes.push(format!(
-            "N = {hidden} is not a multiple of 32: engines that map the file onto 64-byte \
-             aligned columns cannot load it"
-        ));
-    }
+    let mut notes = proof.notes;
     if !product_fits_i32 {
         notes.push(format!(
             "the sum times SCALE may reach {product}: multiply in 64 bits, or divide first"
         ));
     }
-    Ok(Proof {
-        accumulator: hull(|neuron| neuron.legal),
-        intermediate: hull(|neuron| neuron.intermediate),
-        worst_neuron,
-        output,
-        product,
-        product_fits_i32,
-        i16_trick: net.output_weights().iter().all(trick),
-        notes,
-    })
+    let i16_trick = net.numbers()[2].i16s().iter().all(trick);
+    Ok(Proof { output, product, product_fits_i32, i16_trick, notes, ..proof })
+}
+
+/// The sums of the first map where its weights are i8: of inputs up to 127, so that no net has
+/// enough of them for more than an i32.
+fn sums_of_bytes(net: &Net, neurons: &[Neuron]) -> Bounds {
+    let Numbers::I8(weights) = &net.numbers()[2] else { return Bounds::NONE };
+    let (architecture, (shift, _), qa) = (net.architecture(), net.unit(), net.scales().qa);
+    let each = architecture.outputs_of_view();
+    let clamped = |neuron: usize| neurons[neuron].legal.most.clamp(0, qa.into());
+    let input = |neuron: usize| match (architecture.pairwise, architecture.activation) {
+        (true, _) => (clamped(neuron) * clamped(neuron + each)) >> shift,
+        (false, Activation::SCReLU) => clamped(neuron).pow(2) >> shift,
+        (false, _) => clamped(neuron) >> shift,
+    };
+    let inputs: Vec<i64> = (0..each).map(input).collect();
+    let of_neuron = |weights: &[i8]| {
+        let terms = weights.iter().zip(inputs.iter().cycle());
+        let terms = terms.map(|(&weight, input)| i64::from(weight) * input);
+        terms.fold(Bounds::NONE, |sum, term| {
+            sum.plus(Bounds { least: term.min(0), most: term.max(0) })
+        })
+    };
+    let sums = weights.chunks_exact(architecture.features()).map(of_neuron);
+    sums.fold(Bounds::NONE, Bounds::hull)
 }
 
 /// The largest clamped accumulator.
@@ -193,7 +234,7 @@ fn share(net: &Net, accumulator: Bounds, i: usize, top: i64) -> Bounds {
         Activation::SCReLU => a.clamp(0, top).pow(2),
         Activation::ReLU | Activation::CReLU => a.clamp(0, top),
     };
-    let term = i64::from(net.output_weights()[i]) * activate(accumulator.most);
+    let term = i64::from(net.numbers()[2].i16s()[i]) * activate(accumulator.most);
     Bounds { least: term.min(0), most: term.max(0) }
 }
 
@@ -211,25 +252,53 @@ impl Neuron {
     }
 }
 
-/// Which rows of 768 belong to whom.
+/// Which of the 768 rows of a king bucket belong to whom.
 struct Table {
-    /// Rows of the king, by colour.
+    /// Rows of the king, by colour; White's is the view's own.
     kings: [Vec<usize>; 2],
-    /// Rows of the other men, by colour and square.
+    /// Rows of the other pieces, by colour and square.
     others: [Vec<Vec<usize>>; 2],
 }
 
+/// The bounds of one neuron, whatever the bucket.
+fn bound(tables: &[Table], net: &Net, neuron: usize) -> Neuron {
+    let bias = i64::from(net.accumulator_bias()[neuron]);
+    let of_bucket = |(bucket, table): (usize, &Table)| {
+        let weight = |row: usize| i64::from(net.row(bucket * PIECES + row)[neuron]);
+        let (most, most_on_the_way) = table.upper(&weight);
+        let (least, least_on_the_way) = table.upper(&|row| -weight(row));
+        Neuron {
+            legal: Bounds { least: bias - least, most: bias + most },
+            intermediate: Bounds { least: bias - least_on_the_way, most: bias + most_on_the_way },
+        }
+    };
+    let neurons = tables.iter().enumerate().map(of_bucket);
+    let all = neurons.reduce(|a, b| Neuron {
+        legal: a.legal.hull(b.legal),
+        intermediate: a.intermediate.hull(b.intermediate),
+    });
+    all.expect("there is a bucket")
+}
+
 impl Table {
-    fn new() -> Self {
+    /// Those of each king bucket.
+    fn of(net: &Net) -> Vec<Self> {
+        let kings = net.architecture().inputs.kings;
+        (0..kings.count()).map(|bucket| Self::new(&kings, bucket)).collect()
+    }
+
+    fn new(buckets: &Kings, bucket: usize) -> Self {
         let mut table = Table {
             kings: [const { Vec::new() }; 2],
             others: std::array::from_fn(|_| vec![Vec::new(); 64]),
         };
         for man in men() {
-            let row = chess768::index(Color::White, man);
+            let row = index(Color::White, man);
             let side = usize::from(man.color.is_black());
             let square = man.square as usize;
             match man.role {
+                // A view that is turned shows its king on files a to d.
+                Role::King if side == 0 && buckets.seen(square) != (0, bucket) => {}
                 Role::King => table.kings[side].push(row),
                 Role::Pawn if matches!(square / 8, 0 | 7) => {}
                 _ => table.others[side][square].push(row),
@@ -238,37 +307,12 @@ impl Table {
         table
     }
 
-    /// The bounds of one neuron. Every block of 768 rows (a king bucket) is a net of its own.
-    fn bound(&self, net: &Net, neuron: usize) -> Neuron {
-        let blocks = net.architecture().features.inputs / chess768::INPUTS;
-        let bias = i64::from(net.accumulator_bias()[neuron]);
-        let block = |block: usize| {
-            let weight = |row: usize| i64::from(net.row(block * chess768::INPUTS + row)[neuron]);
-            let (most, most_on_the_way) = self.upper(&weight);
-            let (least, least_on_the_way) = self.upper(&|row| -weight(row));
-            Neuron {
-                legal: Bounds { least: bias - least, most: bias + most },
-                intermediate: Bounds {
-                    least: bias - least_on_the_way,
-                    most: bias + most_on_the_way,
-                },
-            }
-        };
-        (0..blocks)
-            .map(block)
-            .reduce(|a, b| Neuron {
-                legal: a.legal.hull(b.legal),
-                intermediate: a.intermediate.hull(b.intermediate),
-            })
-            .expect("a feature set has inputs")
-    }
-
     /// The upper bound of the sum of rows in legal positions, and on the way there.
     fn upper(&self, weight: &dyn Fn(usize) -> i64) -> (i64, i64) {
         let (mut legal, mut partial, mut largest) = (0, 0, 0);
         for side in 0..2 {
             let king =
-                self.kings[side].iter().map(|&row| weight(row)).max().expect("64 king squares");
+                self.kings[side].iter().map(|&row| weight(row)).max().expect("a king has squares");
             let mut squares: Vec<i64> = self.others[side]
                 .iter()
                 .map(|rows| rows.iter().map(|&row| weight(row)).max().unwrap_or(0).max(0))
@@ -287,7 +331,7 @@ fn accumulator_overflow(net: &Net, neuron: usize, bound: &Neuron) -> Overflow {
     let Bounds { least, most } = bound.intermediate;
     let too_high = most - i64::from(i16::MAX) >= i64::from(i16::MIN) - least;
     let weight = |input: &usize| i64::from(net.row(*input)[neuron]);
-    let inputs = 0..net.architecture().features.inputs;
+    let inputs = 0..net.architecture().rows();
     let largest = if too_high { inputs.max_by_key(weight) } else { inputs.min_by_key(weight) };
     let input = largest.expect("a net has inputs");
     // Each of the rows and the bias is off by up to half a unit.
@@ -298,7 +342,7 @@ fn accumulator_overflow(net: &Net, neuron: usize, bound: &Neuron) -> Overflow {
     Overflow::Accumulator {
         neuron,
         bounds: bound.intermediate,
-        weight: format!("input {input} ({})", net.architecture().features.describe(input)),
+        weight: format!("input {input} ({})", net.architecture().inputs.describe(input)),
         value: net.row(input)[neuron],
         cure: cure("QA", passes.min(qa - 1)),
     }
@@ -307,7 +351,7 @@ fn accumulator_overflow(net: &Net, neuron: usize, bound: &Neuron) -> Overflow {
 fn output_overflow(net: &Net, bounds: Bounds, share: impl Fn(usize) -> Bounds) -> Overflow {
     let too_high = bounds.most - i64::from(i32::MAX) >= i64::from(i32::MIN) - bounds.least;
     let size = |i: &usize| if too_high { share(*i).most } else { -share(*i).least };
-    let weights = net.output_weights();
+    let weights = net.numbers()[2].i16s();
     let i = (0..weights.len()).max_by_key(size).expect("a net has output weights");
     // Each output weight is off by up to half a unit, times the largest activation.
     let top = top(net) as f64;
@@ -315,13 +359,13 @@ fn output_overflow(net: &Net, bounds: Bounds, share: impl Fn(usize) -> Bounds) -
         Activation::SCReLU => top * top,
         Activation::ReLU | Activation::CReLU => top,
     };
-    let rounding = weights.len() as f64 * activation / 2.0;
+    let rounding = net.architecture().features() as f64 * activation / 2.0;
     let reach = bounds.most.max(-bounds.least) as f64 + rounding;
     let qb = net.scales().qb;
     let passes = (f64::from(qb) * (f64::from(i32::MAX) - rounding) / reach) as i32;
     Overflow::Output {
         bounds,
-        weight: super::quantise::output_weight(net.architecture(), i),
+        weight: net.architecture().describe(Part::Output, i),
         value: weights[i],
         cure: cure("QB", passes.min(qb - 1)),
     }

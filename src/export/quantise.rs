@@ -1,7 +1,9 @@
-//! Floats to integers: times the scale in f64, rounded half away from zero, never clamped.
+//! Floats to integers: times the scale in f64, rounded half away from zero, never clamped. What a
+//! net keeps as floats stays as it is.
 
-use crate::architecture::Architecture;
-use crate::net::{MAX_SCALE, Net, NetError};
+use crate::architecture::{Architecture, Factor};
+use crate::floats::Floats;
+use crate::net::{Net, NetError, Number, Numbers, Stored, stored};
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
 
@@ -15,114 +17,137 @@ pub enum QuantiseError {
     #[error("{weight} is {value}: the training diverged; export an earlier checkpoint")]
     NotFinite { weight: String, value: f32 },
     #[error(
-        "{weight} is {value}, and times {by} that is {product:.0}, outside of i16; {cure}",
+        "{weight} is {value}, and times {by} that is {product:.0}, outside of {number}; {cure}",
         product = f64::from(*value) * f64::from(*factor)
     )]
-    Range { weight: String, value: f32, by: &'static str, factor: i32, cure: String },
+    Range {
+        weight: String,
+        value: f32,
+        by: &'static str,
+        factor: i32,
+        number: &'static str,
+        cure: String,
+    },
 }
 
-/// The four arrays of a net, by their names in [`Weights`].
-pub(super) struct Floats<'a> {
-    /// `[inputs][hidden]`
-    pub accumulator_weights: &'a [f32],
-    /// `[hidden]`
-    pub accumulator_bias: &'a [f32],
-    /// `[views * hidden]`
-    pub output_weights: &'a [f32],
-    pub output_bias: f32,
+/// The arrays of a net, and no others, in the shape of one that is the same but for its factoriser:
+/// a missing one is zero, one too many is merged.
+///
+/// # Errors
+/// If an array is missing or has another shape.
+pub fn factorised_as(
+    weights: &Weights,
+    found: &Architecture,
+    wanted: &Architecture,
+) -> Result<Weights, WeightsError> {
+    let mut arrays = match found.inputs.factorised && !wanted.inputs.factorised {
+        true => return Ok(Floats::of(weights, found)?.into_weights()),
+        false => Weights::default(),
+    };
+    for array in wanted.arrays() {
+        let values = match found.array(array.part) {
+            Some(_) => weights.get(&array.name, &array.shape)?.to_vec(),
+            None => vec![0.0; array.len()],
+        };
+        arrays.insert(&array.name, &array.shape, values);
+    }
+    Ok(arrays)
 }
 
-impl<'a> Floats<'a> {
-    pub fn of(weights: &'a Weights, architecture: &Architecture) -> Result<Self, WeightsError> {
-        let Architecture { features, hidden, .. } = *architecture;
-        Ok(Self {
-            accumulator_weights: weights.get("accumulator.weight", &[features.inputs, hidden])?,
-            accumulator_bias: weights.get("accumulator.bias", &[hidden])?,
-            output_weights: weights.get("output.weight", &[features.views * hidden])?,
-            output_bias: weights.get("output.bias", &[1])?[0],
+/// The net of these weights: each array of integers times its factor.
+///
+/// # Errors
+/// If an array is missing or has another shape, a value is not finite, or a product leaves its kind
+/// of integers: then with the weight's name and the largest scale at which every weight fits. Also
+/// if there is no net of these scales.
+pub fn quantise(
+    weights: &Weights,
+    net: &Architecture,
+    scales: Scales,
+) -> Result<Net, QuantiseError> {
+    let floats = Floats::of(weights, net)?;
+    let net = net.merged();
+    Net::check(&net, scales)?;
+    let numbers = stored(&net, scales.head_format)
+        .into_iter()
+        .map(|it| Integers { net: &net, floats: &floats, scales, stored: it }.numbers())
+        .collect::<Result<_, _>>()?;
+    Ok(Net::of(&net, scales, numbers)?)
+}
+
+/// One array on its way.
+struct Integers<'a> {
+    net: &'a Architecture,
+    floats: &'a Floats<'a>,
+    scales: Scales,
+    stored: Stored,
+}
+
+impl Integers<'_> {
+    fn numbers(&self) -> Result<Numbers, QuantiseError> {
+        let values = self.floats.get(self.stored.array.part);
+        let wrong = |place: usize| {
+            let (weight, value) = (self.net.describe(self.stored.array.part, place), values[place]);
+            match (value.is_finite(), self.stored.factor(self.scales)) {
+                (true, Some(factor)) => QuantiseError::Range {
+                    weight,
+                    value,
+                    by: self.stored.array.factor.name(),
+                    factor,
+                    number: self.stored.number.name(),
+                    cure: cure(self.net, self.floats, self.scales),
+                },
+                _ => QuantiseError::NotFinite { weight, value },
+            }
+        };
+        let factor = self.stored.factor(self.scales).unwrap_or(1);
+        let number = self.stored.number;
+        if let Some(place) =
+            values.iter().position(|&value| integer(value, factor, number).is_none())
+        {
+            return Err(wrong(place));
+        }
+        let integers = values.iter().filter_map(|&value| integer(value, factor, number));
+        Ok(match number {
+            Number::I8 => Numbers::I8(integers.map(|it| it as i8).collect()),
+            Number::I16 => Numbers::I16(integers.map(|it| it as i16).collect()),
+            Number::F32 => Numbers::F32(values.to_vec()),
         })
     }
 }
 
-/// The net of these weights: accumulator times QA, output weights times QB, output bias times
-/// QA * QB.
-///
-/// # Errors
-/// If an array is missing or has another shape, a value is not finite, or a product leaves i16:
-/// then with the weight's name and the largest scale at which every weight fits.
-pub fn quantise(
-    weights: &Weights,
-    architecture: &Architecture,
-    scales: Scales,
-) -> Result<Net, QuantiseError> {
-    let floats = Floats::of(weights, architecture)?;
-    let Scales { qa, qb, .. } = scales;
-    for (name, factor) in [("QA", qa), ("QB", qb)] {
-        if !(1..=MAX_SCALE).contains(&factor) {
-            return Err(NetError::Scale { name, value: factor }.into());
-        }
-    }
-    let array = |values: &[f32], by, factor, name: &dyn Fn(usize) -> String| {
-        values
-            .iter()
-            .enumerate()
-            .map(|(i, &value)| {
-                integer(value, factor).ok_or_else(|| {
-                    if value.is_finite() {
-                        let cure = cure(&floats, scales);
-                        QuantiseError::Range { weight: name(i), value, by, factor, cure }
-                    } else {
-                        QuantiseError::NotFinite { weight: name(i), value }
-                    }
-                })
-            })
-            .collect::<Result<Vec<i16>, _>>()
+/// Half away from zero; None for what is not finite or leaves the range. Floats stay themselves.
+fn integer(value: f32, factor: i32, number: Number) -> Option<f64> {
+    let Some([least, most]) = number.range() else {
+        return value.is_finite().then_some(value.into());
     };
-    let Architecture { features, hidden, .. } = *architecture;
-    let accumulator_weights = array(floats.accumulator_weights, "QA", qa, &|i| {
-        let (input, neuron) = (i / hidden, i % hidden);
-        let man = features.describe(input);
-        format!("accumulator.weight of input {input} ({man}) to neuron {neuron}")
-    })?;
-    let accumulator_bias = array(floats.accumulator_bias, "QA", qa, &|neuron| {
-        format!("accumulator.bias of neuron {neuron}")
-    })?;
-    let output_weights =
-        array(floats.output_weights, "QB", qb, &|i| output_weight(architecture, i))?;
-    let output_bias =
-        array(&[floats.output_bias], "QA * QB", qa * qb, &|_| "output.bias".to_string())?[0];
-    Ok(Net::new(
-        *architecture,
-        scales,
-        accumulator_weights,
-        accumulator_bias,
-        output_weights,
-        output_bias,
-    )?)
-}
-
-/// Half away from zero; None for what is not finite or leaves i16.
-fn integer(value: f32, factor: i32) -> Option<i16> {
     let rounded = (f64::from(value) * f64::from(factor)).round();
-    (rounded >= i16::MIN.into() && rounded <= i16::MAX.into()).then_some(rounded as i16)
+    (rounded >= least && rounded <= most).then_some(rounded)
 }
 
 /// The largest scales at which everything fits, in words.
-fn cure(floats: &Floats, scales: Scales) -> String {
+fn cure(net: &Architecture, floats: &Floats, scales: Scales) -> String {
     let Scales { qa, qb, .. } = scales;
-    let accumulator = [floats.accumulator_weights, floats.accumulator_bias];
-    let largest_qa = accumulator.map(|values| largest(values, scales.qa));
-    let largest_qb = largest(floats.output_weights, qb);
+    let arrays = stored(net, scales.head_format);
+    let fits = |qa: i32, qb: i32, by_both: bool| {
+        let scales = Scales { qa, qb, ..scales };
+        arrays.iter().filter(|it| by_both || it.array.factor != Factor::QaQb).all(|it| {
+            let factor = it.factor(scales).unwrap_or(1);
+            let mut values = floats.get(it.array.part).iter();
+            values.all(|&value| integer(value, factor, it.number).is_some())
+        })
+    };
+    let alone = |qa, qb| fits(qa, qb, false);
+    // With the smallest of the other scale, only this one can fail.
     let (Some(qa_fits), Some(qb_fits)) =
-        (largest_qa.into_iter().min().unwrap_or_default(), largest_qb)
+        (largest(qa, |qa| alone(qa, 1)), largest(qb, |qb| alone(1, qb)))
     else {
         return "no scale fits: train again with weights clipped".to_string();
     };
     // The bias of the output is under both scales: give way with QB, then with QA.
-    let bias = |qa: i32, qb: i32| integer(floats.output_bias, qa * qb).is_some();
-    let fits = (1..=qb_fits).rev().find(|&qb| bias(qa_fits, qb)).map(|qb| (qa_fits, qb));
-    let fits = fits.or_else(|| (1..=qa_fits).rev().find(|&qa| bias(qa, 1)).map(|qa| (qa, 1)));
-    match fits {
+    let found = largest(qb_fits, |qb| fits(qa_fits, qb, true)).map(|qb| (qa_fits, qb));
+    let found = found.or_else(|| largest(qa_fits, |qa| fits(qa, 1, true)).map(|qa| (qa, 1)));
+    match found {
         None => "output.bias fits no scale: train again with weights clipped".to_string(),
         Some((a, b)) if a < qa && b < qb => {
             format!("everything fits with QA at most {a} and QB at most {b}")
@@ -132,24 +157,13 @@ fn cure(floats: &Floats, scales: Scales) -> String {
     }
 }
 
-/// The largest factor, up to `most`, that keeps every value in i16.
-fn largest(values: &[f32], most: i32) -> Option<i32> {
-    let fits = |factor: &i32| values.iter().all(|&value| integer(value, *factor).is_some());
-    // Rounding is monotone in the factor, so the factors that fit are 1 up to some number.
+/// The largest scale from 1 to `most` that fits; those that fit are 1 up to some number, since
+/// rounding is monotone in the factor.
+fn largest(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut fitting, mut failing) = (0, most + 1);
     while failing - fitting > 1 {
         let middle = fitting + (failing - fitting) / 2;
-        if fits(&middle) { fitting = middle } else { failing = middle }
+        if fits(middle) { fitting = middle } else { failing = middle }
     }
     (fitting > 0).then_some(fitting)
-}
-
-/// An output weight in words.
-pub(super) fn output_weight(architecture: &Architecture, i: usize) -> String {
-    let (view, neuron) = (i / architecture.hidden, i % architecture.hidden);
-    match (architecture.features.views, view) {
-        (1, _) => format!("output.weight of neuron {neuron}"),
-        (_, 0) => format!("output.weight of neuron {neuron} (side to move)"),
-        _ => format!("output.weight of neuron {neuron} (other side)"),
-    }
 }

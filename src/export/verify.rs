@@ -2,22 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use super::manifest::{layout, read, read_manifest};
+use super::layout::layout;
+use super::manifest::{read, read_manifest};
 use super::{
-    Facts, FloatError, Golden, LoadError, Manifest, digest, floats_path, golden, manifest_path,
-    measure, prove, quantise,
+    FloatError, Golden, LoadError, Manifest, Source, digest, floats_path, golden, import,
+    manifest_path, measure, prove, quantise,
 };
-use crate::architecture::Architecture;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
-use crate::weights::{Packed, Weights};
 
 /// Why nothing could be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("{path} is missing: without a manifest there is nothing to verify; see `nnuance eval`")]
+    #[error(
+        "{path} is missing: without a manifest there is nothing to verify; `nnuance export` writes \
+         one with a net, and `nnuance eval` evaluates without"
+    )]
     Manifest { path: PathBuf },
 }
 
@@ -56,25 +58,24 @@ pub fn verify(
     let says = if same { String::new() } else { format!(", not {}", manifest.sha256) };
     check("sha256", same, sha256 + &says);
 
-    let read = manifest
-        .hints()
-        .and_then(|hints: Hints| Net::read(&bytes, &hints).map_err(|error| error.to_string()));
-    let (net, warnings) = match read {
+    let (net, warnings) = match Net::read(&bytes, &manifest.hints()) {
         Ok(read) => read,
         Err(error) => {
-            check("architecture", false, error);
+            check("architecture", false, error.to_string());
             return Ok(checks);
         }
     };
-    let facts = Facts::of(net.architecture());
-    let same = facts == manifest.architecture;
+    let found = net.architecture();
+    let said = found.inputs.about();
+    let same = *found == manifest.architecture
+        && manifest.index.as_ref().is_none_or(|index| *index == said);
     let says = if same { "" } else { ", unlike the manifest" };
-    check("architecture", same, format!("{}{says}", net.architecture()));
+    check("architecture", same, format!("{found}{says}"));
     let found = match &warnings[..] {
         [] => "as documented".to_string(),
         [first, ..] => first.to_string(),
     };
-    let told = layout(net.architecture());
+    let told = layout(&net);
     let found = match told == manifest.layout {
         true => found,
         false => format!("the manifest describes another: {}", manifest.layout),
@@ -103,12 +104,13 @@ pub fn verify(
     let floats = floats_path(path);
     if floats.exists() {
         let bytes = self::read(&floats)?;
-        match again(&bytes, net.architecture(), &net, positions) {
+        let source = of_floats(&bytes, &net);
+        match source.as_ref().map_err(Clone::clone).and_then(|it| again(it, &net, positions)) {
             Ok(found) => check("floats", true, found),
             Err(found) => check("floats", false, found),
         }
         if let Some(error) = &manifest.float_error {
-            match worst(&bytes, &net, error) {
+            match source.and_then(|source| worst(&source, &net, error)) {
                 Ok(found) => check("largest float error", true, found),
                 Err(found) => check("largest float error", false, found),
             }
@@ -144,12 +146,24 @@ pub fn not_checked(path: &Path) -> Result<Vec<&'static str>, VerifyError> {
     Ok(claims.into_iter().filter(|(said, _)| *said).map(|(_, claim)| claim).collect())
 }
 
+/// The floats beside a net, if they are of its architecture.
+fn of_floats(bytes: &[u8], net: &Net) -> Result<Source, String> {
+    let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
+    let source = import(bytes, &hints).map_err(|error| error.to_string())?;
+    let (found, wanted) = (source.architecture.merged(), net.architecture());
+    match found == *wanted {
+        true => Ok(source),
+        false => Err(format!("they are those of {found}, not of {wanted}")),
+    }
+}
+
 /// Measures the largest error anew, where the manifest says that it is.
-fn worst(bytes: &[u8], net: &Net, said: &FloatError) -> Result<String, String> {
-    let Packed { weights, .. } = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
+fn worst(source: &Source, net: &Net, said: &FloatError) -> Result<String, String> {
     let fen = &said.worst_fen;
     let position = Position::from_fen(fen).map_err(|error| format!("{fen}: {error}"))?;
-    let found = measure(&weights, net, [position]).map_err(|error| error.to_string())?;
+    let Source { weights, architecture, .. } = source;
+    let found =
+        measure(weights, architecture, net, [position]).map_err(|error| error.to_string())?;
     let found = found.map_or(f64::NAN, |error| error.max_cp);
     let what = format!("{found:.2} cp at {fen}");
     match (found - said.max_cp).abs() <= 1e-6 * (1.0 + found) && said.mean_cp <= said.max_cp {
@@ -176,18 +190,17 @@ fn wrong(net: &Net, golden: &Golden) -> Option<String> {
 
 /// Quantises the floats again and measures the error; what is wrong, or how large it is.
 fn again(
-    bytes: &[u8],
-    architecture: &Architecture,
+    source: &Source,
     net: &Net,
     positions: impl IntoIterator<Item = Position>,
 ) -> Result<String, String> {
-    let Packed { weights, .. } = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
-    let again =
-        quantise(&weights, architecture, net.scales()).map_err(|error| error.to_string())?;
-    if again.to_bytes() != net.to_bytes() {
+    let Source { weights, architecture, .. } = source;
+    let again = quantise(weights, architecture, net.scales()).map_err(|error| error.to_string())?;
+    if again.numbers() != net.numbers() {
         return Err("they quantise to another net".to_string());
     }
-    let error = measure(&weights, net, positions).map_err(|error| error.to_string())?;
+    let error =
+        measure(weights, architecture, net, positions).map_err(|error| error.to_string())?;
     Ok(error.map_or_else(
         || "they quantise to this net".to_string(),
         |error| {

@@ -2,33 +2,90 @@
 
 use shakmaty::{Color, Role, Square};
 
-use super::{Features, PointOfView, chess768};
+use super::index;
+use crate::architecture::{Architecture, Inputs, PIECES, Part, PointOfView};
 use crate::sample::Man;
 
-impl Features {
-    /// The man that switches an input on, seen by White or, as a white man, by the player whose
-    /// view it is; None beyond the last input.
-    pub fn man(&self, input: usize) -> Option<Man> {
-        let base = input % chess768::INPUTS;
-        men().find(|&man| input < self.inputs && chess768::index(Color::White, man) == base)
+impl Inputs {
+    /// The piece that switches a row on, seen by White or, as a white man, by the player whose view
+    /// it is; None beyond the last row.
+    pub fn man(&self, row: usize) -> Option<Man> {
+        let base = row % PIECES;
+        men().find(|&man| row < self.rows() && index(Color::White, man) == base)
     }
 
-    /// An input in words: "white queen on d4", or "own queen on d4" where the view is a player's.
-    pub fn describe(&self, input: usize) -> String {
-        let Some(man) = self.man(input) else {
-            return format!("input {input}");
+    /// A row in words: "white queen on d4", or "own queen on d4" where the view is a player's; with
+    /// the king's bucket where there are several.
+    pub fn describe(&self, row: usize) -> String {
+        let Some(man) = self.man(row) else {
+            return format!("input {row}");
         };
-        let whose = match (self.point_of_view, man.color) {
+        let whose = match (self.views.point_of_view(), man.color) {
             (PointOfView::White, color) => color.to_string(),
             (PointOfView::SideToMove, Color::White) => "own".to_string(),
             (PointOfView::SideToMove, Color::Black) => "opposing".to_string(),
         };
         let role = format!("{:?}", man.role).to_lowercase();
-        format!("{whose} {role} on {}", man.square)
+        let bucket = match self.kings.count() {
+            1 => String::new(),
+            _ => format!(", king bucket {}", row / PIECES),
+        };
+        format!("{whose} {role} on {}{bucket}", man.square)
     }
 }
 
-/// Every man on every square.
+impl Architecture {
+    /// A number of an array in words: "accumulator.weight of input 12 (own pawn on e2) to neuron 3".
+    pub fn describe(&self, part: Part, i: usize) -> String {
+        let (hidden, maps) = (self.hidden, self.maps());
+        let of_bucket = |bucket: usize| match self.buckets {
+            1 => String::new(),
+            _ => format!(" of bucket {bucket}"),
+        };
+        match part {
+            Part::Accumulator => {
+                let (row, neuron) = (i / hidden, i % hidden);
+                let man = self.inputs.describe(row);
+                format!("accumulator.weight of input {row} ({man}) to neuron {neuron}")
+            }
+            Part::Factoriser => {
+                let (row, neuron) = (i / hidden, i % hidden);
+                format!("factoriser.weight of input {row} to neuron {neuron}")
+            }
+            Part::AccumulatorBias => format!("accumulator.bias of neuron {i}"),
+            Part::Layer(layer) => {
+                let [inputs, outputs] = maps[layer];
+                let (bucket, output, input) =
+                    (i / inputs / outputs, i / inputs % outputs, i % inputs);
+                let bucket = of_bucket(bucket);
+                format!("head.{layer}.weight of input {input} to neuron {output}{bucket}")
+            }
+            Part::LayerBias(layer) => {
+                let [_, outputs] = maps[layer];
+                let bucket = of_bucket(i / outputs);
+                format!("head.{layer}.bias of neuron {}{bucket}", i % outputs)
+            }
+            Part::Output => {
+                let [inputs, _] = maps[maps.len() - 1];
+                let (bucket, input) = (of_bucket(i / inputs), i % inputs);
+                if !self.is_shallow() {
+                    return format!("output.weight of neuron {input}{bucket}");
+                }
+                let (view, neuron) =
+                    (input / self.outputs_of_view(), input % self.outputs_of_view());
+                let view = match (self.views(), view) {
+                    (1, _) => "",
+                    (_, 0) => " (side to move)",
+                    _ => " (other side)",
+                };
+                format!("output.weight of neuron {neuron}{view}{bucket}")
+            }
+            Part::OutputBias => format!("output.bias{}", of_bucket(i)),
+        }
+    }
+}
+
+/// Every piece on every square.
 pub fn men() -> impl Iterator<Item = Man> {
     Color::ALL.into_iter().flat_map(|color| {
         Role::ALL.into_iter().flat_map(move |role| {

@@ -1,10 +1,11 @@
-//! The evaluation in floats, and what becomes of it when one man leaves or moves.
+//! The evaluation in floats, and what becomes of it when one piece leaves.
 //!
 //! Sums are in f32: their error is far below a hundredth of a centipawn, and less than what
 //! quantising costs.
 
-use crate::architecture::{Activation, Architecture};
+use crate::architecture::{Architecture, Part};
 use crate::features::MAX_ACTIVE;
+use crate::floats::Floats;
 use crate::sample::Position;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -12,29 +13,28 @@ use crate::weights::{Weights, WeightsError};
 /// Sums that run side by side, so that the processor can add several at once.
 const LANES: usize = 16;
 
-/// A row that changes nothing.
-const NOTHING: &[f32] = &[];
-
-/// A net's arrays and shape.
+/// A net's arrays and shape, as engines have it: a factoriser is added to the rows.
 pub(super) struct Forward<'a> {
-    pub architecture: Architecture,
-    /// `[inputs][hidden]`
-    pub rows: &'a [f32],
-    /// `[hidden]`
-    pub bias: &'a [f32],
-    /// `[views * hidden]`
-    pub output: &'a [f32],
-    pub output_bias: f32,
+    pub net: Architecture,
+    floats: Floats<'a>,
     /// Centipawns a unit of the output.
     pub scale: f32,
 }
 
-/// A position before the activation.
-pub(super) struct Hidden {
-    /// The active inputs of each view, `MAX_ACTIVE` places a view.
+/// A position before the activation, and room to go on.
+pub(super) struct Room {
+    /// The active rows of each view, `MAX_ACTIVE` places a view.
     pub lists: Vec<u16>,
+    /// Pieces on the board.
+    pub pieces: usize,
     /// `[views * hidden]`
     pub accumulators: Vec<f32>,
+    /// One accumulator without a piece, `[hidden]`.
+    before: Vec<f32>,
+    /// What the layer that comes next takes.
+    handed: Vec<f32>,
+    /// A layer's values before its activation.
+    values: Vec<f32>,
 }
 
 impl<'a> Forward<'a> {
@@ -42,42 +42,63 @@ impl<'a> Forward<'a> {
     /// If an array is missing or has another shape than the architecture's.
     pub fn new(
         weights: &'a Weights,
-        architecture: &Architecture,
+        net: &Architecture,
         scales: Scales,
     ) -> Result<Self, WeightsError> {
-        let Architecture { features, hidden, .. } = *architecture;
-        Ok(Self {
-            architecture: *architecture,
-            rows: weights.get("accumulator.weight", &[features.inputs, hidden])?,
-            bias: weights.get("accumulator.bias", &[hidden])?,
-            output: weights.get("output.weight", &[features.views * hidden])?,
-            output_bias: weights.get("output.bias", &[1])?[0],
-            scale: scales.scale as f32,
-        })
+        let floats = Floats::of(weights, net)?;
+        Ok(Self { floats, net: net.merged(), scale: scales.scale as f32 })
     }
 
     /// Room for a position.
-    pub fn room(&self) -> Hidden {
-        let Architecture { features, hidden, .. } = self.architecture;
-        Hidden {
-            lists: vec![0; features.views * MAX_ACTIVE],
-            accumulators: vec![0.0; features.views * hidden],
+    pub fn room(&self) -> Room {
+        let (views, hidden) = (self.net.views(), self.net.hidden);
+        Room {
+            lists: vec![0; views * MAX_ACTIVE],
+            pieces: 0,
+            accumulators: vec![0.0; views * hidden],
+            before: vec![0.0; hidden],
+            handed: Vec::new(),
+            values: Vec::new(),
         }
     }
 
-    pub fn row(&self, input: u16) -> &'a [f32] {
-        let hidden = self.architecture.hidden;
-        &self.rows[usize::from(input) * hidden..][..hidden]
+    /// The numbers of one array.
+    pub fn get(&self, part: Part) -> &[f32] {
+        self.floats.get(part)
+    }
+
+    pub fn row(&self, input: u16) -> &[f32] {
+        let hidden = self.net.hidden;
+        &self.get(Part::Accumulator)[usize::from(input) * hidden..][..hidden]
+    }
+
+    /// The weights and biases of the affine map behind so many layers of the head.
+    pub fn map(&self, layer: usize) -> [&[f32]; 2] {
+        match layer < self.net.head.len() {
+            true => [Part::Layer(layer), Part::LayerBias(layer)].map(|part| self.get(part)),
+            false => [Part::Output, Part::OutputBias].map(|part| self.get(part)),
+        }
     }
 
     /// Looks at a position.
-    pub fn see(&self, position: &Position, room: &mut Hidden) {
-        let Architecture { features, hidden, .. } = self.architecture;
-        features.write(position, &mut room.lists);
+    pub fn see(&self, position: &Position, room: &mut Room) {
+        self.net.inputs.write(position, &mut room.lists);
+        self.add_up(room);
+    }
+
+    /// Looks at a position given as lists of active rows.
+    pub fn see_listed(&self, lists: &[u16], room: &mut Room) {
+        room.lists.copy_from_slice(lists);
+        self.add_up(room);
+    }
+
+    fn add_up(&self, room: &mut Room) {
+        let hidden = self.net.hidden;
+        room.pieces = self.active(&room.lists).count();
         let lists = room.lists.chunks_exact(MAX_ACTIVE);
         for (list, accumulator) in lists.zip(room.accumulators.chunks_exact_mut(hidden)) {
-            accumulator.copy_from_slice(self.bias);
-            for &input in list.iter().take_while(|input| usize::from(**input) < features.inputs) {
+            accumulator.copy_from_slice(self.get(Part::AccumulatorBias));
+            for input in self.active(list) {
                 for (sum, weight) in accumulator.iter_mut().zip(self.row(input)) {
                     *sum += weight;
                 }
@@ -85,81 +106,118 @@ impl<'a> Forward<'a> {
         }
     }
 
+    /// The rows of a list, of the first view where there are several: one a piece.
+    pub fn active<'l>(&self, list: &'l [u16]) -> impl Iterator<Item = u16> + use<'l> {
+        let rows = self.net.rows();
+        list.iter().copied().take(MAX_ACTIVE).take_while(move |row| usize::from(*row) < rows)
+    }
+
     /// Centipawns as the net sees them, of what was looked at.
-    pub fn value(&self, room: &Hidden) -> f64 {
-        self.changed(room, |_| [NOTHING, NOTHING])
+    pub fn value(&self, room: &mut Room) -> f64 {
+        self.evaluate(room, None, &mut |_, _| ())
     }
 
-    /// The same without the man at a place, see [`Position::men`].
-    pub fn without(&self, room: &Hidden, place: usize) -> f64 {
-        let leaving = |view| self.row(room.lists[view * MAX_ACTIVE + place]);
-        self.changed(room, |view| [leaving(view), NOTHING])
+    /// The same, telling of the values of each layer of the head before its activation, with those
+    /// of the skip neuron behind the first's.
+    pub fn value_with_layers(&self, room: &mut Room, told: &mut dyn FnMut(usize, &[f32])) -> f64 {
+        self.evaluate(room, None, told)
     }
 
-    /// The same with one man's inputs, by view, in place of those of another.
-    pub fn moved(&self, room: &Hidden, from: &[u16], to: &[u16]) -> f64 {
-        self.changed(room, |view| [self.row(from[view]), self.row(to[view])])
+    /// The same without the piece at a place, see [`Position::men`]. It must not be a king, with
+    /// which rows of others may come and go.
+    pub fn without(&self, room: &mut Room, place: usize) -> f64 {
+        self.evaluate(room, Some(place), &mut |_, _| ())
     }
 
-    /// The output with a row taken from each view's accumulator and another added to it.
-    fn changed<'r>(&self, room: &Hidden, rows: impl Fn(usize) -> [&'r [f32]; 2]) -> f64 {
-        let hidden = self.architecture.hidden;
-        let mut sum = f64::from(self.output_bias);
-        let views = room.accumulators.chunks_exact(hidden).zip(self.output.chunks_exact(hidden));
-        for (view, (accumulator, weights)) in views.enumerate() {
-            let rows = rows(view);
-            sum += f64::from(match self.architecture.activation {
-                Activation::ReLU => dot(accumulator, weights, rows, |a| a.max(0.0)),
-                Activation::CReLU => dot(accumulator, weights, rows, |a| a.clamp(0.0, 1.0)),
-                Activation::SCReLU => dot(accumulator, weights, rows, |a| {
-                    let clipped = a.clamp(0.0, 1.0);
-                    clipped * clipped
-                }),
-            });
+    fn evaluate(
+        &self,
+        room: &mut Room,
+        gone: Option<usize>,
+        told: &mut dyn FnMut(usize, &[f32]),
+    ) -> f64 {
+        let bucket = self.net.bucket(room.pieces - usize::from(gone.is_some()));
+        let each = self.net.outputs_of_view();
+        room.handed.resize(self.net.features(), 0.0);
+        let views = room.accumulators.chunks_exact(self.net.hidden);
+        for (view, (accumulator, on)) in views.zip(room.handed.chunks_exact_mut(each)).enumerate() {
+            match gone.map(|place| self.row(room.lists[view * MAX_ACTIVE + place])) {
+                None => self.hand_on(accumulator, on),
+                Some(leaving) => {
+                    let left = accumulator.iter().zip(leaving).map(|(sum, weight)| sum - weight);
+                    room.before.iter_mut().zip(left).for_each(|(to, it)| *to = it);
+                    self.hand_on(&room.before, on);
+                }
+            }
         }
-        sum * f64::from(self.scale)
+        // Views are added up one by one.
+        let (mut together, mut skipped) = (each, 0.0);
+        for (layer, shape) in self.net.head.iter().enumerate() {
+            room.values.clear();
+            let sums = self.sums(layer, bucket, &room.handed, together);
+            room.values.extend(sums.map(|sum| sum as f32));
+            told(layer, &room.values);
+            if self.net.skip && layer == 0 {
+                skipped = room.values.pop().unwrap_or_default().into();
+            }
+            let (curves, values) = (shape.activation.curves(), &room.values);
+            room.handed.clear();
+            for curve in curves {
+                room.handed.extend(values.iter().map(|&value| curve.value_f32(value)));
+            }
+            together = room.handed.len();
+        }
+        let output = self.sums(self.net.head.len(), bucket, &room.handed, together).sum::<f64>();
+        (output + skipped) * f64::from(self.scale)
     }
 
-    /// The activations of what was looked at, `[views * hidden]`.
-    pub fn activations(&self, room: &Hidden) -> impl Iterator<Item = f32> {
-        let activation = self.architecture.activation;
-        room.accumulators.iter().map(move |&a| match activation {
-            Activation::ReLU => a.max(0.0),
-            Activation::CReLU => a.clamp(0.0, 1.0),
-            Activation::SCReLU => a.clamp(0.0, 1.0).powi(2),
+    /// The outputs of a bucket's affine map; `together` numbers are added up in f32.
+    fn sums(
+        &self,
+        layer: usize,
+        bucket: usize,
+        handed: &[f32],
+        together: usize,
+    ) -> impl Iterator<Item = f64> {
+        let [weights, biases] = self.map(layer);
+        let outputs = biases.len() / self.net.buckets;
+        let rows = weights.chunks_exact(handed.len()).zip(biases);
+        rows.skip(bucket * outputs).take(outputs).map(move |(weights, bias)| {
+            let parts = weights.chunks_exact(together).zip(handed.chunks_exact(together));
+            parts.fold(f64::from(*bias), |sum, (weights, handed)| {
+                sum + f64::from(dot(weights, handed))
+            })
         })
     }
-}
 
-#[inline(always)]
-fn dot(
-    accumulator: &[f32],
-    weights: &[f32],
-    [leaving, coming]: [&[f32]; 2],
-    activation: impl Fn(f32) -> f32,
-) -> f32 {
-    match (leaving, coming) {
-        ([], []) => lanes(accumulator.len(), |i| activation(accumulator[i]) * weights[i]),
-        (_, []) => {
-            let (accumulator, leaving) = (&accumulator[..weights.len()], &leaving[..weights.len()]);
-            lanes(weights.len(), |i| activation(accumulator[i] - leaving[i]) * weights[i])
+    /// What an accumulator hands to the layers behind it.
+    fn hand_on(&self, accumulator: &[f32], on: &mut [f32]) {
+        let curve = self.net.activation.curve();
+        let (first, second) = accumulator.split_at(on.len());
+        on.iter_mut().zip(first).for_each(|(on, a)| *on = curve.value_f32(*a));
+        if self.net.pairwise {
+            on.iter_mut().zip(second).for_each(|(on, a)| *on *= curve.value_f32(*a));
         }
-        _ => lanes(weights.len(), |i| {
-            activation(accumulator[i] - leaving[i] + coming[i]) * weights[i]
-        }),
+    }
+
+    /// The same of what was looked at, `[features]`, all views side by side.
+    pub fn handed_on(&self, room: &Room, out: &mut [f32]) {
+        let views = room.accumulators.chunks_exact(self.net.hidden);
+        let each = out.chunks_exact_mut(self.net.outputs_of_view());
+        views.zip(each).for_each(|(accumulator, on)| self.hand_on(accumulator, on));
     }
 }
 
-/// The sum of `each(i)` over `0..len`, in an order that `len` alone decides.
+/// The sum of products, in an order that the length alone decides.
 #[inline(always)]
-fn lanes(len: usize, each: impl Fn(usize) -> f32) -> f32 {
+fn dot(weights: &[f32], handed: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
-    let whole = len / LANES * LANES;
-    for first in (0..whole).step_by(LANES) {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            *sum += each(first + lane);
+    let (weights, handed) = (weights.chunks_exact(LANES), handed.chunks_exact(LANES));
+    let rest = weights.remainder().iter().zip(handed.remainder());
+    let rest: f32 = rest.map(|(weight, value)| value * weight).sum();
+    for (weights, handed) in weights.zip(handed) {
+        for ((sum, weight), value) in sums.iter_mut().zip(weights).zip(handed) {
+            *sum += value * weight;
         }
     }
-    let rest: f32 = (whole..len).map(&each).sum();
     sums.iter().sum::<f32>() + rest
 }

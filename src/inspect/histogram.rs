@@ -28,6 +28,12 @@ impl Histogram {
         self.counts[(step.max(0.0) as usize).min(last)] += 1;
     }
 
+    /// Adds the counts of another with the same steps.
+    pub fn join(&mut self, other: &Self) {
+        let both = self.counts.iter_mut().zip(&other.counts);
+        both.for_each(|(sum, count)| *sum += count);
+    }
+
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

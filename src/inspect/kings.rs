@@ -13,7 +13,6 @@ use super::forward::Forward;
 use super::pieces::{BANDS, band};
 use super::removal::{owners_square, pieces, without};
 use super::squares::{Equations, SquareTable};
-use crate::features::MAX_ACTIVE;
 use crate::hce::{Evaluator, Phase};
 use crate::sample::{Man, Position, Sample, mix};
 
@@ -27,8 +26,6 @@ const CHUNK: usize = 256;
 pub(super) struct Step {
     position: Position,
     moved: Position,
-    /// Places of the king among the men, before and after.
-    places: [usize; 2],
     squares: [usize; 2],
     middlegame: f64,
     /// +1, or -1 where the king is not that of the side to move.
@@ -74,7 +71,6 @@ fn of_position(position: &Position, squares: &[Vec<u8>; BANDS.len()]) -> Vec<Ste
         Some(Step {
             position: *position,
             moved: Position::of_board(occupied, men.to_le_bytes(), position.turn()),
-            places: [place, after],
             squares: [owners_square(&king).into(), to.into()],
             middlegame: Phase::of(position).middlegame(),
             for_owner: if king.color == position.turn() { 1.0 } else { -1.0 },
@@ -83,21 +79,16 @@ fn of_position(position: &Position, squares: &[Vec<u8>; BANDS.len()]) -> Vec<Ste
     kings(position).filter_map(step).collect()
 }
 
-/// The king's table as a net has it.
+/// The king's table as a net has it; a king that moves may change the rows of all other pieces.
 pub(super) fn of_net(forward: &Forward, steps: &[Step]) -> SquareTable {
-    let features = forward.architecture.features;
     table(steps, |step| {
         let mut room = forward.room();
-        forward.see(&step.position, &mut room);
-        let mut lists = vec![0; features.views * MAX_ACTIVE];
-        features.write(&step.moved, &mut lists);
-        let inputs = |lists: &[u16], place: usize| -> Vec<u16> {
-            lists.chunks_exact(MAX_ACTIVE).map(|list| list[place]).collect()
+        let mut value = |position: &Position| {
+            forward.see(position, &mut room);
+            forward.value(&mut room)
         };
-        let from = inputs(&room.lists, step.places[0]);
-        let to = inputs(&lists, step.places[1]);
-        let sign = f64::from(features.sign(&step.position));
-        sign * (forward.value(&room) - forward.moved(&room, &from, &to))
+        let sign = f64::from(forward.net.inputs.sign(&step.position));
+        sign * (value(&step.position) - value(&step.moved))
     })
 }
 

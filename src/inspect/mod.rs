@@ -8,13 +8,16 @@
 mod activity;
 mod agreement;
 mod forward;
+mod head;
 mod histogram;
 mod kings;
 mod layers;
+mod maps;
 mod pictures;
 mod pieces;
 mod removal;
 mod ridge;
+mod rows;
 mod squares;
 mod terms;
 mod text;
@@ -22,19 +25,23 @@ mod worth;
 
 pub use activity::{Activity, Neuron};
 pub use agreement::{Agreement, Likeness, RoleAgreement};
+pub use head::{Adds, Head, HeadLayer, HeadNeuron, State};
 pub use histogram::Histogram;
-pub use layers::{Large, Layer, Map, Mover, Rows};
-pub use pieces::{BANDS, Band, ROLES, Value, Values};
+pub use layers::{Large, Layer};
+pub use maps::{BucketBoards, Map, Mover};
+pub use pieces::{BANDS, Band, BucketValues, ROLES, Value, Values};
 use rayon::prelude::*;
 pub use removal::without;
+pub use rows::{KingBucket, Rows};
 use serde::Serialize;
 pub use squares::SquareTable;
 pub use terms::{Explained, GroupExplained, Shares, TermExplained};
 pub use worth::worth;
 
 use self::forward::Forward;
-use crate::architecture::Architecture;
-use crate::features::{MAX_ACTIVE, PointOfView};
+use self::maps::Faces;
+use crate::architecture::{Architecture, Part, PointOfView};
+use crate::features::MAX_ACTIVE;
 use crate::hce::{Evaluator, HceWeights};
 use crate::sample::Sample;
 use crate::scales::Scales;
@@ -87,6 +94,7 @@ pub enum InspectError {
 pub struct Inspection {
     /// The architecture in words.
     pub net: String,
+    pub architecture: Architecture,
     /// How inputs are numbered, in words.
     pub inputs: String,
     /// Whose men have capitals in [`Mover::short`]: "own men" or "White's men".
@@ -94,6 +102,8 @@ pub struct Inspection {
     pub scales: Scales,
     pub clip: f64,
     pub activity: Activity,
+    /// None where the output follows the accumulators at once.
+    pub head: Option<Head>,
     /// From inputs to output.
     pub layers: Vec<Layer>,
     pub rows: Rows,
@@ -112,6 +122,8 @@ pub struct Pieces {
     /// Positions whose men were taken off.
     pub positions: u64,
     pub values: Values,
+    /// The same by output bucket; empty where there is one.
+    pub buckets: Vec<BucketValues>,
     /// Pawn to king.
     pub tables: Vec<SquareTable>,
     pub hce: Option<Beside>,
@@ -130,11 +142,12 @@ pub struct Beside {
 }
 
 /// The positions that [`inspect`] tells `seen` of in all, for so many given.
-pub fn work(positions: usize, options: &Options) -> u64 {
+pub fn work(net: &Architecture, positions: usize, options: &Options) -> u64 {
     let men = thinned(positions, options.pieces).count();
     let terms = thinned(positions, options.terms).count();
     let evaluations = if options.hce.is_some() { 2 } else { 1 };
-    (positions + evaluations * men + 2 * terms) as u64
+    let passes = if net.is_shallow() { 1 } else { 2 };
+    (passes * positions + evaluations * men + 2 * terms) as u64
 }
 
 /// Looks into a net with the eyes of some positions; `seen` is told of positions as they go by,
@@ -167,29 +180,37 @@ pub fn inspect(
     let forward = Forward::new(weights, architecture, scales)?;
     let lists = lists(architecture, samples);
     let activity = activity::activity(&forward, &lists, seen);
-    let rows = layers::rows(&forward, &lists);
+    let positions = by_bucket(&forward, &lists);
+    let head = head::head(&forward, &lists, &positions, seen);
+    let own = architecture.array(Part::Factoriser).and(architecture.array(Part::Accumulator));
+    let own = own.map(|it| weights.get(&it.name, &it.shape)).transpose()?;
+    let rows = rows::rows(&forward, &lists, own);
     drop(lists);
-    let moved_by = layers::moved_by(&forward, &rows.seen, activity.views);
-    let near = |most: usize| thinned(samples.len(), most).map(|i| &samples[i]).collect::<Vec<_>>();
+    let faces = Faces::of(&forward, &rows);
+    let moved_by = faces.moved_by(activity.views);
     let most = activity.by_use().into_iter().take(MAPS);
-    let maps = most.map(|it| layers::map(&forward, it.neuron)).collect();
+    let maps = most.map(|it| faces.map(it.neuron)).collect();
+    drop(faces);
+    let near = |most: usize| thinned(samples.len(), most).map(|i| &samples[i]).collect::<Vec<_>>();
     let hce = options.hce.as_ref();
     let terms = terms::terms(&forward, &activity, &near(options.terms), hce, seen);
     Ok(Inspection {
         net: architecture.to_string(),
-        inputs: architecture.features.about.to_string(),
-        capitals: match architecture.features.point_of_view {
+        architecture: architecture.clone(),
+        inputs: architecture.inputs.about(),
+        capitals: match architecture.inputs.views.point_of_view() {
             PointOfView::White => "White's pieces",
             PointOfView::SideToMove => "own pieces",
         },
         scales,
         clip: options.clip,
         activity,
-        layers: layers::layers(&forward, scales, options.clip),
+        head,
+        layers: layers::layers(weights, architecture, scales, options.clip)?,
         rows,
         moved_by,
         maps,
-        pieces: pieces(&forward, &near(options.pieces), hce, seen),
+        pieces: pieces(&forward, &near(options.pieces), &positions, hce, seen),
         terms,
     })
 }
@@ -197,6 +218,7 @@ pub fn inspect(
 fn pieces(
     forward: &Forward,
     samples: &[&Sample],
+    by_bucket: &[u64],
     hce: Option<&HceWeights>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Pieces {
@@ -223,15 +245,25 @@ fn pieces(
     };
     let hce = hce.map(beside);
     let positions = samples.len() as u64;
-    Pieces { positions, values: pieces::values(&worths), hce, tables }
+    let buckets = pieces::of_buckets(&worths, &forward.net, by_bucket);
+    Pieces { positions, values: pieces::values(&worths), buckets, hce, tables }
+}
+
+/// Positions of each output bucket.
+fn by_bucket(forward: &Forward, lists: &[u16]) -> Vec<u64> {
+    let mut positions = vec![0; forward.net.buckets];
+    for list in lists.chunks_exact(forward.net.views() * MAX_ACTIVE) {
+        positions[forward.net.bucket(forward.active(list).count())] += 1;
+    }
+    positions
 }
 
 /// The active inputs of all positions, `MAX_ACTIVE` places a view.
 fn lists(architecture: &Architecture, samples: &[Sample]) -> Vec<u16> {
-    let place = architecture.features.views * MAX_ACTIVE;
+    let place = architecture.views() * MAX_ACTIVE;
     let mut lists = vec![0; samples.len() * place];
     let write = |(list, sample): (&mut [u16], &Sample)| {
-        architecture.features.write(&sample.position, list);
+        architecture.inputs.write(&sample.position, list);
     };
     lists.par_chunks_mut(place).zip(samples).for_each(write);
     lists

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::maps::counting;
 use super::text::Part;
 use super::{Histogram, Inspection, Map, SquareTable};
 use crate::draw::Section;
@@ -21,6 +22,7 @@ impl Inspection {
         let section = |part: &Part| {
             let picture = match part.title {
                 "Neurons" => self.maps(),
+                "Layers" => self.behind(),
                 "Weights" => self.spread(),
                 "Squares" => self.squares(),
                 _ => html! {},
@@ -36,46 +38,101 @@ impl Inspection {
         self.parts().iter().map(section).collect()
     }
 
-    /// The feature maps alone, four in a row, as a PNG of four pixels a square.
+    /// The feature maps alone, four in a row, as a PNG of four pixels a square. Where there are king
+    /// buckets, a row is one neuron: the mean over them, and those with the most views.
     pub fn sheet(&self) -> Vec<u8> {
         const ACROSS: usize = 4;
         const GAP: usize = 3;
-        let sprites: Vec<Sprite> = self.maps.iter().map(sprite).collect();
-        let (width, height) = sprites.first().map_or((1, 1), Sprite::size);
+        let boards = self.maps.iter().flat_map(|map| {
+            let buckets = map.buckets.iter().map(|it| &it.boards);
+            std::iter::once(&map.boards).chain(buckets).take(ACROSS).map(Some).chain(
+                // So that the next neuron begins a row.
+                (map.buckets.len() + 1..ACROSS).filter(|_| !map.buckets.is_empty()).map(|_| None),
+            )
+        });
+        let counting = counting(&self.architecture.inputs);
+        let sprites: Vec<Option<Sprite>> =
+            boards.map(|boards| boards.map(|it| sprite(&counting, it))).collect();
+        let first = sprites.iter().flatten().next();
+        let (width, height) = first.map_or((1, 1), Sprite::size);
         let (wide, high) = (width + GAP, height + GAP);
         let rows = sprites.len().div_ceil(ACROSS).max(1);
         let mut sheet = Sprite::new(ACROSS * wide + GAP, rows * high + GAP);
         for (place, sprite) in sprites.iter().enumerate() {
-            sheet.put(GAP + place % ACROSS * wide, GAP + place / ACROSS * high, sprite);
+            if let Some(sprite) = sprite {
+                sheet.put(GAP + place % ACROSS * wide, GAP + place / ACROSS * high, sprite);
+            }
         }
         sheet.png(4, true)
     }
 
     fn maps(&self) -> Markup {
         let whose = self.capitals;
+        let inputs = &self.architecture.inputs;
+        let counting = counting(inputs);
         let neuron = |map: &Map| {
-            let it = &self.activity.neurons[map.neuron];
-            let output: Vec<String> = map.output.iter().map(|it| format!("{it:+.2}")).collect();
-            let about = format!(
-                "use {:.0} cp, output {}, at 0 in {:.1} %, at the clip in {:.1} % of views",
-                it.use_cp,
-                output.join(" and "),
-                100.0 * it.zero_share,
-                100.0 * it.clipped_share,
-            );
-            let picture = html! { img.pixels src=(sprite(map).address()) alt=(about) {} };
-            figure(&format!("Neuron {}", map.neuron), &about, "", &picture)
+            let about = self.about(map);
+            let picture = |boards: &[Vec<f32>], about: &str| {
+                html! { img.pixels src=(sprite(&counting, boards).address()) alt=(about) {} }
+            };
+            let buckets = &self.rows.buckets;
+            let body = html! {
+                (picture(&map.boards, &about))
+                @if !map.buckets.is_empty() {
+                    details {
+                        summary { (map.buckets.len()) " of " (buckets.len()) " king buckets" }
+                        @for it in &map.buckets {
+                            p.soft { "Bucket " (it.bucket) ", king on " (buckets[it.bucket].squares.join(" ")) }
+                            (picture(&it.boards, &format!("bucket {}", it.bucket)))
+                        }
+                    }
+                }
+            };
+            figure(&format!("Neuron {}", map.neuron), &about, "", &body)
         };
         html! {
             p {
                 "The weights of the neurons that move the evaluation most, a pixel a square with \
                  rank 8 at the top: pawn, knight, bishop, rook, queen and king, " (whose)
                 " above and the other side's below. Blue is above zero, orange below, each neuron \
-                 on a scale of its own. Two outputs are those of the side to move's view and of \
-                 the other's."
+                 on a scale of its own. "
+                @if self.architecture.is_shallow() {
+                    "Two outputs are those of the side to move's view and of the other's."
+                }
+                @if inputs.kings.count() > 1 {
+                    " The large boards are means over king buckets, as often as each is on; the \
+                     buckets with the most views stand below them."
+                }
+                @if inputs.kings.mirror {
+                    " Views are turned so that their own king stands on files a to d."
+                }
             }
             div.figures { @for map in &self.maps { (neuron(map)) } }
         }
+    }
+
+    /// A neuron in a line.
+    fn about(&self, map: &Map) -> String {
+        let it = &self.activity.neurons[map.neuron];
+        let output: Vec<String> = match self.architecture.buckets {
+            1 => map.output.iter().map(|it| format!("{it:+.2}")).collect(),
+            _ => Vec::new(),
+        };
+        let mut words = match it.use_cp {
+            Some(used) => format!("use {used:.0} cp, "),
+            None => format!("spread {:.3}, weight {:.3}, ", it.spread, it.weight),
+        };
+        if !output.is_empty() {
+            words += &format!("output {}, ", output.join(" and "));
+        }
+        if let Some(partner) = it.partner {
+            words += &format!("times neuron {partner}, ");
+        }
+        format!(
+            "{words}at 0 in {:.1} %, at the clip in {:.1} % of views",
+            100.0 * it.zero_share,
+            100.0 * it.clipped_share,
+        )
     }
 
     fn spread(&self) -> Markup {
@@ -83,9 +140,22 @@ impl Inspection {
         html! {
             div.figures {
                 @for layer in layers {
-                    (spread(layer.name, "weight", &layer.histogram, false))
+                    (spread(&layer.name, "weight", &layer.histogram, false))
                 }
                 (spread("before the activation", "view", &self.activity.before, true))
+            }
+        }
+    }
+
+    /// The values of the layers behind the accumulators.
+    fn behind(&self) -> Markup {
+        let layers = self.head.iter().flat_map(|head| &head.layers).enumerate();
+        html! {
+            div.figures {
+                @for (number, layer) in layers {
+                    (spread(&format!("head.{number} before the activation"), "position",
+                        &layer.before, true))
+                }
             }
         }
     }
@@ -109,16 +179,15 @@ impl Inspection {
     }
 }
 
-/// The boards of a neuron; squares where no pawn can stand are clear.
-fn sprite(map: &Map) -> Sprite {
-    let rows = map.boards.len().div_ceil(ROW);
+/// The boards of a neuron; squares where no pawn can stand are clear, and those where no king.
+fn sprite(counting: &[bool], boards: &[Vec<f32>]) -> Sprite {
+    let rows = boards.len().div_ceil(ROW);
     let mut sprite = Sprite::new(ROW * STEP - 1, rows * STEP - 1);
-    let possible =
-        |board: usize, square: usize| !board.is_multiple_of(ROW) || (8..56).contains(&square);
-    let boards = map.boards.iter().enumerate();
     let boards: Vec<[f32; 64]> = boards
+        .iter()
+        .enumerate()
         .map(|(board, weights)| {
-            let weight = |square: usize| match possible(board, square) {
+            let weight = |square: usize| match counting[board * weights.len() + square] {
                 true => weights[square],
                 false => f32::NAN,
             };

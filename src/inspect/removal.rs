@@ -20,6 +20,8 @@ pub(super) struct Worth {
     pub pieces: u8,
     /// Share of the middlegame, 0 to 1; the endgame has the rest.
     pub middlegame: f32,
+    /// The output bucket of the position; 0 for a handcrafted evaluation.
+    pub bucket: u8,
     /// Centipawns for its owner.
     pub value: f32,
 }
@@ -38,13 +40,15 @@ pub(super) fn of_net(
     samples: &[&Sample],
     seen: &(dyn Fn(u64) + Sync),
 ) -> Vec<Worth> {
-    let features = forward.architecture.features;
+    let net = &forward.net;
     each(samples, seen, |position, worths| {
         let mut room = forward.room();
         forward.see(position, &mut room);
-        let sign = f64::from(features.sign(position));
-        let with = forward.value(&room);
-        worth(position, worths, |place| sign * (with - forward.without(&room, place)));
+        let sign = f64::from(net.inputs.sign(position));
+        let with = forward.value(&mut room);
+        let bucket = net.bucket_of(position) as u8;
+        let value = |place| sign * (with - forward.without(&mut room, place));
+        worth(position, bucket, worths, value);
     })
 }
 
@@ -56,7 +60,7 @@ pub(super) fn of_hce(
 ) -> Vec<Worth> {
     each(samples, seen, |position, worths| {
         let with = evaluator.evaluate(position);
-        worth(position, worths, |place| with - evaluator.evaluate(&without(position, place)));
+        worth(position, 0, worths, |place| with - evaluator.evaluate(&without(position, place)));
     })
 }
 
@@ -79,14 +83,19 @@ fn each(
 }
 
 /// Adds the men of a position; `value` gives centipawns for the side to move, by place.
-fn worth(position: &Position, worths: &mut Vec<Worth>, value: impl Fn(usize) -> f64) {
+fn worth(
+    position: &Position,
+    bucket: u8,
+    worths: &mut Vec<Worth>,
+    mut value: impl FnMut(usize) -> f64,
+) {
     let pieces = pieces(position);
     let middlegame = Phase::of(position).middlegame() as f32;
     let men = position.men().enumerate().filter(|(_, man)| man.role != Role::King);
     worths.extend(men.map(|(place, man)| {
         let for_owner = if man.color == position.turn() { 1.0 } else { -1.0 };
         let value = (for_owner * value(place)) as f32;
-        Worth { role: man.role, square: owners_square(&man), pieces, middlegame, value }
+        Worth { role: man.role, square: owners_square(&man), pieces, middlegame, bucket, value }
     }));
 }
 

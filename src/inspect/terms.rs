@@ -12,8 +12,9 @@ use serde::Serialize;
 use super::activity::Activity;
 use super::forward::Forward;
 use super::ridge::{Columns, RIDGE, explained};
+use crate::architecture::{Inputs, PointOfView, Views};
 use crate::batch::Terms;
-use crate::features::{Features, MAX_ACTIVE, PointOfView, chess768};
+use crate::features::MAX_ACTIVE;
 use crate::hce::terms::TERMS;
 use crate::hce::{Coding, Evaluator, HceWeights, Term, Trace};
 use crate::sample::{Sample, games_known, mix};
@@ -36,7 +37,8 @@ pub struct Explained {
     pub measured_on: u64,
     /// Whether those others are of other games; else the games are unknown.
     pub of_other_games: bool,
-    /// Neurons whose activations were used, each in all views.
+    /// Neurons whose activations were used, each in all views; pairs of them where what goes on are
+    /// their products.
     pub neurons: usize,
     /// Added to the diagonal of the regressors' correlations.
     pub ridge: f64,
@@ -91,7 +93,7 @@ pub(super) fn terms(
     hce: Option<&HceWeights>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Option<Explained> {
-    let features = forward.architecture.features;
+    let inputs_of = &forward.net.inputs;
     let pieces = counted(samples);
     let mut positions = vec![0; TERMS];
     pieces.iter().for_each(|piece| piece.count(&mut positions));
@@ -104,7 +106,7 @@ pub(super) fn terms(
     let evaluators: Vec<&Evaluator> =
         whole.iter().map(|it| &it.1).chain(parts.iter().map(|it| &it.1)).collect();
     let write = |position: usize, out: &mut [f64]| {
-        let sign = f64::from(features.sign(&samples[position].position));
+        let sign = f64::from(inputs_of.sign(&samples[position].position));
         let (piece, row) = (&pieces[position / CHUNK], position % CHUNK);
         // Turns White's count to the side to move's, and back where the net sees as White.
         let sign = sign * f64::from(piece.turn[row]);
@@ -120,7 +122,7 @@ pub(super) fn terms(
         piece.complexity.row(row).for_each(|(term, count)| add(term, count.into()));
         let position = &samples[position].position;
         for (out, evaluator) in out[chosen.len()..].iter_mut().zip(&evaluators) {
-            *out = f64::from(features.sign(position)) * evaluator.evaluate(position);
+            *out = f64::from(inputs_of.sign(position)) * evaluator.evaluate(position);
         }
     };
     let targets = Columns { len: chosen.len() + evaluators.len(), write: &write };
@@ -131,29 +133,30 @@ pub(super) fn terms(
     }
     let halves = [&train[..], &test[..]];
 
-    let used = most_used(activity);
-    let hidden = forward.architecture.hidden;
+    let each = forward.net.outputs_of_view();
+    let used = most_used(activity, each);
     let activations = |position: usize, out: &mut [f64]| {
         let mut room = forward.room();
         forward.see(&samples[position].position, &mut room);
-        let all: Vec<f32> = forward.activations(&room).collect();
-        let used = all.chunks_exact(hidden).flat_map(|all| used.iter().map(|i| all[*i]));
+        let mut all = vec![0.0; forward.net.features()];
+        forward.handed_on(&room, &mut all);
+        let used = all.chunks_exact(each).flat_map(|all| used.iter().map(|i| all[*i]));
         out.iter_mut().zip(used).for_each(|(out, activation)| *out = activation.into());
     };
-    let regressors = Columns { len: features.views * used.len(), write: &activations };
+    let regressors = Columns { len: inputs_of.views.count() * used.len(), write: &activations };
     let by_hidden = explained(&regressors, &targets, halves, seen)?;
 
-    let seen_by: &Features = match features.point_of_view {
-        PointOfView::White => &chess768::PLAIN,
-        PointOfView::SideToMove => &chess768::SIDE_TO_MOVE,
-    };
+    let seen_by = Inputs::of(match inputs_of.views.point_of_view() {
+        PointOfView::White => Views::Plain,
+        PointOfView::SideToMove => Views::SideToMove,
+    });
     let inputs = |position: usize, out: &mut [f64]| {
         let mut list = [0; MAX_ACTIVE];
         seen_by.write(&samples[position].position, &mut list);
         let active = list.iter().map(|input| usize::from(*input));
-        active.take_while(|input| *input < seen_by.inputs).for_each(|input| out[input] = 1.0);
+        active.take_while(|input| *input < seen_by.rows()).for_each(|input| out[input] = 1.0);
     };
-    let regressors = Columns { len: seen_by.inputs, write: &inputs };
+    let regressors = Columns { len: seen_by.rows(), write: &inputs };
     let by_inputs = explained(&regressors, &targets, halves, seen)?;
 
     let names = chosen.iter().filter_map(|term| Some((Term::new(*term)?.name(), positions[*term])));
@@ -200,10 +203,10 @@ fn counted(samples: &[&Sample]) -> Vec<Terms> {
     samples.par_chunks(CHUNK).map(encode).collect()
 }
 
-/// Neurons with the largest use, in the order of their numbers.
-fn most_used(activity: &Activity) -> Vec<usize> {
-    let used = activity.by_use().into_iter().take(MOST_NEURONS);
-    let mut used: Vec<usize> = used.map(|it| it.neuron).collect();
+/// Neurons with the largest use, or the first ones of such pairs, in the order of their numbers.
+fn most_used(activity: &Activity, each: usize) -> Vec<usize> {
+    let used = activity.by_use().into_iter().map(|it| it.neuron);
+    let mut used: Vec<usize> = used.filter(|neuron| *neuron < each).take(MOST_NEURONS).collect();
     used.sort_unstable();
     used
 }

@@ -1,12 +1,19 @@
 //! An inspection in words and aligned columns.
 
+mod buckets;
+mod head;
+mod neurons;
+
 use super::pieces::{BANDS, ROLES, Values};
 use super::{Agreement, Explained, Inspection, Likeness, Pieces, Shares, TermExplained};
 use crate::draw::board::whole;
-use crate::report::{Align, Table, wrap};
+use crate::report::{Align, Table, cut, wrap};
 
 /// Neurons, and terms at either end, that are shown.
 const SHOWN: usize = 10;
+
+/// Characters of what a large weight weighs, so that the names of arrays stay whole.
+const LARGEST: usize = 31;
 
 const LEFT: Align = Align::Left;
 const RIGHT: Align = Align::Right;
@@ -34,9 +41,15 @@ impl Inspection {
         out
     }
 
-    /// Neurons, weights, men, squares, terms.
+    /// Neurons, layers, weights, king buckets, men, output buckets, squares, terms: those that the
+    /// net has.
     pub(super) fn parts(&self) -> Vec<Part> {
-        let mut parts = vec![self.neurons(), self.weights(), pieces(&self.pieces)];
+        let mut parts = vec![self.neurons()];
+        parts.extend(self.head.as_ref().map(|it| self.layers_behind(it)));
+        parts.push(self.weights());
+        parts.extend(self.king_buckets());
+        parts.push(pieces(&self.pieces));
+        parts.extend(self.output_buckets());
         let beside = self.pieces.hce.as_ref();
         parts.extend(beside.map(|it| agreement(&it.by_removal, &it.as_written)));
         parts.push(match &self.terms {
@@ -51,57 +64,17 @@ impl Inspection {
         parts
     }
 
-    fn neurons(&self) -> Part {
-        let activity = &self.activity;
-        let about = format!(
-            "Neurons over {} positions: {} of {} dead, {} nearly; {} saturated, {} nearly. An \
-             activation is 0 in {} of all views and at the clip in {}. Use is the standard \
-             deviation of what a neuron adds; the pieces that move it most stand with their weights, \
-             {} in capitals.",
-            grouped(activity.positions),
-            activity.dead,
-            activity.neurons.len(),
-            activity.nearly_dead,
-            activity.saturated,
-            activity.nearly_saturated,
-            percent(activity.zero_share),
-            percent(activity.clipped_share),
-            self.capitals,
-        );
-        let mut table = Table::new(&[
-            ("neuron", RIGHT),
-            ("use, cp", RIGHT),
-            ("mean, cp", RIGHT),
-            ("at 0", RIGHT),
-            ("at clip", RIGHT),
-            ("moved most by", LEFT),
-        ]);
-        for it in activity.by_use().into_iter().take(SHOWN) {
-            let movers = self.moved_by[it.neuron].iter();
-            let movers: Vec<String> =
-                movers.map(|it| format!("{} {:+.2}", it.short, it.weight)).collect();
-            table.row([
-                it.neuron.to_string(),
-                whole(it.use_cp),
-                signed(it.mean_cp),
-                percent(it.zero_share),
-                percent(it.clipped_share),
-                movers.join(", "),
-            ]);
-        }
-        Part { title: "Neurons", about, tables: vec![table], notes: Vec::new() }
-    }
-
     fn weights(&self) -> Part {
         let about = format!(
-            "Weights, clip {}. {} of {} rows are of pawns where none can stand: no position trains \
+            "Weights, clip {}. {} of {} rows are of {} where none can stand: no position trains \
              them (mean magnitude {:.3}, others {:.3}); {} more rows were not seen here.",
             self.clip,
-            self.rows.impossible,
-            self.rows.rows,
+            grouped(self.rows.impossible as u64),
+            grouped(self.rows.rows as u64),
+            if self.architecture.inputs.kings.matter() { "pawns and kings" } else { "pawns" },
             self.rows.impossible_magnitude,
             self.rows.magnitude,
-            self.rows.unseen,
+            grouped(self.rows.unseen as u64),
         );
         let mut table = Table::new(&[
             ("array", LEFT),
@@ -113,10 +86,13 @@ impl Inspection {
             ("near", RIGHT),
             ("largest", LEFT),
         ]);
+        let net = &self.architecture;
+        let plain = net.is_shallow() && net.buckets == 1 && net.inputs.kings.count() == 1;
         for layer in &self.layers {
             let largest = layer.largest.first().map_or(String::new(), |large| {
                 let neuron = large.neuron.map_or(String::new(), |it| format!(", neuron {it}"));
-                format!("{}{neuron}", large.what)
+                let whole = format!("{}{neuron}", large.what);
+                if plain { whole } else { cut(&whole, LARGEST) }
             });
             table.row([
                 layer.name.to_string(),

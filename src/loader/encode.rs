@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::packed::Packed;
+use crate::architecture::{Architecture, PointOfView};
 use crate::batch::{Active, Batch, Inputs, Terms};
-use crate::features::{Features, MAX_ACTIVE, PointOfView};
+use crate::features::MAX_ACTIVE;
 use crate::hce::{self, Coding, Trace};
 use crate::sample::{Position, Sample};
 use crate::terms::{Chosen, Kind};
@@ -14,7 +15,8 @@ use crate::terms::{Chosen, Kind};
 /// What a model wants to see of a position.
 #[derive(Clone, Debug)]
 pub enum Encoder {
-    Features(&'static Features),
+    /// The rows of a net, and its output buckets.
+    Net(Arc<Architecture>),
     /// Handcrafted terms.
     Hce(Arc<TermsEncoder>),
 }
@@ -61,9 +63,14 @@ const PIECE: usize = 256;
 pub const TERMS_PIECE: usize = 4096;
 
 impl Encoder {
+    /// For a net.
+    pub fn net(net: &Architecture) -> Self {
+        Encoder::Net(Arc::new(net.clone()))
+    }
+
     pub fn point_of_view(&self) -> PointOfView {
         match self {
-            Encoder::Features(features) => features.point_of_view,
+            Encoder::Net(net) => net.inputs.views.point_of_view(),
             Encoder::Hce(_) => PointOfView::White,
         }
     }
@@ -76,7 +83,7 @@ impl Encoder {
     /// Whether boards that were turned to the side to move will not do. The handcrafted terms
     /// are the same for both colours, so that a turned board has the same evaluation.
     pub fn needs_colours(&self) -> bool {
-        matches!(self, Encoder::Features(features) if features.point_of_view == PointOfView::White)
+        matches!(self, Encoder::Net(_)) && self.point_of_view() == PointOfView::White
     }
 
     /// Encodes samples in their order. Scores are left out unless every sample has one.
@@ -89,7 +96,7 @@ impl Encoder {
     /// Encodes the parts, one after the other.
     pub fn encode_parts(&self, parts: &[Part]) -> Batch {
         let (inputs, results, scores) = match self {
-            Encoder::Features(features) => lists(features, parts),
+            Encoder::Net(net) => lists(net, parts),
             Encoder::Hce(encoder) => {
                 let near: Vec<Packed> = parts
                     .iter()
@@ -149,19 +156,23 @@ impl TermsEncoder {
     }
 }
 
-fn lists(features: &Features, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
-    let Features { inputs, views, point_of_view, .. } = *features;
+fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
+    let (views, point_of_view) = (net.views(), net.inputs.views.point_of_view());
     let positions = parts.iter().map(|part| part.order.len()).sum();
     let (mut all_results, mut all_scores) = (vec![0.0; positions], vec![0.0; positions]);
     let lists = views * MAX_ACTIVE;
     let mut indices = vec![0; positions * lists];
+    let mut all_buckets = vec![0; if net.buckets > 1 { positions } else { 0 }];
     let (mut rest, mut results, mut scores) =
         (&mut indices[..], &mut all_results[..], &mut all_scores[..]);
+    let mut buckets = &mut all_buckets[..];
     for Part { records, order } in parts {
         let (here, behind) = rest.split_at_mut(order.len() * lists);
         let (results_here, results_behind) = results.split_at_mut(order.len());
         let (scores_here, scores_behind) = scores.split_at_mut(order.len());
         (rest, results, scores) = (behind, results_behind, scores_behind);
+        let (buckets_here, buckets_behind) = buckets.split_at_mut(order.len().min(buckets.len()));
+        buckets = buckets_behind;
         here.par_chunks_mut(lists * PIECE)
             .zip(order.par_chunks(PIECE))
             .zip(results_here.par_chunks_mut(PIECE))
@@ -176,12 +187,20 @@ fn lists(features: &Features, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
                     near.iter().zip(indices.chunks_exact_mut(lists)).zip(labels)
                 {
                     let position = record.position();
-                    features.write(&position, out);
+                    net.inputs.write(&position, out);
                     (*result, *score) = seen(point_of_view, record, &position);
                 }
             });
+        buckets_here.par_chunks_mut(PIECE).zip(order.par_chunks(PIECE)).for_each(
+            |(buckets, order)| {
+                for (bucket, place) in buckets.iter_mut().zip(order) {
+                    *bucket = net.bucket_of(&records[*place as usize].position()) as u8;
+                }
+            },
+        );
     }
-    let active = Active { inputs, views, places: MAX_ACTIVE, indices };
+    let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
+    let active = Active { rows, views, places, indices, buckets };
     (Inputs::Active(active), all_results, all_scores)
 }
 

@@ -2,14 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
+use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::hce::HceShape;
-use super::net::NetShape;
-use super::ops::cpu::{Level, Net, Precision, Scratch};
+use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{
-    Done, Job, Kept, NetTensors, TermsJob, net_logits, net_loss, terms_logits, terms_loss,
+    Arrays, Done, Job, Kept, TermsJob, net_gradients, net_logits, net_loss, terms_gradients,
+    terms_logits, terms_loss,
 };
+use crate::architecture::Architecture;
 use crate::batch::{Active, Terms};
 
 /// How a model computes.
@@ -21,62 +23,68 @@ pub enum Compute {
     Fused { level: Level, precision: Precision },
     /// Operations of our own, on a GPU.
     Gpu {
-        /// Bytes that the gradients of accumulators may take; a larger batch is taken in parts.
+        /// Bytes that the gradients of accumulators may take, and what is computed behind them; a
+        /// larger batch is taken in parts.
         room: usize,
     },
 }
 
-/// The shape of a net as the operations want it, and the memory that they work in.
+/// A net as the operations want it, and the memory that they work in.
 #[derive(Clone)]
 pub struct Fused {
-    net: Net,
+    kernel: Kernel,
     scratch: Arc<Mutex<Scratch>>,
     room: usize,
 }
 
 impl Fused {
-    pub fn new(shape: NetShape, compute: Compute) -> Option<Self> {
+    pub fn new(net: &Architecture, compute: Compute) -> Option<Self> {
         let (level, precision, room) = match compute {
             Compute::Plain => return None,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level is for what a processor computes.
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
-        let NetShape { inputs, views, hidden, activation } = shape;
-        let net = Net { inputs, hidden, views, activation, precision, level };
-        Some(Self { net, scratch: Arc::default(), room })
+        let kernel = Kernel { net: net.clone(), precision, level };
+        Some(Self { kernel, scratch: Arc::default(), room })
     }
 
     /// See [`super::Evaluation::loss`].
-    pub fn loss(&self, tensors: NetTensors, active: &Active, targets: &[f32]) -> Tensor<1> {
-        net_loss(tensors, self.job(active, targets))
+    pub fn loss(&self, arrays: Arrays<Dispatch>, active: &Active, targets: &[f32]) -> Tensor<1> {
+        net_loss(arrays, self.job(active, targets, None))
     }
 
-    /// The same, while `done` hears of each stage. The device waits for the end of each.
-    pub fn loss_in_stages(
+    /// The loss with its gradients, while `done` hears of each stage. The device waits for the end
+    /// of each that somebody hears of.
+    pub fn gradients(
         &self,
-        tensors: NetTensors,
+        arrays: Arrays<Dispatch>,
         active: &Active,
         targets: &[f32],
-        done: &Done,
-    ) -> Tensor<1> {
-        net_loss(tensors, Job { done: Some(done), ..self.job(active, targets) })
+        done: Option<&Done>,
+    ) -> (Tensor<1>, Arrays<Dispatch>) {
+        net_gradients(arrays, self.job(active, targets, done))
     }
 
     /// See [`super::Evaluation::logits`]; no gradients follow.
-    pub fn logits(&self, tensors: NetTensors, active: &Active) -> Tensor<1> {
-        net_logits(tensors, self.job(active, &[]))
+    pub fn logits(&self, arrays: Arrays<Dispatch>, active: &Active) -> Tensor<1> {
+        net_logits(arrays, self.job(active, &[], None))
     }
 
-    fn job<'a>(&self, active: &'a Active, targets: &'a [f32]) -> Job<'a> {
-        let Self { net, room, .. } = *self;
-        Job { net, active, targets, scratch: self.scratch.clone(), room, done: None }
+    fn job<'a>(
+        &'a self,
+        active: &'a Active,
+        targets: &'a [f32],
+        done: Option<&'a Done<'a>>,
+    ) -> Job<'a> {
+        let Self { kernel, room, .. } = self;
+        Job { kernel, active, targets, scratch: self.scratch.clone(), room: *room, done }
     }
 }
 
 impl std::fmt::Debug for Fused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.net.fmt(f)
+        self.kernel.fmt(f)
     }
 }
 
@@ -107,6 +115,17 @@ impl FusedTerms {
         targets: &[f32],
     ) -> Tensor<1> {
         terms_loss(weights, tempo, self.job(pieces, targets), self.kept.clone())
+    }
+
+    /// The same with its gradients by weights and tempo.
+    pub fn gradients(
+        &self,
+        weights: Tensor<2>,
+        tempo: Tensor<1>,
+        pieces: &[Arc<Terms>],
+        targets: &[f32],
+    ) -> (Tensor<1>, Tensor<2>, Tensor<1>) {
+        terms_gradients(weights, tempo, self.job(pieces, targets), self.kept.clone())
     }
 
     /// See [`super::Evaluation::logits`]; no gradients follow.

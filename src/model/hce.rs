@@ -5,10 +5,11 @@
 //! towards zero pulls the evaluation back to where it began.
 
 use burn::module::{Module, Param};
+use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::fused::FusedTerms;
-use super::{Compute, Evaluation, mean_loss};
+use super::{Compute, Evaluation, Slope, mean_loss};
 use crate::batch::{Batch, Inputs, Rows, Terms};
 use crate::loss::Loss;
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
@@ -55,10 +56,13 @@ impl<const D: usize> Changed<D> {
         weights: &Weights,
         device: &Device,
     ) -> Result<Self, WeightsError> {
-        let start = super::constant(ids[0], &format!("{name}.start"), shape, weights, device)?;
+        let values =
+            |part: &str| weights.get(&format!("{name}.{part}"), &shape).map(<[f32]>::to_vec);
         let make = if trained { super::param } else { super::constant };
-        let change = make(ids[1], &format!("{name}.change"), shape, weights, device)?;
-        Ok(Self { start, change })
+        Ok(Self {
+            start: super::constant(ids[0], values("start")?, shape.into(), device)?,
+            change: make(ids[1], values("change")?, shape.into(), device)?,
+        })
     }
 
     fn value(&self) -> Tensor<D> {
@@ -76,6 +80,14 @@ impl HceModel {
         let terms = Changed::new([1, 2], "terms", [shape.terms, 2], true, weights, device)?;
         let tempo = Changed::new([3, 4], "tempo", [1], shape.tempo, weights, device)?;
         Ok(Self { terms, tempo, shape, fused: FusedTerms::new(shape, compute) })
+    }
+
+    /// Weights and tempo as the fused operations take them.
+    fn values(&self) -> (Tensor<2>, Tensor<1>) {
+        fn inner<const D: usize>(value: Tensor<D>) -> Tensor<D> {
+            if value.device().is_autodiff() { value.inner() } else { value }
+        }
+        (inner(self.terms.value()), inner(self.tempo.value()))
     }
 
     /// The logits of one piece.
@@ -162,7 +174,8 @@ impl Evaluation for HceModel {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         let pieces = pieces(inputs);
         if let Some(fused) = &self.fused {
-            return fused.logits(self.terms.value(), self.tempo.value(), pieces);
+            let (weights, tempo) = self.values();
+            return fused.logits(weights, tempo, pieces);
         }
         let (weights, tempo) = (self.terms.value(), self.tempo.value());
         let logits = pieces.iter().filter(|piece| !piece.is_empty());
@@ -172,10 +185,25 @@ impl Evaluation for HceModel {
     fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
         match &self.fused {
             Some(fused) => {
-                fused.loss(self.terms.value(), self.tempo.value(), pieces(&batch.inputs), targets)
+                let (weights, tempo) = self.values();
+                fused.loss(weights, tempo, pieces(&batch.inputs), targets)
             }
             None => mean_loss(self.logits(&batch.inputs), targets, self.shape.loss),
         }
+    }
+
+    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
+        let Some(fused) = &self.fused else {
+            return Slope::by_autodiff(self.loss(batch, targets), self);
+        };
+        let (terms, tempo) = self.values();
+        let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces(&batch.inputs), targets);
+        let mut gradients = GradientsParams::new();
+        gradients.register(self.terms.change.id, terms);
+        if self.shape.tempo {
+            gradients.register(self.tempo.change.id, tempo);
+        }
+        Slope { loss, gradients }
     }
 }
 

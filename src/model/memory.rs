@@ -4,10 +4,11 @@ use burn::tensor::Device;
 
 use super::adapter::Adapter;
 use super::device::DeviceError;
-use super::{Compute, Kind, NetShape};
+use super::{Compute, Kind};
+use crate::architecture::{Architecture, PIECES};
 
-/// Bytes that the gradients of accumulators may take on a GPU. More would save a few launches of
-/// kernels a step at most.
+/// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them.
+/// More would save a few launches of kernels a step at most.
 pub const ROOM: usize = 512 << 20;
 
 /// Bytes of a GPU.
@@ -21,21 +22,34 @@ pub struct Need {
 
 impl Need {
     /// What the fused operations of a GPU and Adam take; none where nobody knows.
-    pub fn of(kind: Kind, batch: usize, compute: Compute) -> Option<Self> {
-        let (Kind::Net(shape), Compute::Gpu { room }) = (kind, compute) else { return None };
-        let NetShape { inputs, views, hidden, .. } = shape;
+    pub fn of(kind: &Kind, batch: usize, compute: Compute) -> Option<Self> {
+        let (Kind::Net(net), Compute::Gpu { room }) = (kind, compute) else { return None };
+        let (views, hidden) = (net.views(), net.hidden);
         let floats = |count: usize| count as u64 * size_of::<f32>() as u64;
-        let weights = floats(inputs * hidden);
-        let slopes = floats(batch * views * hidden).min(room as u64).max(floats(views * hidden));
-        // A list has 32 places, an input's lists come in segments of 256 at most, and of those
-        // pieces of 4096 lists of which it has any.
-        let partial = slopes / 8 + (slopes / floats(4096 * hidden) + 1) * weights;
-        let tiles = floats(batch.div_ceil(16) * (views + 1) * hidden);
+        let rows = floats(net.rows() * hidden);
+        let weights = net.arrays().iter().map(|array| floats(array.len())).sum::<u64>();
+        // What all king buckets share is added to a copy.
+        let merged = if net.inputs.factorised { rows } else { 0 };
+        let position = floats(floats_of_position(net));
+        let part = batch.clamp(1, (room as u64 / position).max(1) as usize);
+        let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
+        // A list has 32 places, a row's lists come in segments of 256 at most, and of those pieces
+        // of 4096 lists and more of which it has any.
+        let pieces = (part * views).div_ceil(4096 * net.rows().div_ceil(PIECES));
+        let partial = (slopes / 8 + pieces as u64 * rows).min(32 * slopes);
+        let parts = batch.div_ceil(part);
+        let tiles = match net.is_deep() {
+            true => 0,
+            // The last tile of each output bucket is not full.
+            false => {
+                floats((batch.div_ceil(16) + parts * (net.buckets - 1)) * (views + 1) * hidden)
+            }
+        };
         let lists = (batch * views * 32 * size_of::<u16>()) as u64;
         let index = 2 * lists;
         // Weights, gradients, both means, and what the next step makes of them.
-        let total = 8 * weights + slopes + partial + tiles + lists + index;
-        let largest = [weights, slopes, partial, tiles, lists].into_iter().max();
+        let total = 8 * weights + merged + behind + partial + tiles + lists + index;
+        let largest = [rows, slopes, partial, tiles, lists].into_iter().max();
         Some(Self { total, largest: largest.unwrap_or(0) })
     }
 
@@ -62,4 +76,18 @@ impl Need {
             _ => Ok(()),
         }
     }
+}
+
+/// Floats of each position that a GPU holds at a time.
+///
+/// Where the output follows the accumulators, these are the gradients of the latter. Else they are
+/// what Burn's operations keep for the way back, and their gradients, counted by reading
+/// `head::logits`.
+pub fn floats_of_position(net: &Architecture) -> usize {
+    let accumulators = net.views() * net.hidden;
+    if !net.is_deep() {
+        return accumulators;
+    }
+    let of_map = |[inputs, outputs]: [usize; 2]| 4 * inputs + 6 * net.buckets * outputs;
+    7 * accumulators + net.maps().into_iter().map(of_map).sum::<usize>()
 }

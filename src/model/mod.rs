@@ -3,20 +3,19 @@
 //! [`Evaluation`] is what training needs of a model: its logits, and its loss, which a model may
 //! compute in one fused operation of its own.
 
-mod accumulator;
-mod activation;
 mod adapter;
 mod device;
 mod fused;
 mod hce;
+mod head;
 mod init;
 mod memory;
 mod net;
 pub mod ops;
-mod output;
 
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Gradients, Tensor, TensorData, activation::sigmoid};
+use burn::optim::GradientsParams;
+use burn::tensor::{Tensor, TensorData, activation::sigmoid};
 
 pub use burn::tensor::Device;
 
@@ -26,10 +25,11 @@ pub use fused::Compute;
 pub use hce::{HceModel, HceShape};
 pub use init::initial;
 pub use memory::{Need, ROOM};
-pub use net::{NetModel, NetShape};
+pub use net::NetModel;
 pub use ops::cpu::{Level, Precision};
 pub use ops::{Done, Stage};
 
+use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs};
 use crate::loss::Loss;
 use crate::weights::{Weights, WeightsError};
@@ -42,12 +42,33 @@ pub trait Evaluation {
     /// Output: `[batch]`
     fn logits(&self, inputs: &Inputs) -> Tensor<1>;
 
-    /// The mean loss of `sigmoid(logit) - target`, differentiable.
+    /// The mean loss of `sigmoid(logit) - target`.
     ///
     /// # Shapes
     /// - `targets`: one a position
     /// - output: `[1]`
     fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1>;
+
+    /// The same with its derivative by every parameter.
+    ///
+    /// # Panics
+    /// If the model was not made on a device for training (`Device::autodiff`) and computes by
+    /// plain tensor operations.
+    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope;
+}
+
+/// A loss, `[1]`, and its derivative by each parameter that is trained.
+pub struct Slope {
+    pub loss: Tensor<1>,
+    pub gradients: GradientsParams,
+}
+
+impl Slope {
+    /// By Burn's autodiff.
+    fn by_autodiff<M: Module>(loss: Tensor<1>, model: &M) -> Self {
+        let gradients = GradientsParams::from_grads(loss.backward(), model);
+        Self { loss: loss.inner(), gradients }
+    }
 }
 
 /// The mean loss as a product of the errors with themselves or their signs, so that its order of
@@ -73,9 +94,9 @@ pub enum Model {
 }
 
 /// Which model a set of weights belongs to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    Net(NetShape),
+    Net(Architecture),
     /// Handcrafted terms.
     Hce(HceShape),
 }
@@ -86,14 +107,14 @@ impl Model {
     /// # Errors
     /// If an array is missing or has another shape.
     pub fn new(
-        kind: Kind,
+        kind: &Kind,
         weights: &Weights,
         device: &Device,
         compute: Compute,
     ) -> Result<Self, WeightsError> {
         Ok(match kind {
-            Kind::Net(shape) => Model::Net(NetModel::new(shape, weights, device, compute)?),
-            Kind::Hce(shape) => Model::Hce(HceModel::new(shape, weights, device, compute)?),
+            Kind::Net(net) => Model::Net(NetModel::new(net, weights, device, compute)?),
+            Kind::Hce(shape) => Model::Hce(HceModel::new(*shape, weights, device, compute)?),
         })
     }
 
@@ -106,18 +127,22 @@ impl Model {
     /// [`Model::weights`].
     ///
     /// # Panics
-    /// If the model was not made on a device for training (`Device::autodiff`).
+    /// As [`Evaluation::slope`] does.
     pub fn gradients(&self, batch: &Batch, targets: &[f32]) -> (f32, Weights) {
-        let loss = self.loss(batch, targets);
-        let gradients = loss.backward();
-        let weights = self.collect(Derivative(&gradients));
-        (to_host(loss)[0], weights)
+        let Slope { loss, gradients } = self.slope(batch, targets);
+        (to_host(loss)[0], self.collect(Derivative(&gradients)))
     }
 
     fn collect(&self, of: impl Of) -> Weights {
         let mut collect = Collect { of, weights: Weights::default(), path: Vec::new() };
         self.visit(&mut collect);
-        collect.weights
+        let mut weights = collect.weights;
+        if let Model::Net(net) = self {
+            for Array { name, shape, .. } in net.architecture().arrays() {
+                weights.0.get_mut(&name).expect("a net has its arrays").shape = shape;
+            }
+        }
+        weights
     }
 }
 
@@ -135,6 +160,13 @@ impl Evaluation for Model {
             Model::Hce(model) => model.loss(batch, targets),
         }
     }
+
+    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
+        match self {
+            Model::Net(model) => model.slope(batch, targets),
+            Model::Hce(model) => model.slope(batch, targets),
+        }
+    }
 }
 
 /// What to collect of each parameter.
@@ -150,12 +182,11 @@ impl Of for Value {
     }
 }
 
-struct Derivative<'a>(&'a Gradients);
+struct Derivative<'a>(&'a GradientsParams);
 
 impl Of for Derivative<'_> {
     fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D> {
-        let value = param.val();
-        value.grad(self.0).unwrap_or_else(|| value.zeros_like().inner())
+        self.0.get(param.id).unwrap_or_else(|| param.val().zeros_like())
     }
 }
 
@@ -202,42 +233,39 @@ pub fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 /// A parameter with a fixed number, so that a checkpoint's optimiser state finds it again.
 fn param<const D: usize>(
     id: u64,
-    name: &str,
-    shape: [usize; D],
-    weights: &Weights,
+    values: Vec<f32>,
+    shape: Vec<usize>,
     device: &Device,
 ) -> Result<Param<Tensor<D>>, WeightsError> {
-    let tensor = constant(id, name, shape, weights, device)?;
+    let tensor = constant(id, values, shape, device)?;
     Ok(if device.is_autodiff() { tensor.map(Tensor::require_grad) } else { tensor })
 }
 
 /// A tensor of the model that is never trained.
 fn constant<const D: usize>(
     id: u64,
-    name: &str,
-    shape: [usize; D],
-    weights: &Weights,
+    values: Vec<f32>,
+    shape: Vec<usize>,
     device: &Device,
 ) -> Result<Param<Tensor<D>>, WeightsError> {
-    let values = weights.get(name, &shape)?.to_vec();
     Ok(Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device)))
 }
 
 /// One view of one-hot inputs as a dense matrix, for the plain tensor operations.
 ///
 /// # Shapes
-/// Output: `[batch, inputs]`
+/// Output: `[batch, rows]`
 fn one_hot(active: &Active, view: usize, device: &Device) -> Tensor<2> {
-    let Active { inputs, views, places, indices } = active;
+    let Active { rows, views, places, indices, .. } = active;
     let lists = views * places;
     let positions = indices.len() / lists;
-    let mut dense = vec![0.0_f32; positions * inputs];
-    for (row, lists) in dense.chunks_exact_mut(*inputs).zip(indices.chunks_exact(lists)) {
+    let mut dense = vec![0.0_f32; positions * rows];
+    for (row, lists) in dense.chunks_exact_mut(*rows).zip(indices.chunks_exact(lists)) {
         for &input in &lists[view * places..][..*places] {
             if let Some(place) = row.get_mut(usize::from(input)) {
                 *place = 1.0;
             }
         }
     }
-    Tensor::from_data(TensorData::new(dense, [positions, *inputs]), device)
+    Tensor::from_data(TensorData::new(dense, [positions, *rows]), device)
 }

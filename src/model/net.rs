@@ -1,69 +1,179 @@
-//! The net `(inputs -> hidden) x views -> 1`: one accumulator for all views, side to move first.
+//! Nets as Burn modules, which read like their definition, and the way to the fused operations.
 
-use burn::module::Module;
+use burn::module::{Module, Param};
+use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 
-use super::accumulator::Accumulator;
-use super::activation::activate;
 use super::fused::Fused;
-use super::ops::{Done, NetTensors};
-use super::output::Output;
-use super::{Compute, Evaluation, mean_loss, one_hot};
-use crate::architecture::Activation;
+use super::ops::{Arrays, Done};
+use super::{Compute, Evaluation, Slope, head, mean_loss, one_hot};
+use crate::architecture::{Architecture, Array, PIECES, Part};
 use crate::batch::{Active, Batch, Inputs};
 use crate::loss::Loss;
 use crate::weights::{Weights, WeightsError};
 
+/// A net. Arrays of several output buckets are flat, whatever shape a checkpoint gives them.
 #[derive(Module, Debug)]
 pub struct NetModel {
-    pub accumulator: Accumulator,
-    pub output: Output,
+    pub accumulator: Affine<2>,
+    /// `[768, N]`, counts in every king bucket.
+    pub factoriser: Option<Factoriser>,
+    pub head: Vec<Affine<1>>,
+    pub output: Affine<1>,
     #[module(skip)]
-    shape: NetShape,
+    net: Architecture,
     /// None: the plain tensor operations.
     #[module(skip)]
     fused: Option<Fused>,
 }
 
-/// Everything about a net but its numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NetShape {
-    pub inputs: usize,
-    pub views: usize,
-    pub hidden: usize,
-    pub activation: Activation,
+/// Weights, `[rows, N]` or `[buckets * outputs * inputs]`, and biases, `[N]` or `[buckets *
+/// outputs]`.
+#[derive(Module, Debug)]
+pub struct Affine<const D: usize> {
+    pub weight: Param<Tensor<D>>,
+    pub bias: Param<Tensor<1>>,
+}
+
+#[derive(Module, Debug)]
+pub struct Factoriser {
+    pub weight: Param<Tensor<2>>,
+}
+
+/// The number of an array, so that a checkpoint's optimiser state finds it again.
+fn id(part: Part) -> u64 {
+    match part {
+        Part::Accumulator => 1,
+        Part::AccumulatorBias => 2,
+        Part::Output => 3,
+        Part::OutputBias => 4,
+        Part::Factoriser => 5,
+        Part::Layer(i) => 6 + 2 * i as u64,
+        Part::LayerBias(i) => 7 + 2 * i as u64,
+    }
 }
 
 impl NetModel {
+    /// # Errors
+    /// If an array is missing or has another shape.
     pub fn new(
-        shape: NetShape,
+        net: &Architecture,
         weights: &Weights,
         device: &Device,
         compute: Compute,
     ) -> Result<Self, WeightsError> {
-        let NetShape { inputs, views, hidden, .. } = shape;
-        let accumulator = Accumulator::new(inputs, hidden, weights, device)?;
-        let output = Output::new(views * hidden, weights, device)?;
-        Ok(Self { accumulator, output, shape, fused: Fused::new(shape, compute) })
+        fn param<const D: usize>(
+            array: &Array,
+            weights: &Weights,
+            device: &Device,
+        ) -> Result<Param<Tensor<D>>, WeightsError> {
+            let values = weights.get(&array.name, &array.shape)?;
+            let shape = match D {
+                1 => vec![values.len()],
+                _ => array.shape.clone(),
+            };
+            super::param(id(array.part), values.to_vec(), shape, device)
+        }
+        let array = |part| net.array(part).expect("every net has it");
+        let affine = |weight, bias| {
+            let weight = param(&array(weight), weights, device)?;
+            Ok::<_, WeightsError>(Affine { weight, bias: param(&array(bias), weights, device)? })
+        };
+        let accumulator = Affine {
+            weight: param(&array(Part::Accumulator), weights, device)?,
+            bias: param(&array(Part::AccumulatorBias), weights, device)?,
+        };
+        let factoriser = net.array(Part::Factoriser);
+        let factoriser = factoriser
+            .map(|array| {
+                Ok::<_, WeightsError>(Factoriser { weight: param(&array, weights, device)? })
+            })
+            .transpose()?;
+        let head = (0..net.head.len()).map(|i| affine(Part::Layer(i), Part::LayerBias(i)));
+        Ok(Self {
+            accumulator,
+            factoriser,
+            head: head.collect::<Result<_, _>>()?,
+            output: affine(Part::Output, Part::OutputBias)?,
+            net: net.clone(),
+            fused: Fused::new(net, compute),
+        })
     }
 
-    /// The loss, while `done` hears of each stage of its computation on a GPU; elsewhere there are
-    /// none.
-    pub fn loss_in_stages(&self, batch: &Batch, targets: &[f32], done: &Done) -> Tensor<1> {
+    pub fn architecture(&self) -> &Architecture {
+        &self.net
+    }
+
+    /// The same as [`Evaluation::slope`], while `done` hears of each stage of its computation on a
+    /// GPU; elsewhere there are none.
+    pub fn slope_in_stages(&self, batch: &Batch, targets: &[f32], done: Option<&Done>) -> Slope {
         let active = active(&batch.inputs);
-        match &self.fused {
-            Some(fused) => fused.loss_in_stages(self.tensors(), active, targets, done),
-            None => self.loss(batch, targets),
+        let Some(fused) = &self.fused else {
+            return Slope::by_autodiff(self.loss(batch, targets), self);
+        };
+        let (loss, arrays) = fused.gradients(self.arrays(), active, targets, done);
+        let mut gradients = GradientsParams::new();
+        for (array, gradient) in self.net.arrays().iter().zip(arrays.0) {
+            let id = id(array.part).into();
+            match array.part {
+                Part::Accumulator | Part::Factoriser => {
+                    gradients.register(id, Tensor::<2>::from_dispatch(gradient));
+                }
+                _ => gradients.register(id, Tensor::<1>::from_dispatch(gradient)),
+            }
+        }
+        Slope { loss, gradients }
+    }
+
+    /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.
+    fn arrays(&self) -> Arrays<burn::backend::Dispatch> {
+        fn inner<const D: usize>(param: &Param<Tensor<D>>) -> Tensor<D> {
+            let value = param.val();
+            if value.device().is_autodiff() { value.inner() } else { value }
+        }
+        let of = |part| match part {
+            Part::Accumulator => inner(&self.accumulator.weight).into_dispatch(),
+            Part::AccumulatorBias => inner(&self.accumulator.bias).into_dispatch(),
+            Part::Factoriser => {
+                let factoriser = self.factoriser.as_ref().expect("its architecture has one");
+                inner(&factoriser.weight).into_dispatch()
+            }
+            Part::Layer(i) => inner(&self.head[i].weight).into_dispatch(),
+            Part::LayerBias(i) => inner(&self.head[i].bias).into_dispatch(),
+            Part::Output => inner(&self.output.weight).into_dispatch(),
+            Part::OutputBias => inner(&self.output.bias).into_dispatch(),
+        };
+        Arrays(self.net.arrays().iter().map(|array| of(array.part)).collect())
+    }
+
+    /// The accumulators' weights, `[rows, N]`, with what all king buckets share.
+    fn rows(&self) -> Tensor<2> {
+        let weight = self.accumulator.weight.val();
+        match &self.factoriser {
+            None => weight,
+            Some(factoriser) => {
+                let buckets = self.net.rows() / PIECES;
+                weight + factoriser.weight.val().repeat_dim(0, buckets)
+            }
         }
     }
 
-    fn tensors(&self) -> NetTensors {
-        NetTensors {
-            accumulator: self.accumulator.weight.val(),
-            bias: self.accumulator.bias.val(),
-            output: self.output.weight.val(),
-            output_bias: self.output.bias.val(),
-        }
+    /// `a = H x + b` of each view, `[batch * views, N]`.
+    fn accumulators(&self, active: &Active, device: &Device) -> Tensor<2> {
+        let (rows, bias) = (self.rows(), self.accumulator.bias.val());
+        let view = |view| {
+            let x = one_hot(active, view, device); // [batch, rows]
+            x.matmul(rows.clone()) + bias.clone().unsqueeze() // [batch, N]
+        };
+        let (views, hidden) = (self.net.views(), self.net.hidden);
+        let side_by_side = Tensor::cat((0..views).map(view).collect(), 1);
+        side_by_side.reshape([active.len() * views, hidden])
+    }
+
+    /// The affine maps behind the accumulators.
+    fn maps(&self) -> Vec<head::Map> {
+        let maps = self.head.iter().chain([&self.output]);
+        maps.map(|map| [map.weight.val(), map.bias.val()]).collect()
     }
 }
 
@@ -71,21 +181,22 @@ impl Evaluation for NetModel {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         let active = active(inputs);
         if let Some(fused) = &self.fused {
-            return fused.logits(self.tensors(), active);
+            return fused.logits(self.arrays(), active);
         }
         let device = self.output.bias.val().device();
-        let view = |view| {
-            let x = one_hot(active, view, &device); // [batch, inputs]
-            activate(self.shape.activation, self.accumulator.forward(x)) // [batch, hidden]
-        };
-        self.output.forward(Tensor::cat((0..self.shape.views).map(view).collect(), 1))
+        let accumulators = self.accumulators(active, &device);
+        head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
     }
 
     fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
         match &self.fused {
-            Some(fused) => fused.loss(self.tensors(), active(&batch.inputs), targets),
+            Some(fused) => fused.loss(self.arrays(), active(&batch.inputs), targets),
             None => mean_loss(self.logits(&batch.inputs), targets, Loss::Squared),
         }
+    }
+
+    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
+        self.slope_in_stages(batch, targets, None)
     }
 }
 

@@ -3,37 +3,59 @@
 //! Strict: a size that does not fit is refused with what it would fit, or with what the file
 //! looks like instead. Padding is looked at; what is odd about it becomes a [`Warning`].
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use super::{ALIGNMENT, Hints, Net, PADDING, check_scales, payload};
-use crate::architecture::Architecture;
-use crate::features::{self, Features};
+use super::numbers::payload;
+use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, is_of_i16, stored};
+use crate::architecture::{Architecture, Inputs, Views};
 use crate::sample::Position;
+use crate::scales::HeadFormat;
+
+/// Hidden sizes up to this are tried.
+const MOST_HIDDEN: usize = 1 << 16;
 
 /// Why there is no net.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
     Scale { name: &'static str, value: i32 },
-    #[error("{found} {part}, the architecture needs {expected}")]
-    Parts { part: &'static str, found: usize, expected: usize },
+    #[error("{found} arrays, the architecture needs {expected}")]
+    Arrays { found: usize, expected: usize },
+    #[error("{name} has {found}, the architecture needs {expected}")]
+    Parts { name: String, found: String, expected: String },
+    #[error(
+        "{name}[{place}] is no finite number: this is a net of another shape, or the file is \
+         damaged"
+    )]
+    NotFinite { name: String, place: usize },
+    #[error(
+        "an int8 head takes what accumulators hand on as 0 to 127, and relu has no upper end; take \
+         the float head, or train with crelu or screlu"
+    )]
+    Unbounded,
+    #[error(
+        "an int8 head is for nets with layers behind the accumulators or pairwise products; this \
+         net's output follows at once, in i16: leave the head's format out"
+    )]
+    NoHead,
     #[error("not a net: {0}")]
     Other(&'static str),
     #[error(
         "{size} bytes are too few for a net: {views} with N = 1 has {smallest}; is the file whole?"
     )]
-    Small { size: usize, views: &'static str, smallest: usize },
+    Small { size: usize, views: String, smallest: usize },
     #[error("{size} bytes fit no net of {views}: {fits}")]
-    Size { size: usize, views: &'static str, fits: String },
+    Size { size: usize, views: String, fits: String },
     #[error(
         "{size} bytes fit {views} with N = {hidden}, but the padding is that of {other} with \
          N = {other_hidden}; name the right feature set: {cure}"
     )]
     Ambiguous {
         size: usize,
-        views: &'static str,
+        views: String,
         hidden: usize,
-        other: &'static str,
+        other: String,
         other_hidden: usize,
         cure: String,
     },
@@ -49,7 +71,7 @@ pub enum Warning {
     /// The padding, of this many bytes, is something else.
     Strange(usize),
     /// The size fits another shape too, and no padding text tells which it is.
-    Also { shape: &'static str, hidden: usize },
+    Also { shape: String, hidden: usize },
 }
 
 impl std::fmt::Display for Warning {
@@ -78,120 +100,157 @@ impl Net {
     /// If the size fits no net of the hinted feature set, or its padding says that it is a net
     /// of another one, or a scale is out of range.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<(Self, Vec<Warning>), NetError> {
-        check_scales(hints.scales)?;
+        let Hints { net, scales } = hints;
+        let (net, head) = (&net.merged(), scales.head_format);
+        Self::check(net, *scales)?;
         if let Some(other) = looks_like(bytes) {
             return Err(NetError::Other(other));
         }
-        let &Hints { features, activation, scales } = hints;
-        let (size, views) = (bytes.len(), shape(features.views));
-        let Some(hidden) = hidden(size, features.inputs, features.views) else {
-            let smallest = payload(features.inputs, features.views, 1);
+        let (size, views) = (bytes.len(), shape(net));
+        let Some(hidden) = hidden(size, net, head) else {
+            let smallest = payload(&net.with_hidden(least(net)), head);
             if size < smallest {
                 return Err(NetError::Small { size, views, smallest });
             }
             if let Some(other) = packed_positions(bytes) {
                 return Err(NetError::Other(other));
             }
-            return Err(NetError::Size { size, views, fits: fits(size, features) });
+            return Err(NetError::Size { size, views, fits: fits(size, net, head) });
         };
-        let (integers, padding) = bytes.split_at(payload(features.inputs, features.views, hidden));
+        let net = &net.with_hidden(hidden);
+        let (mut rest, padding) = bytes.split_at(payload(net, head));
         let mut warnings = Vec::new();
+        let mut filled = Padding::Text;
         if !size.is_multiple_of(ALIGNMENT) {
             warnings.push(Warning::Unpadded);
         } else {
-            let others = features::ALL.iter().copied().filter(|f| f.views != features.views);
+            let others = others(net);
             // The longer text is the padding: weights that spell `bullet` are no accident.
             let text = if is_text(padding) { padding.len() } else { 0 };
-            let other = others.clone().find_map(|other| {
-                let hidden = self::hidden(size, other.inputs, other.views)?;
-                let padding = &bytes[payload(other.inputs, other.views, hidden)..];
+            let other = others.iter().find_map(|other| {
+                let hidden = self::hidden(size, other, head)?;
+                let padding = &bytes[payload(&other.with_hidden(hidden), head)..];
                 (is_text(padding) && padding.len() > text).then_some((other, hidden))
             });
             if let Some((other, other_hidden)) = other {
-                let cure = names(others.filter(|f| f.views == other.views));
-                let other = shape(other.views);
+                let cure = names(others.iter().filter(|it| it.views() == other.views()));
+                let other = shape(other);
                 return Err(NetError::Ambiguous { size, views, hidden, other, other_hidden, cure });
             }
             if text < padding.len() {
                 let zeros = padding.iter().all(|&byte| byte == 0);
                 let warning = if zeros { Warning::Zeros } else { Warning::Strange };
+                filled = if zeros { Padding::Zeros } else { Padding::Text };
                 warnings.push(warning(padding.len()));
-                warnings.extend(others.clone().find_map(|other| {
-                    let hidden = self::hidden(size, other.inputs, other.views)?;
-                    Some(Warning::Also { shape: shape(other.views), hidden })
+                warnings.extend(others.iter().find_map(|other| {
+                    let hidden = self::hidden(size, other, head)?;
+                    Some(Warning::Also { shape: shape(other), hidden })
                 }));
             }
         }
-        let mut integers = integers
-            .chunks_exact(2)
-            .map(|bytes| i16::from_le_bytes(bytes.try_into().expect("chunks of two")));
-        let mut take = |count| integers.by_ref().take(count).collect::<Vec<_>>();
-        let net = Net::new(
-            Architecture { features, hidden, activation },
-            scales,
-            take(features.inputs * hidden),
-            take(hidden),
-            take(features.views * hidden),
-            take(1)[0],
-        )?;
+        let mut numbers = Vec::new();
+        for Stored { array, number } in stored(net, head) {
+            let (these, behind) = rest.split_at(array.len() * number.bytes());
+            numbers.push(number.read(these));
+            rest = behind;
+        }
+        let net = Net::of(net, *scales, numbers)?.padded_with(filled);
         Ok((net, warnings))
     }
 }
 
-/// The hidden size that gives a file of this size, padded or not.
-fn hidden(size: usize, inputs: usize, views: usize) -> Option<usize> {
-    let per_neuron = payload(inputs, views, 1) - payload(inputs, views, 0);
-    let hidden = size.checked_sub(2)? / per_neuron;
-    let payload = payload(inputs, views, hidden);
-    let fits = payload == size || payload.next_multiple_of(ALIGNMENT) == size;
-    (hidden > 0 && fits).then_some(hidden)
+/// The fewest neurons that there can be.
+fn least(net: &Architecture) -> usize {
+    if net.pairwise { 2 } else { 1 }
+}
+
+/// The hidden size with which a net has a file of this size, padded or not.
+fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
+    let payload = |hidden| payload(&net.with_hidden(hidden), head);
+    hidden_of(net, |hidden| {
+        let (least, most) = (payload(hidden), payload(hidden).next_multiple_of(ALIGNMENT));
+        if size == least || size == most { Ordering::Equal } else { least.cmp(&size) }
+    })
+}
+
+/// The hidden size whose size, which grows with it, is right.
+pub fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
+    let step = least(net);
+    let (mut below, mut above) = (0, MOST_HIDDEN / step + 1);
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        match size(middle * step) {
+            Ordering::Equal => return Some(middle * step),
+            Ordering::Less => below = middle,
+            Ordering::Greater => above = middle,
+        }
+    }
+    None
+}
+
+/// The other simple nets whose files have another size; none for nets that are not simple.
+fn others(net: &Architecture) -> Vec<Architecture> {
+    let simple = |views| Architecture::simple(views, net.hidden, net.activation);
+    if *net != simple(net.inputs.views) {
+        return Vec::new();
+    }
+    let others = Views::ALL.into_iter().map(simple);
+    others.filter(|other| other.views() != net.views()).collect()
 }
 
 fn is_text(padding: &[u8]) -> bool {
     padding.iter().eq(PADDING.iter().cycle().take(padding.len()))
 }
 
-fn shape(views: usize) -> &'static str {
-    if views == 1 { "768 -> N -> 1" } else { "(768 -> N)x2 -> 1" }
+fn shape(net: &Architecture) -> String {
+    if !is_of_i16(net) {
+        let one = net.with_hidden(least(net));
+        return one.to_string().replacen(&format!("-> {}", one.hidden), "-> N", 1);
+    }
+    let inputs: &Inputs = &net.inputs;
+    let buckets = if net.buckets > 1 { format!("x{}", net.buckets) } else { String::new() };
+    match net.views() {
+        1 => format!("{inputs} -> N -> 1{buckets}"),
+        _ => format!("({inputs} -> N)x2 -> 1{buckets}"),
+    }
 }
 
-fn names(features: impl Iterator<Item = &'static Features>) -> String {
-    features.map(|features| features.name).collect::<Vec<_>>().join(" or ")
+fn names<'a>(nets: impl Iterator<Item = &'a Architecture>) -> String {
+    nets.map(|net| net.inputs.views.name()).collect::<Vec<_>>().join(" or ")
 }
 
 /// What a size would fit instead, or the sizes nearest to it.
-fn fits(size: usize, features: &Features) -> String {
-    let others = features::ALL.iter().copied().filter(|other| other.views != features.views);
+fn fits(size: usize, net: &Architecture, head: HeadFormat) -> String {
+    let others = others(net);
     let fitting: Vec<_> =
-        others.filter_map(|f| Some((f, hidden(size, f.inputs, f.views)?))).collect();
+        others.iter().filter_map(|other| Some((other, hidden(size, other, head)?))).collect();
     if let Some(&(other, hidden)) = fitting.first() {
-        let names = names(fitting.iter().map(|(features, _)| *features));
+        let names = names(fitting.iter().map(|(net, _)| *net));
         return format!(
             "they fit {} with N = {hidden}; name its feature set: {names}",
-            shape(other.views)
+            shape(other)
         );
     }
-    if size.is_multiple_of(2) && hidden(size / 2, features.inputs, features.views).is_some() {
+    let one_output = is_of_i16(net) && net.buckets == 1;
+    if one_output && size.is_multiple_of(2) && hidden(size / 2, net, head).is_some() {
         return "they fit the floats of bullet's raw.bin; make a net of them with `nnuance export`"
             .to_string();
     }
-    // Engines choose one of several output layers by the number of men; each has its own bias.
-    for buckets in 2..=8 {
-        let fits = |hidden: &usize| {
-            let payload = 2 * ((features.inputs + 1 + buckets * features.views) * hidden + buckets);
-            payload == size || payload.next_multiple_of(ALIGNMENT) == size
-        };
-        if let Some(hidden) = (1..=size / 2 / features.inputs).find(fits) {
+    // Engines choose one of several output layers by the number of pieces; those in use first.
+    for buckets in [8, 4, 2, 16, 6, 7, 5, 3].into_iter().filter(|_| net.buckets == 1) {
+        let bucketed = Architecture { buckets, ..net.clone() };
+        if let Some(hidden) = hidden(size, &bucketed, head) {
             return format!(
-                "they would fit N = {hidden} with {buckets} output buckets, which \
-                            this program does not know"
+                "they would fit N = {hidden} with {buckets} output buckets; describe the net in a \
+                 file beside it that ends in .toml"
             );
         }
     }
-    let payload = |hidden| payload(features.inputs, features.views, hidden);
-    let below = (size / payload(1)).max(1);
+    let step = least(net);
+    let payload = |hidden| payload(&net.with_hidden(hidden), head);
+    let below = (size.saturating_sub(payload(0)) / (payload(step) - payload(0))).max(1);
     let mut nearest = String::from("the nearest sizes are");
-    for (hidden, joint) in [(below, " and"), (below + 1, "; is the file whole?")] {
+    for (hidden, joint) in [(below * step, " and"), ((below + 1) * step, "; is the file whole?")] {
         let padded = payload(hidden).next_multiple_of(ALIGNMENT);
         let _ = write!(nearest, " {padded} (N = {hidden}){joint}");
     }
@@ -218,7 +277,7 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         _ if bytes.get(8) == Some(&b'{') && starts_small(bytes) => {
             "it is a safetensors file of floats; make a net of it with `nnuance export`"
         }
-        _ if starts(b"l0b\n") || starts(b"l0w\n") => {
+        _ if holds_floats_by_name(bytes) => {
             "it is a checkpoint of floats; make a net of it with `nnuance export`"
         }
         _ if is_text && contains("[Event ") => "it is a PGN file of games",
@@ -228,6 +287,15 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         _ if is_text => "it is a text file",
         _ => return None,
     })
+}
+
+/// Whether a file opens as a checkpoint of bullet does: an id, a newline, and a number of floats that
+/// the file has.
+pub fn holds_floats_by_name(bytes: &[u8]) -> bool {
+    let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(byte);
+    let Some(end) = bytes.iter().take(32).position(|&byte| byte == b'\n') else { return false };
+    let count = bytes[end + 1..].first_chunk().map_or(u64::MAX, |it| u64::from_le_bytes(*it));
+    end > 0 && bytes[..end].iter().all(is_id) && count < bytes.len() as u64
 }
 
 /// Whether the first eight bytes are a length that the file has, as in safetensors.

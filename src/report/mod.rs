@@ -40,5 +40,5 @@ pub use learning::{Learning, learning};
 pub use match_scale::{MatchError, Matched, Pairs, match_scale};
 pub use opinion::{Opinion, opinions, worths};
 pub use slices::Facts;
-pub use table::{Align, Table};
+pub use table::{Align, Table, cut};
 pub use text::wrap;

@@ -98,7 +98,8 @@ impl fmt::Display for Table {
     }
 }
 
-fn cut(cell: &str, width: usize) -> String {
+/// A text of so many characters at most.
+pub fn cut(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();
     }

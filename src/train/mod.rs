@@ -27,7 +27,7 @@ use burn::tensor::Device;
 
 use crate::batch::Batch;
 use crate::loss::Loss;
-use crate::model::{Compute, Evaluation as _, Kind, Model, is_gpu};
+use crate::model::{Compute, Evaluation as _, Kind, Model, Slope, is_gpu};
 use crate::output::OutputError;
 use crate::weights::WeightsError;
 pub use anchor::{Anchor, Moved};
@@ -161,9 +161,13 @@ where
 /// Losses that wait on a GPU, at most: every so many steps it runs dry for a moment.
 const UNREAD: usize = 64;
 
+/// Why there is a model between steps.
+const WHOLE: &str = "a step gives the model back";
+
 struct Trainer<'a> {
     job: &'a Job<'a>,
-    model: Model,
+    /// None only while it takes a step.
+    model: Option<Model>,
     rule: Rule,
     state: State,
     log: Log,
@@ -187,7 +191,7 @@ struct Clock {
 impl<'a> Trainer<'a> {
     fn new(job: &'a Job, start: Checkpoint) -> Result<Self, TrainError> {
         let device = job.device.clone().autodiff();
-        let model = Model::new(job.kind, &start.weights, &device, job.compute)?;
+        let model = Some(Model::new(&job.kind, &start.weights, &device, job.compute)?);
         if start.optimizer.is_empty() && start.state.step > 0 {
             return Err(TrainError::NoOptimizer(start.state.step));
         }
@@ -270,22 +274,24 @@ impl<'a> Trainer<'a> {
         let converged;
         match &mut self.rule {
             Rule::Gradient(_) => {
-                let loss = self.model.loss(batch, &targets);
-                self.unread.push(Taken { step, learning_rate }, &loss);
+                let Slope { loss, gradients } = self.model().slope(batch, &targets);
+                self.unread.push(Taken { step, learning_rate }, loss);
                 if self.unread.len() == UNREAD || self.loss.is_none() || !is_gpu(self.job.device) {
                     self.read()?;
                 }
-                let gradients = optimizer::gradients(&loss, &self.model);
-                self.model = self.rule.follow(learning_rate, self.model.clone(), gradients);
+                // Nobody else holds the model, so that its tensors change in place.
+                if let Some(model) = self.model.take() {
+                    self.model = Some(self.rule.follow(learning_rate, model, gradients));
+                }
                 converged = false;
             }
             Rule::Direct(method) => {
-                let weights = self.model.weights();
-                let stepped = method.step(self.job.kind, weights, &batch.inputs, &targets)?;
+                let weights = self.model.as_ref().expect(WHOLE).weights();
+                let stepped = method.step(&self.job.kind, weights, &batch.inputs, &targets)?;
                 self.count(Taken { step, learning_rate }, stepped.loss)?;
                 let device = self.job.device.clone().autodiff();
-                let Job { kind, compute, .. } = *self.job;
-                self.model = Model::new(kind, &stepped.weights, &device, compute)?;
+                let Job { kind, compute, .. } = self.job;
+                self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
                 converged = stepped.converged;
             }
         }
@@ -298,6 +304,10 @@ impl<'a> Trainer<'a> {
         let State { step, positions, .. } = self.state;
         let loss = self.loss.unwrap_or(f64::NAN);
         Ok(Progress { step, positions, loss, learning_rate, converged })
+    }
+
+    fn model(&self) -> &Model {
+        self.model.as_ref().expect(WHOLE)
     }
 
     /// Looks at the losses that are still unread.
@@ -336,12 +346,12 @@ impl<'a> Trainer<'a> {
         let wdl = leg.wdl.at(done);
         // Against the target of the run's end: one yardstick, whatever the target is by now.
         let yardstick = settings.wdl.at(1.0);
-        let loss = match self.job.kind {
+        let loss = match &self.job.kind {
             Kind::Net(_) => Loss::Squared,
             Kind::Hce(shape) => shape.loss,
         };
         let scale = settings.score_scale;
-        let held_out = losses(&self.model, self.job.held_out, loss, yardstick, scale);
+        let held_out = losses(self.model(), self.job.held_out, loss, yardstick, scale);
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;
@@ -379,7 +389,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
-        let weights = self.model.weights();
+        let weights = self.model().weights();
         if let Some((name, place, value)) = weights.non_finite() {
             return Err(TrainError::NotFinite {
                 name: name.to_string(),

@@ -1,16 +1,15 @@
 //! The rules that turn gradients into steps.
 
 use burn::optim::{
-    AdamConfig, AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, GradientsParams,
-    LearningRate, ModuleOptimizer, Optimizer, SgdConfig, decay::WeightDecayConfig,
-    momentum::MomentumConfig,
+    AdamConfig, AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate,
+    ModuleOptimizer, Optimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig,
 };
 use burn::tensor::{Device, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ops::{adam_step, cpu::Adam};
-use crate::model::{Compute, Level, Model};
+use crate::model::{Compute, Level};
 
 /// The `[optimizer]` section of a config, complete.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,11 +133,6 @@ impl Settings {
     fn clipped<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
         Clipped { inner, clip: self.clip }.into()
     }
-}
-
-/// The gradients of a loss by a model's parameters, as optimisers take them.
-pub fn gradients(loss: &Tensor<1>, model: &Model) -> GradientsParams {
-    GradientsParams::from_grads(loss.backward(), model)
 }
 
 /// Holds the parameters within bounds after each step of another optimiser.

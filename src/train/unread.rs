@@ -17,8 +17,8 @@ pub struct Taken {
 }
 
 impl Unread {
-    pub fn push(&mut self, taken: Taken, loss: &Tensor<1>) {
-        self.0.push((taken, loss.clone().inner()));
+    pub fn push(&mut self, taken: Taken, loss: Tensor<1>) {
+        self.0.push((taken, loss));
     }
 
     pub fn len(&self) -> usize {

@@ -5,6 +5,7 @@
 use std::fs;
 
 use assert_cmd::Command;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::import;
 use nnuance::loader::Plan;
 use nnuance::model::{Backend, initial};
@@ -126,7 +127,8 @@ fn sigmoid(x: f64) -> f64 {
 
 /// Ten steps of AdamW in 64 bits, one weight after the other: the losses.
 fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
-    let start = initial(768, 2, hidden, SEED);
+    let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let start = initial(&net, SEED);
     let arrays = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
     let mut weights: Vec<f64> = arrays
         .iter()

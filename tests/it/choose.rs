@@ -1,9 +1,8 @@
 //! The search for scales, against trying everything.
 
-use nnuance::architecture::{Activation, Architecture};
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::choose::{Bound, ChooseError, Limits, choose, choose_of};
 use nnuance::export::{measure, prove, quantise};
-use nnuance::features::chess768;
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
 use nnuance::weights::Weights;
@@ -12,8 +11,7 @@ use crate::games;
 
 fn net() -> (Weights, Architecture) {
     let bytes = std::fs::read("nets/quickstart-32.safetensors").unwrap();
-    let features = &chess768::PERSPECTIVE;
-    let architecture = Architecture { features, hidden: 32, activation: Activation::SCReLU };
+    let architecture = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
     (Weights::from_bytes(&bytes).unwrap().weights, architecture)
 }
 
@@ -29,20 +27,22 @@ fn the_search_equals_trying_everything() {
     for (bound, most_qa) in
         [(Bound::I16Sums, 4000), (Bound::NarrowProducts, 4000), (Bound::I16Sums, 255)]
     {
-        let limits = Limits { bound, most_qa, most_qb: 9000 };
+        let limits = Limits { bound, most_qa, most_qb: 9000, ..Limits::default() };
         let found = choose_of(&weights, &architecture, 400, &positions, limits, grid).unwrap();
         let mut all = Vec::new();
         let mut refused = 0;
         for &qa in grid[0].iter().filter(|qa| **qa <= most_qa) {
             for &qb in grid[1] {
-                let scales = Scales { qa, qb, scale: 400 };
+                let scales = Scales { qa, qb, ..Scales::default() };
                 let Ok(net) = quantise(&weights, &architecture, scales) else { continue };
                 let proof = prove(&net);
                 if !proof.is_ok_and(|proof| bound == Bound::I16Sums || proof.i16_trick) {
                     refused += 1;
                     continue;
                 }
-                let error = measure(&weights, &net, positions.iter().copied()).unwrap().unwrap();
+                let error = measure(&weights, net.architecture(), &net, positions.iter().copied())
+                    .unwrap()
+                    .unwrap();
                 all.push((error.mean_cp, error.max_cp, qa, qb));
             }
         }
@@ -65,7 +65,7 @@ fn the_chosen_scales_pass_and_beat_the_usual_ones() {
     for (bound, most_qa) in
         [(Bound::I16Sums, 255), (Bound::I16Sums, 1023), (Bound::NarrowProducts, 1023)]
     {
-        let limits = Limits { bound, most_qa, most_qb: 4096 };
+        let limits = Limits { bound, most_qa, most_qb: 4096, ..Limits::default() };
         let found = choose(&weights, &architecture, 400, &positions, limits).unwrap();
         let proof = prove(&quantise(&weights, &architecture, found.scales).unwrap()).unwrap();
         assert!(found.scales.qa <= most_qa);

@@ -1,9 +1,9 @@
 //! What `--device` may name, and what it says where it may not.
 
 use assert_cmd::Command;
-use nnuance::architecture::Activation;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::model::{
-    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, NetShape, is_gpu,
+    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, is_gpu,
 };
 
 #[test]
@@ -32,13 +32,11 @@ fn a_backend_that_is_not_built_says_how_to_build_it() {
 
 #[test]
 fn too_little_memory_is_seen_before_the_start() {
-    let shape = |hidden| {
-        let activation = Activation::SCReLU;
-        Kind::Net(NetShape { inputs: 768, views: 2, hidden, activation })
-    };
+    let shape =
+        |hidden| Kind::Net(Architecture::simple(Views::Perspective, hidden, Activation::SCReLU));
     let gpu = Compute::Gpu { room: 512 << 20 };
-    let need = |hidden, batch| Need::of(shape(hidden), batch, gpu).expect("it is a net");
-    assert_eq!(Need::of(shape(8), 1, Compute::Plain), None);
+    let need = |hidden, batch| Need::of(&shape(hidden), batch, gpu).expect("it is a net");
+    assert_eq!(Need::of(&shape(8), 1, Compute::Plain), None);
     // Four copies of the weights that stay and four that come and go, and the gradients of the
     // accumulators of all positions.
     let bytes = need(1024, 16_384);

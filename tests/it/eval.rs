@@ -3,9 +3,8 @@
 use std::process::Stdio;
 
 use assert_cmd::Command;
-use nnuance::architecture::Activation;
+use nnuance::architecture::{Activation, Views};
 use nnuance::export::golden;
-use nnuance::features::chess768;
 use nnuance::sample::Position;
 
 use crate::net::random;
@@ -13,7 +12,7 @@ use crate::net::random;
 #[test]
 fn standard_output_holds_the_evaluations_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let net = random(&chess768::PERSPECTIVE, 16, Activation::SCReLU);
+    let net = random(Views::Perspective, 16, Activation::SCReLU);
     let path = folder.path().join("net.bin");
     std::fs::write(&path, net.to_bytes()).unwrap();
     let fens = golden::FENS.map(|fen| format!("{fen};something;else\n")).concat();

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
-use nnuance::architecture::{Activation, Architecture};
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::{
     self, Float, Given, Manifest, Provenance, dequantise, facts, import, prove, quantise, verify,
 };
-use nnuance::features::{self, Features, chess768};
 use nnuance::net::{Hints, Net};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
@@ -20,37 +19,31 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::games;
 use crate::net::{engine_net, random as random_net, read};
 
-const PERSPECTIVE: Architecture =
-    Architecture { features: &chess768::PERSPECTIVE, hidden: 4, activation: Activation::SCReLU };
+fn perspective(hidden: usize) -> Architecture {
+    Architecture::simple(Views::Perspective, hidden, Activation::SCReLU)
+}
 
 /// Random weights up to `most`, as a training would leave them.
 fn random_weights(architecture: &Architecture, most: f32) -> Weights {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-    let Architecture { features, hidden, .. } = *architecture;
     let mut weights = Weights::default();
-    for (name, shape) in [
-        ("accumulator.weight", vec![features.inputs, hidden]),
-        ("accumulator.bias", vec![hidden]),
-        ("output.weight", vec![features.views * hidden]),
-        ("output.bias", vec![1]),
-    ] {
-        let count = shape.iter().product();
-        let values = (0..count).map(|_| rng.random_range(-most..=most)).collect();
-        weights.insert(name, &shape, values);
+    for array in architecture.arrays() {
+        let values = (0..array.len()).map(|_| rng.random_range(-most..=most)).collect();
+        weights.insert(&array.name, &array.shape, values);
     }
     weights
 }
 
 /// Sets one weight, and gives what becomes of the net.
 fn refusal(name: &str, place: usize, value: f32) -> String {
-    let mut weights = random_weights(&PERSPECTIVE, 1.0);
+    let mut weights = random_weights(&perspective(4), 1.0);
     weights.0.get_mut(name).unwrap().values[place] = value;
-    quantise(&weights, &PERSPECTIVE, Scales::default()).unwrap_err().to_string()
+    quantise(&weights, &perspective(4), Scales::default()).unwrap_err().to_string()
 }
 
 #[test]
 fn rounding_is_half_away_from_zero() {
-    let architecture = Architecture { hidden: 1, ..PERSPECTIVE };
+    let architecture = perspective(1);
     let mut weights = random_weights(&architecture, 0.0);
     // Halves are exact in f32 when the scale is a power of two.
     weights.0.get_mut("accumulator.weight").unwrap().values[..4].copy_from_slice(&[
@@ -90,24 +83,24 @@ fn the_scales_of_a_cure_work() {
     for (name, value) in
         [("accumulator.weight", 200.0), ("output.weight", 600.0), ("output.bias", 3.0)]
     {
-        let mut weights = random_weights(&PERSPECTIVE, 1.0);
+        let mut weights = random_weights(&perspective(4), 1.0);
         weights.0.get_mut(name).unwrap().values[0] = value;
-        let error = quantise(&weights, &PERSPECTIVE, Scales::default()).unwrap_err().to_string();
+        let error = quantise(&weights, &perspective(4), Scales::default()).unwrap_err().to_string();
         let (scale, most) = error.rsplit_once(" at most ").unwrap();
         let most = most.parse().unwrap();
         let scales = |most| match scale.ends_with("QA") {
             true => Scales { qa: most, ..Scales::default() },
             false => Scales { qb: most, ..Scales::default() },
         };
-        assert!(quantise(&weights, &PERSPECTIVE, scales(most)).is_ok(), "{error}");
-        assert!(quantise(&weights, &PERSPECTIVE, scales(most + 1)).is_err(), "{error}");
+        assert!(quantise(&weights, &perspective(4), scales(most)).is_ok(), "{error}");
+        assert!(quantise(&weights, &perspective(4), scales(most + 1)).is_err(), "{error}");
     }
 }
 
 #[test]
 fn shapes_that_differ_are_refused() {
-    let weights = random_weights(&PERSPECTIVE, 1.0);
-    let architecture = Architecture { hidden: 5, ..PERSPECTIVE };
+    let weights = random_weights(&perspective(4), 1.0);
+    let architecture = perspective(5);
     let error = quantise(&weights, &architecture, Scales::default()).unwrap_err().to_string();
     assert!(error.contains("accumulator.weight"), "{error}");
 }
@@ -116,11 +109,11 @@ fn shapes_that_differ_are_refused() {
 fn no_legal_position_leaves_the_bounds() {
     let mut positions = games::positions(3_000, 11);
     positions.extend(export::golden::FENS.map(|fen| Position::from_fen(fen).unwrap()));
-    for features in features::ALL {
-        let net = random_net(features, 16, Activation::SCReLU);
+    for views in Views::ALL {
+        let net = random_net(views, 16, Activation::SCReLU);
         let proof = prove(&net).unwrap();
         for position in &positions {
-            for view in 0..features.views {
+            for view in 0..views.count() {
                 for a in net.accumulators(position, view) {
                     assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
                 }
@@ -136,13 +129,13 @@ fn no_legal_position_leaves_the_bounds() {
 #[test]
 fn the_bound_is_reached_where_it_is_exact() {
     // Only queens and kings count, so the bound is a real position: 15 queens and a king a side.
-    let features = &chess768::PLAIN;
     let mut weights = vec![0; 768];
     for row in [64 * 4..64 * 5, 64 * 5..64 * 6, 64 * 10..64 * 11, 64 * 11..64 * 12] {
         weights[row].fill(10);
     }
-    let architecture = Architecture { features, hidden: 1, activation: Activation::CReLU };
-    let net = Net::new(architecture, Scales::default(), weights, vec![5], vec![1], 0).unwrap();
+    let architecture = Architecture::simple(Views::Plain, 1, Activation::CReLU);
+    let net =
+        Net::new(architecture, Scales::default(), weights, vec![5], vec![1], vec![0]).unwrap();
     let proof = prove(&net).unwrap();
     assert_eq!((proof.accumulator.least, proof.accumulator.most), (25, 325));
     assert_eq!((proof.intermediate.least, proof.intermediate.most), (5, 345));
@@ -155,10 +148,10 @@ fn overflowing(weight: i16, output: i16) -> Net {
     let mut accumulator = vec![1; 768 * hidden];
     accumulator.iter_mut().skip(2).step_by(hidden).for_each(|w| *w = weight);
     accumulator[27 * hidden + 2] = weight + weight.signum();
-    let architecture = Architecture { hidden, ..PERSPECTIVE };
+    let architecture = perspective(hidden);
     let outputs = vec![output; 2 * hidden];
     let scales = Scales::default();
-    Net::new(architecture, scales, accumulator, vec![0; hidden], outputs, 0).unwrap()
+    Net::new(architecture, scales, accumulator, vec![0; hidden], outputs, vec![0]).unwrap()
 }
 
 #[test]
@@ -232,9 +225,11 @@ fn every_integer_survives_the_way_through_floats() {
         let accumulator = all.iter().copied().cycle().take(768 * hidden).collect();
         let bias = all.iter().rev().copied().take(hidden).collect();
         let outputs = all.iter().copied().step_by(381).take(2 * hidden).collect();
-        let architecture = Architecture { hidden, ..PERSPECTIVE };
-        let scales = Scales { qa, qb, scale: 400 };
-        let net = Net::new(architecture, scales, accumulator, bias, outputs, i16::MIN).unwrap();
+        let architecture = perspective(hidden);
+        let scales = Scales { qa, qb, ..Scales::default() };
+        let net =
+            Net::new(architecture.clone(), scales, accumulator, bias, outputs, vec![i16::MIN])
+                .unwrap();
         let again = quantise(&dequantise(&net), &architecture, scales).unwrap();
         assert!(again.to_bytes() == net.to_bytes(), "QA {qa}");
     }
@@ -242,10 +237,10 @@ fn every_integer_survives_the_way_through_floats() {
 
 #[test]
 fn checkpoints_of_bullet_are_imported() {
-    for features in features::ALL {
+    for views in Views::ALL {
         // With 5 neurons a raw.bin has a size that a quantised net may have, too.
         for hidden in [4, 5, 16] {
-            let architecture = Architecture { features, hidden, ..PERSPECTIVE };
+            let architecture = Architecture::simple(views, hidden, Activation::SCReLU);
             let weights = random_weights(&architecture, 1.5);
             let names = ["accumulator.weight", "accumulator.bias", "output.weight", "output.bias"];
             let bytes = |name: &str| -> Vec<u8> {
@@ -260,7 +255,7 @@ fn checkpoints_of_bullet_are_imported() {
                 );
                 map.extend(bytes);
             }
-            let hints = Hints { features, ..Hints::default() };
+            let hints = Hints { net: architecture, ..Hints::default() };
             for bytes in [&raw, &map] {
                 let source = import(bytes, &hints).unwrap();
                 assert_eq!(source.weights, weights);
@@ -274,8 +269,8 @@ fn checkpoints_of_bullet_are_imported() {
 
 #[test]
 fn checkpoints_say_what_they_are() {
-    let weights = random_weights(&PERSPECTIVE, 1.0);
-    let mut said = facts(&PERSPECTIVE, Scales { scale: 360, ..Scales::default() });
+    let weights = random_weights(&perspective(4), 1.0);
+    let mut said = facts(&perspective(4), Scales { scale: 360, ..Scales::default() });
     let source = import(&weights.to_bytes(&said, &[]).unwrap(), &Hints::default()).unwrap();
     assert_eq!(source.scales.scale, 360);
     assert_eq!(source.architecture.activation, Activation::SCReLU);
@@ -286,19 +281,23 @@ fn checkpoints_say_what_they_are() {
         ("hidden", "5", "4"),
         ("scale", "many", "whole number"),
     ] {
-        let right = said.insert(key.to_string(), value.to_string()).unwrap();
+        // Features, activation and hidden size have entries of their own in version 0.1.
+        let right = said.insert(key.to_string(), value.to_string());
         let bytes = weights.to_bytes(&said, &[]).unwrap();
         let error = import(&bytes, &Hints::default()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
-        said.insert(key.to_string(), right);
+        match right {
+            Some(right) => said.insert(key.to_string(), right),
+            None => said.remove(key),
+        };
     }
 }
 
 #[test]
 fn floats_and_integers_agree_within_the_rounding() {
-    for features in features::ALL {
+    for views in Views::ALL {
         for activation in Activation::ALL {
-            let architecture = Architecture { features, hidden: 32, activation };
+            let architecture = Architecture::simple(views, 32, activation);
             let weights = random_weights(&architecture, 0.25);
             let positions = games::positions(500, 5);
             let exported =
@@ -321,8 +320,7 @@ fn export_with(
 
 #[test]
 fn a_logit_by_hand() {
-    let features: &'static Features = &chess768::PLAIN;
-    let architecture = Architecture { features, hidden: 1, activation: Activation::SCReLU };
+    let architecture = Architecture::simple(Views::Plain, 1, Activation::SCReLU);
     let mut weights = random_weights(&architecture, 0.0);
     weights.0.get_mut("accumulator.weight").unwrap().values[64 * 5] = 0.5;
     weights.0.get_mut("output.weight").unwrap().values[0] = 2.0;
@@ -341,9 +339,9 @@ fn a_logit_by_hand() {
 fn an_export_verifies_until_it_is_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("first.bin");
-    let weights = random_weights(&PERSPECTIVE, 0.5);
+    let weights = random_weights(&perspective(4), 0.5);
     let provenance = Provenance { licence: Some("CC0-1.0".to_string()), ..Provenance::default() };
-    let mut exported = export_with(&weights, &PERSPECTIVE, provenance, games::positions(50, 1));
+    let mut exported = export_with(&weights, &perspective(4), provenance, games::positions(50, 1));
     let [floats, net, manifest] = exported.write(&path, &weights, &BTreeMap::new()).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     let failures = || -> Vec<_> {
@@ -375,11 +373,11 @@ fn an_export_verifies_until_it_is_touched() {
     let cp = exported.manifest.golden[0].cp;
     std::fs::write(&manifest, text.replacen(&format!("\"cp\": {cp}"), "\"cp\": 9999", 1)).unwrap();
     assert_eq!(failures(), ["golden evaluations"]);
-    std::fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
-    assert!(verify(&path, []).unwrap_err().to_string().contains("format 2"));
+    std::fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 3")).unwrap();
+    assert!(verify(&path, []).unwrap_err().to_string().contains("format 3"));
     std::fs::write(&manifest, &text).unwrap();
 
-    let other = random_weights(&PERSPECTIVE, 0.4).to_bytes(&Default::default(), &[]).unwrap();
+    let other = random_weights(&perspective(4), 0.4).to_bytes(&Default::default(), &[]).unwrap();
     std::fs::write(&floats, other).unwrap();
     assert_eq!(failures(), ["floats", "largest float error"]);
     std::fs::remove_file(&manifest).unwrap();
@@ -389,8 +387,8 @@ fn an_export_verifies_until_it_is_touched() {
 #[test]
 fn a_refused_export_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let weights = random_weights(&PERSPECTIVE, 0.5);
-    let mut exported = export_with(&weights, &PERSPECTIVE, Provenance::default(), Vec::new());
+    let weights = random_weights(&perspective(4), 0.5);
+    let mut exported = export_with(&weights, &perspective(4), Provenance::default(), Vec::new());
     for name in ["net.json", "net.safetensors"] {
         let error = exported.write(&folder.path().join(name), &weights, &BTreeMap::new());
         let error = error.unwrap_err().to_string();
@@ -434,7 +432,7 @@ fn only_bin_is_an_ending() {
 fn an_overflow_is_told_once() {
     let weights = dequantise(&overflowing(2_000, 10));
     let provenance = Provenance::default();
-    let error = export::export(&weights, &PERSPECTIVE, Scales::default(), provenance, []);
+    let error = export::export(&weights, &perspective(4), Scales::default(), provenance, []);
     let said = format!("{:#}", anyhow::Error::from(error.unwrap_err()));
     assert_eq!(said.matches("the accumulator of neuron").count(), 1, "{said}");
 }
@@ -454,13 +452,13 @@ learning_rate = 0.001
 /// A run folder with `best.safetensors`, as training leaves it.
 fn run_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let mut said = facts(&PERSPECTIVE, Scales::default());
+    let mut said = facts(&perspective(4), Scales::default());
     let data = "[{\"path\":\"gone.vf\",\"format\":\"viriformat\",\"bytes\":3,\"sha256\":\"abc\",\
                  \"positions\":1,\"games\":1,\"bad_records\":0}]";
     for (key, value) in [("config", CONFIG), ("data", data), ("sketch", "\"\""), ("odd", "kept")] {
         said.insert(key.to_string(), value.to_string());
     }
-    let bytes = random_weights(&PERSPECTIVE, 0.5).to_bytes(&said, &[]).unwrap();
+    let bytes = random_weights(&perspective(4), 0.5).to_bytes(&said, &[]).unwrap();
     std::fs::write(folder.path().join("best.safetensors"), bytes).unwrap();
     folder
 }

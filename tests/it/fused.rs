@@ -1,14 +1,10 @@
 //! The fused operations against Burn's plain ones: values, gradients, steps, bits.
 
-use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
+use burn::optim::{AdamWConfig, ModuleOptimizer};
 use burn::tensor::{Tensor, TensorData};
-use nnuance::architecture::Activation;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs};
-use nnuance::features;
-use nnuance::loader::Encoder;
-use nnuance::model::{
-    Backend, Compute, Evaluation, Kind, Level, Model, NetShape, Precision, initial,
-};
+use nnuance::model::{Backend, Compute, Evaluation, Kind, Level, Model, Precision, initial};
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::train::target::targets;
 use nnuance::weights::Weights;
@@ -21,20 +17,20 @@ fn fused(level: Level) -> Compute {
     Compute::Fused { level, precision: Precision::F32 }
 }
 
-fn model(kind: Kind, weights: &Weights, compute: Compute) -> Model {
+fn model(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
     let device = Backend::Flex.device().expect("flex is always there").autodiff();
     Model::new(kind, weights, &device, compute).expect("the weights fit")
 }
 
 /// A net with random weights that reach all parts of an activation.
-fn net(views: usize, hidden: usize, activation: Activation, seed: u64) -> (Kind, Weights) {
-    let kind = Kind::Net(NetShape { inputs: 768, views, hidden, activation });
-    let mut weights = initial(768, views, hidden, seed);
+fn net(views: Views, hidden: usize, activation: Activation, seed: u64) -> (Kind, Weights) {
+    let net = Architecture::simple(views, hidden, activation);
+    let mut weights = initial(&net, seed);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for array in weights.0.values_mut() {
         array.values.iter_mut().for_each(|value| *value += random.random_range(-0.2..0.2));
     }
-    (kind, weights)
+    (Kind::Net(net), weights)
 }
 
 /// `|a - b| / |b|` over all values together.
@@ -49,16 +45,15 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
 fn loss_and_gradients_equal_the_plain_ones() {
     for level in Level::available() {
         for (i, hidden) in [1, 7, 16, 33, 100, 128].into_iter().enumerate() {
-            for features in features::ALL {
+            for views in Views::ALL {
                 for activation in Activation::ALL {
-                    let (kind, weights) = net(features.views, hidden, activation, i as u64);
-                    let batch = Encoder::Features(features)
+                    let (kind, weights) = net(views, hidden, activation, i as u64);
+                    let batch = games::lists(views)
                         .encode(&games::samples([1, 33, 257, 300][i % 4], i as u64));
                     let targets = targets(&batch, 0.4, 300.0);
-                    let plain = model(kind, &weights, Compute::Plain).gradients(&batch, &targets);
-                    let fused = model(kind, &weights, fused(level)).gradients(&batch, &targets);
-                    let what =
-                        format!("{} {hidden} {activation:?} {}", level.name(), features.name);
+                    let plain = model(&kind, &weights, Compute::Plain).gradients(&batch, &targets);
+                    let fused = model(&kind, &weights, fused(level)).gradients(&batch, &targets);
+                    let what = format!("{} {hidden} {activation:?} {}", level.name(), views.name());
                     assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{what}");
                     for (name, array) in &plain.1.0 {
                         let apart = distance(&fused.1.0[name].values, &array.values);
@@ -86,7 +81,7 @@ fn any_number_of_men_will_do() {
         }
     }
     let batch = Batch {
-        inputs: Inputs::Active(Active { inputs: 768, views, places, indices }),
+        inputs: Inputs::Active(Active { rows: 768, views, places, indices, buckets: vec![] }),
         results: (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
         cursor: None,
@@ -98,9 +93,9 @@ fn any_number_of_men_will_do() {
         .chunks_exact(32)
         .any(|list| (1..32).any(|i| list[i] < 768 && list[..i].contains(&list[i])));
     for level in Level::available() {
-        let (kind, weights) = net(2, 20, Activation::SCReLU, 3);
-        let plain = model(kind, &weights, Compute::Plain).gradients(&batch, &batch.results);
-        let fused = model(kind, &weights, fused(level)).gradients(&batch, &batch.results);
+        let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU, 3);
+        let plain = model(&kind, &weights, Compute::Plain).gradients(&batch, &batch.results);
+        let fused = model(&kind, &weights, fused(level)).gradients(&batch, &batch.results);
         if !twice {
             assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{}", level.name());
         }
@@ -110,36 +105,14 @@ fn any_number_of_men_will_do() {
 
 #[test]
 fn logits_equal_the_plain_ones() {
-    let batch = Encoder::Features(&features::chess768::PERSPECTIVE).encode(&games::samples(300, 8));
-    let (kind, weights) = net(2, 48, Activation::CReLU, 2);
+    let batch = games::lists(Views::Perspective).encode(&games::samples(300, 8));
+    let (kind, weights) = net(Views::Perspective, 48, Activation::CReLU, 2);
     let logits = |compute| -> Vec<f32> {
-        let logits = model(kind, &weights, compute).logits(&batch.inputs);
+        let logits = model(&kind, &weights, compute).logits(&batch.inputs);
         logits.into_data().try_into_vec().expect("f32")
     };
     for level in Level::available() {
         assert!(distance(&logits(fused(level)), &logits(Compute::Plain)) < 1e-5);
-    }
-}
-
-#[test]
-fn what_comes_from_above_is_honoured() {
-    let batch = Encoder::Features(&features::chess768::PERSPECTIVE).encode(&games::samples(50, 3));
-    let (kind, weights) = net(2, 24, Activation::SCReLU, 5);
-    let gradient = |compute, factor: f32| -> Vec<f32> {
-        let model = model(kind, &weights, compute);
-        // A view of a larger tensor, so that it is not contiguous either.
-        let device = model.loss(&batch, &batch.results).device();
-        let factors = Tensor::<2>::from_data([[9.0, factor], [9.0, 9.0]], &device);
-        let factor = factors.transpose().narrow(0, 1, 1).narrow(1, 0, 1).reshape([1]);
-        let loss = model.loss(&batch, &batch.results).powf_scalar(2.0) * factor;
-        let Model::Net(net) = &model else { unreachable!() };
-        let gradients = loss.backward();
-        let weight = net.accumulator.weight.val().grad(&gradients).expect("a gradient");
-        weight.into_data().try_into_vec().expect("f32")
-    };
-    for level in Level::available() {
-        let (fused, plain) = (gradient(fused(level), -3.5), gradient(Compute::Plain, -3.5));
-        assert!(distance(&fused, &plain) < 1e-5, "{}", level.name());
     }
 }
 
@@ -151,13 +124,11 @@ fn rule(name: Name, bias_correction: bool, clip: f64) -> Settings {
 
 /// Weights after some steps.
 fn steps(mut optimizer: ModuleOptimizer, compute: Compute) -> (ModuleOptimizer, Weights) {
-    let (kind, weights) = net(2, 19, Activation::SCReLU, 9);
-    let mut model = model(kind, &weights, compute);
+    let (kind, weights) = net(Views::Perspective, 19, Activation::SCReLU, 9);
+    let mut model = model(&kind, &weights, compute);
     for seed in 0..5 {
-        let batch =
-            Encoder::Features(&features::chess768::PERSPECTIVE).encode(&games::samples(40, seed));
-        let loss = model.loss(&batch, &batch.results);
-        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
+        let gradients = model.slope(&batch, &batch.results).gradients;
         model = optimizer.step(0.01, model, gradients);
     }
     (optimizer, model.weights())
@@ -194,9 +165,11 @@ fn burn_can_read_the_record_of_the_fused_adam() {
 #[test]
 fn a_tensor_that_is_a_view_is_read_right() {
     // Parameters that come from a transposed tensor.
-    let (kind, weights) = net(1, 6, Activation::ReLU, 4);
-    let batch = Encoder::Features(&features::chess768::PLAIN).encode(&games::samples(20, 3));
-    let Model::Net(mut net) = model(kind, &weights, fused(Level::detect())) else { unreachable!() };
+    let (kind, weights) = net(Views::Plain, 6, Activation::ReLU, 4);
+    let batch = games::lists(Views::Plain).encode(&games::samples(20, 3));
+    let Model::Net(mut net) = model(&kind, &weights, fused(Level::detect())) else {
+        unreachable!()
+    };
     let before: Vec<f32> = net.logits(&batch.inputs).into_data().try_into_vec().expect("f32");
     net.accumulator.weight = net.accumulator.weight.map(|weight| {
         let device = weight.device();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::hce::terms::TERMS;
 use nnuance::hce::{Coding, Term};
 use nnuance::loader::{Encoder, Part, Plan, TermsEncoder, collect};
@@ -43,6 +44,11 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
     };
     // Every other position of longer games, so that few men occur too.
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
+}
+
+/// An encoder for nets with these views.
+pub fn lists(views: Views) -> Encoder {
+    Encoder::net(&Architecture::simple(views, 1, Activation::SCReLU))
 }
 
 /// An encoder of all handcrafted terms, none of them held.

@@ -1,19 +1,19 @@
 //! Ten losses that training must reproduce: the regression test that the trainer bullet publishes,
 //! reproduced by an independent program to six digits.
 
-use nnuance::architecture::Activation;
-use nnuance::features::chess768;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
-use nnuance::model::{Backend, Compute, Kind, Level, NetShape, Precision, initial};
+use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
 use nnuance::train::checkpoint::{Checkpoint, State};
 use nnuance::train::log::Row;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::schedule::Schedule;
 use nnuance::train::{self, Job, Progress, Settings, Watch};
+use nnuance::weights::Weights;
 
 use crate::need;
 
-const DATA: &str = "../shared/data/formats/bullet_batch.bf";
+pub const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 
 /// Of the weights that all begin with.
 pub const SEED: u64 = 198_273_612;
@@ -58,10 +58,23 @@ pub fn losses_on(
     compute: Compute,
     bias_correction: bool,
 ) -> Vec<f64> {
+    let net = Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let weights = initial(&net, SEED);
+    losses_of(plan, (&net, weights), 10, backend, compute, bias_correction)
+}
+
+/// The losses of some steps of a net from its first weights, on positions in their order.
+pub fn losses_of(
+    plan: Plan,
+    (net, weights): (&Architecture, Weights),
+    steps: u64,
+    backend: Backend,
+    compute: Compute,
+    bias_correction: bool,
+) -> Vec<f64> {
     let plan = Plan { scores: true, shuffle: false, ..plan };
-    let features = &chess768::PERSPECTIVE;
     let settings = Settings {
-        steps: 10,
+        steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
         score_scale: 400.0,
@@ -83,11 +96,9 @@ pub fn losses_on(
         earlier: Vec::new(),
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let activation = Activation::SCReLU;
-    let kind = Kind::Net(NetShape { inputs: 768, views: 2, hidden, activation });
     let device = backend.device().expect("CPU backends are always there");
     let job = Job {
-        kind,
+        kind: Kind::Net(net.clone()),
         compute,
         device: &device,
         settings: &settings,
@@ -95,19 +106,14 @@ pub fn losses_on(
         held_out: &[],
     };
     let start = Checkpoint {
-        weights: initial(768, 2, hidden, SEED),
+        weights,
         optimizer: Vec::new(),
         state: State::default(),
         facts: Default::default(),
     };
     let mut watch = Losses(Vec::new());
-    train::run(
-        &job,
-        start,
-        Stream::new(plan, Encoder::Features(features), Cursor::default()),
-        &mut watch,
-    )
-    .expect("a run");
+    train::run(&job, start, Stream::new(plan, Encoder::net(net), Cursor::default()), &mut watch)
+        .expect("a run");
     watch.0
 }
 

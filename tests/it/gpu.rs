@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
-use burn::tensor::Tensor;
-use nnuance::architecture::Activation;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs, Terms};
-use nnuance::features::{self, Features, chess768};
-use nnuance::loader::Encoder;
 use nnuance::loss::Loss;
 use nnuance::model::{
-    Backend, Compute, Device, Evaluation, HceShape, Kind, Level, Model, NetShape, Precision, ROOM,
-    initial, to_host,
+    Backend, Compute, Device, Evaluation, HceShape, Kind, Level, Model, Precision, ROOM, initial,
+    to_host,
 };
 use nnuance::weights::Weights;
 use rand::RngExt;
@@ -38,16 +35,16 @@ pub fn fused() -> Compute {
     Compute::Fused { level: Level::detect(), precision: Precision::F32 }
 }
 
-fn model(kind: Kind, weights: &Weights, device: &Device, compute: Compute) -> Model {
+fn model(kind: &Kind, weights: &Weights, device: &Device, compute: Compute) -> Model {
     Model::new(kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
 }
 
 /// A net with random weights that reach all parts of an activation.
-pub fn net(views: usize, hidden: usize, activation: Activation) -> (Kind, Weights) {
-    let kind = Kind::Net(NetShape { inputs: 768, views, hidden, activation });
-    let mut weights = initial(768, views, hidden, 4);
+pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weights) {
+    let net = Architecture::simple(views, hidden, activation);
+    let mut weights = initial(&net, 4);
     shake(&mut weights, 0.2);
-    (kind, weights)
+    (Kind::Net(net), weights)
 }
 
 fn shake(weights: &mut Weights, size: f32) {
@@ -80,8 +77,8 @@ pub fn bits(weights: &Weights) -> Vec<u32> {
     weights.0.values().flat_map(|array| array.values.iter().map(|it| it.to_bits())).collect()
 }
 
-pub fn batch(features: &'static Features, positions: usize, seed: u64) -> Batch {
-    Encoder::Features(features).encode(&games::samples(positions, seed))
+pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
+    games::lists(views).encode(&games::samples(positions, seed))
 }
 
 #[test]
@@ -90,18 +87,18 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
     // One view or two, fewer units than columns and more, columns that are none, too many columns
     // to be written out, tiles that are not full.
     for (i, hidden) in [33, 1, 300, 2100].into_iter().enumerate() {
-        for features in features::ALL {
+        for views in Views::ALL {
             for activation in Activation::ALL {
-                if i > 0 && (features.views, activation) != (2, Activation::SCReLU) {
+                if i > 0 && (views, activation) != (Views::Perspective, Activation::SCReLU) {
                     continue;
                 }
-                let (kind, weights) = net(features.views, hidden, activation);
+                let (kind, weights) = net(views, hidden, activation);
                 let sizes: &[usize] = if hidden > 1000 { &[17] } else { &[1, 16, 97] };
                 for &positions in sizes {
-                    let batch = batch(features, positions, 5);
-                    let what = format!("{} {hidden} {activation:?} {positions}", features.name);
-                    let plain = model(kind, &weights, &flex(), Compute::Plain);
-                    let fused = model(kind, &weights, &gpu, GPU);
+                    let batch = batch(views, positions, 5);
+                    let what = format!("{} {hidden} {activation:?} {positions}", views.name());
+                    let plain = model(&kind, &weights, &flex(), Compute::Plain);
+                    let fused = model(&kind, &weights, &gpu, GPU);
                     let of = |model: &Model| model.gradients(&batch, &batch.results);
                     check(&what, &of(&fused), &of(&plain));
                     let [got, right] =
@@ -130,22 +127,22 @@ fn any_lists_will_do_in_one_part_or_in_many() {
         };
         indices.extend((0..places).map(input));
     }
-    let active = Active { inputs: 768, views, places, indices };
+    let active = Active { rows: 768, views, places, indices, buckets: vec![] };
     let batch = Batch {
         inputs: Inputs::Active(active),
         results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
         cursor: None,
     };
-    let (kind, weights) = net(2, 20, Activation::SCReLU);
-    let right = model(kind, &weights, &flex(), fused()).gradients(&batch, &batch.results);
+    let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
+    let right = model(&kind, &weights, &flex(), fused()).gradients(&batch, &batch.results);
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
         let batch = if room == 0 { first(&batch, 100) } else { batch.clone() };
         let right = match room {
-            0 => model(kind, &weights, &flex(), fused()).gradients(&batch, &batch.results),
+            0 => model(&kind, &weights, &flex(), fused()).gradients(&batch, &batch.results),
             _ => right.clone(),
         };
-        let got = model(kind, &weights, &gpu, Compute::Gpu { room });
+        let got = model(&kind, &weights, &gpu, Compute::Gpu { room });
         check(&format!("{room} bytes"), &got.gradients(&batch, &batch.results), &right);
     }
 }
@@ -155,10 +152,10 @@ fn more_positions_than_a_row_of_the_grid_has_cubes_for() {
     let Some(gpu) = gpu() else { return };
     let (positions, places) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
-    let inputs = Inputs::Active(Active { inputs: 768, views: 1, places, indices });
-    let (kind, weights) = net(1, 1, Activation::CReLU);
+    let inputs = Inputs::Active(Active { rows: 768, views: 1, places, indices, buckets: vec![] });
+    let (kind, weights) = net(Views::Plain, 1, Activation::CReLU);
     let [got, right] = [(&gpu, GPU), (&flex(), fused())]
-        .map(|(device, compute)| to_host(model(kind, &weights, device, compute).logits(&inputs)));
+        .map(|(device, compute)| to_host(model(&kind, &weights, device, compute).logits(&inputs)));
     assert!(distance(&got, &right) < 1e-5);
 }
 
@@ -172,25 +169,6 @@ fn first(batch: &Batch, positions: usize) -> Batch {
 }
 
 #[test]
-fn what_comes_from_above_is_honoured() {
-    let Some(gpu) = gpu() else { return };
-    let batch = batch(&chess768::PERSPECTIVE, 50, 3);
-    let (kind, weights) = net(2, 33, Activation::SCReLU);
-    let gradient = |device: &Device, compute| {
-        let model = model(kind, &weights, device, compute);
-        // A view of a larger tensor, so that it is not contiguous either.
-        let device = device.clone().autodiff();
-        let factors = Tensor::<2>::from_data([[9.0, -3.5], [9.0, 9.0]], &device);
-        let factor = factors.transpose().narrow(0, 1, 1).narrow(1, 0, 1).reshape([1]);
-        let loss = model.loss(&batch, &batch.results).powf_scalar(2.0) * factor;
-        let Model::Net(net) = &model else { unreachable!("a net") };
-        let gradients = loss.backward();
-        to_host(net.accumulator.weight.val().grad(&gradients).expect("a gradient"))
-    };
-    assert!(distance(&gradient(&gpu, GPU), &gradient(&flex(), Compute::Plain)) < 1e-5);
-}
-
-#[test]
 fn handcrafted_terms_equal_the_plain_ones() {
     let Some(gpu) = gpu() else { return };
     let encoder = games::all_terms();
@@ -200,8 +178,8 @@ fn handcrafted_terms_equal_the_plain_ones() {
     for loss in [Loss::Squared, Loss::Absolute] {
         for tempo in [true, false] {
             let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo, loss });
-            let plain = model(kind, &weights, &flex(), Compute::Plain);
-            let fused = model(kind, &weights, &gpu, GPU);
+            let plain = model(&kind, &weights, &flex(), Compute::Plain);
+            let fused = model(&kind, &weights, &gpu, GPU);
             let right = plain.gradients(&batch, &batch.results);
             let got = fused.gradients(&batch, &batch.results);
             check(&format!("{loss:?} {tempo}"), &got, &right);
@@ -247,7 +225,7 @@ fn many_positions_come_in_parts() {
     let weights = hce_weights(terms);
     let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo: true, loss: Loss::Squared });
     let [got, right] = [(&gpu, GPU), (&flex(), fused())].map(|(device, compute)| {
-        model(kind, &weights, device, compute).gradients(&batch, &batch.results)
+        model(&kind, &weights, device, compute).gradients(&batch, &batch.results)
     });
     check("parts", &got, &right);
 }

@@ -5,11 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use assert_cmd::assert::OutputAssertExt;
-use nnuance::architecture::Activation;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::Batch;
-use nnuance::features::chess768;
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
-use nnuance::model::{Compute, Device, Kind, NetShape, initial};
+use nnuance::model::{Compute, Device, Kind, initial};
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::log::Row;
 use nnuance::train::optimizer::{self, Name};
@@ -81,7 +80,8 @@ impl Run<'_> {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Run { kind, device, compute, ref settings, folder } = *self;
+        let Run { ref kind, device, compute, ref settings, folder } = *self;
+        let kind = kind.clone();
         let job = Job { kind, compute, device, settings, folder, held_out: &[] };
         let mut watch = Losses::default();
         let (end, checkpoint) = train::run(&job, start, batches, &mut watch)?;
@@ -99,13 +99,12 @@ fn ten_steps_lead_where_those_of_the_cpu_lead() {
     let Some(gpu) = gpu() else { return };
     let cpu = flex();
     let folder = tempfile::tempdir().expect("a folder");
-    let batches =
-        || (0..10).map(|seed| Ok::<_, TrainError>(batch(&chess768::PERSPECTIVE, 150, seed)));
-    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let batches = || (0..10).map(|seed| Ok::<_, TrainError>(batch(Views::Perspective, 150, seed)));
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     for correction in [true, false] {
         let run = |device, compute| {
             let settings = settings(10, correction);
-            let run = Run { kind, device, compute, settings, folder: folder.path() };
+            let run = Run { kind: kind.clone(), device, compute, settings, folder: folder.path() };
             run.from(fresh(weights.clone()), batches()).expect("a run")
         };
         let (right, _) = run(&cpu, Compute::Plain);
@@ -135,17 +134,16 @@ fn the_losses_of_bullet_come_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let plan =
         Plan { scores: true, window: 10_000, shuffle: false, ..Plan::reading(vec![DATA.into()]) };
-    let encoder = Encoder::Features(&chess768::PERSPECTIVE);
-    let shape = NetShape { inputs: 768, views: 2, hidden: 32, activation: Activation::SCReLU };
+    let net = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
     let run = Run {
-        kind: Kind::Net(shape),
+        kind: Kind::Net(net.clone()),
         device: &gpu,
         compute: GPU,
         settings: settings(10, false),
         folder: folder.path(),
     };
-    let start = fresh(initial(768, 2, 32, 198_273_612));
-    let stream = Stream::new(plan, encoder, Cursor::default());
+    let start = fresh(initial(&net, 198_273_612));
+    let stream = Stream::new(plan, Encoder::net(&net), Cursor::default());
     let (losses, _) = run.from(start, stream).expect("a run");
     println!("{losses:?}");
     assert_eq!(losses.len(), 10);
@@ -158,12 +156,12 @@ fn the_losses_of_bullet_come_out() {
 fn a_run_goes_on_elsewhere() {
     let Some(gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     let run = |device, compute, steps, start, skip| {
         let batches =
-            (0..8_u64).map(|seed| Ok::<_, TrainError>(batch(&chess768::PERSPECTIVE, 150, seed)));
+            (0..8_u64).map(|seed| Ok::<_, TrainError>(batch(Views::Perspective, 150, seed)));
         let settings = settings(steps, true);
-        let run = Run { kind, device, compute, settings, folder: folder.path() };
+        let run = Run { kind: kind.clone(), device, compute, settings, folder: folder.path() };
         run.from(start, batches.skip(skip)).expect("a run").1
     };
     let cpu = flex();
@@ -184,7 +182,7 @@ fn a_run_goes_on_elsewhere() {
 fn a_device_that_fails_leaves_the_last_checkpoint() {
     let Some(gpu) = gpu() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     let run = |batches: Vec<Batch>, rate: f64| {
         let settings = Settings {
             learning_rate: Schedule::constant(rate),
@@ -192,12 +190,13 @@ fn a_device_that_fails_leaves_the_last_checkpoint() {
             checkpoint_every: 2,
             ..settings(20, true)
         };
-        let run = Run { kind, device: &gpu, compute: GPU, settings, folder: folder.path() };
+        let run =
+            Run { kind: kind.clone(), device: &gpu, compute: GPU, settings, folder: folder.path() };
         run.from(fresh(weights.clone()), batches.into_iter().map(Ok::<_, TrainError>))
     };
-    let good = || (0..3).map(|seed| batch(&chess768::PERSPECTIVE, 150, seed));
+    let good = || (0..3).map(|seed| batch(Views::Perspective, 150, seed));
     // A batch of another feature set makes the operation panic, as a lost device does.
-    let bad = batch(&chess768::PLAIN, 150, 9);
+    let bad = batch(Views::Plain, 150, 9);
     let Err(error) = run(good().chain([bad]).collect(), 1e-3) else { panic!("it must fail") };
     assert!(matches!(error, TrainError::Device { good: 2, .. }), "{error}");
     assert!(error.to_string().contains("another net"), "{error}");
@@ -260,7 +259,7 @@ fn the_device_is_lost() {
     let mut thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
     let folder = tempfile::tempdir().expect("a folder");
-    let (kind, weights) = net(2, 33, Activation::SCReLU);
+    let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     let settings = Settings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
     let job = Job {
         kind,
@@ -270,7 +269,7 @@ fn the_device_is_lost() {
         folder: folder.path(),
         held_out: &[],
     };
-    let batch = batch(&chess768::PERSPECTIVE, 150, 1);
+    let batch = batch(Views::Perspective, 150, 1);
     let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
     let ended = train::run(&job, fresh(weights), batches, &mut thief);
     let Err(error) = ended else { panic!("it must fail") };

@@ -2,10 +2,9 @@
 //! and the one that the quickstart trains.
 
 use maud::html;
-use nnuance::architecture::{Activation, Architecture};
+use nnuance::architecture::{Activation, Architecture, Inputs, Views};
 use nnuance::draw::{board, page};
 use nnuance::export::{self, Float};
-use nnuance::features::{self, Features, chess768};
 use nnuance::hce::{HceWeights, Term};
 use nnuance::inspect::{BANDS, Inspection, Options, ROLES, inspect, without, work};
 use nnuance::loader::{Filter, Part, Plan, Split, collect};
@@ -27,8 +26,7 @@ pub fn net(
     output: impl Fn(usize) -> f32,
     output_bias: f32,
 ) -> Weights {
-    let Architecture { features, hidden, .. } = *architecture;
-    let Features { inputs, views, .. } = *features;
+    let (inputs, hidden, views) = (architecture.rows(), architecture.hidden, architecture.views());
     let mut weights = Weights::default();
     let rows = (0..inputs * hidden).map(|i| row(i / hidden, i % hidden)).collect();
     weights.insert("accumulator.weight", &[inputs, hidden], rows);
@@ -58,7 +56,7 @@ fn what_rounds_to_nothing_has_no_sign() {
     for architecture in shapes() {
         let weights = net(&architecture, |_, _| 0.0, |_| 0.5, |_| -1e-5, 0.0);
         let looked = look(&weights, &architecture, &samples(50, 3), &no_terms());
-        assert!(looked.activity.neurons.iter().all(|it| it.mean_cp < 0.0));
+        assert!(looked.activity.neurons.iter().all(|it| it.mean_cp.is_some_and(|mean| mean < 0.0)));
         let text = looked.text();
         assert!(!text.contains("-0 ") && !text.contains("-0\n"), "{text}");
     }
@@ -70,8 +68,8 @@ fn no_terms() -> Options {
 }
 
 fn shapes() -> impl Iterator<Item = Architecture> {
-    features::ALL.into_iter().flat_map(|features| {
-        Activation::ALL.map(|activation| Architecture { features, hidden: 70, activation })
+    Views::ALL.into_iter().flat_map(|views| {
+        Activation::ALL.map(|activation| Architecture::simple(views, 70, activation))
     })
 }
 
@@ -130,16 +128,17 @@ fn activity_is_what_the_definition_says() {
     for architecture in shapes() {
         let weights = random(&architecture, 5);
         let found = look(&weights, &architecture, &samples, &no_terms());
-        let Architecture { features, hidden, activation } = architecture;
+        let Architecture { inputs, hidden, activation, .. } = architecture;
+        let each = architecture.views();
         let array = |name: &str| &weights.0[name].values;
         let (rows, bias) = (array("accumulator.weight"), array("accumulator.bias"));
         for neuron in [0, 1, 63, 64, 69] {
             let (mut zero, mut clipped, mut sum, mut added) = (0, 0, 0.0, Vec::new());
             for Sample { position, .. } in &samples {
                 let mut adds = 0.0;
-                for view in 0..features.views {
+                for view in 0..each {
                     let mut a = f64::from(bias[neuron]);
-                    features.active(position, view, &mut |input| {
+                    inputs.active(position, view, &mut |input| {
                         a += f64::from(rows[input * hidden + neuron]);
                     });
                     zero += usize::from(a <= 0.0);
@@ -151,15 +150,15 @@ fn activity_is_what_the_definition_says() {
                 added.push(adds);
             }
             let count = added.len() as f64;
-            let views = count * features.views as f64;
+            let views = count * each as f64;
             let mean = added.iter().sum::<f64>() / count;
             let variance = added.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / count;
             let it = &found.activity.neurons[neuron];
             assert_eq!(it.zero_share, zero as f64 / views);
             assert_eq!(it.clipped_share, clipped as f64 / views);
             assert!((it.mean - sum / views).abs() < 1e-5);
-            assert!((it.mean_cp - mean).abs() < 0.01);
-            assert!((it.use_cp - variance.sqrt()).abs() < 0.01);
+            assert!((it.mean_cp.expect("one layer") - mean).abs() < 0.01);
+            assert!((it.use_cp.expect("one layer") - variance.sqrt()).abs() < 0.01);
             assert_eq!(it.before.total(), views as u64);
         }
     }
@@ -169,12 +168,12 @@ fn activity_is_what_the_definition_says() {
 #[test]
 fn dead_and_saturated_neurons_are_counted() {
     let samples = samples(3000, 6);
-    let features = &chess768::PERSPECTIVE;
-    let architecture = Architecture { features, hidden: 5, activation: Activation::CReLU };
+    let views = Views::Perspective;
+    let architecture = Architecture::simple(views, 5, Activation::CReLU);
     // Neurons: dead; saturated; both kings, so the sum is 2; own queens; one that only own kings
     // on h8 switch on.
     let row = |input: usize, neuron: usize| {
-        let man = features.man(input).unwrap();
+        let man = Inputs::of(views).man(input).unwrap();
         let own = man.color == Color::White;
         f32::from(match neuron {
             2 => man.role == Role::King,
@@ -203,8 +202,8 @@ fn dead_and_saturated_neurons_are_counted() {
     assert_eq!((activity.dead, activity.nearly_dead), (dead, 2 - dead));
     assert_eq!((activity.saturated, activity.nearly_saturated), (2, 0));
     assert_eq!(activity.neurons[3].zero_share, 1.0 - queens as f64 / views);
-    assert_eq!(activity.neurons[1].use_cp, 0.0);
-    assert_eq!(activity.neurons[1].mean_cp, 400.0);
+    assert_eq!(activity.neurons[1].use_cp, Some(0.0));
+    assert_eq!(activity.neurons[1].mean_cp, Some(400.0));
     assert_eq!(activity.neurons[0].before.counts[0], views as u64);
 }
 
@@ -217,18 +216,18 @@ fn made_up(role: Role, square: usize) -> f32 {
 #[test]
 fn a_linear_net_gives_its_piece_values_and_tables_back() {
     let samples = samples(4000, 7);
-    for features in [&chess768::SIDE_TO_MOVE, &chess768::PERSPECTIVE] {
-        let architecture = Architecture { features, hidden: 1, activation: Activation::ReLU };
+    for views in [Views::SideToMove, Views::Perspective] {
+        let architecture = Architecture::simple(views, 1, Activation::ReLU);
         let row = |input: usize, _| {
-            let man = features.man(input).unwrap();
+            let man = Inputs::of(views).man(input).unwrap();
             let own = man.color == Color::White;
             let square = man.square as usize ^ if own { 0 } else { 56 };
             made_up(man.role, square) * if own { 1.0 } else { -1.0 }
         };
         // The bias keeps the accumulator positive; two views with opposite weights cancel it.
-        let views = features.views as f32;
-        let output = |i| if i == 0 { 1.0 / views } else { -1.0 / views };
-        let output_bias = if features.views == 1 { -64.0 } else { 0.0 };
+        let count = views.count() as f32;
+        let output = |i| if i == 0 { 1.0 / count } else { -1.0 / count };
+        let output_bias = if views.count() == 1 { -64.0 } else { 0.0 };
         let weights = net(&architecture, row, |_| 64.0, output, output_bias);
         let pieces = look(&weights, &architecture, &samples, &no_terms()).pieces;
         for role in Role::ALL.into_iter().filter(|role| *role != Role::King) {
@@ -281,10 +280,10 @@ fn handcrafted_tables_agree_with_themselves() {
             hce.values[term.index()] = [worth; 2];
         }
     }
-    let features = &chess768::PLAIN;
-    let architecture = Architecture { features, hidden: 1, activation: Activation::ReLU };
+    let views = Views::Plain;
+    let architecture = Architecture::simple(views, 1, Activation::ReLU);
     let row = |input: usize, _| {
-        let man = features.man(input).unwrap();
+        let man = Inputs::of(views).man(input).unwrap();
         let own = man.color == Color::White;
         let square = man.square as usize ^ if own { 0 } else { 56 };
         made_up(man.role, square) * if own { 1.0 } else { -1.0 }
@@ -329,8 +328,8 @@ pub fn games(count: usize, seed: u64) -> Vec<Sample> {
 fn threads_leave_the_bits_alone() {
     let samples = games(3000, 13);
     let options = Options { hce: Some(HceWeights::default()), ..Options::default() };
-    let features = &chess768::PERSPECTIVE;
-    let architecture = Architecture { features, hidden: 130, activation: Activation::SCReLU };
+    let views = Views::Perspective;
+    let architecture = Architecture::simple(views, 130, Activation::SCReLU);
     let weights = random(&architecture, 14);
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -346,21 +345,19 @@ fn progress_adds_up() {
     let samples = games(3000, 15);
     let hce = Some(HceWeights::material());
     let options = Options { pieces: 1000, terms: 1400, hce, ..Options::default() };
-    let architecture =
-        Architecture { features: &chess768::PLAIN, hidden: 3, activation: Activation::ReLU };
+    let architecture = Architecture::simple(Views::Plain, 3, Activation::ReLU);
     let seen = std::sync::atomic::AtomicU64::new(0);
     let more = |count| {
         seen.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
     };
     let weights = random(&architecture, 16);
     inspect(&weights, &architecture, Scales::default(), &samples, &options, &more).unwrap();
-    assert_eq!(seen.into_inner(), work(samples.len(), &options));
+    assert_eq!(seen.into_inner(), work(&architecture, samples.len(), &options));
 }
 
 #[test]
 fn what_cannot_be_looked_into_is_named() {
-    let architecture =
-        Architecture { features: &chess768::PLAIN, hidden: 3, activation: Activation::ReLU };
+    let architecture = Architecture::simple(Views::Plain, 3, Activation::ReLU);
     let weights = random(&architecture, 17);
     let positions = samples(10, 18);
     let error = |weights: &Weights, architecture: &Architecture, samples: &[Sample], clip: f64| {
@@ -369,7 +366,7 @@ fn what_cannot_be_looked_into_is_named() {
             .unwrap_err()
             .to_string()
     };
-    let wider = Architecture { hidden: 4, ..architecture };
+    let wider = architecture.with_hidden(4);
     assert!(error(&weights, &wider, &positions, 1.98).contains("accumulator.weight has shape"));
     assert!(error(&weights, &architecture, &[], 1.98).contains("no position"));
     assert!(error(&weights, &architecture, &positions, 0.0).contains("clip is 0"));
@@ -380,8 +377,8 @@ fn what_cannot_be_looked_into_is_named() {
 
 #[test]
 fn weights_at_the_clip_are_counted() {
-    let features = &chess768::PERSPECTIVE;
-    let architecture = Architecture { features, hidden: 2, activation: Activation::SCReLU };
+    let views = Views::Perspective;
+    let architecture = Architecture::simple(views, 2, Activation::SCReLU);
     // Row 8 is an own pawn on a2, row 0 one on a1, which no position has.
     let row = |input: usize, neuron: usize| match (input, neuron) {
         (8, 0) => 1.98,

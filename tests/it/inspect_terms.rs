@@ -1,7 +1,6 @@
 //! Which terms a hidden layer knows: of nets made by hand, and against a plain fit.
 
-use nnuance::architecture::{Activation, Architecture};
-use nnuance::features::chess768;
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::hce::{Term, Trace, evaluate};
 use nnuance::inspect::Options;
 use nnuance::sample::{Position, Sample, mix};
@@ -12,11 +11,11 @@ use super::inspect::{games, look, net, random};
 #[test]
 fn what_a_neuron_computes_is_explained_and_nothing_else() {
     let samples = games(6000, 10);
-    let features = &chess768::PERSPECTIVE;
-    let architecture = Architecture { features, hidden: 2, activation: Activation::ReLU };
+    let views = Views::Perspective;
+    let architecture = Architecture::simple(views, 2, Activation::ReLU);
     // Own knights; and own bishops beyond the first, which is the pair where no pawn became one.
     let row = |input: usize, neuron: usize| {
-        let man = features.man(input).unwrap();
+        let man = architecture.inputs.man(input).unwrap();
         let wanted = [Role::Knight, Role::Bishop][neuron];
         f32::from(man.color == Color::White && man.role == wanted)
     };
@@ -45,16 +44,16 @@ fn what_a_neuron_computes_is_explained_and_nothing_else() {
 #[test]
 fn explained_shares_are_those_of_a_plain_fit() {
     let samples = games(2500, 11);
-    for features in [&chess768::PLAIN, &chess768::PERSPECTIVE] {
-        let architecture = Architecture { features, hidden: 4, activation: Activation::SCReLU };
+    for views in [Views::Plain, Views::Perspective] {
+        let architecture = Architecture::simple(views, 4, Activation::SCReLU);
         let weights = random(&architecture, 12);
         let explained = look(&weights, &architecture, &samples, &Options::default()).terms.unwrap();
         let regressors = |position: &Position| -> Vec<f64> {
             let mut all = Vec::new();
-            for view in 0..features.views {
+            for view in 0..views.count() {
                 for neuron in 0..4 {
                     let mut a = f64::from(weights.0["accumulator.bias"].values[neuron]);
-                    features.active(position, view, &mut |input| {
+                    architecture.inputs.active(position, view, &mut |input| {
                         let rows = &weights.0["accumulator.weight"].values;
                         a += f64::from(rows[input * 4 + neuron]);
                     });
@@ -73,7 +72,7 @@ fn explained_shares_are_those_of_a_plain_fit() {
                 let [white, black] =
                     [Color::White, Color::Black].map(|side| trace.count(term, side));
                 let count = f64::from(white - black);
-                let black_sees = features.views == 2 && position.turn().is_black();
+                let black_sees = views.count() == 2 && position.turn().is_black();
                 if black_sees { -count } else { count }
             };
             let rows = |samples: &[&Sample]| -> Vec<Row> {

@@ -1,110 +1,126 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
-use nnuance::architecture::Activation;
+use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::model::ops::cpu::{
-    Gradients, Level, Net, Positions, Precision, Scratch, Weights, logits, loss,
+    Gradients, Kernel, Level, Positions, Precision, Scratch, Weights, logits, loss,
 };
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::largest::largest;
 
-const INPUTS: usize = 40;
+/// Rows of the nets here, and of those the ones that positions switch on: they repeat.
+const ROWS: usize = 768;
+const USED: u16 = 40;
 const PLACES: usize = 32;
 
-/// A net's weights, or their gradients.
+fn kernel(
+    views: usize,
+    hidden: usize,
+    activation: Activation,
+    precision: Precision,
+    level: Level,
+) -> Kernel {
+    let views = if views == 1 { Views::SideToMove } else { Views::Perspective };
+    Kernel { net: Architecture::simple(views, hidden, activation), precision, level }
+}
+
+/// A net's weights, or their gradients, in the order of its arrays.
 #[derive(Clone, Debug, PartialEq)]
 struct Tensors<T> {
     accumulator: Vec<T>,
     bias: Vec<T>,
     output: Vec<T>,
-    output_bias: T,
+    output_bias: [T; 1],
 }
 
 struct Case {
-    net: Net,
+    kernel: Kernel,
     weights: Tensors<f32>,
     indices: Vec<u16>,
     targets: Vec<f32>,
 }
 
 impl Case {
-    fn random(net: Net, batch: usize, seed: u64) -> Case {
+    fn random(kernel: &Kernel, batch: usize, seed: u64) -> Case {
+        let net = &kernel.net;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut tensor =
             |len: usize, size: f32| (0..len).map(|_| rng.random_range(-size..size)).collect();
         let mut weights = Tensors {
-            accumulator: tensor(net.inputs * net.hidden, 0.4),
+            accumulator: tensor(net.rows() * net.hidden, 0.4),
             bias: tensor(net.hidden, 1.0),
-            output: tensor(net.views * net.hidden, 2.0 / (net.hidden as f32).sqrt()),
-            output_bias: 0.3,
+            output: tensor(net.features(), 2.0 / (net.hidden as f32).sqrt()),
+            output_bias: [0.3],
         };
-        if seed % 2 == 1 || net.precision == Precision::Mixed {
+        if seed % 2 == 1 || kernel.precision == Precision::Mixed {
             // Weights that fixed point holds too, sums without rounding that often end on a kink.
             for weight in weights.accumulator.iter_mut().chain(&mut weights.bias) {
                 *weight = (*weight * 64.0).round() / 64.0;
             }
         }
         let targets: Vec<f32> = (0..batch).map(|_| rng.random_range(0.0..=1.0)).collect();
-        let mut indices = vec![net.inputs as u16; batch * net.views * PLACES];
-        for position in indices.chunks_exact_mut(net.views * PLACES) {
+        let mut indices = vec![net.rows() as u16; batch * net.views() * PLACES];
+        for position in indices.chunks_exact_mut(net.views() * PLACES) {
             let men = rng.random_range(0..=PLACES);
             for list in position.chunks_exact_mut(PLACES) {
                 // One view now and then has fewer; inputs may repeat.
                 let men = men.saturating_sub(rng.random_range(0..20) / 18);
                 for index in &mut list[..men] {
-                    *index = rng.random_range(0..net.inputs as u16);
+                    *index = rng.random_range(0..USED);
                 }
             }
         }
-        Case { net, weights, indices, targets }
+        Case { kernel: kernel.clone(), weights, indices, targets }
     }
 
     fn weights(&self) -> Weights<'_> {
-        Weights {
-            accumulator: &self.weights.accumulator,
-            bias: &self.weights.bias,
-            output: &self.weights.output,
-            output_bias: self.weights.output_bias,
-        }
+        let Tensors { accumulator, bias, output, output_bias } = &self.weights;
+        let arrays = [accumulator, bias, output, &output_bias[..]];
+        Weights::new(&self.kernel.net, arrays.into_iter())
     }
 
     fn positions(&self) -> Positions<'_> {
-        Positions { indices: &self.indices, places: PLACES }
+        Positions { indices: &self.indices, buckets: &[], places: PLACES }
     }
 
     /// Loss and gradients, with memory left over from whatever was done before.
     fn run(&self, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
         let mut all = self.weights.clone();
-        let gradients = Gradients {
-            accumulator: &mut all.accumulator,
-            bias: &mut all.bias,
-            output: &mut all.output,
-            output_bias: &mut all.output_bias,
-        };
+        let Tensors { accumulator, bias, output, output_bias } = &mut all;
+        let arrays = [accumulator, bias, output, &mut output_bias[..]];
+        let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
         let (weights, positions) = (self.weights(), self.positions());
-        let loss = loss(&self.net, weights, positions, &self.targets, Some(gradients), scratch);
+        let loss = loss(&self.kernel, &weights, positions, &self.targets, Some(gradients), scratch);
         (loss, all)
     }
 
     /// Logits, loss and gradients, in 64 bits; and the mean size of the logits' gradients.
     fn reference(&self) -> (Vec<f64>, f64, Tensors<f64>, f64) {
-        let Net { hidden, views, activation, .. } = self.net;
+        let (logits, loss, all, size, _) = self.judge();
+        (logits, loss, all, size)
+    }
+
+    /// The same, and how near the nearest accumulator is to a kink that it misses.
+    fn judge(&self) -> (Vec<f64>, f64, Tensors<f64>, f64, f64) {
+        let Architecture { hidden, activation, .. } = self.kernel.net;
+        let views = self.kernel.net.views();
         let weights = &self.weights;
         let mut all = Tensors {
             accumulator: vec![0.0; weights.accumulator.len()],
             bias: vec![0.0; hidden],
             output: vec![0.0; views * hidden],
-            output_bias: 0.0,
+            output_bias: [0.0],
         };
-        let (mut logits, mut loss, mut size) = (vec![], 0.0, 0.0);
+        let (mut logits, mut loss, mut size, mut nearest) = (vec![], 0.0, 0.0, 1.0);
         let batch = self.targets.len() as f64;
         let positions = self.indices.chunks_exact(views * PLACES);
         for (position, &target) in positions.zip(&self.targets) {
             let lists: Vec<Vec<usize>> = position
                 .chunks_exact(PLACES)
                 .map(|list| {
-                    list.iter().map(|&i| i.into()).filter(|&i| i < self.net.inputs).collect()
+                    let rows = list.iter().map(|&row| usize::from(row));
+                    rows.filter(|&row| row < self.kernel.net.rows()).collect()
                 })
                 .collect();
             let accumulator = |view: usize, column: usize| {
@@ -126,16 +142,21 @@ impl Case {
                 Activation::SCReLU => 2.0 * a * f64::from(u8::from((0.0..=1.0).contains(&a))),
             };
             let terms = each().map(|(v, c)| output(v, c) * rho(accumulator(v, c)));
-            let y = terms.sum::<f64>() + f64::from(weights.output_bias);
+            let y = terms.sum::<f64>() + f64::from(weights.output_bias[0]);
             let p = 1.0 / (1.0 + (-y).exp());
             let error = p - f64::from(target);
             logits.push(y);
             loss += error * error / batch;
             let dy = 2.0 * error * p * (1.0 - p) / batch;
             size += dy.abs();
-            all.output_bias += dy;
+            all.output_bias[0] += dy;
             for (view, column) in each() {
                 let a = accumulator(view, column);
+                for apart in [a, a - 1.0].map(f64::abs) {
+                    if apart > 0.0 && apart < nearest {
+                        nearest = apart;
+                    }
+                }
                 all.output[view * hidden + column] += dy * rho(a);
                 let da = dy * output(view, column) * slope(a);
                 all.bias[column] += da;
@@ -144,7 +165,7 @@ impl Case {
                 }
             }
         }
-        (logits, loss, all, size)
+        (logits, loss, all, size, nearest)
     }
 }
 
@@ -160,19 +181,12 @@ fn errors(got: &[f32], right: &[f64], floor: f64) -> (f64, f64) {
     (most / size, norm(&mut differences()) / size)
 }
 
-fn nets(precision: Precision) -> impl Iterator<Item = Net> {
+fn nets(precision: Precision) -> impl Iterator<Item = Kernel> {
     let sizes = [1, 3, 8, 16, 31, 32, 64, 100, 128, 256, 257, 512];
     Level::available().into_iter().flat_map(move |level| {
         sizes.into_iter().flat_map(move |hidden| {
             Activation::ALL.into_iter().flat_map(move |activation| {
-                [1, 2].map(|views| Net {
-                    inputs: INPUTS,
-                    hidden,
-                    views,
-                    activation,
-                    precision,
-                    level,
-                })
+                [1, 2].map(|views| kernel(views, hidden, activation, precision, level))
             })
         })
     })
@@ -182,28 +196,33 @@ fn compare(precision: Precision, tolerance: f64) {
     let mut scratch = Scratch::default();
     let batches = [1, 7, 255, 256, 257, 1000];
     let mut worst = (0.0, String::new());
-    for (seed, net) in nets(precision).enumerate() {
+    for (seed, kernel) in nets(precision).enumerate() {
         // All sizes of batch for small nets, one for each of the large: the reference is slow.
         let few = &batches[seed % batches.len()..][..1];
-        for &batch in if net.hidden <= 31 { &batches[..] } else { few } {
-            let case = Case::random(net, batch, seed as u64);
-            let (right_logits, right_loss, right, size) = case.reference();
+        for &batch in if kernel.net.hidden <= 31 { &batches[..] } else { few } {
+            // Where rounding decides on which side of a kink a sum is, it decides on a gradient.
+            let cases = (0..).map(|turn| Case::random(&kernel, batch, (seed + 2000 * turn) as u64));
+            let mut cases = cases.map(|case| (case.judge(), case));
+            let ((right_logits, right_loss, right, size, _), case) =
+                cases.find(|(judged, _)| judged.4 > 5e-7).expect("there are such cases");
             let (got_loss, got) = case.run(&mut scratch);
             let mut got_logits = vec![0.0; batch];
-            logits(&net, case.weights(), case.positions(), &mut got_logits, &mut scratch);
+            logits(&case.kernel, &case.weights(), case.positions(), &mut got_logits, &mut scratch);
             let (weights, positions) = (case.weights(), case.positions());
-            let alone = loss(&net, weights, positions, &case.targets, None, &mut scratch);
-            assert_eq!(alone.to_bits(), got_loss.to_bits(), "{net:?} {batch}");
-            let mut all = vec![("loss", ((got_loss - right_loss).abs() / right_loss, 0.0))];
+            let alone = loss(&kernel, &weights, positions, &case.targets, None, &mut scratch);
+            assert_eq!(alone.to_bits(), got_loss.to_bits(), "{kernel:?} {batch}");
+            // The loss of one position may be next to nothing.
+            let apart = (got_loss - right_loss).abs() / right_loss.max(1e-2);
+            let mut all = vec![("loss", (apart, 0.0))];
             all.push(("logits", errors(&got_logits, &right_logits, 1.0)));
             all.push(("accumulator", errors(&got.accumulator, &right.accumulator, size / 4.0)));
             all.push(("bias", errors(&got.bias, &right.bias, size / 4.0)));
             all.push(("output", errors(&got.output, &right.output, size / 4.0)));
-            all.push(("output bias", errors(&[got.output_bias], &[right.output_bias], size / 4.0)));
+            all.push(("output bias", errors(&got.output_bias, &right.output_bias, size / 4.0)));
             for (name, (most, norm)) in all {
                 let error = largest([most, norm]);
                 if error.is_nan() || error > worst.0 {
-                    worst = (error, format!("{name} {net:?} batch {batch}"));
+                    worst = (error, format!("{name} {kernel:?} batch {batch}"));
                 }
             }
         }
@@ -214,7 +233,8 @@ fn compare(precision: Precision, tolerance: f64) {
 
 #[test]
 fn f32_matches_the_reference() {
-    compare(Precision::F32, 1e-5);
+    // A batch of one position may have an error near zero, whose own rounding counts.
+    compare(Precision::F32, 2e-5);
 }
 
 /// Apart from the rounding of the weights, which the next test bounds.
@@ -226,18 +246,23 @@ fn mixed_matches_the_reference_where_fixed_point_holds_the_weights() {
 #[test]
 fn mixed_logits_err_by_no_more_than_the_rounding_of_weights() {
     let mut scratch = Scratch::default();
-    for net in nets(Precision::Mixed).filter(|net| net.hidden >= 31) {
-        let mut case = Case::random(Net { precision: Precision::F32, ..net }, 200, 2);
-        case.net = net;
+    for kernel in nets(Precision::Mixed).filter(|kernel| kernel.net.hidden >= 31) {
+        let exact = Kernel { precision: Precision::F32, ..kernel.clone() };
+        let mut case = Case::random(&exact, 200, 2);
+        case.kernel = kernel;
         let (right, ..) = case.reference();
         let mut got = vec![0.0; 200];
-        logits(&net, case.weights(), case.positions(), &mut got, &mut scratch);
+        logits(&case.kernel, &case.weights(), case.positions(), &mut got, &mut scratch);
         // 32 weights and a bias, each off by half a step of 2^-12, times the steepest slope.
-        let slope = if net.activation == Activation::SCReLU { 2.0 } else { 1.0 };
+        let slope = if case.kernel.net.activation == Activation::SCReLU { 2.0 } else { 1.0 };
         let size: f32 = case.weights.output.iter().map(|weight| weight.abs()).sum();
         let bound = f64::from(size * 33.0 / 8192.0 * slope + 1e-4);
         for (got, right) in got.iter().zip(&right) {
-            assert!((f64::from(*got) - right).abs() < bound, "{net:?}: {got} for {right}");
+            assert!(
+                (f64::from(*got) - right).abs() < bound,
+                "{:?}: {got} for {right}",
+                case.kernel
+            );
         }
     }
 }
@@ -246,20 +271,20 @@ fn mixed_logits_err_by_no_more_than_the_rounding_of_weights() {
 fn mixed_holds_weights_and_sums_within_8() {
     for level in Level::available() {
         let (activation, precision) = (Activation::ReLU, Precision::Mixed);
-        let net = Net { inputs: 2, hidden: 1, views: 1, activation, precision, level };
+        let kernel = kernel(1, 1, activation, precision, level);
         let weights = Tensors {
-            accumulator: vec![100.0, -100.0],
+            accumulator: [100.0, -100.0].repeat(ROWS / 2),
             bias: vec![0.0],
             output: vec![1.0],
-            output_bias: 0.0,
+            output_bias: [0.0],
         };
-        let mut indices = vec![2; 3 * PLACES];
+        let mut indices = vec![ROWS as u16; 3 * PLACES];
         indices[0] = 0;
         indices[PLACES..PLACES + 2].copy_from_slice(&[0, 0]);
         indices[2 * PLACES] = 1;
-        let case = Case { net, weights, indices, targets: vec![0.0; 3] };
+        let case = Case { kernel, weights, indices, targets: vec![0.0; 3] };
         let mut got = vec![0.0; 3];
-        logits(&net, case.weights(), case.positions(), &mut got, &mut Scratch::default());
+        logits(&case.kernel, &case.weights(), case.positions(), &mut got, &mut Scratch::default());
         let right = [8.0, 8.0, 0.0];
         assert!(got.iter().zip(right).all(|(got, right)| (got - right).abs() < 1e-3), "{got:?}");
     }
@@ -272,21 +297,21 @@ fn any_number_of_threads_gives_the_same_bits() {
         for (hidden, batch) in [(3, 5000), (64, 5000), (512, 3000)] {
             for level in Level::available() {
                 let activation = Activation::SCReLU;
-                let net = Net { inputs: INPUTS, hidden, views: 2, activation, precision, level };
-                let case = Case::random(net, batch, 7);
+                let kernel = kernel(2, hidden, activation, precision, level);
+                let case = Case::random(&kernel, batch, 7);
                 let of = |threads: usize| {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
                     pool.build().unwrap().install(|| {
                         let (loss, gradients) = case.run(&mut Scratch::default());
                         let mut out = vec![0.0; batch];
                         let (weights, positions) = (case.weights(), case.positions());
-                        logits(&net, weights, positions, &mut out, &mut Scratch::default());
+                        logits(&kernel, &weights, positions, &mut out, &mut Scratch::default());
                         (loss.to_bits(), gradients, out)
                     })
                 };
                 let one = of(1);
                 for threads in [2, 3, 8] {
-                    assert!(of(threads) == one, "{net:?} with {threads} threads");
+                    assert!(of(threads) == one, "{kernel:?} with {threads} threads");
                 }
             }
         }
@@ -304,38 +329,45 @@ fn the_derivative_at_a_kink_is_that_of_burns_ops() {
     ] {
         for precision in [Precision::F32, Precision::Mixed] {
             for level in Level::available() {
-                let net = Net { inputs: 2, hidden: 1, views: 1, activation, precision, level };
+                let kernel = kernel(1, 1, activation, precision, level);
                 let weights = Tensors {
-                    accumulator: vec![0.25, -0.25],
+                    accumulator: [0.25, -0.25].repeat(ROWS / 2),
                     bias: vec![bias],
                     output: vec![0.5],
-                    output_bias: 0.0,
+                    output_bias: [0.0],
                 };
-                let mut indices = vec![2; PLACES];
+                let mut indices = vec![ROWS as u16; PLACES];
                 indices[..2].copy_from_slice(&[0, 1]);
-                let case = Case { net, weights, indices, targets: vec![0.0] };
+                let case = Case { kernel, weights, indices, targets: vec![0.0] };
                 let (_, got) = case.run(&mut Scratch::default());
-                let slope = got.bias[0] / (got.output_bias * 0.5);
-                assert!((slope - right).abs() < 1e-3, "{net:?} at {bias}: {slope}");
-                assert_eq!(got.accumulator, [got.bias[0]; 2], "{net:?}");
+                let slope = got.bias[0] / (got.output_bias[0] * 0.5);
+                assert!((slope - right).abs() < 1e-3, "{:?} at {bias}: {slope}", case.kernel);
+                assert_eq!(got.accumulator[..2], [got.bias[0]; 2], "{:?}", case.kernel);
+                assert!(got.accumulator[2..].iter().all(|&g| g == 0.0));
             }
         }
     }
 }
 
 #[test]
-fn nets_of_many_inputs_match_too() {
+fn nets_of_many_rows_match_too() {
     for level in Level::available() {
         for (precision, tolerance) in [(Precision::F32, 1e-5), (Precision::Mixed, 3e-3)] {
-            for inputs in [8190, 8191, 8192, 65_535] {
-                let activation = Activation::SCReLU;
-                let net = Net { inputs, hidden: 5, views: 2, activation, precision, level };
-                let mut case = Case::random(net, 40, 9);
-                case.indices[0] = inputs as u16 - 1;
+            for buckets in [10, 11, 64] {
+                let mut kernel = kernel(2, 5, Activation::SCReLU, precision, level);
+                let table = std::array::from_fn::<u8, 64, _>(|square| square as u8 % buckets);
+                let kings = Kings::new(false, &table).expect("every bucket has a square");
+                kernel.net.inputs = Inputs { kings, ..kernel.net.inputs };
+                let rows = kernel.net.rows() as u16;
+                let mut case = Case::random(&kernel, 40, 9);
+                for row in case.indices.iter_mut().filter(|row| **row < rows) {
+                    *row += (rows / USED - 1) * *row;
+                }
+                case.indices[0] = rows - 1;
                 let (_, _, right, size) = case.reference();
                 let (_, got) = case.run(&mut Scratch::default());
                 let worst = errors(&got.accumulator, &right.accumulator, size / 4.0);
-                assert!(largest([worst.0, worst.1]) < tolerance, "{net:?}: {worst:?}");
+                assert!(largest([worst.0, worst.1]) < tolerance, "{kernel:?}: {worst:?}");
             }
         }
     }
@@ -344,18 +376,19 @@ fn nets_of_many_inputs_match_too() {
 #[test]
 fn lists_of_other_lengths_give_the_same() {
     const FEW: usize = 5;
-    let net = nets(Precision::F32).find(|net| net.hidden == 100 && net.views == 2).unwrap();
-    let mut case = Case::random(net, 700, 4);
+    let of_hundred = |it: &Kernel| it.net.hidden == 100 && it.net.views() == 2;
+    let kernel = nets(Precision::F32).find(of_hundred).unwrap();
+    let mut case = Case::random(&kernel, 700, 4);
     let mut short = vec![];
     for list in case.indices.chunks_exact_mut(PLACES) {
-        list[FEW..].fill(INPUTS as u16);
+        list[FEW..].fill(ROWS as u16);
         short.extend_from_slice(&list[..FEW]);
     }
     let (mut long_logits, mut short_logits) = (vec![0.0; 700], vec![0.0; 700]);
     let mut scratch = Scratch::default();
-    logits(&net, case.weights(), case.positions(), &mut long_logits, &mut scratch);
-    let positions = Positions { indices: &short, places: FEW };
-    logits(&net, case.weights(), positions, &mut short_logits, &mut scratch);
+    logits(&case.kernel, &case.weights(), case.positions(), &mut long_logits, &mut scratch);
+    let positions = Positions { indices: &short, buckets: &[], places: FEW };
+    logits(&kernel, &case.weights(), positions, &mut short_logits, &mut scratch);
     assert_eq!(long_logits, short_logits);
 }
 
@@ -364,9 +397,8 @@ fn positions_without_men_and_batches_without_positions() {
     for level in Level::available() {
         for precision in [Precision::F32, Precision::Mixed] {
             let activation = Activation::CReLU;
-            let net = Net { inputs: INPUTS, hidden: 20, views: 2, activation, precision, level };
-            let mut case = Case::random(net, 3, 5);
-            case.indices.fill(INPUTS as u16);
+            let mut case = Case::random(&kernel(2, 20, activation, precision, level), 3, 5);
+            case.indices.fill(ROWS as u16);
             let (_, got) = case.run(&mut Scratch::default());
             assert!(got.accumulator.iter().all(|&g| g == 0.0));
             assert!(got.bias.iter().any(|&g| g != 0.0));
@@ -382,33 +414,34 @@ fn positions_without_men_and_batches_without_positions() {
 
 #[test]
 fn a_weight_that_is_not_a_number_shows_in_the_loss() {
-    for net in nets(Precision::F32).chain(nets(Precision::Mixed)).filter(|net| net.hidden == 31) {
+    let nets = nets(Precision::F32).chain(nets(Precision::Mixed));
+    for kernel in nets.filter(|kernel| kernel.net.hidden == 31) {
         for of_bias in [false, true] {
-            let mut case = Case::random(net, 100, 3);
+            let mut case = Case::random(&kernel, 100, 3);
             match of_bias {
                 false => case.weights.accumulator[31 * 7 + 5] = f32::NAN,
                 true => case.weights.bias[30] = f32::NAN,
             }
             let (loss, _) = case.run(&mut Scratch::default());
-            assert!(loss.is_nan(), "{net:?}");
+            assert!(loss.is_nan(), "{kernel:?}");
         }
     }
 }
 
 #[test]
-#[should_panic(expected = "an index is 41, but there are 40 inputs")]
+#[should_panic(expected = "an index is 769, but there are 768 inputs")]
 fn an_index_beyond_the_inputs_panics() {
-    let net = nets(Precision::F32).next().unwrap();
-    let mut case = Case::random(net, 300, 1);
-    case.indices[299 * PLACES + 3] = 41;
+    let kernel = nets(Precision::F32).next().unwrap();
+    let mut case = Case::random(&kernel, 300, 1);
+    case.indices[299 * PLACES + 3] = 769;
     case.run(&mut Scratch::default());
 }
 
 #[test]
 #[should_panic(expected = "targets")]
 fn targets_that_do_not_fit_panic() {
-    let net = nets(Precision::F32).next().unwrap();
-    let mut case = Case::random(net, 300, 1);
+    let kernel = nets(Precision::F32).next().unwrap();
+    let mut case = Case::random(&kernel, 300, 1);
     case.targets.pop();
     case.run(&mut Scratch::default());
 }

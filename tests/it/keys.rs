@@ -8,11 +8,21 @@ use nnuance::config::Config;
 use nnuance::config::keys::{self, Key};
 
 /// Configs that each take some keys which the others refuse.
-const LEAST: [&str; 5] = [
+const LEAST: [&str; 6] = [
     "version = 1
      data.files = ['a']
      model = { inputs = 'plain', hidden = 8 }
      schedule = { epochs = 1, learning_rate = 1 }",
+    "version = 1
+     data.files = ['a']
+     schedule = { epochs = 1, learning_rate = 1 }
+     [model]
+     inputs = 'perspective'
+     hidden = 8
+     mirror = true
+     king_buckets = [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1,
+                     0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]
+     head = [{ size = 4, activation = 'relu' }, { size = 1 }]",
     "version = 1
      data.files = ['a']
      model = { inputs = 'hce', rare = 1 }

@@ -1,13 +1,13 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
-use nnuance::architecture::Activation;
+use nnuance::architecture::{self, Activation, Architecture, PointOfView, Views};
 use nnuance::batch::{Batch, Inputs, Terms};
-use nnuance::features::{self, Features, PointOfView, chess768};
+use nnuance::features::index;
 use nnuance::hce::{HceWeights, Phase, sums, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::Loss;
 use nnuance::model::{
-    Backend, Compute, Evaluation, HceShape, Kind, Level, Model, NetShape, Precision, initial,
+    Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial,
 };
 use nnuance::train::target::{sigmoid, targets};
 use nnuance::weights::Weights;
@@ -22,16 +22,15 @@ const HIDDEN: usize = 5;
 /// Every net kind there is, with random weights large enough to reach all parts of an activation.
 fn nets() -> Vec<(Encoder, Kind, Weights)> {
     let mut nets = Vec::new();
-    for features in features::ALL {
+    for views in Views::ALL {
         for activation in Activation::ALL {
-            let (inputs, views) = (features.inputs, features.views);
-            let kind = Kind::Net(NetShape { inputs, views, hidden: HIDDEN, activation });
-            let mut weights = initial(inputs, views, HIDDEN, 7);
+            let net = Architecture::simple(views, HIDDEN, activation);
+            let mut weights = initial(&net, 7);
             let mut random = Xoshiro256PlusPlus::seed_from_u64(nets.len() as u64);
             for array in weights.0.values_mut() {
                 array.values.iter_mut().for_each(|value| *value += random.random_range(-0.3..0.3));
             }
-            nets.push((Encoder::Features(features), kind, weights));
+            nets.push((Encoder::net(&net), Kind::Net(net), weights));
         }
     }
     nets
@@ -47,22 +46,23 @@ fn hce() -> (Encoder, Kind, Weights) {
     (games::all_terms(), Kind::Hce(shape), weights)
 }
 
-fn model(kind: Kind, weights: &Weights) -> Model {
+fn model(kind: &Kind, weights: &Weights) -> Model {
     model_with(kind, weights, Compute::Plain)
 }
 
-fn model_with(kind: Kind, weights: &Weights, compute: Compute) -> Model {
+fn model_with(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
     let device = Backend::Flex.device().expect("flex is always there").autodiff();
     Model::new(kind, weights, &device, compute).expect("the weights fit")
 }
 
 /// The logits, straight from the definitions, in f64.
-fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
+fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
     let values = |name: &str| -> Vec<f64> {
         weights.0[name].values.iter().map(|value| f64::from(*value)).collect()
     };
     match (kind, inputs) {
-        (Kind::Net(NetShape { hidden, activation, inputs, .. }), Inputs::Active(active)) => {
+        (Kind::Net(net), Inputs::Active(active)) => {
+            let hidden = net.hidden;
             let (rows, bias) = (values("accumulator.weight"), values("accumulator.bias"));
             let (out, last) = (values("output.weight"), values("output.bias")[0]);
             let mut logits = Vec::new();
@@ -71,10 +71,11 @@ fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
                 for (view, list) in views.chunks_exact(active.places).enumerate() {
                     for neuron in 0..hidden {
                         let mut a = bias[neuron];
-                        for &input in list.iter().filter(|input| usize::from(**input) < inputs) {
+                        for &input in list.iter().filter(|input| usize::from(**input) < active.rows)
+                        {
                             a += rows[usize::from(input) * hidden + neuron];
                         }
-                        logit += activation.apply(a) * out[view * hidden + neuron];
+                        logit += net.activation.apply(a) * out[view * hidden + neuron];
                     }
                 }
                 logits.push(logit);
@@ -93,7 +94,7 @@ fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
             let position = |piece: &Terms, row: usize| {
                 let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
                 let white = sums(piece, row, &pairs).white(shares);
-                (white + f64::from(piece.turn[row]) * tempo) / f64::from(scale)
+                (white + f64::from(piece.turn[row]) * tempo) / f64::from(*scale)
             };
             let rows =
                 pieces.iter().flat_map(|piece| (0..piece.len()).map(move |row| (piece, row)));
@@ -103,7 +104,7 @@ fn reference(kind: Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
     }
 }
 
-fn reference_loss(kind: Kind, weights: &Weights, batch: &Batch, targets: &[f32]) -> f64 {
+fn reference_loss(kind: &Kind, weights: &Weights, batch: &Batch, targets: &[f32]) -> f64 {
     let logits = reference(kind, weights, &batch.inputs);
     let squares = logits.iter().zip(targets).map(|(y, t)| (sigmoid(*y) - f64::from(*t)).powi(2));
     squares.sum::<f64>() / batch.len() as f64
@@ -113,9 +114,9 @@ fn reference_loss(kind: Kind, weights: &Weights, batch: &Batch, targets: &[f32])
 fn logits_equal_the_sparse_sum_in_f64() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
         let batch = encoder.encode(&games::samples(300, 1));
-        let device_logits = model(kind, &weights).logits(&batch.inputs);
+        let device_logits = model(&kind, &weights).logits(&batch.inputs);
         let logits: Vec<f32> = device_logits.into_data().try_into_vec().expect("f32");
-        for (logit, expected) in logits.iter().zip(reference(kind, &weights, &batch.inputs)) {
+        for (logit, expected) in logits.iter().zip(reference(&kind, &weights, &batch.inputs)) {
             let error = (f64::from(*logit) - expected).abs();
             assert!(error < 2e-5 * (1.0 + expected.abs()), "{kind:?}: {logit} {expected}");
         }
@@ -135,8 +136,8 @@ fn gradients_of_every_parameter_equal_central_differences() {
 fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute) {
     let batch = encoder.encode(&games::samples(24, 2));
     let targets = targets(&batch, 0.3, 400.0);
-    let (loss, gradients) = model_with(kind, &weights, compute).gradients(&batch, &targets);
-    let expected = reference_loss(kind, &weights, &batch, &targets);
+    let (loss, gradients) = model_with(&kind, &weights, compute).gradients(&batch, &targets);
+    let expected = reference_loss(&kind, &weights, &batch, &targets);
     assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
 
     // The weights are f32, so the step is whatever the two neighbours differ by.
@@ -149,7 +150,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
             let at = |moved: f32| {
                 let mut weights = weights.clone();
                 weights.0.get_mut(name).expect("it stands there").values[place] = moved;
-                reference_loss(kind, &weights, &batch, &targets)
+                reference_loss(&kind, &weights, &batch, &targets)
             };
             let derivative = gradients.0[name].values[place];
             if derivative == 0.0 && place % 7 != 0 {
@@ -173,16 +174,16 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
 fn lists_hold_the_index_of_every_man() {
     for position in games::positions(500, 6) {
         let turn = position.turn();
-        let views: [(&Features, &[Color]); 3] = [
-            (&chess768::PLAIN, &[Color::White]),
-            (&chess768::SIDE_TO_MOVE, &[turn]),
-            (&chess768::PERSPECTIVE, &[turn, !turn]),
+        let views: [(Views, &[Color]); 3] = [
+            (Views::Plain, &[Color::White]),
+            (Views::SideToMove, &[turn]),
+            (Views::Perspective, &[turn, !turn]),
         ];
-        for (features, views) in views {
+        for (seen, views) in views {
             let mut lists = vec![0; 32 * views.len()];
-            features.write(&position, &mut lists);
+            architecture::Inputs::of(seen).write(&position, &mut lists);
             for (list, view) in lists.chunks_exact(32).zip(views) {
-                let men = position.men().map(|man| chess768::index(*view, man) as u16);
+                let men = position.men().map(|man| index(*view, man) as u16);
                 let padding = std::iter::repeat(768);
                 let expected: Vec<u16> = men.chain(padding).take(32).collect();
                 assert_eq!(list, expected, "{position:?}");
@@ -193,17 +194,17 @@ fn lists_hold_the_index_of_every_man() {
 
 #[test]
 fn views_of_the_side_to_move_do_not_change_when_the_colours_are_swapped() {
-    for features in features::ALL {
+    for inputs in Views::ALL.map(architecture::Inputs::of) {
         for position in games::positions(500, 4) {
-            for view in 0..features.views {
+            for view in 0..inputs.views.count() {
                 let list = |position| {
                     let mut list = Vec::new();
-                    features.active(position, view, &mut |input| list.push(input));
+                    inputs.active(position, view, &mut |input| list.push(input));
                     list.sort_unstable();
                     list
                 };
                 let (here, there) = (list(&position), list(&position.flipped()));
-                match features.point_of_view {
+                match inputs.views.point_of_view() {
                     PointOfView::SideToMove => assert_eq!(here, there, "{position:?}"),
                     // White's view of the swapped board holds the other colours' planes.
                     PointOfView::White => {
@@ -226,7 +227,7 @@ fn an_evaluation_by_terms_turns_its_sign_when_the_colours_are_swapped() {
         .iter()
         .map(|sample| nnuance::sample::Sample { position: sample.position.flipped(), ..*sample })
         .collect();
-    let logits = |samples: &[_]| reference(kind, &weights, &encoder.encode(samples).inputs);
+    let logits = |samples: &[_]| reference(&kind, &weights, &encoder.encode(samples).inputs);
     for (here, there) in logits(&samples).iter().zip(logits(&swapped)) {
         assert!((here + there).abs() < 1e-9, "{here} {there}");
     }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use nnuance::architecture::{Activation, Architecture};
-use nnuance::features::{self, Features};
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::net::{Hints, Net, Warning};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
@@ -38,15 +37,15 @@ pub fn read(bytes: &[u8]) -> Net {
 }
 
 /// A net of random integers: weights up to 1.98, as trainers clip them.
-pub fn random(features: &'static Features, hidden: usize, activation: Activation) -> Net {
+pub fn random(views: Views, hidden: usize, activation: Activation) -> Net {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(hidden as u64);
     let mut take = |count: usize, most: i16| -> Vec<i16> {
         (0..count).map(|_| rng.random_range(-most..=most)).collect()
     };
-    let architecture = Architecture { features, hidden, activation };
-    let accumulator = take(features.inputs * hidden, 504);
-    let (bias, output) = (take(hidden, 504), take(features.views * hidden, 126));
-    Net::new(architecture, Scales::default(), accumulator, bias, output, 1234).unwrap()
+    let architecture = Architecture::simple(views, hidden, activation);
+    let accumulator = take(768 * hidden, 504);
+    let (bias, output) = (take(hidden, 504), take(views.count() * hidden, 126));
+    Net::new(architecture, Scales::default(), accumulator, bias, output, vec![1234]).unwrap()
 }
 
 #[test]
@@ -86,10 +85,10 @@ fn files_are_written_as_they_were_read() {
 
 #[test]
 fn fast_is_slow() {
-    for features in features::ALL {
+    for views in Views::ALL {
         for activation in Activation::ALL {
             for hidden in [1, 7, 64, 100] {
-                let net = random(features, hidden, activation);
+                let net = random(views, hidden, activation);
                 for position in games::positions(300, hidden as u64) {
                     let (fast, slow) = (net.evaluate(&position), net.evaluate_slowly(&position));
                     assert_eq!(fast, slow, "{} {position:?}", net.architecture());
@@ -101,20 +100,20 @@ fn fast_is_slow() {
 
 #[test]
 fn fast_is_slow_at_the_ends_of_the_integers() {
-    for features in features::ALL {
+    for views in Views::ALL {
         for activation in Activation::ALL {
             for (qa, weight, output) in
                 [(255, i16::MAX, i16::MIN), (256, i16::MAX, i16::MAX), (32_767, i16::MAX, i16::MIN)]
             {
                 let hidden = 65;
-                let architecture = Architecture { features, hidden, activation };
+                let architecture = Architecture::simple(views, hidden, activation);
                 let net = Net::new(
                     architecture,
-                    Scales { qa, qb: 1, scale: 32_767 },
-                    vec![weight; features.inputs * hidden],
+                    Scales { qa, qb: 1, scale: 32_767, ..Scales::default() },
+                    vec![weight; 768 * hidden],
                     vec![weight; hidden],
-                    vec![output; features.views * hidden],
-                    output,
+                    vec![output; views.count() * hidden],
+                    vec![output],
                 )
                 .unwrap();
                 for position in games::positions(20, 1) {
@@ -128,7 +127,6 @@ fn fast_is_slow_at_the_ends_of_the_integers() {
 #[test]
 fn an_evaluation_by_hand() {
     // One neuron that counts White's queens: accumulator 100 + 100 each, two output weights.
-    let features = &features::chess768::PLAIN;
     let mut weights = vec![0; 768];
     weights[64 * 4..64 * 5].fill(100);
     for (activation, sum) in [
@@ -136,9 +134,10 @@ fn an_evaluation_by_hand() {
         (Activation::CReLU, 255 * 64),
         (Activation::SCReLU, 255 * 64),
     ] {
-        let architecture = Architecture { features, hidden: 1, activation };
+        let architecture = Architecture::simple(Views::Plain, 1, activation);
         let (weights, bias) = (weights.clone(), vec![200]);
-        let net = Net::new(architecture, Scales::default(), weights, bias, vec![64], -500).unwrap();
+        let net =
+            Net::new(architecture, Scales::default(), weights, bias, vec![64], vec![-500]).unwrap();
         for (turn, sign) in [("w", 1), ("b", -1)] {
             let position = Position::from_fen(&format!("4k3/8/8/8/3Q4/8/8/K7 {turn} - - 0 1"));
             let expected = sign * ((sum - 500) * 400 / (255 * 64));
@@ -149,8 +148,8 @@ fn an_evaluation_by_hand() {
 
 #[test]
 fn a_perspective_net_sees_both_colours_alike() {
-    for features in [&features::chess768::PERSPECTIVE, &features::chess768::SIDE_TO_MOVE] {
-        let net = random(features, 32, Activation::SCReLU);
+    for views in [Views::Perspective, Views::SideToMove] {
+        let net = random(views, 32, Activation::SCReLU);
         for position in games::positions(200, 3) {
             assert_eq!(net.evaluate(&position), net.evaluate(&position.flipped()));
         }
@@ -168,7 +167,7 @@ fn sizes_are_those_of_the_trainers_in_use() {
         (512, 789_568),
         (1024, 1_579_072),
     ] {
-        let net = random(&features::chess768::PERSPECTIVE, hidden, Activation::SCReLU);
+        let net = random(Views::Perspective, hidden, Activation::SCReLU);
         let bytes = net.to_bytes();
         assert_eq!(bytes.len(), size, "N = {hidden}");
         assert_eq!(read(&bytes).architecture().hidden, hidden);
@@ -177,15 +176,15 @@ fn sizes_are_those_of_the_trainers_in_use() {
 
 #[test]
 fn every_shape_reads_back_padded_or_not() {
-    for features in features::ALL {
+    for views in Views::ALL {
         for hidden in 1..130 {
-            let net = random(features, hidden, Activation::CReLU);
-            let hints = Hints { features, activation: Activation::CReLU, ..Hints::default() };
+            let net = random(views, hidden, Activation::CReLU);
+            let hints = Hints { net: net.architecture().clone(), ..Hints::default() };
             let bytes = net.to_bytes();
             let (again, warnings) = Net::read(&bytes, &hints).unwrap();
             assert_eq!(warnings, []);
             assert!(again.to_bytes() == bytes);
-            let payload = 2 * ((769 + features.views) * hidden + 1);
+            let payload = 2 * ((769 + views.count()) * hidden + 1);
             let (again, warnings) = Net::read(&bytes[..payload], &hints).unwrap();
             let padding = bytes.len() - payload;
             assert_eq!(warnings, if padding == 0 { vec![] } else { vec![Warning::Unpadded] });
@@ -205,8 +204,8 @@ fn wrong_files_are_named() {
         Err(error) => error.to_string(),
         Ok((net, _)) => panic!("read as {}", net.architecture()),
     };
-    let plain = random(&features::chess768::PLAIN, 64, Activation::SCReLU).to_bytes();
-    let net = random(&features::chess768::PERSPECTIVE, 16, Activation::SCReLU).to_bytes();
+    let plain = random(Views::Plain, 64, Activation::SCReLU).to_bytes();
+    let net = random(Views::Perspective, 16, Activation::SCReLU).to_bytes();
     let safetensors = [&9_u64.to_le_bytes()[..], b"{\"a\":{}} ", &[0; 64]].concat();
     let mut board = vec![0; 3200];
     board[..8].copy_from_slice(&0x1000_0000_0000_0010_u64.to_le_bytes());
@@ -236,7 +235,7 @@ fn wrong_files_are_named() {
 fn a_net_of_one_shape_is_never_taken_for_another() {
     let mut alike = 0;
     for hidden in 1..130 {
-        let bytes = random(&features::chess768::PLAIN, hidden, Activation::SCReLU).to_bytes();
+        let bytes = random(Views::Plain, hidden, Activation::SCReLU).to_bytes();
         let error = Net::read(&bytes, &Hints::default()).unwrap_err().to_string();
         assert!(error.contains(&format!("768 -> N -> 1 with N = {hidden}")), "{error}");
         alike += usize::from(error.contains("padding"));
@@ -253,14 +252,14 @@ fn padding_tells_shapes_of_one_size_apart() {
         .flat_map(|one| [one, one - 1].map(|two| (one, two)))
         .find(|&(one, two)| two > 0 && one != two && size(1, one) == size(2, two))
         .unwrap();
-    let bytes = random(&features::chess768::PLAIN, one, Activation::SCReLU).to_bytes();
+    let bytes = random(Views::Plain, one, Activation::SCReLU).to_bytes();
     let error = Net::read(&bytes, &Hints::default()).unwrap_err().to_string();
     assert!(error.contains(&format!("N = {two}")) && error.contains("plain"), "{error}");
 }
 
 #[test]
 fn scales_out_of_range_are_refused() {
-    let bytes = random(&features::chess768::PERSPECTIVE, 1, Activation::SCReLU).to_bytes();
+    let bytes = random(Views::Perspective, 1, Activation::SCReLU).to_bytes();
     for scales in [
         Scales { qa: 0, ..Scales::default() },
         Scales { qb: -1, ..Scales::default() },

@@ -5,18 +5,19 @@ use std::path::Path;
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
+use nnuance::architecture::Views;
 use nnuance::config::Config;
-use nnuance::features::Features;
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{
-    Cursor, Encoder, LoadError, Part, Plan, Scan, Share, Split, Store, Stream, TermsEncoder,
-    collect, scan, scan_traces,
+    Cursor, LoadError, Part, Plan, Scan, Share, Split, Store, Stream, TermsEncoder, collect, scan,
+    scan_traces,
 };
 use nnuance::sample::Sample;
 use nnuance::terms::Chosen;
 use tempfile::TempDir;
 
+use crate::games;
 use crate::own_engine::own;
 use crate::runs::kill_at_checkpoint;
 
@@ -119,8 +120,7 @@ fn training_sees_the_games_of_its_share_and_no_others() {
     for window in [slow.len(), 10_000] {
         let (batch, expected_count) = (slow.len(), Some(found.train));
         let plan = Plan { share, window, batch, expected: expected_count, ..plan() };
-        let features = Features::named("perspective").expect("registered");
-        let mut stream = Stream::new(plan, Encoder::Features(features), Cursor::default());
+        let mut stream = Stream::new(plan, games::lists(Views::Perspective), Cursor::default());
         for epoch in 0..2 {
             let batch = stream.next().expect("no end").expect("good data");
             let scores = batch.scores.iter().map(|score| *score as i32).collect();

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others; `cli` may name all.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("sample", &[]),
     ("batch", &[]),
     ("scales", &[]),
     ("weights", &[]),
+    ("floats", &["weights", "architecture"]),
     ("input", &[]),
     ("output", &[]),
     ("loss", &[]),
@@ -16,13 +17,13 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("terms", &["input"]),
     ("draw", &[]),
     ("report", &["draw", "terms"]),
-    ("features", &["sample"]),
-    ("architecture", &["features"]),
+    ("architecture", &[]),
+    ("features", &["architecture", "sample"]),
     ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
     ("format", &["sample", "input", "output", "sums", "terms"]),
     ("data", &["sample", "format"]),
     ("engine", &["sample", "format", "input", "output"]),
-    ("loader", &["format", "features", "hce", "sample", "batch", "terms", "input"]),
+    ("loader", &["architecture", "batch", "features", "format", "hce", "input", "sample", "terms"]),
     ("model", &["batch", "weights", "architecture", "loss", "sums"]),
     ("train", &["model", "batch", "weights", "input", "output", "loss", "sums"]),
     ("net", &["features", "sample", "architecture", "scales"]),
@@ -30,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
         "export",
         &[
             "weights",
+            "floats",
             "net",
             "features",
             "sample",
@@ -50,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "batch",
             "draw",
             "features",
+            "floats",
             "hce",
             "report",
             "sample",
@@ -57,20 +60,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "weights",
         ],
     ),
-    (
-        "config",
-        &[
-            "architecture",
-            "features",
-            "format",
-            "input",
-            "loader",
-            "loss",
-            "model",
-            "scales",
-            "train",
-        ],
-    ),
+    ("config", &["architecture", "format", "input", "loader", "loss", "model", "scales", "train"]),
     ("cli", &["*"]),
 ];
 

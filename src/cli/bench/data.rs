@@ -57,7 +57,7 @@ fn look(config: &mut Config) -> Result<Scan> {
 /// What a net sees.
 pub fn encoder(config: &Config) -> Result<Encoder> {
     let net = config.architecture()?.context("the bench is for nets")?;
-    Ok(Encoder::Features(net.features))
+    Ok(Encoder::net(&net))
 }
 
 /// What the loader yields where nothing else works, and some of its batches.

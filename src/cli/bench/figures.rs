@@ -92,7 +92,8 @@ pub struct Figures {
     /// Kings included, on average.
     pub pieces: f64,
     pub bytes_per_position: Bytes,
-    pub activation: &'static str,
+    /// The net, in the shorthand that it is written in, with N for its size.
+    pub net: String,
     /// Positions read, whether the filter keeps them or not.
     pub load: Figure,
     pub encode: Figure,
@@ -158,7 +159,7 @@ impl fmt::Display for Figures {
         writeln!(f, "\n{data}")?;
 
         let mut nets = Table::new(&[
-            (&format!("(768 -> N)x2 -> 1 {}, N =", self.activation), Align::Right),
+            (&format!("{}, N =", self.net), Align::Right),
             ("batch", Align::Right),
             ("operations", Align::Left),
             ("step, positions/s", Align::Right),

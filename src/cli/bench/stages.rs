@@ -7,8 +7,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::Bench;
 use super::figures::StageFigure;
-use crate::model::{Compute, Model, Stage};
-use crate::train::optimizer;
+use crate::model::{Compute, Model, Slope, Stage};
 
 /// Steps that are timed, after one that compiles the kernels: an odd number has a median.
 const STEPS: usize = 9;
@@ -35,7 +34,7 @@ pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
     let values: usize = weights.0.values().map(|array| array.values.len()).sum();
     let parameters = size_of::<f32>() * values;
     let wait = || bench.device.sync().map_err(|error| anyhow!("the device failed: {error}"));
-    let mut model = Model::new(bench.kind()?, &weights, &device, compute)?;
+    let mut model = Model::new(&bench.kind()?, &weights, &device, compute)?;
     let mut times = vec![Vec::new(); STAGES.len()];
     let mut moved = [0; STAGES.len()];
     for step in 0..=STEPS {
@@ -51,8 +50,7 @@ pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
             let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
             end(place.unwrap_or(0), bytes);
         };
-        let loss = net.loss_in_stages(batch, &batch.results, &done);
-        let gradients = optimizer::gradients(&loss, &model);
+        let Slope { gradients, .. } = net.slope_in_stages(batch, &batch.results, Some(&done));
         wait()?;
         end(5, 2 * parameters);
         model = optimizer.step(RATE, model, gradients);

@@ -77,12 +77,12 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
 
     let weights = start.to_weights();
     let kind = Kind::Hce(terms.shape(&config));
-    let model = Model::new(kind, &weights, &device.clone().autodiff(), compute)?;
+    let model = Model::new(&kind, &weights, &device.clone().autodiff(), compute)?;
     // A GPU says that it has begun, not that it has ended.
     let wait = || device.sync().map_err(|error| anyhow!("the device failed: {error}"));
     let batch = store.all();
     let gradient_ms = milliseconds(args.seconds, || {
-        model.loss(&batch, &batch.results).backward();
+        let _ = model.slope(&batch, &batch.results);
         wait()
     })?;
     let still = model.clone();
@@ -94,7 +94,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let settings = config.optimizer();
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        method.step(kind, weights.clone(), &batch.inputs, &batch.results)?;
+        method.step(&kind, weights.clone(), &batch.inputs, &batch.results)?;
         Ok(())
     })?;
 

@@ -9,7 +9,7 @@ use super::tuning;
 use crate::batch::Batch;
 use crate::cli::recipe::{self, Recipe};
 use crate::cli::terms::RunTerms;
-use crate::config::{BatchSize, Config, Inputs};
+use crate::config::{BatchSize, Config};
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
     Cursor, Cut, DataFile, Encoder, LoadError, Plan, Scan, Sketch, Store, Stored, Stream,
@@ -87,14 +87,13 @@ pub fn open(
 }
 
 fn net(config: &Config) -> Result<(Data, Weights)> {
-    let Inputs::Features(features) = config.inputs()? else { unreachable!("nets have features") };
     let net = config.architecture()?.context("a net has an architecture")?;
     let mut plan = recipe::plan(config)?;
     let mut scan = look(&plan, 0)?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
-    let encoder = Encoder::Features(features);
-    let weights = initial(features.inputs, features.views, net.hidden, config.seed);
+    let encoder = Encoder::net(&net);
+    let weights = initial(&net, config.seed);
     let data = Data {
         validation: validation(&encoder, &scan.validation.samples),
         validating: std::mem::take(&mut scan.validation.samples),

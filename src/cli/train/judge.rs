@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::data::{Data, Source, Tuned, validation};
+use crate::architecture::Array;
 use crate::batch::Batch;
 use crate::cli::folder::{self, RunFolder};
 use crate::cli::out;
@@ -90,10 +91,7 @@ pub fn caution(recipe: &Recipe, data: &Data) -> Result<Option<String>> {
 fn weighed(recipe: &Recipe, data: &Data) -> Result<Weighed> {
     let config = &recipe.config;
     let weights = match (recipe.architecture()?, &data.terms) {
-        (Some(net), _) => {
-            let outputs = net.features.views * net.hidden + 1;
-            (net.features.inputs + 1) * net.hidden + outputs
-        }
+        (Some(net), _) => net.arrays().iter().map(Array::len).sum(),
         (None, tuned) => tuned.as_ref().map_or(0, moving),
     };
     let files = &data.facts.files;
@@ -157,11 +155,11 @@ fn overfitting(
     let config = &recipe.config;
     let kind = recipe.kind()?;
     let measure = Measure {
-        kind,
-        loss: match kind {
+        loss: match &kind {
             Kind::Net(_) => Loss::Squared,
             Kind::Hce(shape) => shape.loss,
         },
+        kind,
         wdl: config.final_wdl(),
         score_scale: config.score_scale(),
         device,
@@ -190,7 +188,7 @@ fn overfitting(
         _ => 0.0,
     };
     let scores = if measure.wdl > 0.0 { " or a higher share of scores" } else { "" };
-    let cure = match kind {
+    let cure = match measure.kind {
         Kind::Net(_) => format!("fewer neurons, fewer epochs{scores}"),
         Kind::Hce(_) => format!("fewer terms, a smaller optimizer.prior{scores}"),
     };
@@ -212,7 +210,10 @@ fn training(recipe: &Recipe, data: &Data) -> Result<Vec<Batch>> {
     }
     let encoder = match (&data.terms, recipe.config.inputs()?) {
         (Some(tuned), _) => Encoder::Hce(Arc::new(tuned.terms.encoder(&tuned.start))),
-        (None, Inputs::Features(features)) => Encoder::Features(features),
+        (None, Inputs::Net(_)) => {
+            let net = recipe.architecture()?.context("a net has an architecture")?;
+            Encoder::net(&net)
+        }
         (None, _) => return Ok(Vec::new()),
     };
     Ok(validation(&encoder, &data.some))
@@ -231,7 +232,7 @@ struct Measure<'a> {
 impl Measure<'_> {
     /// The loss of each position; not finite where it has no target.
     fn losses(&self, weights: &Weights, batches: &[Batch]) -> Result<Vec<f64>> {
-        let model = Model::new(self.kind, weights, self.device, self.compute)?;
+        let model = Model::new(&self.kind, weights, self.device, self.compute)?;
         let mut losses = Vec::new();
         for batch in batches {
             let wanted = targets(batch, self.wdl, self.score_scale);
@@ -252,13 +253,12 @@ fn material(
     shares: [&[Batch]; 2],
     measure: &Measure,
 ) -> Result<[Vec<f64>; 2]> {
-    let Inputs::Features(features) = recipe.config.inputs()? else {
-        return Ok([Vec::new(), Vec::new()]);
-    };
+    let Some(net) = recipe.architecture()? else { return Ok([Vec::new(), Vec::new()]) };
     let evaluator = Evaluator::new(&HceWeights::material());
     let seen = |samples: &[Sample]| -> Vec<f64> {
-        let value =
-            |it: &Sample| f64::from(features.sign(&it.position)) * evaluator.evaluate(&it.position);
+        let value = |it: &Sample| {
+            f64::from(net.inputs.sign(&it.position)) * evaluator.evaluate(&it.position)
+        };
         samples.iter().map(value).collect()
     };
     let wanted = shares.map(|batches| -> Vec<f64> {

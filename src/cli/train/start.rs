@@ -1,6 +1,6 @@
 //! Where a net starts from, if not from chance.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -10,10 +10,10 @@ use crate::cli::evaluator::{FileKind, kind_of};
 use crate::cli::folder::BEST;
 use crate::cli::recipe::Recipe;
 use crate::config::Config;
-use crate::export::{self, Source, StartedFrom, digest, floats_path, manifest_path};
+use crate::export::{self, Beside, Source, StartedFrom, digest, floats_path};
 use crate::input;
 use crate::loader::{Sketch, Split};
-use crate::net::{Hints, Net};
+use crate::net::Hints;
 use crate::weights::Weights;
 
 /// Weights to start from, and what is known of them.
@@ -41,44 +41,38 @@ fn read(given: &Path, wanted: &Architecture, config: &Config) -> Result<Start> {
     let name = path.display();
     let bytes =
         input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
-    let is_weights = matches!(kind_of(&bytes), FileKind::Weights);
-    let manifest = match !is_weights && manifest_path(&path).exists() {
-        true => export::load(&path, &Default::default())?.manifest,
-        false => None,
+    let beside = match kind_of(&bytes) {
+        FileKind::Weights => Beside::Nothing,
+        _ => export::beside_net(&path, &bytes)?,
     };
-    let hints = match manifest.as_ref().map(export::Manifest::hints).transpose() {
-        Ok(Some(hints)) => hints,
-        // What other files do not say of themselves is what the config wants.
-        Ok(None) => {
-            let Architecture { features, activation, .. } = *wanted;
-            Hints { features, activation, ..Hints::default() }
-        }
-        Err(reason) => bail!("{}: {reason}", manifest_path(&path).display()),
-    };
+    // What other files do not say of themselves is what the config wants.
+    let wants = || Hints { net: wanted.clone(), ..Hints::default() };
+    let hints = beside.hints().unwrap_or_else(wants);
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
     let mut kind = source.kind;
     if source.kind == "quantised net" {
-        match floats(&path, &bytes, &source) {
-            Some(weights) => {
-                source.weights = weights;
+        match floats(&path, &source) {
+            Some(floats) => {
+                (source.weights, source.architecture) = (floats.weights, floats.architecture);
                 kind = "net, from the floats beside it";
             }
             None => kind = "net, from its integers, since its floats are not beside it",
         }
     }
     ensure!(
-        same(&source.architecture, wanted),
+        source.architecture.merged() == wanted.merged(),
         "{name} is a net of shape {}, and the config asks for {wanted}; give the config the shape \
          of its start",
         source.architecture
     );
-    let weights = arrays(&source.weights, wanted).with_context(|| name.to_string())?;
+    let weights = export::factorised_as(&source.weights, &source.architecture, wanted);
+    let weights = weights.with_context(|| name.to_string())?;
     if let Some((array, place, value)) = weights.non_finite() {
         bail!("{name}: {array}[{place}] is {value}; start from an earlier checkpoint");
     }
-    let recipe = match &manifest {
-        Some(manifest) => Recipe::of_manifest(&manifest.provenance),
-        None => Recipe::read(&source.facts).with_context(|| name.to_string())?,
+    let recipe = match &beside {
+        Beside::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
+        _ => Recipe::read(&source.facts).with_context(|| name.to_string())?,
     };
     eprintln!("starts from {name}: {}, {kind}", source.architecture);
     if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.score_scale())
@@ -101,34 +95,15 @@ fn read(given: &Path, wanted: &Architecture, config: &Config) -> Result<Start> {
     Ok(Start { weights, sketch, validation_sketch, from })
 }
 
-fn same(one: &Architecture, other: &Architecture) -> bool {
-    let shape = |it: &Architecture| (it.features.name, it.hidden, it.activation);
-    shape(one) == shape(other)
-}
-
 /// The floats beside a net, if they are those that it was made of.
-fn floats(net: &Path, bytes: &[u8], source: &Source) -> Option<Weights> {
-    let path: PathBuf = floats_path(net);
-    let floats =
-        export::import(&input::read(&path, input::WEIGHTS).ok()?, &Hints::default()).ok()?;
-    let Source { architecture, scales, .. } = source;
-    let again: Net = export::quantise(&floats.weights, architecture, *scales).ok()?;
-    (again.to_bytes() == bytes).then_some(floats.weights)
-}
-
-/// The arrays of a net, and no others.
-fn arrays(weights: &Weights, net: &Architecture) -> Result<Weights> {
-    let Architecture { features, hidden, .. } = *net;
-    let mut arrays = Weights::default();
-    for (name, shape) in [
-        ("accumulator.weight", &[features.inputs, hidden][..]),
-        ("accumulator.bias", &[hidden]),
-        ("output.weight", &[features.views * hidden]),
-        ("output.bias", &[1]),
-    ] {
-        arrays.insert(name, shape, weights.get(name, shape)?.to_vec());
-    }
-    Ok(arrays)
+fn floats(net: &Path, source: &Source) -> Option<Source> {
+    let bytes = input::read(&floats_path(net), input::WEIGHTS).ok()?;
+    let Source { weights, architecture, scales, .. } = source;
+    let hints = Hints { net: architecture.clone(), scales: *scales };
+    let floats = export::import(&bytes, &hints).ok()?;
+    let again = |weights, architecture| export::quantise(weights, architecture, *scales).ok();
+    let ours = again(&floats.weights, &floats.architecture)?;
+    (ours.numbers() == again(weights, architecture)?.numbers()).then_some(floats)
 }
 
 /// Why the start may know games that this run holds out.

@@ -160,7 +160,7 @@ fn begin(
     if config.target.scale.is_none() {
         // With one centipawn a logit the logits are centipawns.
         let shape = HceShape { scale: 1.0, ..terms.shape(config) };
-        let model = Model::new(Kind::Hce(shape), &weights, device, *compute)?;
+        let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
         let cp: Vec<f64> =
             try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
         let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();

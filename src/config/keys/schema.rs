@@ -5,8 +5,8 @@ use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
+use crate::architecture::Views;
 use crate::config::Config;
-use crate::features;
 
 /// The JSON schema of a config, for editors that complete and check TOML.
 pub fn schema() -> Value {
@@ -63,7 +63,7 @@ pub fn formats() -> Vec<&'static str> {
 /// What `model.inputs` may be, with what it means.
 pub fn inputs() -> Vec<Value> {
     let word = |name, about: &str| json!({ "const": name, "description": about });
-    let sets = features::ALL.iter().map(|set| word(set.name, &format!("{}.", set.about)));
+    let sets = Views::ALL.iter().map(|views| word(views.name(), &format!("{}.", views.about())));
     let terms = [
         word("hce", "The handcrafted terms that are built in."),
         word("trace", "The terms of another engine, counted in the files."),

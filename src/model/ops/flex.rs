@@ -8,47 +8,38 @@ use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{self, Adam, Gradients, Positions, Scratch, Weights, logits, loss};
-use super::{FusedOps, Job, Kept, Parameters, Slope, TermsJob, TermsSlope};
+use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
 
 impl FusedOps for Flex {
-    fn net_loss(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        let parameters = whole(parameters);
-        let (weights, positions) = (weights(&parameters), positions(&job));
-        let value = loss(&job.net, weights, positions, job.targets, None, &mut scratch(&job));
+    fn net_loss(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        let arrays = whole(arrays);
+        let (weights, positions) = (weights(&job, &arrays), positions(&job));
+        let value = loss(job.kernel, &weights, positions, job.targets, None, &mut scratch(&job));
         tensor(vec![value as f32], Shape::new([1]))
     }
 
-    fn net_gradients(parameters: Parameters<Self>, job: Job<'_>) -> Slope<Self> {
-        let parameters = whole(parameters);
-        let zeros = |i: usize| vec![0.0_f32; parameters[i].shape().num_elements()];
-        let (mut accumulator, mut bias, mut output) = (zeros(0), zeros(1), zeros(2));
-        let mut output_bias = 0.0;
-        let gradients = Gradients {
-            accumulator: &mut accumulator,
-            bias: &mut bias,
-            output: &mut output,
-            output_bias: &mut output_bias,
-        };
-        let (weights, positions) = (weights(&parameters), positions(&job));
-        let (targets, gradients) = (job.targets, Some(gradients));
-        let value = loss(&job.net, weights, positions, targets, gradients, &mut scratch(&job));
-        let shape = |i: usize| parameters[i].shape();
+    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
+        let arrays = whole(arrays);
+        let (weights, positions) = (weights(&job, &arrays), positions(&job));
+        let mut gradients: Vec<Vec<f32>> =
+            arrays.iter().map(|array| vec![0.0; array.shape().num_elements()]).collect();
+        let into = Gradients::new(&job.kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
+        let value =
+            loss(job.kernel, &weights, positions, job.targets, Some(into), &mut scratch(&job));
+        let gradients = gradients.into_iter().zip(&arrays);
         Slope {
             loss: tensor(vec![value as f32], Shape::new([1])),
-            gradients: Parameters {
-                accumulator: tensor(accumulator, shape(0)),
-                bias: tensor(bias, shape(1)),
-                output: tensor(output, shape(2)),
-                output_bias: tensor(vec![output_bias], shape(3)),
-            },
+            gradients: Arrays(
+                gradients.map(|(values, array)| tensor(values, array.shape())).collect(),
+            ),
         }
     }
 
-    fn net_logits(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        let parameters = whole(parameters);
+    fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        let arrays = whole(arrays);
         let mut values = vec![0.0; job.active.len()];
-        let (weights, positions) = (weights(&parameters), positions(&job));
-        logits(&job.net, weights, positions, &mut values, &mut scratch(&job));
+        let (weights, positions) = (weights(&job, &arrays), positions(&job));
+        logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
     }
@@ -128,25 +119,23 @@ fn contiguous(tensor: FlexTensor) -> FlexTensor {
     if whole { tensor } else { FlexTensor::from_data(tensor.into_data()) }
 }
 
-fn whole(parameters: Parameters<Flex>) -> [FlexTensor; 4] {
-    let Parameters { accumulator, bias, output, output_bias } = parameters;
-    [accumulator, bias, output, output_bias].map(contiguous)
+fn whole(arrays: Arrays<Flex>) -> Vec<FlexTensor> {
+    arrays.0.into_iter().map(contiguous).collect()
 }
 
 fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.storage()
 }
 
-fn weights(parameters: &[FlexTensor; 4]) -> Weights<'_> {
-    let [accumulator, bias, output, output_bias] = parameters.each_ref().map(values);
-    Weights { accumulator, bias, output, output_bias: output_bias[0] }
+fn weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
+    Weights::new(&job.kernel.net, arrays.iter().map(values))
 }
 
 fn positions<'a>(job: &'a Job<'a>) -> Positions<'a> {
-    let (net, active) = (&job.net, job.active);
+    let (net, active) = (&job.kernel.net, job.active);
     // The padding of another feature set would be an input of this one.
-    assert_eq!((active.inputs, active.views), (net.inputs, net.views), "a batch for another net");
-    Positions { indices: &job.active.indices, places: job.active.places }
+    assert_eq!((active.rows, active.views), (net.rows(), net.views()), "a batch for another net");
+    Positions { indices: &active.indices, buckets: &active.buckets, places: active.places }
 }
 
 fn tensor(values: Vec<f32>, shape: Shape) -> FlexTensor {

@@ -6,6 +6,8 @@
 
 use rayon::prelude::*;
 
+use crate::architecture::PIECES;
+
 /// The lists of each input, in segments that are short enough for one cube.
 #[derive(Debug, PartialEq)]
 pub struct Index {
@@ -16,7 +18,7 @@ pub struct Index {
     pub starts: Vec<u32>,
 }
 
-/// Lists that a thread sorts at a time.
+/// Lists that a thread sorts at a time, for each 768 inputs: few would have few of each input.
 const PIECE: usize = 4096;
 
 /// Entries of a segment, at most. Kings and pawns stand in half of all lists.
@@ -29,7 +31,8 @@ impl Index {
     /// # Panics
     /// When an input is beyond `inputs`.
     pub fn new(lists: &[u16], places: usize, inputs: usize) -> Self {
-        let pieces = lists.par_chunks(PIECE * places);
+        let piece = PIECE * inputs.div_ceil(PIECES);
+        let pieces = lists.par_chunks(piece * places);
         let mut places_of: Vec<Vec<u32>> =
             pieces.clone().map(|lists| places_by_input(lists, inputs)).collect();
         let sizes: Vec<usize> = places_of.iter().map(|places| places[inputs] as usize).collect();
@@ -60,11 +63,11 @@ impl Index {
             })
             .collect();
         pieces.zip(entries).zip(&mut places_of).enumerate().for_each(
-            |(piece, ((lists, entries), next))| {
+            |(number, ((lists, entries), next))| {
                 for (list, row) in lists.chunks_exact(places).enumerate() {
                     for &input in row.iter().filter(|input| usize::from(**input) < inputs) {
                         let place = &mut next[usize::from(input)];
-                        entries[*place as usize] = (piece * PIECE + list) as u32;
+                        entries[*place as usize] = (number * piece + list) as u32;
                         *place += 1;
                     }
                 }

@@ -1,13 +1,13 @@
 //! Operations of our own on Burn's backends.
 //!
 //! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
-//! activate, multiply by the output weights, sigmoid, squared error, and all gradients, in one
-//! pass over pieces of the batch that fit the cache; Burn's autodiff then only hands the
-//! gradients on. A step of Adam is another one. Each is there for the CPU backend flex and for
-//! GPUs. The plain tensor operations stay the oracle, and the path of the backends that are not
-//! listed here.
+//! activate, multiply by the layers, sigmoid, squared error, and all gradients, in one pass over
+//! pieces of the batch that fit the cache. The gradients come home with the loss, so Burn's autodiff
+//! has no part in it: tensors are those of the backend itself. A step of Adam is another operation.
+//! Each is there for the CPU backend flex and for GPUs. The plain tensor operations stay the oracle,
+//! and the path of the backends that are not listed here.
 
-mod autodiff;
+mod arrays;
 pub mod cpu;
 #[cfg(feature = "wgpu")]
 mod cube;
@@ -22,20 +22,21 @@ use burn::backend::{Backend, Dispatch, ExtensionType, backend_extension};
 use burn::tensor::Tensor;
 
 use crate::batch::Active;
-use cpu::{Adam, Net, Scratch};
+pub use arrays::Arrays;
+use cpu::{Adam, Kernel, Scratch};
 
 pub use cpu::TermsJob;
 
-/// What a fused operation takes from the host: the net's shape, the positions, memory to work in.
+/// What a fused operation takes from the host: the net, the positions, memory to work in.
 #[derive(Clone)]
 pub struct Job<'a> {
-    pub net: Net,
+    pub kernel: &'a Kernel,
     pub active: &'a Active,
     /// `[batch]`
     pub targets: &'a [f32],
     pub scratch: Arc<Mutex<Scratch>>,
-    /// Bytes of a GPU that the gradients of accumulators may take; a larger batch is taken in
-    /// parts.
+    /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind
+    /// them; a larger batch is taken in parts.
     pub room: usize,
     /// Told of each stage that a GPU has behind it; the others do not have such stages.
     pub done: Option<&'a Done<'a>>,
@@ -64,25 +65,12 @@ pub enum Stage {
 #[derive(Clone, Debug, Default)]
 pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
-/// The parameters of a net on a backend, or their gradients.
-#[derive(ExtensionType)]
-pub struct Parameters<B: Backend> {
-    /// `[inputs, hidden]`
-    pub accumulator: FloatTensor<B>,
-    /// `[hidden]`
-    pub bias: FloatTensor<B>,
-    /// `[views * hidden]`
-    pub output: FloatTensor<B>,
-    /// `[1]`
-    pub output_bias: FloatTensor<B>,
-}
-
 /// A loss, `[1]`, with its gradients.
 #[derive(ExtensionType)]
 pub struct Slope<B: Backend> {
     pub loss: FloatTensor<B>,
     #[extension_type]
-    pub gradients: Parameters<B>,
+    pub gradients: Arrays<B>,
 }
 
 /// A loss of handcrafted terms, `[1]`, with its gradients.
@@ -96,19 +84,16 @@ pub struct TermsSlope<B: Backend> {
 }
 
 /// The fused operations.
-#[backend_extension(Flex, Cube: cfg(feature = "wgpu"), Autodiff)]
+#[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
     /// The loss, `[1]`.
-    fn net_loss(#[extension_type] parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self>;
+    fn net_loss(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
 
     /// The loss and its gradients.
-    fn net_gradients(#[extension_type] parameters: Parameters<Self>, job: Job<'_>) -> Slope<Self>;
+    fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self>;
 
     /// The logits, `[batch]`; no gradients follow from them.
-    fn net_logits(
-        #[extension_type] parameters: Parameters<Self>,
-        job: Job<'_>,
-    ) -> FloatTensor<Self>;
+    fn net_logits(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
 
     /// The loss of handcrafted terms, `[1]`, by weights `[terms, 2]` and tempo `[1]`.
     fn terms_loss(
@@ -146,49 +131,23 @@ pub trait FusedOps: Backend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 }
 
-/// The parameters of a net as tensors.
-pub struct NetTensors {
-    /// `[inputs, hidden]`
-    pub accumulator: Tensor<2>,
-    /// `[hidden]`
-    pub bias: Tensor<1>,
-    /// `[views * hidden]`
-    pub output: Tensor<1>,
-    /// `[1]`
-    pub output_bias: Tensor<1>,
+/// The loss of a net, `[1]`.
+pub fn net_loss(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
+    Tensor::from_dispatch(<Dispatch as FusedOps>::net_loss(arrays, job))
 }
 
-impl NetTensors {
-    fn into_dispatch(self) -> Parameters<Dispatch> {
-        Parameters {
-            accumulator: self.accumulator.into_dispatch(),
-            bias: self.bias.into_dispatch(),
-            output: self.output.into_dispatch(),
-            output_bias: self.output_bias.into_dispatch(),
-        }
-    }
-
-    fn inner(self) -> Self {
-        Self {
-            accumulator: self.accumulator.inner(),
-            bias: self.bias.inner(),
-            output: self.output.inner(),
-            output_bias: self.output_bias.inner(),
-        }
-    }
+/// The loss of a net, `[1]`, with its gradients.
+pub fn net_gradients(arrays: Arrays<Dispatch>, job: Job) -> (Tensor<1>, Arrays<Dispatch>) {
+    let Slope { loss, gradients } = <Dispatch as FusedOps>::net_gradients(arrays, job);
+    (Tensor::from_dispatch(loss), gradients)
 }
 
-/// The loss of a net, `[1]`, differentiable.
-pub fn net_loss(net: NetTensors, job: Job) -> Tensor<1> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::net_loss(net.into_dispatch(), job))
+/// The logits of a net, `[batch]`.
+pub fn net_logits(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
+    Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(arrays, job))
 }
 
-/// The logits of a net, `[batch]`, without gradients.
-pub fn net_logits(net: NetTensors, job: Job) -> Tensor<1> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(net.inner().into_dispatch(), job))
-}
-
-/// The loss of handcrafted terms, `[1]`, differentiable.
+/// The loss of handcrafted terms, `[1]`.
 ///
 /// # Shapes
 /// - `weights`: `[terms, 2]`
@@ -198,9 +157,22 @@ pub fn terms_loss(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: Kep
     Tensor::from_dispatch(<Dispatch as FusedOps>::terms_loss(weights, tempo, job, kept))
 }
 
-/// The logits of handcrafted terms, `[batch]`, without gradients.
+/// The same with its gradients by weights and tempo.
+pub fn terms_gradients(
+    weights: Tensor<2>,
+    tempo: Tensor<1>,
+    job: TermsJob,
+    kept: Kept,
+) -> (Tensor<1>, Tensor<2>, Tensor<1>) {
+    let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
+    let TermsSlope { loss, weights, tempo } =
+        <Dispatch as FusedOps>::terms_gradients(weights, tempo, job, kept);
+    (Tensor::from_dispatch(loss), Tensor::from_dispatch(weights), Tensor::from_dispatch(tempo))
+}
+
+/// The logits of handcrafted terms, `[batch]`.
 pub fn terms_logits(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: Kept) -> Tensor<1> {
-    let (weights, tempo) = (weights.inner().into_dispatch(), tempo.inner().into_dispatch());
+    let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
     Tensor::from_dispatch(<Dispatch as FusedOps>::terms_logits(weights, tempo, job, kept))
 }
 

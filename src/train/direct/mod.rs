@@ -84,7 +84,7 @@ impl Direct {
     /// See [`ProblemError`].
     pub fn step(
         &mut self,
-        kind: Kind,
+        kind: &Kind,
         weights: Weights,
         inputs: &Inputs,
         targets: &[f32],
@@ -92,6 +92,7 @@ impl Direct {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");
         };
+        let shape = *shape;
         let [start, mut point] = points(&weights, shape)?;
         let goal = Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss };
         let problem = Problem::new(pieces, shape.terms, goal)?;

@@ -6,23 +6,24 @@ mod program;
 mod toolchain;
 
 use std::fs;
+use std::path::Path;
 
-use nnuance::architecture::{Activation, Architecture};
+use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
-use nnuance::export::{Golden, golden, prove};
-use nnuance::features::chess768;
-use nnuance::net::{Net, payload};
-use nnuance::scales::Scales;
+use nnuance::export::{Golden, digest, golden, load, prove};
+use nnuance::net::{Net, is_of_i16};
+use nnuance::scales::{HeadFormat, Scales};
 
-use self::nets::{Case, QUICKSTART, VARIANTS, random_net};
+use self::nets::{Case, KINDS, QUICKSTART, VARIANTS, random, random_net};
 use self::program::Program;
 use self::toolchain::{Build, Toolchain};
-use crate::playouts;
+use crate::{drawn, playouts};
 
 /// All that a language's code must do. One test a language: they run side by side.
 fn check(language: Language) {
     let Some(toolchain) = Toolchain::of(language) else { return };
     variants_agree(toolchain);
+    kinds_agree(toolchain);
     quickstart_agrees(toolchain);
     wrong_golden_fails(toolchain);
 }
@@ -35,6 +36,25 @@ fn variants_agree(toolchain: &'static Toolchain) {
             golden: &golden::evaluations(&case.net),
             optimised: false,
             embed: false,
+        };
+        let program = toolchain.build(&build);
+        program.selftest(&["selftest"]);
+        let positions = toolchain.some(&case.positions, 240);
+        let games = toolchain.some(&case.games, 24);
+        program.agrees(&[], [positions, games]);
+    }
+}
+
+/// To the bit also where there are floats: they are added up in the same order.
+fn kinds_agree(toolchain: &'static Toolchain) {
+    let takes = |net: &Net| is_of_i16(net.architecture()) || toolchain.language.takes_floats();
+    for case in KINDS.iter().filter(|case| takes(&case.net)) {
+        let build = Build {
+            net: &case.net,
+            net_file: "net.bin",
+            golden: &golden::evaluations(&case.net),
+            optimised: true,
+            embed: true,
         };
         let program = toolchain.build(&build);
         program.selftest(&["selftest"]);
@@ -84,7 +104,7 @@ fn bad_files(program: &Program, net: &Net) {
         assert!(said.contains(path), "{said}");
     }
     // Without padding, a net is whole.
-    fs::write(folder.join("bare.bin"), &bytes[..payload(chess768::INPUTS, 2, 32)]).unwrap();
+    fs::write(folder.join("bare.bin"), &bytes[..net.payload()]).unwrap();
     program.selftest(&["selftest", "bare.bin"]);
     let (said, _) = program.failure(&["evaluate"], "");
     assert!(said.contains("selftest|eval"), "{said}");
@@ -130,7 +150,7 @@ fn bad_lines(program: &Program) {
 
 /// A golden number that is off by one is noticed, and the strangest of names does no harm.
 fn wrong_golden_fails(toolchain: &'static Toolchain) {
-    let net = random_net(&chess768::PERSPECTIVE, Activation::SCReLU, 100, 7);
+    let net = random_net(Views::Perspective, Activation::SCReLU, 100, 7);
     let right = golden::evaluations(&net);
     let mut golden = right.clone();
     golden[11].cp += 1;
@@ -221,28 +241,83 @@ fn every_language_has_its_own_name_and_template() {
     for language in Language::ALL {
         assert_eq!(Language::named(language.name()), Some(language));
         for Case { net, .. } in VARIANTS.iter() {
-            let names = ["net.bin", language.file_name()];
-            let source = snippet(language, net, names, &golden::evaluations(net)).unwrap();
-            assert!(source.contains(&net.architecture().to_string()), "{source}");
-            assert!(!source.contains("{%") && !source.contains("\n\n\n"), "{source}");
-            assert!(source.lines().all(|line| line.len() <= 100 && line == line.trim_end()));
-            assert!(source.ends_with('\n') && !source.ends_with("\n\n"));
+            is_neat(language, net);
         }
     }
     assert_eq!(Language::named("cobol"), None);
 }
 
+fn is_neat(language: Language, net: &Net) {
+    let names = ["net.bin", language.file_name()];
+    let source = snippet(language, net, names, &golden::evaluations(net)).unwrap();
+    assert!(source.contains(&net.architecture().to_string()), "{source}");
+    assert!(!source.contains("{%") && !source.contains("\n\n\n"), "{source}");
+    for line in source.lines() {
+        assert!(line.len() <= 100 && line == line.trim_end(), "{}: {line}", language.name());
+    }
+    assert!(source.ends_with('\n') && !source.ends_with("\n\n"));
+}
+
+/// All ways through the templates, whatever has to be in which of them.
+#[test]
+fn every_net_has_code_where_its_numbers_are_known() {
+    for net in (0..40).map(|seed| drawn::net(seed, 6)) {
+        for head_format in HeadFormat::ALL {
+            let bytes = head_format == HeadFormat::Int8;
+            if bytes && (is_of_i16(&net) || net.activation == Activation::ReLU) {
+                continue;
+            }
+            let net = random(&net, Scales { head_format, ..Scales::default() }, 100, 5);
+            for language in Language::ALL {
+                if is_of_i16(net.architecture()) || language.takes_floats() {
+                    is_neat(language, &net);
+                    continue;
+                }
+                let names = ["net.bin", language.file_name()];
+                let error = snippet(language, &net, names, &[]).unwrap_err();
+                assert!(matches!(error, SnippetError::Floats { .. }), "{error}");
+                let said = error.to_string();
+                assert!(said.contains(language.name()), "{said}");
+                assert!(said.ends_with("take rust, c or cpp") && said.lines().count() == 1);
+            }
+        }
+    }
+}
+
+/// What nets without anything new need is what they had: SHA-256 of the code of version 0.1 for its
+/// net, without the number of the version.
+#[test]
+fn the_code_of_simple_nets_stays() {
+    let net = &QUICKSTART.net;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/nets/quickstart-32.bin");
+    let loaded = load(Path::new(path), &Default::default()).unwrap();
+    let golden = loaded.manifest.unwrap().golden;
+    for (language, sha256) in [
+        (Language::Rust, "3b1eae7d04c5674dc56e820bdf81054fabefa0aaaea4c33213693edbcc806254"),
+        (Language::C, "179679954ea579491c856a9f16d7cbb1292d3d0235f757e51caf9453c394c276"),
+        (Language::Cpp, "dedf129c697e7ee3f712970b48e2f94afb81b50abe6094e8a27f6cc498b15495"),
+        (Language::CSharp, "65a41f84a9753328161d4e92ccaecc007ff49d1202bafc9a091fddb1ee1053b3"),
+        (Language::Java, "dd32e9d0265f1cfda5ddec7e847290087c636ab8cd9e6723a48d6d2810c9d6a8"),
+        (Language::Go, "faed7489b692934a456532ee3461e6785f9c073089727aff3a250cda035d3414"),
+    ] {
+        let names = ["quickstart-32.bin", language.file_name()];
+        let code = snippet(language, net, names, &golden).unwrap();
+        let version = concat!("nnuance ", env!("CARGO_PKG_VERSION"));
+        let code = code.replacen(version, "nnuance", 1);
+        assert_eq!(digest(code.as_bytes()), sha256, "{}", language.name());
+    }
+}
+
 #[test]
 fn a_net_that_may_overflow_gets_no_code() {
-    let features = &chess768::PLAIN;
     let net = |weight: i16, output: i16, scales| {
-        let architecture = Architecture { features, hidden: 1, activation: Activation::ReLU };
-        Net::new(architecture, scales, vec![weight; 768], vec![0], vec![output], 0).unwrap()
+        let architecture = Architecture::simple(Views::Plain, 1, Activation::ReLU);
+        Net::new(architecture, scales, vec![weight; 768], vec![0], vec![output], vec![0]).unwrap()
     };
     let error = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.c"], &[]).unwrap_err();
     let default = Scales::default();
     assert!(matches!(error(&net(2000, 1, default)), SnippetError::Overflow(_)));
-    let one = Scales { qa: 1, qb: 1, scale: 32_000 };
+    let one = Scales { qa: 1, qb: 1, scale: 32_000, ..default };
     assert!(matches!(error(&net(900, 30, one)), SnippetError::Centipawns(_)));
 }
 

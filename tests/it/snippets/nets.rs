@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use nnuance::architecture::{Activation, Architecture};
+use nnuance::architecture::{
+    Activation, Architecture, Inputs, Kings, Layer, LayerActivation, Views,
+};
 use nnuance::export::load;
-use nnuance::features::{self, Features};
-use nnuance::net::Net;
-use nnuance::scales::Scales;
+use nnuance::net::{Net, Number, Numbers, stored};
+use nnuance::scales::{HeadFormat, Scales};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
@@ -22,8 +23,11 @@ pub struct Case {
     pub games: Vec<(String, i32)>,
 }
 
-/// One for every feature set with every activation.
+/// One for each view with each activation, without anything else.
 pub static VARIANTS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(variants(), (1000, 1), (100, 2)));
+
+/// Nets that have something of everything else.
+pub static KINDS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(kinds(), (10_000, 3), (1000, 4)));
 
 /// The net that comes with the program.
 pub static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
@@ -46,38 +50,106 @@ fn cases(nets: Vec<Net>, positions: (usize, u64), games: (usize, u64)) -> Vec<Ca
 
 /// Small and large weights, odd and even sizes.
 fn variants() -> Vec<Net> {
-    let combinations = features::ALL
-        .iter()
-        .flat_map(|&features| Activation::ALL.map(|activation| (features, activation)));
+    let combinations = Views::ALL
+        .into_iter()
+        .flat_map(|views| Activation::ALL.map(|activation| (views, activation)));
     combinations
         .enumerate()
-        .map(|(i, (features, activation))| {
+        .map(|(i, (views, activation))| {
             let most = [100, 2000][(i / 2) % 2];
-            random_net(features, activation, most, (i + i / 3) as u64)
+            random_net(views, activation, most, (i + i / 3) as u64)
         })
         .collect()
 }
 
+/// Mirrored views, king buckets, output buckets, products, more layers, a skip neuron.
+fn kinds() -> Vec<Net> {
+    use Activation::{CReLU, ReLU, SCReLU};
+    use LayerActivation as Layered;
+    let four: Vec<u8> = (0..32).map(|square| (square / 4 + square % 4) % 4).collect();
+    let four = Kings::new(true, &four).unwrap();
+    let three: Vec<u8> = (0..64).map(|square| (square / 8 + square % 8) % 3).collect();
+    let three = Kings::new(false, &three).unwrap();
+    let net = |views, kings, activation, buckets| {
+        let inputs = Inputs { kings, ..Inputs::of(views) };
+        Architecture { inputs, buckets, ..Architecture::simple(views, 18, activation) }
+    };
+    let head = |layers: &[(usize, Layered)]| -> Vec<Layer> {
+        layers.iter().map(|&(size, activation)| Layer { size, activation }).collect()
+    };
+    let (mirrored, none) = (Kings::MIRRORED, Kings::NONE);
+    let [white, own, both] = [Views::Plain, Views::SideToMove, Views::Perspective];
+    let nets = [
+        // Integers.
+        (net(both, mirrored, SCReLU, 1), HeadFormat::Float),
+        (net(both, four, CReLU, 8), HeadFormat::Float),
+        (net(own, three, ReLU, 5), HeadFormat::Float),
+        (net(white, none, SCReLU, 8), HeadFormat::Float),
+        // Floats, some of them with bytes first.
+        (
+            Architecture {
+                pairwise: true,
+                head: head(&[(7, Layered::Dual), (9, Layered::SCReLU)]),
+                skip: true,
+                ..net(both, four, CReLU, 8)
+            },
+            HeadFormat::Int8,
+        ),
+        (
+            Architecture {
+                head: head(&[(8, Layered::CReLU), (5, Layered::ReLU)]),
+                ..net(both, mirrored, SCReLU, 1)
+            },
+            HeadFormat::Float,
+        ),
+        (
+            Architecture {
+                head: head(&[(6, Layered::Dual)]),
+                skip: true,
+                ..net(white, none, ReLU, 2)
+            },
+            HeadFormat::Float,
+        ),
+        (Architecture { pairwise: true, ..net(own, three, CReLU, 32) }, HeadFormat::Float),
+        (
+            Architecture { head: head(&[(4, Layered::SCReLU)]), ..net(both, none, SCReLU, 1) },
+            HeadFormat::Int8,
+        ),
+    ];
+    let nets = nets.into_iter().enumerate().map(|(i, (net, head_format))| {
+        // With so small a QA, bytes are shifted by less.
+        let qa = if i == 8 { 127 } else { 255 };
+        random(&net, Scales { qa, head_format, ..Scales::default() }, 100, i as u64)
+    });
+    nets.collect()
+}
+
 /// Random weights of which no legal position lets anything overflow. Output weights go up to
 /// `most`: 127 times QA still fits an i16.
-pub fn random_net(
-    features: &'static Features,
-    activation: Activation,
-    most: i16,
-    seed: u64,
-) -> Net {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+pub fn random_net(views: Views, activation: Activation, most: i16, seed: u64) -> Net {
     let hidden = if seed.is_multiple_of(3) { 9 } else { 16 };
-    let mut integers = |count: usize, most: i16| -> Vec<i16> {
-        (0..count).map(|_| random.random_range(-most..=most)).collect()
-    };
-    let net = Net::new(
-        Architecture { features, hidden, activation },
-        Scales::default(),
-        integers(features.inputs * hidden, 120),
-        integers(hidden, 200),
-        integers(features.views * hidden, most),
-        integers(1, 5000)[0],
-    );
-    net.unwrap()
+    random(&Architecture::simple(views, hidden, activation), Scales::default(), most, seed)
+}
+
+/// The same for every net. Floats are large enough for all parts of their activations.
+pub fn random(net: &Architecture, scales: Scales, most: i16, seed: u64) -> Net {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let largest = [120, 200, most, 5000];
+    let arrays = stored(net, scales.head_format).into_iter().enumerate();
+    let numbers = arrays.map(|(i, stored)| {
+        let each = 0..stored.array.len();
+        match stored.number {
+            Number::I8 => Numbers::I8(each.map(|_| random.random_range(-127..=127)).collect()),
+            Number::I16 => {
+                let most = largest[i];
+                Numbers::I16(each.map(|_| random.random_range(-most..=most)).collect())
+            }
+            Number::F32 => {
+                let most = 3.0 / (stored.array.fan_in as f32).sqrt();
+                Numbers::F32(each.map(|_| random.random_range(-most..=most)).collect())
+            }
+        }
+    });
+    let numbers = numbers.collect();
+    Net::of(net, scales, numbers).unwrap()
 }

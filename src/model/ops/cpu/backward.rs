@@ -4,21 +4,21 @@ use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
 use super::layout::{LINE, STEP};
-use super::plan::{FOUR, Plan, Run, unpack};
+use super::plan::{FOUR, Plan, Run, Set, unpack};
 
 /// Gradients of a block, in the shapes of its weights; added to.
 pub(super) struct BlockGradients<'a> {
-    /// `[inputs, columns]`
+    /// `[rows, columns]`
     pub rows: &'a mut [f32],
     /// `[columns]`
     pub bias: &'a mut [f32],
-    /// `[views, columns]`
+    /// `[buckets, views, columns]`
     pub output: &'a mut [f32],
 }
 
 /// The output weights of a block, as the way back needs them.
 pub(super) struct Steepness<'a> {
-    /// The weights over the factors, `[views, columns]`
+    /// The weights over the factors, `[buckets, views, columns]`
     pub ratios: &'a [f32],
     /// What the gradients of the accumulators are in units of, `[columns]`
     pub factors: &'a [f32],
@@ -30,9 +30,9 @@ pub(super) struct Steepness<'a> {
 #[inline(always)]
 pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize>(
     simd: S,
+    plan: &Plan,
     steepness: &Steepness,
-    logit_gradients: &[f32],
-    unit: f32,
+    (logit_gradients, unit): (&[f32], f32),
     accumulators: &[F],
     slopes: &mut [F],
     gradients: &mut BlockGradients,
@@ -42,51 +42,57 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize
     P: Rho,
 {
     let ratios = S::as_simd_f32s(steepness.ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
-    let ratios: [[[S::f32s; H]; R]; VIEWS] = ratios[..VIEWS].try_into().expect("a row a view");
+    let ratios = ratios.as_chunks::<VIEWS>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
-    let mut outputs = [bias; VIEWS];
     let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<VIEWS>().0;
     let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<VIEWS>().0;
     let one = simd.splat_f32s(1.0 / F::ONE);
+    let whole = simd.splat_f32s(unit);
 
-    let lists = accumulators.iter().zip(slopes).zip(logit_gradients);
-    for ((accumulators, slopes), &gradient) in lists {
-        let gradient = simd.splat_f32s(gradient);
-        for view in 0..VIEWS {
-            for r in 0..R {
-                let mut wide = F::widen(simd, accumulators[view][r]);
-                for h in 0..H {
-                    let (value, slope) = P::both(simd, simd.mul_f32s(wide[h], one));
-                    outputs[view][r][h] = simd.multiply_add(gradient, value, outputs[view][r][h]);
-                    let slope = simd.mul_f32s(simd.mul_f32s(gradient, ratios[view][r][h]), slope);
-                    bias[r][h] = simd.add_f32s(bias[r][h], slope);
-                    wide[h] = slope;
+    for Set { bucket, slots } in &plan.sets {
+        let ratios: [[[S::f32s; H]; R]; VIEWS] = ratios[*bucket];
+        let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; VIEWS];
+        let lists = accumulators[slots.clone()].iter().zip(&mut slopes[slots.clone()]);
+        for ((accumulators, slopes), &gradient) in lists.zip(&logit_gradients[slots.clone()]) {
+            let gradient = simd.splat_f32s(gradient);
+            for view in 0..VIEWS {
+                for r in 0..R {
+                    let mut wide = F::widen(simd, accumulators[view][r]);
+                    for h in 0..H {
+                        let (value, slope) = P::both(simd, simd.mul_f32s(wide[h], one));
+                        let output = &mut outputs[view][r][h];
+                        *output = simd.multiply_add(gradient, value, *output);
+                        let slope =
+                            simd.mul_f32s(simd.mul_f32s(gradient, ratios[view][r][h]), slope);
+                        bias[r][h] = simd.add_f32s(bias[r][h], slope);
+                        wide[h] = slope;
+                    }
+                    slopes[view][r] = F::narrow(simd, wide);
                 }
-                slopes[view][r] = F::narrow(simd, wide);
             }
+        }
+        let sums = S::as_mut_simd_f32s(gradients.output).0.chunks_exact_mut(VIEWS * R * H);
+        let sums = sums.skip(*bucket).flatten();
+        for (sum, &output) in sums.zip(outputs.as_flattened().as_flattened()) {
+            *sum = simd.multiply_add(output, whole, *sum);
         }
     }
 
-    let unit = simd.splat_f32s(unit);
     let factors = S::as_simd_f32s(steepness.factors).0;
     let sums = S::as_mut_simd_f32s(gradients.bias).0.iter_mut();
     for ((sum, &bias), &factor) in sums.zip(bias.as_flattened()).zip(factors) {
-        *sum = simd.multiply_add(bias, simd.mul_f32s(factor, unit), *sum);
-    }
-    let sums = S::as_mut_simd_f32s(gradients.output).0.iter_mut();
-    for (sum, &output) in sums.zip(outputs.as_flattened().as_flattened()) {
-        *sum = simd.multiply_add(output, unit, *sum);
+        *sum = simd.multiply_add(bias, simd.mul_f32s(factor, whole), *sum);
     }
 }
 
 /// Adds, to the row of each input, the gradients of the accumulators that hold it, in the units
-/// of [`slopes`]: `[lists + 1, columns]`, the last row zero.
+/// of `factors`, `[columns]`, times `unit`: `[lists + 1, columns]`, the last row zero.
 #[inline(always)]
 pub(super) fn gather<S, const R: usize, const H: usize, F>(
     simd: S,
     plan: &Plan,
     slopes: &[F],
-    steepness: &Steepness,
+    factors: &[f32],
     unit: f32,
     gradients: &mut [f32],
 ) where
@@ -94,7 +100,7 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
     F: Format<H>,
 {
     let slopes: &[[F::Vector<S>; R]] = F::vectors(slopes).as_chunks().0;
-    let factors = S::as_simd_f32s(steepness.factors).0.as_chunks::<H>().0;
+    let factors = S::as_simd_f32s(factors).0.as_chunks::<H>().0;
     let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
     let unit = simd.splat_f32s(unit);
     let factors = factors.map(|factors| factors.map(|factor| simd.mul_f32s(factor, unit)));

@@ -8,11 +8,11 @@ use super::plan::{ABREAST, FOUR, Plan, unpack};
 
 /// The weights of a block.
 pub(super) struct Block<'a, F> {
-    /// `[inputs + 1, columns]`, the last row zero
+    /// `[rows + 1, columns]`, the last row zero
     pub rows: &'a [F],
     /// `[columns]`
     pub bias: &'a [F],
-    /// `[views, columns]`
+    /// `[buckets, views, columns]`; none where more layers follow
     pub output: &'a [f32],
 }
 
@@ -31,19 +31,20 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const VIEWS: usiz
     P: Rho,
 {
     let output = S::as_simd_f32s(block.output).0.as_chunks::<H>().0.as_chunks::<R>().0;
-    let output: [[[S::f32s; H]; R]; VIEWS] = output[..VIEWS].try_into().expect("a row a view");
+    let output = output.as_chunks::<VIEWS>().0;
     let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
     let logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / VIEWS);
-    let lists = plan.entries.chunks_exact(ABREAST * plan.stride);
+    let buckets = plan.buckets.chunks_exact(ABREAST / VIEWS);
+    let lists = plan.entries.chunks_exact(ABREAST * plan.stride).zip(&plan.walks);
     let unit = simd.splat_f32s(1.0 / F::ONE);
-    assert!(size_of_val(block.rows) > plan.inputs * LINE);
+    assert!(size_of_val(block.rows) > plan.rows * LINE);
 
-    for (((lists, &walk), accumulators), logits) in
-        lists.zip(&plan.walks).zip(accumulators).zip(logits)
+    for ((((lists, &walk), accumulators), logits), buckets) in
+        lists.zip(accumulators).zip(logits).zip(buckets)
     {
-        // SAFETY: `Plan::order` found no input beyond the last row, and made room for `ABREAST`
-        // lists of `stride` fours, none with a longer walk.
+        // SAFETY: `Plan::order` found no row beyond the last one, and made room for `ABREAST` lists
+        // of `stride` fours, none with a longer walk.
         let sums = unsafe {
             match plan.step {
                 STEP => sum::<S, R, H, F, STEP>(simd, lists, plan.stride, walk.into(), block),
@@ -52,14 +53,41 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const VIEWS: usiz
         };
         for (abreast, sum) in sums.iter().enumerate() {
             let logit = &mut logits[abreast / VIEWS];
+            let output = &output[usize::from(buckets[abreast / VIEWS])][abreast % VIEWS];
             for r in 0..R {
                 for (h, sum) in F::widen(simd, sum[r]).into_iter().enumerate() {
                     let value = P::value(simd, simd.mul_f32s(sum, unit));
-                    *logit = simd.multiply_add(value, output[abreast % VIEWS][r][h], *logit);
+                    *logit = simd.multiply_add(value, output[r][h], *logit);
                 }
             }
         }
         *accumulators = sums;
+    }
+}
+
+/// Writes the accumulators `[lists, columns]`.
+#[inline(always)]
+pub(super) fn accumulate<S, const R: usize, const H: usize, F>(
+    simd: S,
+    plan: &Plan,
+    block: &Block<F>,
+    accumulators: &mut [F],
+) where
+    S: Lanes,
+    F: Format<H>,
+{
+    let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
+    let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
+    let lists = plan.entries.chunks_exact(ABREAST * plan.stride).zip(&plan.walks);
+    assert!(size_of_val(block.rows) > plan.rows * LINE);
+    for ((lists, &walk), accumulators) in lists.zip(accumulators) {
+        // SAFETY: as above.
+        *accumulators = unsafe {
+            match plan.step {
+                STEP => sum::<S, R, H, F, STEP>(simd, lists, plan.stride, walk.into(), block),
+                _ => sum::<S, R, H, F, LINE>(simd, lists, plan.stride, walk.into(), block),
+            }
+        };
     }
 }
 

@@ -15,13 +15,14 @@ use rayon::prelude::*;
 
 use super::activation::{CReLU, ReLU, Rho, SCReLU};
 use super::chunk::{Chunk, Forward, Purpose};
+use super::deep::Deep;
 use super::format::Format;
 use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::level::Task;
-use super::net::{Gradients, Net, Positions, Precision, Weights};
+use super::net::{Gradients, Kernel, Positions, Precision, Weights};
 use super::packed::Packed;
-use super::tally::{Backward, Tally, reduce};
+use super::tally::{Backward, DeepBackward, Tally, reduce};
 use crate::architecture::Activation;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
@@ -46,40 +47,38 @@ struct Room<F> {
 /// same bits for any number of rayon's threads.
 ///
 /// # Panics
-/// When a slice does not fit the net, or an index is beyond the inputs.
+/// When a slice does not fit the net, or an index is beyond the rows.
 pub fn loss(
-    net: &Net,
-    weights: Weights,
+    kernel: &Kernel,
+    weights: &Weights,
     positions: Positions,
     targets: &[f32],
     gradients: Option<Gradients>,
     scratch: &mut Scratch,
 ) -> f64 {
-    let batch = net.check(weights, positions);
+    let batch = kernel.check(positions);
     assert_eq!(targets.len(), batch, "targets");
-    match gradients {
-        Some(gradients) => {
-            net.check_gradients(&gradients);
-            dispatch(net, weights, positions, Job::Gradients(targets, gradients), scratch)
-        }
-        None => dispatch(net, weights, positions, Job::Loss(targets), scratch),
-    }
+    let job = match gradients {
+        Some(gradients) => Job::Gradients(targets, gradients),
+        None => Job::Loss(targets),
+    };
+    dispatch(kernel, weights, positions, job, scratch)
 }
 
 /// The logits `y` of a batch, `[batch]`.
 ///
 /// # Panics
-/// When a slice does not fit the net, or an index is beyond the inputs.
+/// When a slice does not fit the net, or an index is beyond the rows.
 pub fn logits(
-    net: &Net,
-    weights: Weights,
+    kernel: &Kernel,
+    weights: &Weights,
     positions: Positions,
     logits: &mut [f32],
     scratch: &mut Scratch,
 ) {
-    let batch = net.check(weights, positions);
+    let batch = kernel.check(positions);
     assert_eq!(logits.len(), batch, "logits");
-    dispatch(net, weights, positions, Job::Logits(logits), scratch);
+    dispatch(kernel, weights, positions, Job::Logits(logits), scratch);
 }
 
 enum Job<'a> {
@@ -90,8 +89,8 @@ enum Job<'a> {
 
 /// Does the job with the code compiled for the kind of net. Gives the mean loss, if there is one.
 fn dispatch(
-    net: &Net,
-    weights: Weights,
+    kernel: &Kernel,
+    weights: &Weights,
     positions: Positions,
     job: Job,
     scratch: &mut Scratch,
@@ -99,7 +98,7 @@ fn dispatch(
     let Scratch { single, half, tallies } = scratch;
     macro_rules! run {
         ($format:ty, $h:literal, $room:expr) => {
-            match (net.activation, net.views) {
+            match (kernel.net.activation, kernel.net.views()) {
                 (Activation::ReLU, 1) => run!($format, $h, $room, ReLU, 1),
                 (Activation::ReLU, _) => run!($format, $h, $room, ReLU, 2),
                 (Activation::CReLU, 1) => run!($format, $h, $room, CReLU, 1),
@@ -109,11 +108,11 @@ fn dispatch(
             }
         };
         ($format:ty, $h:literal, $room:expr, $rho:ty, $views:literal) => {
-            Run::<$format> { net, weights, positions, room: $room, tallies }
+            Run::<$format> { kernel, weights, positions, room: $room, tallies }
                 .run::<$rho, $h, $views>(job)
         };
     }
-    match net.precision {
+    match kernel.precision {
         Precision::F32 => run!(f32, 1, single),
         Precision::Mixed => run!(i16, 2, half),
     }
@@ -121,8 +120,8 @@ fn dispatch(
 
 /// A job's surroundings.
 struct Run<'a, F> {
-    net: &'a Net,
-    weights: Weights<'a>,
+    kernel: &'a Kernel,
+    weights: &'a Weights<'a>,
     positions: Positions<'a>,
     room: &'a mut Room<F>,
     tallies: &'a mut Vec<Tally>,
@@ -133,48 +132,63 @@ impl<F> Run<'_, F> {
     where
         F: Format<H>,
     {
-        let Run { net, weights, positions, room, tallies } = self;
+        let Run { kernel, weights, positions, room, tallies } = self;
         let Room { packed, chunks, idle } = room;
-        let idle = &*idle;
-        let columns = net.level.run(Columns) * H;
-        packed.pack(net, weights, columns);
+        let (net, idle) = (&kernel.net, &*idle);
+        let [each, lanes] = kernel.level.run(Sizes);
+        packed.pack(kernel, weights, each * H, lanes);
         let packed = &*packed;
+        let (columns, deep) = (packed.columns, net.is_deep());
 
         let places = VIEWS * positions.places;
         let batch = positions.indices.len() / places;
-        let size = chunk_size(packed.width() * VIEWS * size_of::<F>());
+        let bytes = columns.width() * VIEWS * size_of::<F>();
+        let size = chunk_size(bytes);
         let count = batch.div_ceil(size);
-        let group = group(packed.width() * VIEWS * size_of::<F>(), size).min(count);
+        let group = group(bytes, size).min(count);
         if chunks.len() < group {
             chunks.resize_with(group, Chunk::default);
         }
-        let shards = TASKS.div_ceil(packed.blocks()).min(count).max(1);
-        let tasks = packed.blocks() * shards;
+        let blocks = columns.blocks();
+        let shards = TASKS.div_ceil(blocks).min(count).max(1);
+        let tasks = blocks * shards;
         if let Job::Gradients(..) = job {
             if tallies.len() < tasks {
                 tallies.resize_with(tasks, Tally::default);
             }
-            tallies[..tasks].par_iter_mut().for_each(|tally| tally.clear(net, columns));
+            let width = if deep { packed.maps.maps[0].width } else { 0 };
+            let clear = |tally: &mut Tally| tally.clear(net, columns, width);
+            tallies[..tasks].par_iter_mut().for_each(clear);
         }
 
-        let (mut loss, mut output_bias) = (0.0, 0.0);
+        let mut loss = 0.0;
+        let mut output_bias = vec![0.0; net.buckets];
+        let mut upper = vec![0.0; if deep { packed.maps.upper_len(net.buckets) } else { 0 }];
         for first in (0..count).step_by(group.max(1)) {
             let chunks = &mut chunks[..group.min(count - first)];
             chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
                 let start = (first + i) * size;
                 let range = start..batch.min(start + size);
-                let indices = &positions.indices[range.start * places..range.end * places];
                 let purpose = match &job {
                     Job::Logits(_) => Purpose::Logits,
-                    Job::Loss(targets) => Purpose::Loss(&targets[range]),
+                    Job::Loss(targets) => Purpose::Loss(&targets[range.clone()]),
                     Job::Gradients(targets, _) => {
-                        Purpose::Gradients { targets: &targets[range], batch }
+                        Purpose::Gradients { targets: &targets[range.clone()], batch }
                     }
                 };
-                let positions = Positions { indices, ..positions };
+                let positions = Positions {
+                    indices: &positions.indices[range.start * places..range.end * places],
+                    buckets: positions.buckets.get(range).unwrap_or_default(),
+                    ..positions
+                };
                 let rho = PhantomData::<P>;
-                net.level.run(Forward::<_, _, H, VIEWS> {
-                    net,
+                if deep {
+                    let task = Deep::<_, _, H> { kernel, packed, positions, purpose, chunk, rho };
+                    kernel.level.run(task);
+                    return;
+                }
+                kernel.level.run(Forward::<_, _, H, VIEWS> {
+                    kernel,
                     packed,
                     positions,
                     purpose,
@@ -184,9 +198,14 @@ impl<F> Run<'_, F> {
             });
             for (chunk, i) in chunks.iter_mut().zip(first..) {
                 loss += chunk.loss;
-                output_bias += chunk.output_bias;
                 if let Job::Logits(logits) = &mut job {
                     logits[i * size..][..chunk.logits.len()].copy_from_slice(&chunk.logits);
+                }
+                if let Job::Gradients(..) = job {
+                    let terms = output_bias.iter_mut().zip(&chunk.output_bias);
+                    terms.for_each(|(sum, bias)| *sum += bias);
+                    let terms = upper.iter_mut().zip(&chunk.head.upper);
+                    terms.for_each(|(sum, term)| *sum += term);
                 }
             }
             if let Job::Gradients(..) = job {
@@ -196,10 +215,15 @@ impl<F> Run<'_, F> {
                     let (block, shard) = (task / shards, task % shards);
                     let skip = (shard + shards - first % shards) % shards;
                     let chunks = chunks.iter().skip(skip).step_by(shards);
+                    if deep {
+                        let task = DeepBackward::<_, _, H> { kernel, packed, block, chunks, tally };
+                        kernel.level.run(task);
+                        return;
+                    }
                     let room = &mut idle.lock().expect(WHOLE).pop().unwrap_or_default();
                     let rho = PhantomData::<P>;
-                    net.level.run(Backward::<_, _, _, H, VIEWS> {
-                        net,
+                    kernel.level.run(Backward::<_, _, _, H, VIEWS> {
+                        kernel,
                         packed,
                         block,
                         chunks,
@@ -212,10 +236,14 @@ impl<F> Run<'_, F> {
             }
         }
 
-        if let Job::Gradients(_, gradients) = job {
-            let tallies = &mut tallies[..tasks];
-            *gradients.output_bias = output_bias as f32;
-            reduce(net, tallies, shards, columns, gradients);
+        if let Job::Gradients(_, mut gradients) = job {
+            reduce(net, &tallies[..tasks], shards, packed, &mut gradients);
+            if deep {
+                packed.maps.spread(net.buckets, &upper, &mut gradients.maps);
+            } else {
+                let [_, biases] = &mut gradients.maps[0];
+                biases.iter_mut().zip(output_bias).for_each(|(to, sum)| *to = sum as f32);
+            }
         }
         loss / batch as f64
     }
@@ -242,14 +270,14 @@ fn group(bytes: usize, chunk: usize) -> usize {
     rayon::current_num_threads() * (CACHE / (bytes * chunk)).max(1)
 }
 
-/// Columns a block, of 32-bit numbers.
-struct Columns;
+/// Columns a block, and lanes of a vector, of 32-bit numbers.
+struct Sizes;
 
-impl Task for Columns {
-    type Output = usize;
+impl Task for Sizes {
+    type Output = [usize; 2];
 
     #[inline(always)]
-    fn run<S: Lanes, const R: usize>(self, _: S) -> usize {
-        R * S::F32_LANES
+    fn run<S: Lanes, const R: usize>(self, _: S) -> [usize; 2] {
+        [R * S::F32_LANES, S::F32_LANES]
     }
 }

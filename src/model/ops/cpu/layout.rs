@@ -20,7 +20,7 @@ pub(super) struct Aligned<T> {
 }
 
 impl<T: Copy + Default> Aligned<T> {
-    /// Makes room for so many numbers, of any value.
+    /// Makes room for so many numbers, of any value: those that were there may have moved.
     pub fn resize(&mut self, len: usize) {
         self.len = len;
         let need = len + LINE / size_of::<T>();

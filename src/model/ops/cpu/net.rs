@@ -1,21 +1,17 @@
-//! What the kernels work on: a net's shape, its numbers, a batch of positions.
+//! What the kernels work on: a net, its numbers, a batch of positions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Level;
-use crate::architecture::Activation;
+use crate::architecture::{Architecture, Array, Part};
 
-/// A net `(inputs -> hidden) x views -> 1`, and how to compute it.
-#[derive(Clone, Copy, Debug)]
-pub struct Net {
-    /// Rows of the accumulator's weights, 1 to 65,535. Beyond 8,191 the kernels are a tenth slower.
-    pub inputs: usize,
-    /// Any number from 1; multiples of 32 waste nothing.
-    pub hidden: usize,
-    /// 1 or 2.
-    pub views: usize,
-    pub activation: Activation,
+/// A net, and how to compute it.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// At most 65,535 rows; beyond 8,191 the kernels are a tenth slower. Any number of neurons;
+    /// multiples of 32 waste nothing.
+    pub net: Architecture,
     pub precision: Precision,
     pub level: Level,
 }
@@ -43,62 +39,112 @@ impl Precision {
     }
 }
 
-/// The parameters of a net.
-#[derive(Clone, Copy, Debug)]
+/// The arrays of a net.
+#[derive(Clone, Debug)]
 pub struct Weights<'a> {
-    /// `[inputs, hidden]`
+    /// `[rows, N]`
     pub accumulator: &'a [f32],
-    /// `[hidden]`
+    /// `[768, N]`; empty where there is none
+    pub factoriser: &'a [f32],
+    /// `[N]`
     pub bias: &'a [f32],
-    /// `[views, hidden]`
-    pub output: &'a [f32],
-    pub output_bias: f32,
+    /// Weights `[buckets, outputs, inputs]` and biases `[buckets, outputs]` of each affine map
+    /// behind the accumulators, the output's last.
+    pub maps: Vec<[&'a [f32]; 2]>,
 }
 
 /// Where the gradients go, in the shapes of [`Weights`]. What was there is overwritten.
 #[derive(Debug)]
 pub struct Gradients<'a> {
     pub accumulator: &'a mut [f32],
+    pub factoriser: &'a mut [f32],
     pub bias: &'a mut [f32],
-    pub output: &'a mut [f32],
-    pub output_bias: &'a mut f32,
+    pub maps: Vec<[&'a mut [f32]; 2]>,
 }
 
 /// The active inputs of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Positions<'a> {
-    /// `[batch, views, places]`; an input that occurs twice counts twice, places that hold
-    /// `inputs` count for nothing.
+    /// `[batch, views, places]`; a row that occurs twice counts twice, places that hold the number
+    /// of rows count for nothing.
     pub indices: &'a [u16],
+    /// `[batch]`; may be empty where there is one bucket.
+    pub buckets: &'a [u8],
     /// Places a list, 1 or more.
     pub places: usize,
 }
 
-impl Net {
-    /// The number of positions, after checks of all shapes.
+/// Slices in the order of [`Architecture::arrays`], sorted by what they are for.
+struct Sorted<T> {
+    accumulator: T,
+    factoriser: T,
+    bias: T,
+    maps: Vec<[T; 2]>,
+}
+
+impl<T: Default + AsRef<[f32]>> Sorted<T> {
+    /// # Panics
+    /// When a slice does not fit its array.
+    fn new(net: &Architecture, slices: impl Iterator<Item = T>) -> Self {
+        let mut sorted = Self {
+            accumulator: T::default(),
+            factoriser: T::default(),
+            bias: T::default(),
+            maps: Vec::new(),
+        };
+        let mut slices = slices;
+        for array in net.arrays() {
+            let slice = slices.next().unwrap_or_default();
+            let Array { part, name, .. } = &array;
+            assert_eq!(slice.as_ref().len(), array.len(), "numbers of {name}");
+            match part {
+                Part::Accumulator => sorted.accumulator = slice,
+                Part::Factoriser => sorted.factoriser = slice,
+                Part::AccumulatorBias => sorted.bias = slice,
+                Part::Layer(_) | Part::Output => sorted.maps.push([slice, T::default()]),
+                Part::LayerBias(_) | Part::OutputBias => {
+                    sorted.maps.last_mut().expect("weights come first")[1] = slice;
+                }
+            }
+        }
+        sorted
+    }
+}
+
+impl<'a> Weights<'a> {
+    /// # Panics
+    /// When a slice does not fit its array.
+    pub fn new(net: &Architecture, slices: impl Iterator<Item = &'a [f32]>) -> Self {
+        let Sorted { accumulator, factoriser, bias, maps } = Sorted::new(net, slices);
+        Self { accumulator, factoriser, bias, maps }
+    }
+}
+
+impl<'a> Gradients<'a> {
+    /// # Panics
+    /// When a slice does not fit its array.
+    pub fn new(net: &Architecture, slices: impl Iterator<Item = &'a mut [f32]>) -> Self {
+        let Sorted { accumulator, factoriser, bias, maps } = Sorted::new(net, slices);
+        Self { accumulator, factoriser, bias, maps }
+    }
+}
+
+impl Kernel {
+    /// The number of positions, after checks of their shapes.
     ///
     /// # Panics
     /// When a slice does not fit the net.
-    pub(super) fn check(&self, weights: Weights, positions: Positions) -> usize {
-        let Net { inputs, hidden, views, .. } = *self;
-        assert!((1..=u16::MAX.into()).contains(&inputs), "{inputs} inputs do not fit 16 bits");
-        assert!(hidden > 0, "a net needs hidden neurons");
-        assert!(matches!(views, 1 | 2), "a net has 1 or 2 views, not {views}");
-        assert_eq!(weights.accumulator.len(), inputs * hidden, "weights of the accumulator");
-        assert_eq!(weights.bias.len(), hidden, "biases of the accumulator");
-        assert_eq!(weights.output.len(), views * hidden, "weights of the output");
+    pub(super) fn check(&self, positions: Positions) -> usize {
+        let (rows, views, buckets) = (self.net.rows(), self.net.views(), self.net.buckets);
+        assert!((1..=u16::MAX.into()).contains(&rows), "{rows} rows do not fit 16 bits");
         assert!((1..=256).contains(&positions.places), "{} places a list", positions.places);
         let size = views * positions.places;
         assert_eq!(positions.indices.len() % size, 0, "indices are not whole positions");
-        positions.indices.len() / size
-    }
-
-    /// # Panics
-    /// When a slice does not fit the net.
-    pub(super) fn check_gradients(&self, gradients: &Gradients) {
-        let Net { inputs, hidden, views, .. } = *self;
-        assert_eq!(gradients.accumulator.len(), inputs * hidden, "gradients of the accumulator");
-        assert_eq!(gradients.bias.len(), hidden, "gradients of the biases");
-        assert_eq!(gradients.output.len(), views * hidden, "gradients of the output");
+        let batch = positions.indices.len() / size;
+        if buckets > 1 {
+            assert_eq!(positions.buckets.len(), batch, "a bucket a position");
+            assert!(positions.buckets.iter().all(|it| usize::from(*it) < buckets), "buckets");
+        }
+        batch
     }
 }

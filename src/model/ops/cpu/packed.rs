@@ -1,101 +1,165 @@
 //! The weights of a net, block by block.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::backward::Steepness;
 use super::format::Number;
 use super::forward::Block;
+use super::head::Maps;
 use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::level::Task;
-use super::net::{Net, Weights};
+use super::net::{Kernel, Weights};
+use crate::architecture::{Architecture, PIECES};
 
 /// Weights as the kernels want them. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct Packed<F> {
-    /// `[blocks, inputs + 1, columns]`, each block's last row zero
+    /// `[blocks, rows + 1, columns]`, each block's last row zero
     rows: Aligned<F>,
     /// `[blocks, columns]`
     bias: Aligned<F>,
-    /// `[blocks, views, columns]`
+    /// `[blocks, buckets, views, columns]`; none where more layers follow
     output: Aligned<f32>,
-    /// `[blocks, views, columns]`
+    /// `[blocks, buckets, views, columns]`; none where more layers follow
     ratios: Aligned<f32>,
-    /// `[blocks, columns]`
+    /// `[blocks, columns]`; none where more layers follow
     factors: Aligned<f32>,
-    pub output_bias: f32,
-    columns: usize,
+    /// By bucket; none where more layers follow.
+    pub output_bias: Vec<f32>,
+    /// None where the output follows at once.
+    pub maps: Maps,
+    pub columns: Columns,
+}
+
+/// Which neurons stand in which block.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Columns {
+    /// Columns a block.
+    pub each: usize,
+    /// Neurons that lie side by side: all, or a half where those of two halves are multiplied.
+    run: usize,
+    /// 1, or 2 halves.
+    runs: usize,
+}
+
+impl Columns {
+    pub fn new(net: &Architecture, each: usize) -> Self {
+        let run = net.outputs_of_view();
+        Self { each, run, runs: net.hidden / run }
+    }
+
+    /// Blocks of all neurons.
+    pub fn blocks(&self) -> usize {
+        self.runs * self.blocks_of_view()
+    }
+
+    /// Blocks of what a view hands on.
+    pub fn blocks_of_view(&self) -> usize {
+        self.run.div_ceil(self.each)
+    }
+
+    /// Hidden neurons and padding.
+    pub fn width(&self) -> usize {
+        self.blocks() * self.each
+    }
+
+    /// The neurons of a block; its other columns are padding.
+    pub fn neurons(&self, block: usize) -> Range<usize> {
+        let (run, block) = (block / self.blocks_of_view(), block % self.blocks_of_view());
+        let end = ((block + 1) * self.each).min(self.run);
+        run * self.run + block * self.each..run * self.run + end
+    }
 }
 
 impl<F: Number> Packed<F> {
-    pub fn pack(&mut self, net: &Net, weights: Weights, columns: usize) {
-        let Net { inputs, hidden, views, .. } = *net;
-        let blocks = hidden.div_ceil(columns);
+    pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, each: usize, lanes: usize) {
+        let net = &kernel.net;
+        let (inputs, hidden, views) = (net.rows(), net.hidden, net.views());
+        let columns = Columns::new(net, each);
         self.columns = columns;
-        self.rows.resize(blocks * (inputs + 1) * columns);
-        self.bias.resize(blocks * columns);
-        self.output.resize(blocks * views * columns);
-        self.ratios.resize(blocks * views * columns);
-        self.factors.resize(blocks * columns);
+        let blocks = columns.blocks();
+        self.rows.resize(blocks * (inputs + 1) * each);
+        self.bias.resize(blocks * each);
 
-        let rows = self.rows.get_mut().par_chunks_exact_mut((inputs + 1) * columns);
+        let rows = self.rows.get_mut().par_chunks_exact_mut((inputs + 1) * each);
         rows.enumerate().for_each(|(block, rows)| {
-            net.level.run(Rows { rows, columns, block, weights: weights.accumulator, hidden });
+            let neurons = columns.neurons(block);
+            let (weights, shared) = (weights.accumulator, weights.factoriser);
+            kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden });
         });
-        let biases = self.bias.get_mut().chunks_exact_mut(columns);
-        biases.enumerate().for_each(|(block, row)| take(row, weights.bias, block, F::weight));
-        let outputs = self.output.get_mut().chunks_exact_mut(columns);
-        outputs.enumerate().for_each(|(row, to)| {
-            let from = &weights.output[row % views * hidden..][..hidden];
-            take(to, from, row / views, |weight| weight);
+        let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
+        biases.for_each(|(block, row)| {
+            take(row, &weights.bias[columns.neurons(block)], F::weight);
         });
         // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
         // not all machines let it pass through a clamp.
-        let parts = weights.accumulator.par_chunks(1 << 14).chain([weights.bias]);
-        let poisoned = parts.any(|part| net.level.run(Poison(part)).is_nan());
-        self.output_bias = if poisoned { f32::NAN } else { weights.output_bias };
+        let parts = weights.accumulator.par_chunks(1 << 14);
+        let parts = parts.chain(weights.factoriser.par_chunks(1 << 14)).chain([weights.bias]);
+        let poisoned = parts.any(|part| kernel.level.run(Poison(part)).is_nan());
 
-        let outputs = self.output.get().chunks_exact(views * columns);
-        let ratios = self.ratios.get_mut().chunks_exact_mut(views * columns);
-        let factors = self.factors.get_mut().chunks_exact_mut(columns);
+        if net.is_deep() {
+            let (of_view, place) = (net.outputs_of_view(), columns.blocks_of_view() * each);
+            let place = |input: usize| input / of_view * place + input % of_view;
+            let features = views * columns.blocks_of_view() * each;
+            self.maps.pack(kernel, weights, lanes, features, place);
+            if poisoned {
+                self.maps.poison();
+            }
+            return;
+        }
+        let [outputs, output_bias] = weights.maps[0];
+        self.output_bias.clear();
+        let bias = |bias: &f32| if poisoned { f32::NAN } else { *bias };
+        self.output_bias.extend(output_bias.iter().map(bias));
+        let rows = net.buckets * views;
+        self.output.resize(blocks * rows * each);
+        self.ratios.resize(blocks * rows * each);
+        self.factors.resize(blocks * each);
+        let to = self.output.get_mut().chunks_exact_mut(each).enumerate();
+        to.for_each(|(row, to)| {
+            let from = &outputs[row % rows * hidden..][..hidden];
+            take(to, &from[columns.neurons(row / rows)], |weight| weight);
+        });
+        let outputs = self.output.get().chunks_exact(rows * each);
+        let ratios = self.ratios.get_mut().chunks_exact_mut(rows * each);
+        let factors = self.factors.get_mut().chunks_exact_mut(each);
         for ((outputs, ratios), factors) in outputs.zip(ratios).zip(factors) {
             for (column, factor) in factors.iter_mut().enumerate() {
-                let of = |view: usize| outputs[view * columns + column];
+                let of = |row: usize| outputs[row * each + column];
                 *factor = match F::LARGEST_SLOPE {
                     0.0 => 1.0,
-                    _ => (0..views).map(|view| of(view).abs()).fold(f32::MIN_POSITIVE, f32::max),
+                    _ => (0..rows).map(|row| of(row).abs()).fold(f32::MIN_POSITIVE, f32::max),
                 };
-                for view in 0..views {
-                    ratios[view * columns + column] = of(view) / *factor;
+                for row in 0..rows {
+                    ratios[row * each + column] = of(row) / *factor;
                 }
             }
         }
     }
 
-    pub fn blocks(&self) -> usize {
-        self.bias.get().len() / self.columns
-    }
-
-    /// Hidden neurons and padding.
-    pub fn width(&self) -> usize {
-        self.bias.get().len()
-    }
-
     #[inline(always)]
-    pub fn block(&self, net: &Net, block: usize) -> Block<'_, F> {
-        let columns = self.columns;
+    pub fn block(&self, net: &Architecture, block: usize) -> Block<'_, F> {
+        let each = self.columns.each;
+        let output = match net.is_deep() {
+            true => &[],
+            false => part(self.output.get(), net.buckets * net.views() * each, block),
+        };
         Block {
-            rows: part(self.rows.get(), (net.inputs + 1) * columns, block),
-            bias: part(self.bias.get(), columns, block),
-            output: part(self.output.get(), net.views * columns, block),
+            rows: part(self.rows.get(), (net.rows() + 1) * each, block),
+            bias: part(self.bias.get(), each, block),
+            output,
         }
     }
 
     #[inline(always)]
-    pub fn steepness(&self, net: &Net, block: usize) -> Steepness<'_> {
+    pub fn steepness(&self, net: &Architecture, block: usize) -> Steepness<'_> {
+        let each = self.columns.each;
         Steepness {
-            ratios: part(self.ratios.get(), net.views * self.columns, block),
-            factors: part(self.factors.get(), self.columns, block),
+            ratios: part(self.ratios.get(), net.buckets * net.views() * each, block),
+            factors: part(self.factors.get(), each, block),
         }
     }
 }
@@ -108,9 +172,11 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
 /// The rows of one block.
 struct Rows<'a, F> {
     rows: &'a mut [F],
-    columns: usize,
-    block: usize,
+    each: usize,
+    neurons: Range<usize>,
     weights: &'a [f32],
+    /// Added to the rows of every king bucket; may be empty.
+    shared: &'a [f32],
     hidden: usize,
 }
 
@@ -119,11 +185,21 @@ impl<F: Number> Task for Rows<'_, F> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) {
-        let Rows { rows, columns, block, weights, hidden } = self;
-        let mut rows = rows.chunks_exact_mut(columns);
-        for weights in weights.chunks_exact(hidden) {
+        let Rows { rows, each, neurons, weights, shared, hidden } = self;
+        let mut rows = rows.chunks_exact_mut(each);
+        for (i, weights) in weights.chunks_exact(hidden).enumerate() {
             let row = rows.next().expect("a row an input");
-            take(row, weights, block, F::weight);
+            let weights = &weights[neurons.clone()];
+            if shared.is_empty() {
+                take(row, weights, F::weight);
+                continue;
+            }
+            let shared = &shared[i % PIECES * hidden..][neurons.clone()];
+            let (there, missing) = row.split_at_mut(weights.len());
+            for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
+                *to = F::weight(own + shared);
+            }
+            missing.fill(F::default());
         }
         rows.next().expect("a blank row").fill(F::default());
     }
@@ -153,11 +229,10 @@ impl Task for Poison<'_> {
     }
 }
 
-/// Copies the columns of a block, and zero for those there are not.
+/// Copies the neurons of a block, and zeros for the columns that have none.
 #[inline(always)]
-fn take<F: Number>(to: &mut [F], from: &[f32], block: usize, convert: impl Fn(f32) -> F) {
-    let from = &from[block * to.len()..];
-    let (there, missing) = to.split_at_mut(from.len().min(to.len()));
+fn take<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
+    let (there, missing) = to.split_at_mut(from.len());
     for (to, &from) in there.iter_mut().zip(from) {
         *to = convert(from);
     }

@@ -1,12 +1,14 @@
 //! The order in which a chunk of positions is worked off.
 //!
 //! Both directions walk over lists of a few dozen entries, and a mispredicted end of a list costs
-//! as much as half of it. So positions of equally many men stand together for the way forward,
+//! as much as half of it. So positions of equally many pieces stand together for the way forward,
 //! and inputs that occur equally often for the way back: the ends are then nearly always as
-//! predicted.
+//! predicted. Positions of one output bucket stand together before all that.
+
+use std::ops::Range;
 
 use super::layout::{LINE, STEP};
-use super::net::{Net, Positions};
+use super::net::{Kernel, Positions};
 
 /// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
 pub(super) const ABREAST: usize = 8;
@@ -25,10 +27,14 @@ pub(super) struct Plan {
     /// `[slots * views, stride]` offsets of the inputs' rows, in units of `step` bytes; the offset
     /// of the row behind the last is a blank.
     pub entries: Vec<[u16; FOUR]>,
-    /// [`STEP`], or [`LINE`] for nets of so many inputs that 16 bits would not do.
+    /// [`STEP`], or [`LINE`] for nets of so many rows that 16 bits would not do.
     pub step: usize,
     /// Of the net.
-    pub inputs: usize,
+    pub rows: usize,
+    /// The slots of each output bucket that occurs, in order, those that are empty with the last.
+    pub sets: Vec<Set>,
+    /// The output bucket of each slot.
+    pub buckets: Vec<u8>,
     /// Fours a list.
     pub stride: usize,
     /// Entries to walk, for each [`ABREAST`] lists.
@@ -39,9 +45,16 @@ pub(super) struct Plan {
     /// bytes. The last four is filled up with that of the row behind the last.
     pub holders: Vec<[u16; FOUR]>,
     /// Working space.
-    men: Vec<u16>,
+    pieces: Vec<u16>,
     counts: Vec<u32>,
     unsorted: Vec<Run>,
+}
+
+/// Neighbouring slots of one output bucket.
+#[derive(Clone, Debug)]
+pub(super) struct Set {
+    pub bucket: usize,
+    pub slots: Range<usize>,
 }
 
 /// The occurrences of one input.
@@ -61,49 +74,71 @@ impl Plan {
     /// Puts the positions in order, for the way forward.
     ///
     /// # Panics
-    /// When an index is beyond the inputs.
+    /// When an index is beyond the rows.
     #[inline(always)]
-    pub fn order(&mut self, net: &Net, positions: Positions) {
-        let Positions { indices, places } = positions;
-        let blank = net.inputs as u16;
-        let size = places * net.views;
+    pub fn order(&mut self, kernel: &Kernel, positions: Positions) {
+        let Positions { indices, buckets, places } = positions;
+        let (rows, views) = (kernel.net.rows(), kernel.net.views());
+        let blank = rows as u16;
+        let size = places * views;
         let batch = indices.len() / size;
 
-        self.inputs = net.inputs;
-        self.men.clear();
+        self.rows = rows;
+        self.pieces.clear();
         self.counts.clear();
-        self.counts.resize(places + 2, 0);
+        // By output bucket and number of pieces.
+        self.counts.resize(kernel.net.buckets * (places + 1) + 1, 0);
+        let bucket = |position: usize| buckets.get(position).map_or(0, |it| usize::from(*it));
+        let key =
+            |position: usize, pieces: u16| bucket(position) * (places + 1) + usize::from(pieces);
         let mut most = 0;
-        for lists in indices.chunks_exact(size) {
-            let mut men = 0;
+        for (position, lists) in indices.chunks_exact(size).enumerate() {
+            let mut pieces = 0;
             for list in lists.chunks_exact(places) {
                 for (place, &index) in list.iter().enumerate() {
                     most = most.max(index);
-                    men = men.max(if index == blank { 0 } else { place as u16 + 1 });
+                    pieces = pieces.max(if index == blank { 0 } else { place as u16 + 1 });
                 }
             }
-            self.men.push(men);
-            self.counts[usize::from(men) + 1] += 1;
+            self.pieces.push(pieces);
+            self.counts[key(position, pieces) + 1] += 1;
         }
         assert!(most <= blank, "an index is {most}, but there are {blank} inputs");
 
-        for men in 1..self.counts.len() {
-            self.counts[men] += self.counts[men - 1];
+        for key in 1..self.counts.len() {
+            self.counts[key] += self.counts[key - 1];
         }
         self.order.clear();
         self.order.resize(batch, 0);
-        for (position, &men) in self.men.iter().enumerate() {
-            let slot = &mut self.counts[usize::from(men)];
+        for (position, &pieces) in self.pieces.iter().enumerate() {
+            let slot = &mut self.counts[key(position, pieces)];
             self.order[*slot as usize] = position as u16;
             *slot += 1;
         }
 
         self.walks.clear();
-        for slots in self.order.chunks(ABREAST / net.views) {
-            self.walks.push(self.men[usize::from(slots[slots.len() - 1])]);
+        for slots in self.order.chunks(ABREAST / views) {
+            let pieces = slots.iter().map(|position| self.pieces[usize::from(*position)]);
+            self.walks.push(pieces.max().unwrap_or(0));
+        }
+        self.sets.clear();
+        for (slot, &position) in self.order.iter().enumerate() {
+            let bucket = bucket(position.into());
+            match self.sets.last_mut() {
+                Some(set) if set.bucket == bucket => set.slots.end = slot + 1,
+                _ => self.sets.push(Set { bucket, slots: slot..slot + 1 }),
+            }
+        }
+        let slots = self.lists() / views;
+        self.buckets.clear();
+        if let Some(last) = self.sets.last_mut() {
+            last.slots.end = slots;
+            for Set { bucket, slots } in &self.sets {
+                self.buckets.resize(slots.end, *bucket as u8);
+            }
         }
         self.stride = places.div_ceil(FOUR);
-        self.step = if (net.inputs + 1) * (LINE / STEP) <= 1 << 16 { STEP } else { LINE };
+        self.step = if (rows + 1) * (LINE / STEP) <= 1 << 16 { STEP } else { LINE };
         let scale = (LINE / self.step) as u16;
         self.entries.clear();
         self.entries.resize(self.lists() * self.stride, [blank * scale; FOUR]);
@@ -121,7 +156,7 @@ impl Plan {
     /// Finds out which lists hold each input, for the way back; after [`order`](Plan::order).
     #[inline(always)]
     pub fn invert(&mut self) {
-        let inputs = self.inputs;
+        let inputs = self.rows;
         // Locals, as the compiler would fetch the vectors' addresses anew after each write.
         let stride = self.stride * FOUR;
         let lists = self.entries.as_flattened().chunks_exact(stride);

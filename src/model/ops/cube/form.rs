@@ -8,11 +8,14 @@ use crate::architecture::Activation;
 /// What the kernel of positions knows when it is compiled. There is a kernel for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form {
-    pub inputs: usize,
+    /// Of the accumulators' weights.
+    pub rows: usize,
     pub views: usize,
     /// Places a list of active inputs.
     pub places: usize,
     pub activation: Activation,
+    /// Output buckets that the kernel tells apart.
+    pub buckets: usize,
     pub spread: Spread,
 }
 

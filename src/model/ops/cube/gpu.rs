@@ -15,6 +15,7 @@ pub(super) struct Gpu {
 }
 
 /// Numbers of 32 bits on a device.
+#[derive(Clone)]
 pub(super) struct Buffer {
     handle: Handle,
     len: usize,
@@ -52,6 +53,12 @@ impl Gpu {
 }
 
 impl Buffer {
+    /// The numbers of a tensor.
+    pub fn of(tensor: CubeTensor) -> Self {
+        let tensor = contiguous(tensor);
+        Self { len: tensor.shape().num_elements(), handle: tensor.handle }
+    }
+
     pub fn arg(&self) -> BufferArg {
         // SAFETY: the buffer was made with so many numbers.
         unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }

@@ -9,12 +9,14 @@
 )]
 
 mod adam;
+mod deep;
 mod form;
 mod gpu;
 mod net;
 mod slope;
 mod sums;
 mod terms;
+mod tiles;
 
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Cube, TensorMetadata};
@@ -22,20 +24,20 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::cpu::Adam;
-use super::{FusedOps, Job, Kept, Parameters, Slope, TermsJob, TermsSlope};
+use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
 use gpu::{Buffer, Gpu, contiguous};
 
 impl FusedOps for Cube {
-    fn net_loss(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        net::gradients(parameters, job).loss
+    fn net_loss(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        net::loss(arrays, job)
     }
 
-    fn net_gradients(parameters: Parameters<Self>, job: Job<'_>) -> Slope<Self> {
-        net::gradients(parameters, job)
+    fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
+        net::gradients(arrays, job)
     }
 
-    fn net_logits(parameters: Parameters<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        net::logits(parameters, job)
+    fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
+        net::logits(arrays, job)
     }
 
     fn terms_loss(

@@ -4,11 +4,14 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{ABREAST, Form, Spread, TILE};
+use super::tiles::NONE;
 use crate::architecture::Activation;
 
 /// What is asked of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
+    /// Its accumulators, into `slopes`, `[positions, views, hidden]`.
+    Accumulators,
     /// Its logit, into `results`, `[batch]`.
     Logits,
     /// The gradients of its accumulators, into `slopes`, `[positions, views, hidden]`; and the sums of
@@ -19,14 +22,15 @@ pub(super) enum Purpose {
 /// A cube takes a tile of positions, a unit some columns of the hidden layer.
 ///
 /// # Buffers
-/// - `weight`: `[inputs, hidden]`, `bias`: `[hidden]`, `output`: `[views, hidden]`,
-///   `output_bias`: `[1]`
-/// - `batch`: the lists, `[batch, views, places]`, two inputs a word, the first one low; and from
-///   `targets` on the targets, `[batch]`, as bits of floats. WGSL guarantees no more than eight
-///   buffers, one of which is for the numbers below.
+/// - `weight`: `[rows, hidden]`, `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
+///   `output_bias`: `[buckets]`; for accumulators the last two are not read
+/// - `batch`: the lists, `[batch, views, places]`, two rows a word, the first one low; from
+///   `targets` on the targets, `[batch]`, as bits of floats; and from `table` on, where there are
+///   several buckets, that of the tiles. WGSL guarantees no more than eight buffers, one of which is
+///   for the numbers below.
 ///
-/// `first` is the first position, a multiple of [`TILE`], `positions` their number; `slopes` begin
-/// with the first one. A squared error counts `share`.
+/// `first` is the first position, `positions` their number; `slopes` begin with the first one.
+/// `first_tile` and `tiles` are those of the tiles. A squared error counts `share`.
 #[cube(launch_unchecked)]
 pub(super) fn positions(
     weight: &[f32],
@@ -37,24 +41,36 @@ pub(super) fn positions(
     slopes: &mut [f32],
     results: &mut [f32],
     targets: u32,
+    table: u32,
     first: u32,
     positions: u32,
+    first_tile: u32,
+    tiles: u32,
     share: f32,
     #[comptime] form: Form,
     #[comptime] purpose: Purpose,
 ) {
-    let Form { inputs, views, places, spread, .. } = comptime!(form);
+    let Form { rows, views, places, buckets, spread, .. } = comptime!(form);
     let Spread { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
+    let judged = comptime!(purpose != Purpose::Accumulators);
     let gradients = comptime!(purpose == Purpose::Gradients);
-    let none = comptime!(inputs as u32);
+    let listed = comptime!(buckets > 1);
+    let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
 
     let unit = UNIT_POS_X as usize;
     let tile = CUBE_POS;
     let first = first as usize;
     let positions = positions as usize;
+    let first_tile = first_tile as usize;
+    let tiles = tiles as usize;
+    let entry = table as usize + (first_tile + tile) * comptime!(TILE + 1);
+    let mut bucket = 0usize;
+    if listed && tile < tiles {
+        bucket = batch[entry] as usize;
+    }
 
     let mut active = Shared::<[u32]>::new_slice(comptime!(views * padded));
     let mut tree = Shared::<[f32]>::new_slice(units);
@@ -71,14 +87,25 @@ pub(super) fn positions(
         bias_sums[c] = 0.0f32;
         #[unroll]
         for view in 0..views {
-            steepness[view * columns + c] = output[view * hidden + column];
+            if judged {
+                let row = bucket * views + view;
+                steepness[view * columns + c] = output[row * hidden + column];
+            }
             output_sums[view * columns + c] = 0.0f32;
         }
     }
 
     for step in 0..TILE {
-        let position = tile * TILE + step;
-        let here = position < positions;
+        let mut position = tile * TILE + step;
+        let mut here = position < positions;
+        if listed {
+            here = false;
+            if tile < tiles {
+                let at = batch[entry + 1 + step];
+                here = at != NONE;
+                position = at as usize - first;
+            }
+        }
 
         // The lists, as numbers a word each, padded with inputs that are not there.
         let mut i = unit;
@@ -127,62 +154,76 @@ pub(super) fn positions(
             }
         }
 
-        // The output, added up over the units in a fixed order.
-        let mut dot = 0.0f32;
-        #[unroll(unrolled)]
-        for c in 0..columns {
-            if unit + c * units < hidden {
-                #[unroll]
-                for view in 0..views {
-                    let k = view * columns + c;
-                    dot += activate(values[k], form) * steepness[k];
-                }
-            }
-        }
-        tree[unit] = dot;
-        sync_cube();
-        let mut half = comptime!(units.next_power_of_two() / 2).runtime();
-        while half > 0 {
-            if unit < half && unit + half < units {
-                tree[unit] += tree[unit + half];
-            }
-            sync_cube();
-            half /= 2;
-        }
-        let logit = tree[0] + output_bias[0];
-
-        if here {
-            if gradients {
-                let expected = 1.0f32 / (1.0f32 + (-logit).exp());
-                let target = f32::reinterpret(batch[targets as usize + first + position]);
-                let error = expected - target;
-                let gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
-                loss += error * error;
-                output_bias_sum += gradient;
-                #[unroll(unrolled)]
-                for c in 0..columns {
-                    let column = unit + c * units;
-                    if column < hidden {
-                        #[unroll]
-                        for view in 0..views {
-                            let k = view * columns + c;
-                            let slope = gradient * steepness[k] * derivative(values[k], form);
-                            output_sums[k] += gradient * activate(values[k], form);
-                            bias_sums[c] += slope;
-                            slopes[(position * views + view) * hidden + column] = slope;
-                        }
+        if judged {
+            // The output, added up over the units in a fixed order.
+            let mut dot = 0.0f32;
+            #[unroll(unrolled)]
+            for c in 0..columns {
+                if unit + c * units < hidden {
+                    #[unroll]
+                    for view in 0..views {
+                        let k = view * columns + c;
+                        dot += activate(values[k], form) * steepness[k];
                     }
                 }
-            } else if unit == 0 {
-                results[first + position] = logit;
+            }
+            tree[unit] = dot;
+            sync_cube();
+            let mut half = comptime!(units.next_power_of_two() / 2).runtime();
+            while half > 0 {
+                if unit < half && unit + half < units {
+                    tree[unit] += tree[unit + half];
+                }
+                sync_cube();
+                half /= 2;
+            }
+            let logit = tree[0] + output_bias[bucket];
+
+            if here {
+                if gradients {
+                    let expected = 1.0f32 / (1.0f32 + (-logit).exp());
+                    let target = f32::reinterpret(batch[targets as usize + first + position]);
+                    let error = expected - target;
+                    let gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
+                    loss += error * error;
+                    output_bias_sum += gradient;
+                    #[unroll(unrolled)]
+                    for c in 0..columns {
+                        let column = unit + c * units;
+                        if column < hidden {
+                            #[unroll]
+                            for view in 0..views {
+                                let k = view * columns + c;
+                                let slope = gradient * steepness[k] * derivative(values[k], form);
+                                output_sums[k] += gradient * activate(values[k], form);
+                                bias_sums[c] += slope;
+                                slopes[(position * views + view) * hidden + column] = slope;
+                            }
+                        }
+                    }
+                } else if unit == 0 {
+                    results[first + position] = logit;
+                }
+            }
+        } else if here {
+            #[unroll(unrolled)]
+            for c in 0..columns {
+                let column = unit + c * units;
+                if column < hidden {
+                    #[unroll]
+                    for view in 0..views {
+                        let list = position * views + view;
+                        slopes[list * hidden + column] = values[view * columns + c];
+                    }
+                }
             }
         }
         // The next position overwrites what is shared.
         sync_cube();
     }
 
-    if gradients && tile * TILE < positions {
-        let start = (first / TILE + tile) * comptime!(form.sums());
+    if gradients && tile < tiles {
+        let start = (first_tile + tile) * comptime!(form.sums());
         #[unroll(unrolled)]
         for c in 0..columns {
             let column = unit + c * units;
@@ -201,13 +242,13 @@ pub(super) fn positions(
     }
 }
 
-/// A weight of an input; 0 where there is none.
+/// A weight of a row; 0 where there is none.
 #[cube]
 fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32 {
-    let Form { inputs, spread, .. } = comptime!(form);
-    let there = min(input as usize, comptime!(inputs - 1));
+    let Form { rows, spread, .. } = comptime!(form);
+    let there = min(input as usize, comptime!(rows - 1));
     select(
-        input < comptime!(inputs as u32),
+        input < comptime!(rows as u32),
         weight[there * comptime!(spread.hidden) + column],
         0.0f32,
     )

@@ -20,7 +20,7 @@ use cubecl::prelude::*;
 use super::super::{Kept, TermsJob, TermsSlope};
 use super::form::{Spread, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
-use super::sums::{self, ROWS};
+use super::sums;
 use crate::batch::Terms;
 use index::Index;
 use rows::Rows;
@@ -182,7 +182,7 @@ pub(super) fn gradients(
             first_cube += part.positions.div_ceil(UNITS);
             add_gradients(gpu, part, terms, &slopes, &gradients);
         }
-        let [loss, tempo] = both(gpu, sums, cubes);
+        let [loss, tempo] = both(gpu, &sums, cubes);
         TermsSlope { loss, weights: gpu.tensor(gradients, weights.shape()), tempo }
     })
 }
@@ -261,25 +261,9 @@ fn add_gradients(gpu: &Gpu, part: &Part, terms: usize, slopes: &Buffer, gradient
 }
 
 /// The loss and the gradient of the tempo, from the sums of cubes.
-fn both(gpu: &Gpu, sums: Buffer, cubes: usize) -> [CubeTensor; 2] {
-    let (mut from, mut rows) = (sums, cubes);
-    while rows > 1 {
-        let next = rows.div_ceil(ROWS);
-        let to = gpu.empty(2 * next);
-        // SAFETY: the kernel reads and writes within the shapes that it names.
-        unsafe {
-            sums::rows::launch_unchecked(
-                &gpu.client,
-                grid(next),
-                CubeDim::new_1d(sums::UNITS as u32),
-                from.arg(),
-                to.arg(),
-                rows as u32,
-                2,
-            );
-        }
-        (from, rows) = (to, next);
-    }
-    let both = gpu.tensor(from, Shape::new([2]));
+fn both(gpu: &Gpu, sums: &Buffer, cubes: usize) -> [CubeTensor; 2] {
+    // Without cubes there is one row all the same.
+    let run = 0..cubes.max(1);
+    let both = gpu.tensor(sums::runs(gpu, sums, &[run], 2), Shape::new([2]));
     [0, 1].map(|i| Cube::float_slice(both.clone(), &[Slice::from(i..i + 1)]))
 }

@@ -1,0 +1,125 @@
+//! The written form of an architecture, in manifests, checkpoints and the files beside foreign nets.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Activation, Architecture, Impossible, Inputs, Kings, Layer, LayerActivation, Views};
+
+/// A net as it is written down; what is left out is as in the simplest nets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Form {
+    /// `plain`, `side-to-move` or `perspective`.
+    pub inputs: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub mirror: bool,
+    /// See [`Kings::new`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub king_buckets: Vec<u8>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub factorised: bool,
+    pub hidden: usize,
+    pub activation: Activation,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pairwise: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub head: Vec<Written>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub skip: bool,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub output_buckets: usize,
+}
+
+/// A layer of the head as it is written down; the last has one neuron and no activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// The neurons of the layer, 1 to 1,024.
+    pub size: usize,
+    /// What they do to their values; the last layer does nothing to its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<LayerActivation>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(count: &usize) -> bool {
+    *count == 1
+}
+
+impl TryFrom<Form> for Architecture {
+    type Error = Impossible;
+
+    fn try_from(form: Form) -> Result<Self, Impossible> {
+        let views = Views::named(&form.inputs).ok_or_else(|| {
+            let names = Views::ALL.map(Views::name).join(", ");
+            let reason = format!("no inputs are named {:?}; there are {names}", form.inputs);
+            Impossible { key: "inputs", reason }
+        })?;
+        let kings = Kings::new(form.mirror, &form.king_buckets)
+            .map_err(|reason| Impossible { key: "king_buckets", reason })?;
+        let head = layers(&form.head).map_err(|reason| Impossible { key: "head", reason })?;
+        let architecture = Self {
+            inputs: Inputs { views, kings, factorised: form.factorised },
+            hidden: form.hidden,
+            activation: form.activation,
+            pairwise: form.pairwise,
+            head,
+            skip: form.skip,
+            buckets: form.output_buckets,
+        };
+        architecture.check().map(|()| architecture)
+    }
+}
+
+impl From<Architecture> for Form {
+    fn from(net: Architecture) -> Self {
+        let Inputs { views, kings, factorised } = net.inputs;
+        let layer = |it: &Layer| Written { size: it.size, activation: Some(it.activation) };
+        let last = (!net.head.is_empty()).then_some(Written { size: 1, activation: None });
+        Self {
+            inputs: views.name().to_string(),
+            mirror: kings.mirror,
+            king_buckets: kings.numbers(),
+            factorised,
+            hidden: net.hidden,
+            activation: net.activation,
+            pairwise: net.pairwise,
+            head: net.head.iter().map(layer).chain(last).collect(),
+            skip: net.skip,
+            output_buckets: net.buckets,
+        }
+    }
+}
+
+/// The layers before the output, which must be the last that is written.
+fn layers(written: &[Written]) -> Result<Vec<Layer>, String> {
+    let Some((last, before)) = written.split_last() else { return Ok(Vec::new()) };
+    if last.size != 1 {
+        return Err(format!(
+            "the last layer is the output and has one neuron, found {}; end it with `{{ size = 1 }}`",
+            last.size
+        ));
+    }
+    if let Some(activation) = last.activation {
+        return Err(format!(
+            "the output takes no activation, found {:?} with the last layer; take it out",
+            activation.name()
+        ));
+    }
+    before
+        .iter()
+        .map(|&Written { size, activation }| {
+            let activation = activation.ok_or_else(|| {
+                format!("the layer of {size} needs an activation: relu, crelu, screlu or dual")
+            })?;
+            Ok(Layer { size, activation })
+        })
+        .collect()
+}

@@ -1,0 +1,46 @@
+//! A net in the field's shorthand, such as `(768x4hm -> 512)x2, pairwise, -> (16 -> 32 -> 1)x8`.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{Architecture, Inputs, Layer, PIECES, Views};
+
+impl Display for Architecture {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { inputs, hidden, activation, pairwise, head, skip, buckets } = self;
+        match inputs.views {
+            Views::Perspective => write!(f, "({inputs} -> {hidden})x2")?,
+            _ => write!(f, "{inputs} -> {hidden}")?,
+        }
+        f.write_str(if *pairwise { ", pairwise, -> " } else { " -> " })?;
+        let layers = head.iter().enumerate().map(|(i, Layer { size, .. })| match (i, skip) {
+            (0, true) => format!("{size}+1 -> "),
+            _ => format!("{size} -> "),
+        });
+        match (head.is_empty(), *buckets) {
+            (true, 1) => f.write_str("1")?,
+            (true, buckets) => write!(f, "1x{buckets}")?,
+            (false, 1) => write!(f, "{}1", layers.collect::<String>())?,
+            (false, buckets) => write!(f, "({}1)x{buckets}", layers.collect::<String>())?,
+        }
+        if inputs.views != Views::Perspective {
+            write!(f, " {}", inputs.views.name())?;
+        }
+        write!(f, " {}", activation.name())?;
+        let activations: Vec<&str> = head.iter().map(|layer| layer.activation.name()).collect();
+        match activations.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", {}", activations.join(", ")),
+        }
+    }
+}
+
+impl Display for Inputs {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{PIECES}")?;
+        match self.kings.count() {
+            1 => {}
+            count => write!(f, "x{count}")?,
+        }
+        f.write_str(if self.kings.mirror { "hm" } else { "" })
+    }
+}

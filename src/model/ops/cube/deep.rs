@@ -1,0 +1,97 @@
+//! Nets with a product or layers behind their accumulators: Burn's operations on what the kernel of
+//! positions begins, and their derivatives by Burn's autodiff.
+
+use burn::backend::Cube;
+use burn::tensor::{Shape, Tensor};
+use burn_cubecl::tensor::CubeTensor;
+
+use super::super::Slope;
+use super::gpu::Buffer;
+use super::net::Pass;
+use super::slope::Purpose;
+use super::sums;
+use super::tiles::Part as Positions;
+use crate::architecture::Part;
+use crate::loss::Loss;
+use crate::model::head::{self, Map};
+use crate::model::mean_loss;
+
+pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
+    let net = &pass.job.kernel.net;
+    let maps: Vec<Map> = maps(pass)
+        .into_iter()
+        .map(|map| map.map(|array| array.autodiff().require_grad()))
+        .collect();
+    // The loss, the gradients of the accumulators' bias, and those of the maps.
+    let mut sums: Option<Vec<Tensor<1>>> = None;
+    let rows = pass.rows(|part| {
+        let accumulators = accumulators(pass, part).autodiff().require_grad();
+        let logits = logits_of(pass, &maps, accumulators.clone(), part);
+        let targets = &pass.job.targets[part.positions.clone()];
+        let share = part.positions.len() as f32 / pass.job.targets.len() as f32;
+        let loss = mean_loss(logits, targets, Loss::Squared) * share;
+        let gradients = loss.backward();
+        let slopes = accumulators.grad(&gradients).expect("it requires one");
+        let slopes = Buffer::of(primitive(slopes));
+        let lists = part.positions.len() * net.views();
+        let run = 0..lists;
+        let bias = sums::runs(&pass.gpu, &slopes, &[run], net.hidden);
+        let bias = pass.gpu.tensor(bias, Shape::new([net.hidden]));
+        let of_maps = maps.as_flattened().iter();
+        let of_maps = of_maps.map(|array| array.grad(&gradients).expect("it requires one"));
+        let here = [loss.inner(), Tensor::from_primitive::<Cube>(bias)].into_iter().chain(of_maps);
+        sums = Some(match sums.take() {
+            None => here.collect(),
+            Some(sums) => sums.into_iter().zip(here).map(|(sum, more)| sum + more).collect(),
+        });
+        slopes
+    });
+    let mut sums = sums.expect("a batch has parts").into_iter().map(primitive);
+    let loss = sums.next().expect("the loss comes first");
+    let others = [Part::AccumulatorBias].into_iter().chain(parts(pass).into_iter().flatten());
+    pass.slope(loss, rows, others.zip(sums.map(Buffer::of)))
+}
+
+pub(super) fn loss(pass: &Pass) -> CubeTensor {
+    primitive(mean_loss(all_logits(pass), pass.job.targets, Loss::Squared))
+}
+
+pub(super) fn logits(pass: &Pass) -> CubeTensor {
+    primitive(all_logits(pass))
+}
+
+fn all_logits(pass: &Pass) -> Tensor<1> {
+    let maps = maps(pass);
+    let of_part = |part| logits_of(pass, &maps, accumulators(pass, part), part);
+    Tensor::cat(pass.tiles.parts.iter().map(of_part).collect(), 0)
+}
+
+/// `[positions * views, N]` of a part.
+fn accumulators(pass: &Pass, part: &Positions) -> Tensor<2> {
+    let net = &pass.job.kernel.net;
+    let lists = part.positions.len() * net.views();
+    let values = pass.gpu.empty(lists * net.hidden);
+    pass.positions(part, Purpose::Accumulators, &values, &pass.gpu.empty(1));
+    Tensor::from_primitive::<Cube>(pass.gpu.tensor(values, Shape::new([lists, net.hidden])))
+}
+
+fn logits_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Positions) -> Tensor<1> {
+    let buckets = &pass.job.active.buckets;
+    let buckets = if buckets.is_empty() { &[] } else { &buckets[part.positions.clone()] };
+    head::logits(&pass.job.kernel.net, maps, accumulators, buckets)
+}
+
+/// Weights and biases of each affine map behind the accumulators.
+fn parts(pass: &Pass) -> Vec<[Part; 2]> {
+    let layers = (0..pass.job.kernel.net.head.len()).map(|i| [Part::Layer(i), Part::LayerBias(i)]);
+    layers.chain([[Part::Output, Part::OutputBias]]).collect()
+}
+
+fn maps(pass: &Pass) -> Vec<Map> {
+    let tensor = |part| Tensor::from_primitive::<Cube>(pass.array(part));
+    parts(pass).into_iter().map(|map| map.map(tensor)).collect()
+}
+
+fn primitive<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
+    tensor.try_into_primitive::<Cube>().expect("it was made here")
+}

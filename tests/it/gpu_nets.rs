@@ -1,0 +1,111 @@
+//! Nets of every kind on a GPU against the plain modules on the CPU: gradients, losses of training,
+//! bits.
+
+use std::collections::BTreeSet;
+
+use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
+use nnuance::batch::Batch;
+use nnuance::loader::Encoder;
+use nnuance::model::{Compute, Device, Evaluation, Kind, Model, Slope, to_host};
+use nnuance::train::optimizer::{Name, Settings};
+use nnuance::weights::Weights;
+
+use crate::gpu::{GPU, bits, distance, flex, gpu};
+use crate::{drawn, games};
+
+/// A net with the number of its draw: with and without output buckets, a factoriser, and something
+/// between accumulators and output.
+fn nets() -> Vec<(Architecture, u64)> {
+    let mut kinds = BTreeSet::new();
+    let drawn = (0..200).map(|seed| (drawn::net(seed, 40), seed));
+    let mut nets: Vec<_> = drawn
+        .filter(|(net, _)| kinds.insert((net.buckets > 1, net.inputs.factorised, net.is_deep())))
+        .collect();
+    assert_eq!(kinds.len(), 8);
+    // As many rows as there can be.
+    let each = std::array::from_fn::<u8, 64, _>(|square| square as u8);
+    let kings = Kings::new(false, &each).expect("each square has its bucket");
+    nets.push((
+        Architecture {
+            inputs: Inputs { views: Views::Perspective, kings, factorised: true },
+            buckets: 3,
+            ..Architecture::simple(Views::Perspective, 8, Activation::SCReLU)
+        },
+        0,
+    ));
+    nets
+}
+
+fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
+    let kind = Kind::Net(net.clone());
+    Model::new(&kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
+}
+
+fn batch(net: &Architecture, positions: usize, seed: u64) -> Batch {
+    Encoder::net(net).encode(&games::samples(positions, seed))
+}
+
+#[test]
+fn gradients_of_every_net_equal_the_plain_ones() {
+    let Some(gpu) = gpu() else { return };
+    for (net, seed) in nets() {
+        let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
+        let plain = model(&net, &weights, &flex(), Compute::Plain);
+        let right = plain.gradients(&batch, &batch.results);
+        // In one part, and in parts of 16 positions.
+        for compute in [GPU, Compute::Gpu { room: 0 }] {
+            let fused = model(&net, &weights, &gpu, compute);
+            let got = fused.gradients(&batch, &batch.results);
+            let again = fused.gradients(&batch, &batch.results);
+            assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
+            assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: loss {} for {}", got.0, right.0);
+            let loss = to_host(fused.loss(&batch, &batch.results))[0];
+            assert!((loss / right.0 - 1.0).abs() < 1e-5, "{net}: loss {loss} for {}", right.0);
+            for (name, array) in &right.1.0 {
+                let apart = distance(&got.1.0[name].values, &array.values);
+                // A single number may be what is left of many that cancel.
+                let bound = if array.values.len() == 1 { 1e-4 } else { 1e-5 };
+                assert!(apart < bound, "{net} {compute:?}: {name} is {apart:e} off");
+            }
+            let [got, right] = [&fused, &plain].map(|it| to_host(it.logits(&batch.inputs)));
+            assert!(distance(&got, &right) < 1e-5, "{net}");
+        }
+    }
+}
+
+#[test]
+fn ten_steps_of_every_net_lead_where_those_of_the_cpu_lead() {
+    let Some(gpu) = gpu() else { return };
+    let settings = Settings {
+        name: Name::AdamW,
+        beta1: 0.9,
+        beta2: 0.999,
+        epsilon: 1e-8,
+        weight_decay: 0.01,
+        bias_correction: true,
+        clip: 1.98,
+        prior: 1.0,
+        step: 1,
+    };
+    for (net, seed) in nets().into_iter().filter(|(net, _)| net.buckets > 1) {
+        let train = |device: &Device, compute| {
+            let mut model = model(&net, &drawn::weights(&net, seed), device, compute);
+            let mut optimizer = settings.build(compute);
+            let mut losses = Vec::new();
+            for step in 0..10 {
+                let batch = batch(&net, 50, step);
+                let Slope { loss, gradients } = model.slope(&batch, &batch.results);
+                losses.push(to_host(loss)[0]);
+                model = optimizer.step(1e-3, model, gradients);
+            }
+            (losses, model.weights())
+        };
+        let (right, _) = train(&flex(), Compute::Plain);
+        let (got, end) = train(&gpu, GPU);
+        for (step, (got, right)) in got.iter().zip(&right).enumerate() {
+            assert!((got - right).abs() < 1e-5, "{net}, step {}: {got} for {right}", step + 1);
+        }
+        let (again, same) = train(&gpu, GPU);
+        assert_eq!((got, bits(&end)), (again, bits(&same)), "{net}");
+    }
+}

@@ -1,0 +1,581 @@
+//! Nets of every kind in integers: the definition in floats, the reference, the fast evaluation and
+//! the accumulator along games; files, descriptions beside them, nets and weights of others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use nnuance::architecture::{
+    Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, Part, Views, Written,
+};
+use nnuance::export::{
+    self, Beside, Float, Given, Manifest, dequantise, description, factorised_as, import, prove,
+    quantise,
+};
+use nnuance::features::Moved;
+use nnuance::net::{Accumulator, Hints, Net, Numbers, Warning, is_of_i16};
+use nnuance::sample::Position;
+use nnuance::scales::{HeadFormat, Scales};
+use nnuance::weights::Weights;
+use rand::{RngExt, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess, Move, Position as _};
+
+use crate::largest::largest;
+use crate::{drawn, games, need};
+
+/// Seeds of the nets that are drawn.
+const NETS: std::ops::Range<u64> = 0..24;
+
+/// A drawn net, and its weights as they are clipped for bytes.
+fn floats(seed: u64) -> (Architecture, Weights) {
+    let net = drawn::net(seed, 48);
+    let mut weights = drawn::weights(&net, seed);
+    for array in weights.0.values_mut() {
+        array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
+    }
+    (net, weights)
+}
+
+/// All nets that weights become, with their head formats.
+fn quantised(seed: u64) -> Vec<Net> {
+    let (net, weights) = floats(seed);
+    let of = |head_format, qa| {
+        quantise(&weights, &net, Scales { head_format, qa, ..Scales::default() }).ok()
+    };
+    let nets = [(HeadFormat::Float, 255), (HeadFormat::Int8, 255), (HeadFormat::Int8, 181)];
+    let nets: Vec<Net> = nets.into_iter().filter_map(|(head, qa)| of(head, qa)).collect();
+    let has_bytes = !is_of_i16(&net) && net.activation != Activation::ReLU;
+    assert_eq!(nets.len(), if has_bytes { 3 } else { 1 }, "{net}");
+    nets
+}
+
+/// How far a net may be from the definition with the same numbers, in units of its output: what the
+/// inputs of a byte lose, and how much of it the layers hand on.
+fn loss(net: &Net) -> f64 {
+    let architecture = net.architecture();
+    if is_of_i16(architecture) || net.scales().head_format == HeadFormat::Float {
+        return 0.0;
+    }
+    let weights = dequantise(net);
+    let rows = |part: Part, each: &dyn Fn(&[f32]) -> f64| -> f64 {
+        let array = architecture.array(part).unwrap();
+        let values = &weights.0[&array.name].values;
+        largest(values.chunks(array.fan_in).map(each))
+    };
+    let sum = |row: &[f32]| row.iter().map(|w| f64::from(w.abs())).sum::<f64>();
+    let (shift, unit) = net.unit();
+    let lost = f64::from(unit) * f64::from(net.scales().qb);
+    assert!(lost <= 1.0 / 63.0 && shift <= 9);
+    let layers = architecture.head.len();
+    let part = |i| if i < layers { Part::Layer(i) } else { Part::Output };
+    let first = lost * rows(part(0), &sum);
+    let skipped = if architecture.skip { first } else { 0.0 };
+    // No curve is steeper than 2.
+    (1..=layers).fold(first, |error, i| 2.0 * error * rows(part(i), &sum)) + skipped
+}
+
+#[test]
+fn nets_are_what_their_definition_says() {
+    for net in NETS.flat_map(quantised) {
+        let weights = dequantise(&net);
+        let float = Float::new(&weights, net.architecture()).unwrap();
+        let (lost, scale) = (loss(&net), f64::from(net.scales().scale));
+        for position in games::positions(60, 3) {
+            let cp = net.evaluate_slowly(&position);
+            let by_definition = scale * float.logit(&position);
+            let error = (f64::from(cp) - by_definition).abs();
+            let allowed = 1.1 + 1e-4 * by_definition.abs() + scale * lost;
+            assert!(error <= allowed, "{}: {cp}, {by_definition}", net.architecture());
+        }
+    }
+}
+
+#[test]
+fn fast_is_slow_for_every_kind_of_net() {
+    for net in NETS.flat_map(quantised) {
+        for position in games::positions(200, 5) {
+            let (fast, slow) = (net.evaluate(&position), net.evaluate_slowly(&position));
+            assert_eq!(fast, slow, "{} {position:?}", net.architecture());
+        }
+    }
+}
+
+/// Starts of games: the usual one, some of Chess960, and positions near promotions.
+const STARTS: [&str; 6] = [
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "bqnrkrnb/pppppppp/8/8/8/8/PPPPPPPP/BQNRKRNB w FDfd - 0 1",
+    "rkrnbbqn/pppppppp/8/8/8/8/PPPPPPPP/RKRNBBQN w CAca - 0 1",
+    "1r2k1r1/8/8/8/8/8/8/1R2K1R1 b GBgb - 0 1",
+    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
+    "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+];
+
+fn start(fen: &str) -> Chess {
+    let fen: Fen = fen.parse().unwrap();
+    fen.into_position(CastlingMode::Chess960).unwrap()
+}
+
+/// One of the legal moves; rare kinds of moves are as likely as all others together.
+fn some_move(chess: &Chess, random: &mut Xoshiro256PlusPlus) -> Option<Move> {
+    let moves = chess.legal_moves();
+    let rare: Vec<&Move> = moves
+        .iter()
+        .filter(|it| it.is_castle() || it.is_en_passant() || it.promotion().is_some())
+        .collect();
+    match (rare.is_empty(), moves.is_empty()) {
+        (_, true) => None,
+        (false, _) if random.random() => Some(*rare[random.random_range(0..rare.len())]),
+        _ => Some(moves[random.random_range(0..moves.len())]),
+    }
+}
+
+#[test]
+fn an_accumulator_follows_games() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
+    let mut kinds = [0; 4];
+    for net in NETS.flat_map(quantised) {
+        let mut moves = 0;
+        for fen in STARTS.iter().cycle() {
+            if moves > 1000 {
+                break;
+            }
+            let mut chess = start(fen);
+            let first = Position::from_chess(&chess);
+            let mut accumulator = Accumulator::new(&net, &first);
+            let mut values = vec![accumulator.value()];
+            for _ in 0..80 {
+                let Some(played) = some_move(&chess, &mut random) else { break };
+                kinds[0] += usize::from(played.is_castle());
+                kinds[1] += usize::from(played.is_en_passant());
+                kinds[2] += usize::from(played.promotion().is_some());
+                kinds[3] += usize::from(played.is_capture());
+                let moved = Moved::of(chess.turn(), &played);
+                chess.play_unchecked(played);
+                let after = Position::from_chess(&chess);
+                accumulator.play(&moved, &after);
+                let right = net.evaluate_slowly(&after);
+                assert_eq!(accumulator.value(), right, "{} {after:?}", net.architecture());
+                values.push(right);
+                moves += 1;
+            }
+            // Back to where the game began, and on from anywhere.
+            while let Some(value) = values.pop() {
+                assert_eq!(accumulator.value(), value);
+                if !values.is_empty() {
+                    accumulator.undo();
+                }
+            }
+            let last = Position::from_chess(&chess);
+            accumulator.refresh(&last);
+            assert_eq!(accumulator.value(), net.evaluate(&last));
+        }
+    }
+    assert!(kinds.iter().all(|kind| *kind > 100), "castling, en passant, promotion: {kinds:?}");
+}
+
+#[test]
+fn files_are_read_as_they_were_written() {
+    for net in NETS.flat_map(quantised) {
+        let name = net.architecture().to_string();
+        let bytes = net.to_bytes();
+        assert_eq!(bytes.len(), net.payload().next_multiple_of(64));
+        let hints =
+            |hidden| Hints { net: net.architecture().with_hidden(hidden), scales: net.scales() };
+        let (again, warnings) = Net::read(&bytes, &hints(2)).unwrap();
+        assert_eq!((warnings, again.architecture()), (vec![], net.architecture()), "{name}");
+        assert_eq!(again.numbers(), net.numbers());
+        let (again, _) = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
+        assert!(again.to_bytes() == bytes, "{name}");
+        // Floats and integers alike survive the way through floats.
+        let again = quantise(&dequantise(&net), net.architecture(), net.scales()).unwrap();
+        assert_eq!(again.numbers(), net.numbers(), "{name}");
+        let cut = &bytes[..bytes.len() - 65];
+        let error = Net::read(cut, &hints(2)).unwrap_err().to_string();
+        assert!(error.contains("whole?") && !error.contains('\n'), "{name}: {error}");
+    }
+}
+
+#[test]
+fn proofs_hold_in_games() {
+    for net in NETS.flat_map(quantised) {
+        let name = net.architecture().to_string();
+        let proof = match prove(&net) {
+            Ok(proof) => proof,
+            Err(error) => panic!("{name}: {error}"),
+        };
+        for position in games::positions(300, 8) {
+            for view in 0..net.architecture().views() {
+                for a in net.accumulators(&position, view) {
+                    assert!((proof.accumulator.least..=proof.accumulator.most).contains(&a));
+                }
+            }
+        }
+        if let Numbers::I8(weights) = &net.numbers()[2] {
+            let width = net.architecture().features();
+            let most = weights
+                .chunks_exact(width)
+                .map(|row| row.iter().map(|&w| 127 * i64::from(w.max(0))).sum::<i64>());
+            assert!(proof.output.most > 0 && proof.output.most <= most.max().unwrap(), "{name}");
+        }
+    }
+}
+
+/// `(768x2hm -> 4)x2 -> 1`, whose own king weighs so much on the squares of one bucket.
+#[test]
+fn a_king_stands_on_the_squares_of_its_bucket_only() {
+    let mut table = vec![1; 32];
+    table[..4].fill(0);
+    let inputs =
+        Inputs { kings: Kings::new(true, &table).unwrap(), ..Inputs::of(Views::Perspective) };
+    let architecture =
+        Architecture { inputs, ..Architecture::simple(Views::Perspective, 4, Activation::CReLU) };
+    let own_king = 64 * 5;
+    let net = |square: usize, bucket: usize| {
+        let mut rows = vec![0; architecture.rows() * 4];
+        rows[(768 * bucket + own_king + square) * 4] = i16::MAX;
+        Net::new(architecture.clone(), Scales::default(), rows, vec![1; 4], vec![0; 8], vec![0])
+    };
+    // b1 is of the first bucket, b2 of the second, and no view shows its own king on f1.
+    for (square, bucket, fits) in [(1, 0, false), (9, 0, true), (9, 1, false), (5, 0, true)] {
+        assert_eq!(prove(&net(square, bucket).unwrap()).is_ok(), fits, "{square} {bucket}");
+    }
+}
+
+const DEEP: Layer = Layer { size: 4, activation: LayerActivation::CReLU };
+
+#[test]
+fn heads_that_cannot_be_are_refused() {
+    let simple = Architecture::simple(Views::Perspective, 8, Activation::ReLU);
+    let deep = Architecture { head: vec![DEEP], ..simple.clone() };
+    let clamped = Architecture { activation: Activation::SCReLU, ..deep.clone() };
+    let int8 = Scales { head_format: HeadFormat::Int8, ..Scales::default() };
+    let refusal = |net: &Architecture, change: &dyn Fn(&mut Weights)| {
+        let mut weights = drawn::weights(net, 1);
+        change(&mut weights);
+        let error = quantise(&weights, net, int8).unwrap_err().to_string();
+        assert!(!error.contains('\n'), "{error}");
+        error
+    };
+    let nothing = |_: &mut Weights| {};
+    assert!(refusal(&deep, &nothing).contains("relu has no upper end"));
+    assert!(refusal(&simple, &nothing).contains("leave the head's format out"));
+    let large = |weights: &mut Weights| {
+        let values = &mut weights.0.get_mut("head.0.weight").unwrap().values;
+        values.fill(0.5);
+        values[17] = -3.0;
+    };
+    let error = refusal(&clamped, &large);
+    assert!(error.contains("head.0.weight of input 1 to neuron 1 is -3"), "{error}");
+    assert!(error.contains("times QB that is -192, outside of i8"), "{error}");
+    assert!(error.contains("everything fits with QB at most 42"), "{error}");
+    let mut weights = drawn::weights(&clamped, 1);
+    weights.0.get_mut("head.0.bias").unwrap().values[0] = f32::NAN;
+    let error = quantise(&weights, &clamped, Scales::default()).unwrap_err().to_string();
+    assert!(error.contains("head.0.bias of neuron 0") && error.contains("diverged"), "{error}");
+}
+
+fn golden(path: &Path) -> Vec<(Position, i32)> {
+    let text = fs::read_to_string(path.with_extension("golden.txt")).unwrap();
+    let line = |line: &str| {
+        let (fen, cp) = line.split_once(';').unwrap();
+        (Position::from_fen(fen).unwrap(), cp.parse().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+/// Nets and their evaluations by a program of its own, which shares no code with this one.
+#[test]
+fn nets_of_others_are_read_by_their_description() {
+    for (name, shape, padding) in [
+        ("buckets", "(768 -> 6)x2 -> 1x8 crelu", 36),
+        ("deep", "(768x3hm -> 8)x2, pairwise, -> (4+1 -> 3 -> 1)x2 crelu, dual, screlu", 0),
+    ] {
+        let path = PathBuf::from(format!("tests/it/fixtures/nets/{name}.bin"));
+        let loaded = export::load(&path, &Given::default()).unwrap();
+        assert_eq!(loaded.net.architecture().to_string(), shape);
+        assert!(loaded.described && loaded.manifest.is_none());
+        let warnings = if padding > 0 { vec![Warning::Zeros(padding)] } else { vec![] };
+        assert_eq!(loaded.warnings, warnings);
+        assert!(loaded.net.to_bytes() == fs::read(&path).unwrap());
+        for (position, cp) in golden(&path) {
+            assert_eq!(loaded.net.evaluate(&position), cp, "{name} {position:?}");
+            assert_eq!(loaded.net.evaluate_slowly(&position), cp, "{name} {position:?}");
+        }
+    }
+}
+
+#[test]
+fn akimbo_agrees() {
+    let path = Path::new("../shared/data/nets/akimbo-512x8.bin");
+    if !need::shared("../shared/data/nets/akimbo-512x8.bin") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("akimbo.bin");
+    fs::copy(path, &copy).unwrap();
+    let text =
+        "inputs = \"perspective\"\nhidden = 512\nactivation = \"crelu\"\noutput_buckets = 8\n";
+    fs::write(copy.with_extension("toml"), text).unwrap();
+    let net = export::load(&copy, &Given::default()).unwrap().net;
+    let golden = golden(path);
+    assert_eq!(golden.len(), 300);
+    for (position, cp) in golden {
+        assert_eq!(net.evaluate(&position), cp, "{position:?}");
+    }
+    prove(&net).unwrap();
+    let again = folder.path().join("again.bin");
+    nnuance(&["export".as_ref(), copy.as_os_str(), "-o".as_ref(), again.as_os_str()]);
+    assert!(fs::read(&again).unwrap() == fs::read(path).unwrap());
+    let manifest = export::load(&again, &Given::default()).unwrap().manifest.unwrap();
+    assert!(manifest.layout.contains("[8][1024] (side to move first) x QB, output biases [8]"));
+    assert!(manifest.layout.contains("zeros up to a multiple"), "{}", manifest.layout);
+    assert!(export::verify(&again, []).unwrap().iter().all(|check| check.passed));
+}
+
+fn nnuance<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let said = command.args(args).assert().success();
+    String::from_utf8(said.get_output().stdout.clone()).unwrap()
+}
+
+fn refused(args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let said = command.args(args).assert().failure();
+    String::from_utf8(said.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_description_that_says_nothing_names_key_and_cure() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = folder.path().join("net.bin");
+    fs::copy("tests/it/fixtures/nets/buckets.bin", &net).unwrap();
+    let right = fs::read_to_string("tests/it/fixtures/nets/buckets.toml").unwrap();
+    let position = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+    let path = net.to_str().unwrap();
+    for (from, to, expected) in [
+        (
+            "hidden = 6",
+            "hidden = 5",
+            "`hidden`: 5, but the file is as large as that of a net with 6",
+        ),
+        ("hidden = 6", "hiden = 6", "unknown field `hiden`"),
+        ("hidden = 6", "", "missing field `hidden`"),
+        ("\"perspective\"", "\"halfkp\"", "`inputs`: no inputs are named \"halfkp\""),
+        ("buckets = 8", "buckets = 33", "`output_buckets`: 1 to 32 output buckets"),
+        ("buckets = 8", "buckets = 3", "fit no net of (768 -> N)x2 -> 1x3"),
+        ("hidden = 6", "hidden = 6\nqa = \"many\"", "`qa`: invalid type"),
+        ("hidden = 6", "hidden = 6\nhead_format = \"int8\"", "leave the head's format out"),
+        ("hidden = 6", "hidden = 6\n[model]", "it is the config of a run"),
+        ("hidden = 6", "hidden = = 6", "line 3"),
+    ] {
+        fs::write(net.with_extension("toml"), right.replace(from, to)).unwrap();
+        let said = refused(&["eval", path, position]);
+        assert!(said.contains(expected), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+    // What is given on the command line counts more.
+    fs::write(net.with_extension("toml"), &right).unwrap();
+    let [usual, doubled] =
+        [&["eval", path, position][..], &["eval", path, position, "--scale", "800"]]
+            .map(|args| nnuance(args).trim().rsplit(';').next().unwrap().parse::<i32>().unwrap());
+    assert!((doubled - 2 * usual).abs() <= 1, "{usual} {doubled}");
+    fs::remove_file(net.with_extension("toml")).unwrap();
+    let said = refused(&["eval", path, position]);
+    assert!(said.contains("8 output buckets; describe the net in a file beside it"), "{said}");
+}
+
+/// Weights as the trainer bullet stores them.
+fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
+    let layers = net.head.len();
+    let mut bytes = Vec::new();
+    for array in net.arrays().into_iter().rev() {
+        let values = &weights.0[&array.name].values;
+        let affine = |values: &[f32]| -> Vec<f32> {
+            let outputs = values.len() / array.fan_in;
+            let at = |i: usize, o: usize| values[o * array.fan_in + i];
+            (0..array.fan_in)
+                .flat_map(|i| (0..outputs).map(move |o| (i, o)))
+                .map(|(i, o)| at(i, o))
+                .collect()
+        };
+        let (id, values) = match array.part {
+            Part::Accumulator => ("l0w".to_string(), values.clone()),
+            Part::Factoriser => ("l0f".to_string(), values.clone()),
+            Part::AccumulatorBias => ("l0b".to_string(), values.clone()),
+            Part::Layer(i) => (format!("l{}w", i + 1), affine(values)),
+            Part::LayerBias(i) => (format!("l{}b", i + 1), values.clone()),
+            Part::Output => (format!("l{}w", layers + 1), affine(values)),
+            Part::OutputBias => (format!("l{}b", layers + 1), values.clone()),
+        };
+        bytes.extend(id.bytes().chain(*b"\n").chain((values.len() as u64).to_le_bytes()));
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    bytes
+}
+
+#[test]
+fn float_weights_of_bullet_are_those_of_any_net() {
+    for seed in NETS {
+        let (net, weights) = floats(seed);
+        let bytes = stored_by_bullet(&net, &weights);
+        let hints = Hints { net: net.with_hidden(2).merged(), ..Hints::default() };
+        let source = import(&bytes, &hints).unwrap();
+        assert_eq!(source.architecture, net);
+        assert_eq!(source.weights, weights, "{net}");
+    }
+    // A net of more layers than was said.
+    let simple = Architecture::simple(Views::Perspective, 8, Activation::CReLU);
+    let deep = Architecture { head: vec![DEEP], ..simple.clone() };
+    let bytes = stored_by_bullet(&deep, &drawn::weights(&deep, 1));
+    let error = import(&bytes, &Hints { net: simple, ..Hints::default() }).unwrap_err().to_string();
+    assert!(error.contains("l1w has 64 values") || error.contains("l2b, l2w"), "{error}");
+}
+
+/// The nets of bullet's regression tests.
+pub fn parity(test: u32) -> Architecture {
+    let layer = |size, activation| Layer { size, activation };
+    let simple = |hidden| Architecture::simple(Views::Perspective, hidden, Activation::SCReLU);
+    let screlu = LayerActivation::SCReLU;
+    match test {
+        2 => {
+            let mut kings = vec![1; 32];
+            kings[..4].fill(0);
+            let kings = Kings::new(true, &kings).unwrap();
+            Architecture {
+                inputs: Inputs { kings, factorised: true, ..Inputs::of(Views::Perspective) },
+                activation: Activation::CReLU,
+                pairwise: true,
+                head: vec![layer(15, LayerActivation::Dual), layer(32, screlu)],
+                skip: true,
+                buckets: 8,
+                ..simple(128)
+            }
+        }
+        3 => simple(128),
+        _ => Architecture { head: vec![layer(16, screlu), layer(32, screlu)], ..simple(48) },
+    }
+}
+
+#[test]
+fn the_weights_of_bullets_tests_are_read() {
+    for test in [2, 3, 5] {
+        let path = format!("../shared/data/parity/bullet_test{test}.wgts");
+        if !need::shared(&path) {
+            return;
+        }
+        let net = parity(test);
+        let bytes = fs::read(&path).unwrap();
+        let source = import(&bytes, &Hints { net: net.clone(), ..Hints::default() }).unwrap();
+        assert_eq!(source.architecture, net);
+        assert!(stored_by_bullet(&net, &source.weights).len() == bytes.len());
+        let quantised = quantise(&source.weights, &net, Scales::default()).unwrap();
+        for position in games::positions(50, 1) {
+            assert_eq!(quantised.evaluate(&position), quantised.evaluate_slowly(&position));
+        }
+    }
+}
+
+#[test]
+fn a_factoriser_comes_and_goes_without_changing_the_net() {
+    let net = parity(2);
+    let mut weights = drawn::weights(&net, 4);
+    let shared = weights.0.get_mut("factoriser.weight").unwrap();
+    shared.values.iter_mut().enumerate().for_each(|(i, it)| *it = (i % 7) as f32 / 16.0);
+    let merged = factorised_as(&weights, &net, &net.merged()).unwrap();
+    assert!(!merged.0.contains_key("factoriser.weight"));
+    let back = factorised_as(&merged, &net.merged(), &net).unwrap();
+    assert!(back.0["factoriser.weight"].values.iter().all(|it| *it == 0.0));
+    let float = [(&weights, &net), (&merged, &net.merged()), (&back, &net)]
+        .map(|(weights, net)| quantise(weights, net, Scales::default()).unwrap().to_bytes());
+    assert!(float[0] == float[1] && float[1] == float[2]);
+}
+
+#[test]
+fn descriptions_lie_beside_their_nets() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "inputs = \"plain\"\nhidden = 4\nactivation = \"relu\"\nqa = 181\n";
+    for (net, toml) in
+        [("a.bin", "a.toml"), ("b.nnue", "b.toml"), ("c.wgts", "c.toml"), ("d-0.5", "d-0.5.toml")]
+    {
+        let net = folder.path().join(net);
+        assert!(description(&net).unwrap().is_none());
+        fs::write(folder.path().join(toml), text).unwrap();
+        let Hints { net: said, scales } = description(&net).unwrap().unwrap();
+        assert_eq!(said, Architecture::simple(Views::Plain, 4, Activation::ReLU));
+        assert_eq!(scales, Scales { qa: 181, ..Scales::default() });
+        let beside = export::beside_net(&net, b"").unwrap();
+        assert!(matches!(beside, Beside::Description(_)));
+    }
+}
+
+/// Of a run of a net with all features, from the config to `compare`.
+#[test]
+fn a_deep_run_goes_all_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let config = "\
+version = 1
+[data]
+files = [\"data/selfplay-sf15.vf\"]
+limit = 30000
+[model]
+inputs = \"perspective\"
+mirror = true
+king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
+factorised = true
+hidden = 16
+activation = \"crelu\"
+pairwise = true
+output_buckets = 4
+skip = true
+head = [{ size = 4, activation = \"dual\" }, { size = 1 }]
+[schedule]
+epochs = 1
+learning_rate = 0.001
+";
+    fs::write(at("deep.toml"), config).unwrap();
+    let run = at("run");
+    nnuance(&["train", &at("deep.toml"), "--out", &run]);
+    let net = at("run/net.bin");
+    for (format, out) in [("float", at("float.bin")), ("int8", at("int8.bin"))] {
+        let said = nnuance(&["export", &run, "-o", &out, "--head", format]);
+        assert!(said.contains("no overflow: accumulators"), "{said}");
+        let said = nnuance(&["verify", &out]);
+        assert!(said.contains("ok   floats: they quantise to this net"), "{said}");
+        let loaded = export::load(Path::new(&out), &Given::default()).unwrap();
+        let Manifest { format: version, float_error, golden, .. } = loaded.manifest.unwrap();
+        assert_eq!(version, 2);
+        let most = if format == "float" { 3.0 } else { 60.0 };
+        assert!(float_error.as_ref().is_some_and(|it| it.max_cp < most), "{float_error:?}");
+        let said = nnuance(&["eval", &out, &golden[3].fen]);
+        assert!(said.trim_end().ends_with(&format!(";{}", golden[3].cp)), "{said}");
+        // An export of an export, in the other format too.
+        let again = at(&format!("again-{format}.bin"));
+        nnuance(&["export", &out, "-o", &again]);
+        assert!(fs::read(&again).unwrap() == fs::read(&out).unwrap());
+    }
+    nnuance(&["export", &at("int8.bin"), "-o", &at("back.bin"), "--head", "float"]);
+    assert!(fs::read(at("float.bin")).unwrap() == fs::read(&net).unwrap());
+    nnuance(&["compare", &run, &net, &at("int8.bin"), "material"]);
+    // A run may start from the net, from its floats, and from another with a factoriser.
+    fs::remove_file(at("float.safetensors")).unwrap();
+    for (i, start) in [net, at("float.bin")].into_iter().enumerate() {
+        let set = format!("model.start={start:?}");
+        nnuance(&["train", &at("deep.toml"), "--out", &at(&format!("next-{i}")), "--set", &set]);
+    }
+}
+
+#[test]
+fn an_architecture_has_one_written_form() {
+    for seed in NETS {
+        let net = drawn::net(seed, 48);
+        let json = serde_json::to_string(&net).unwrap();
+        assert_eq!(serde_json::from_str::<Architecture>(&json).unwrap(), net);
+        let toml = toml::to_string(&Form::from(net.clone())).unwrap();
+        assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
+    }
+    let form = Form { head: vec![Written { size: 2, activation: None }], ..parity(3).into() };
+    assert!(Architecture::try_from(form).unwrap_err().to_string().contains("has one neuron"));
+}

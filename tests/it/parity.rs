@@ -1,0 +1,85 @@
+//! Ten losses of deeper nets, as the trainer bullet's own regression tests have them (at 4e9317ff):
+//! every batch is the whole file, and the first weights are bullet's.
+
+use std::fs;
+
+use nnuance::export::import;
+use nnuance::loader::Plan;
+use nnuance::model::{Backend, Compute};
+use nnuance::net::Hints;
+
+use crate::golden::{DATA, computes, losses_of};
+use crate::need;
+use crate::nets::parity;
+
+/// Records of the file.
+const POSITIONS: usize = 16_273;
+
+/// By the number of the test.
+const LOSSES: [(u32, [f64; 10]); 3] = [
+    (
+        2,
+        [
+            0.023325, 0.022835, 0.019173, 0.015500, 0.011506, 0.010698, 0.008695, 0.006884,
+            0.006471, 0.005311,
+        ],
+    ),
+    (
+        3,
+        [
+            0.041118, 0.037584, 0.034000, 0.030229, 0.026835, 0.023389, 0.020297, 0.017434,
+            0.015116, 0.013149,
+        ],
+    ),
+    (
+        5,
+        [
+            0.082193, 0.082175, 0.082084, 0.081734, 0.081457, 0.080504, 0.079651, 0.078435,
+            0.077258, 0.075470,
+        ],
+    ),
+];
+
+/// The first losses of a test are bullet's, give or take `apart`; skipped where its files are
+/// absent.
+fn check(
+    (test, right): (u32, [f64; 10]),
+    steps: usize,
+    (backend, compute): (Backend, Compute),
+    apart: f64,
+) {
+    let path = format!("../shared/data/parity/bullet_test{test}.wgts");
+    if !need::shared(&path) || !need::shared(DATA) {
+        return;
+    }
+    let net = parity(test);
+    let bytes = fs::read(&path).expect("it is there");
+    let source = import(&bytes, &Hints { net: net.clone(), ..Hints::default() });
+    let weights = source.expect("bullet's weights are read").weights;
+    let plan = Plan { window: POSITIONS, batch: POSITIONS, ..Plan::reading(vec![DATA.into()]) };
+    let found = losses_of(plan, (&net, weights), steps as u64, backend, compute, false);
+    assert_eq!(found.len(), steps);
+    for (found, right) in found.iter().zip(right) {
+        let error = (found - right).abs();
+        assert!(error < apart, "test{test}, {compute:?}: {found:.7}, bullet has {right}");
+    }
+}
+
+#[test]
+fn fused_losses_are_those_of_bullet() {
+    for test in LOSSES {
+        for compute in computes().into_iter().filter(|it| *it != Compute::Plain) {
+            check(test, 10, (Backend::Flex, compute), 2e-6);
+        }
+    }
+}
+
+#[test]
+fn plain_losses_are_those_of_bullet() {
+    let [two, three, five] = LOSSES;
+    check(five, 10, (Backend::Flex, Compute::Plain), 2e-6);
+    check(five, 10, (Backend::NdArray, Compute::Plain), 1e-5);
+    // Dense matrices of so many inputs take their time.
+    check(three, 3, (Backend::Flex, Compute::Plain), 2e-6);
+    check(two, 2, (Backend::Flex, Compute::Plain), 2e-6);
+}
