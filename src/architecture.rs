@@ -16,7 +16,7 @@ mod words;
 pub use activation::{Activation, Curve, LayerActivation};
 pub use arrays::{Array, Factor, Part};
 pub use check::Impossible;
-pub use form::{Form, Written};
+pub use form::{Form, LayerForm};
 pub use inputs::{Inputs, Kings, PIECES, PointOfView, Views};
 
 use serde::{Deserialize, Serialize};
@@ -114,18 +114,23 @@ impl Architecture {
 
     /// The set of layers that judges a position with so many pieces.
     pub fn bucket(&self, pieces: usize) -> usize {
-        let each = MOST_PIECES.div_ceil(self.buckets);
-        pieces.saturating_sub(2).min(MOST_PIECES - 2) / each
+        pieces.saturating_sub(2).min(MOST_PIECES - 2) / self.pieces_per_bucket()
     }
 
-    /// Whether the output follows the accumulators at once.
-    pub fn is_shallow(&self) -> bool {
-        self.head.is_empty()
+    /// Numbers of pieces that share an output bucket.
+    pub fn pieces_per_bucket(&self) -> usize {
+        MOST_PIECES.div_ceil(self.buckets)
     }
 
-    /// Whether a product or layers stand between accumulators and output.
+    /// Whether layers stand between accumulators and output.
+    pub fn has_layers(&self) -> bool {
+        !self.head.is_empty()
+    }
+
+    /// Whether a product or layers stand between accumulators and output. If not, all numbers of an
+    /// exported net are i16.
     pub fn is_deep(&self) -> bool {
-        self.pairwise || !self.is_shallow()
+        self.pairwise || self.has_layers()
     }
 }
 

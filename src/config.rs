@@ -85,6 +85,7 @@ impl Config {
             weight_decay,
             bias_correction,
             clip,
+            layers,
             prior,
             step,
         } = self.optimizer();
@@ -98,6 +99,7 @@ impl Config {
             clip: Some(clip),
             prior: (name == Name::GaussNewton).then_some(prior),
             step: (name == Name::LocalSearch).then_some(step),
+            layers,
         };
         self.data.test = Some(self.test().0);
         self.schedule.batch = Some(self.batch());
@@ -189,6 +191,7 @@ impl Config {
             weight_decay: given.weight_decay.unwrap_or(decay),
             bias_correction: given.bias_correction.unwrap_or(true),
             clip: given.clip.unwrap_or(if hce { 0.0 } else { 1.98 }),
+            layers: given.layers.clone(),
             prior: given.prior.unwrap_or(PRIOR),
             step: given.step.unwrap_or(1),
         }
@@ -318,6 +321,7 @@ fn in_model(key: &str) -> &'static str {
         "head" => "model.head",
         "skip" => "model.skip",
         "output_buckets" => "model.output_buckets",
-        _ => "model.inputs",
+        "inputs" => "model.inputs",
+        other => unreachable!("an architecture has no key {other}"),
     }
 }

@@ -20,7 +20,8 @@
 //! - [`export`] and [`net`]: integers, proved not to overflow, evaluated as an engine does;
 //! - [`report`]: which evaluation is better, and how sure that is; [`inspect`]: what a net has
 //!   learnt; [`draw`]: pictures and pages;
-//! - [`config`]: a run in TOML; [`cli`]: the commands, the only place that prints.
+//! - [`config`]: a run in TOML; [`run`]: what is done with it, from training to a page; [`cli`]: the
+//!   commands, the only place that prints.
 //!
 //! Score and result are seen by the side to move unless a name says `white`.
 
@@ -29,6 +30,9 @@ pub mod batch;
 pub mod cli;
 pub mod config;
 pub mod data;
+pub mod data_file;
+pub mod digest;
+pub mod digits;
 pub mod draw;
 pub mod engine;
 pub mod export;
@@ -39,11 +43,13 @@ pub mod hce;
 pub mod input;
 pub mod inspect;
 pub mod loader;
+pub mod log;
 pub mod loss;
 pub mod model;
 pub mod net;
 pub mod output;
 pub mod report;
+pub mod run;
 pub mod sample;
 pub mod scales;
 pub mod sums;

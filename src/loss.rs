@@ -1,4 +1,4 @@
-//! What an error costs.
+//! What a logit promises, and what an error costs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,4 +30,9 @@ impl Loss {
             Loss::Absolute => error.signum(),
         }
     }
+}
+
+/// The expected result of a logit, `1 / (1 + e^-logit)`.
+pub fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
 }

@@ -27,8 +27,8 @@ mod numbers;
 mod read;
 
 pub use accumulator::Accumulator;
-pub use numbers::{Number, Numbers, Stored, is_of_i16, stored};
-pub use read::{NetError, Warning, hidden_of, holds_floats_by_name};
+pub use numbers::{Number, Numbers, Stored, stored};
+pub use read::{NetError, Warning, holds_floats_by_name, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
 use crate::scales::{HeadFormat, Scales};
@@ -83,6 +83,8 @@ pub struct Net {
     /// The weights of each map in f32 once more as `[bucket][input][output]`; empty where they are
     /// integers.
     columns: Vec<Vec<f32>>,
+    /// See [`Net::unit`].
+    unit: (u32, f32),
 }
 
 impl Net {
@@ -134,7 +136,8 @@ impl Net {
         let maps = architecture.maps();
         let columns = maps.iter().zip(numbers[2..].iter().step_by(2));
         let columns = columns.map(|(map, weights)| head::columns(*map, weights)).collect();
-        Ok(Self { architecture, scales, padding: Padding::default(), numbers, maps, columns })
+        let (padding, unit) = (Padding::default(), head::unit(&architecture, scales));
+        Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
     }
 
     /// The same net, whose file is filled up otherwise.
@@ -180,7 +183,7 @@ impl Net {
         self.numbers[1].i16s()
     }
 
-    /// Weights `[outputs][inputs]` and biases `[outputs]` of a map in a bucket.
+    /// Weights and biases of a map, of all buckets, and the first output of one.
     fn map(&self, map: usize, bucket: usize) -> (&Numbers, &Numbers, usize) {
         (&self.numbers[2 + 2 * map], &self.numbers[3 + 2 * map], bucket * self.maps[map][1])
     }
@@ -188,11 +191,20 @@ impl Net {
     /// The bits by which the product, square or value of what accumulators hold is shifted down to
     /// 0 to 127 where the head is `int8`, and what one unit of a sum of its first map is worth.
     pub fn unit(&self) -> (u32, f32) {
-        let Scales { qa, qb, .. } = self.scales;
-        let top = head::top(&self.architecture, qa);
-        let shift = (0..31).find(|shift| top >> shift <= MOST_INPUT.into()).unwrap_or(31);
-        let unit = f64::from(1_u32 << shift) / (top as f64 * f64::from(qb));
-        (shift, unit as f32)
+        self.unit
+    }
+
+    /// The largest product, square or value of what accumulators hold, clamped at QA.
+    pub fn top(&self) -> i64 {
+        head::top(&self.architecture, self.scales.qa)
+    }
+
+    /// What an accumulator counts as at most: QA, or where there is no upper end that of i16.
+    pub fn ceiling(&self) -> i32 {
+        match self.architecture.activation.curve().bounded {
+            true => self.scales.qa,
+            false => i16::MAX.into(),
+        }
     }
 
     /// Bytes of the file before the padding.
@@ -216,13 +228,14 @@ impl Net {
     /// # Errors
     /// If there is no such net, whatever its numbers.
     pub fn check(net: &Architecture, scales: Scales) -> Result<(), NetError> {
+        net.check()?;
         for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {
             if !(1..=MAX_SCALE).contains(&value) {
                 return Err(NetError::Scale { name, value });
             }
         }
         if scales.head_format == HeadFormat::Int8 {
-            if is_of_i16(net) {
+            if !net.is_deep() {
                 return Err(NetError::NoHead);
             }
             if net.activation == Activation::ReLU {

@@ -25,9 +25,9 @@ use shakmaty::{
 /// White's view, always; what the side to move sees is a matter for `features/`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a man.
+    /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a piece.
     occupied: u64,
-    /// One nibble for the man on the i-th occupied square, low half first: its role
+    /// One nibble for the piece on the i-th occupied square, low half first: its role
     /// (pawn 0 ... king 5, and 6 = a rook that may still castle), plus 8 if it is Black's.
     men: [u8; 16],
     /// Bit 7: Black is to move. Low bits: en passant square, 64 = none.
@@ -40,7 +40,7 @@ const KING: u64 = 5;
 const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
 
-/// A man on the board.
+/// A piece on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Man {
     pub square: Square,
@@ -133,7 +133,7 @@ impl Position {
         Self { occupied, men, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
-    /// The raw parts, checked only for nibbles that stand for no man or for no square.
+    /// The raw parts, checked only for nibbles that stand for no piece or for no square.
     /// [`Position::to_chess`] asks the rules.
     pub fn from_parts(
         occupied: u64,
@@ -180,7 +180,7 @@ impl Position {
         setup
     }
 
-    /// The men as bitboards, for attacks.
+    /// The pieces as bitboards, for attacks.
     pub fn board(&self) -> Board {
         let mut roles = ByRole::<Bitboard>::default();
         let mut colors = ByColor::<Bitboard>::default();
@@ -200,7 +200,7 @@ impl Position {
         }
     }
 
-    /// The men in order of their squares, a1 first.
+    /// The pieces in order of their squares, a1 first.
     pub fn men(&self) -> impl Iterator<Item = Man> + '_ {
         let nibbles = u128::from_le_bytes(self.men);
         Bitboard(self.occupied).into_iter().enumerate().map(move |(i, square)| {
@@ -211,7 +211,7 @@ impl Position {
         })
     }
 
-    /// The letters of the men by square (a1 = 0), White's in capitals.
+    /// The letters of the pieces by square (a1 = 0), White's in capitals.
     pub fn letters(&self) -> [Option<char>; 64] {
         let mut letters = [None; 64];
         for Man { square, color, role, .. } in self.men() {
@@ -220,7 +220,7 @@ impl Position {
         letters
     }
 
-    /// The number of men, kings included.
+    /// The number of pieces, kings included.
     pub fn count(&self) -> usize {
         self.occupied.count_ones() as usize
     }
@@ -247,12 +247,12 @@ impl Position {
         self.occupied
     }
 
-    /// The packed men, as the field of the same name.
+    /// The packed pieces, as the field of the same name.
     pub fn nibbles(&self) -> [u8; 16] {
         self.men
     }
 
-    /// The squares of the men of each colour, White first, by role, pawn to king.
+    /// The squares of the pieces of each colour, White first, by role, pawn to king.
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
         let mut sets = [0u64; 16];
         let mut rest = self.occupied;
@@ -316,7 +316,7 @@ impl Position {
             .is_some_and(|king| board.attacks_to(king, turn.other(), board.occupied()).any())
     }
 
-    /// A hash of men, side to move, castling rights and en passant square, equal on every
+    /// A hash of pieces, side to move, castling rights and en passant square, equal on every
     /// machine and for the flipped position; counters do not enter.
     pub fn key(&self) -> u64 {
         let seen = if self.turn().is_black() { self.flipped() } else { *self };

@@ -29,7 +29,7 @@ pub struct Weights(pub BTreeMap<String, Array>);
 
 /// What a file of weights holds.
 #[derive(Clone, Debug, Default)]
-pub struct Packed {
+pub struct WeightsFile {
     pub weights: Weights,
     /// Text from the header; empty in files of other tools.
     pub facts: BTreeMap<String, String>,
@@ -127,7 +127,7 @@ impl Weights {
     }
 
     /// Reads a file as [`Weights::to_bytes`] writes it, or one of another tool.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Packed, WeightsError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<WeightsFile, WeightsError> {
         let (_, header) = SafeTensors::read_metadata(bytes)?;
         let facts = header.metadata().as_ref().and_then(|facts| facts.get(FACTS));
         let facts = facts.and_then(|facts| serde_json::from_str(facts).ok()).unwrap_or_default();
@@ -147,6 +147,6 @@ impl Weights {
             }
         }
         weights.check_finite()?;
-        Ok(Packed { weights, facts, blob })
+        Ok(WeightsFile { weights, facts, blob })
     }
 }

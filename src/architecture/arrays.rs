@@ -54,14 +54,22 @@ impl Factor {
 }
 
 impl Part {
+    /// As in checkpoints.
+    pub fn name(self) -> String {
+        match self {
+            Part::Accumulator => "accumulator.weight".into(),
+            Part::Factoriser => "factoriser.weight".into(),
+            Part::AccumulatorBias => "accumulator.bias".into(),
+            Part::Layer(i) => format!("head.{i}.weight"),
+            Part::LayerBias(i) => format!("head.{i}.bias"),
+            Part::Output => "output.weight".into(),
+            Part::OutputBias => "output.bias".into(),
+        }
+    }
+
     /// Whether its numbers start at zero.
     pub fn starts_at_zero(self) -> bool {
         !matches!(self, Part::Accumulator | Part::Layer(_) | Part::Output)
-    }
-
-    /// Whether only training has it.
-    pub fn is_for_training(self) -> bool {
-        self == Part::Factoriser
     }
 }
 
@@ -78,9 +86,9 @@ impl Array {
 impl Architecture {
     /// All arrays, in the order of files and of the first draws.
     pub fn arrays(&self) -> Vec<Array> {
-        let array = |part, name: String, shape: Vec<usize>, fan_in, factor| Array {
+        let array = |part: Part, shape: Vec<usize>, fan_in, factor| Array {
             part,
-            name,
+            name: part.name(),
             shape,
             fan_in,
             factor,
@@ -90,62 +98,21 @@ impl Architecture {
             buckets.into_iter().chain(rest.iter().copied()).collect()
         };
         let (rows, hidden) = (self.rows(), self.hidden);
-        let mut arrays = vec![array(
-            Part::Accumulator,
-            "accumulator.weight".into(),
-            vec![rows, hidden],
-            PIECES,
-            Factor::Qa,
-        )];
+        let mut arrays = vec![array(Part::Accumulator, vec![rows, hidden], PIECES, Factor::Qa)];
         if self.inputs.factorised {
-            arrays.push(array(
-                Part::Factoriser,
-                "factoriser.weight".into(),
-                vec![PIECES, hidden],
-                PIECES,
-                Factor::Qa,
-            ));
+            arrays.push(array(Part::Factoriser, vec![PIECES, hidden], PIECES, Factor::Qa));
         }
-        arrays.push(array(
-            Part::AccumulatorBias,
-            "accumulator.bias".into(),
-            vec![hidden],
-            PIECES,
-            Factor::Qa,
-        ));
+        arrays.push(array(Part::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
         let maps = self.maps();
         let (output, layers) = maps.split_last().expect("a net has an output");
         for (i, &[inputs, outputs]) in layers.iter().enumerate() {
-            arrays.push(array(
-                Part::Layer(i),
-                format!("head.{i}.weight"),
-                of_bucket(&[outputs, inputs]),
-                inputs,
-                Factor::Qb,
-            ));
-            arrays.push(array(
-                Part::LayerBias(i),
-                format!("head.{i}.bias"),
-                of_bucket(&[outputs]),
-                inputs,
-                Factor::QaQb,
-            ));
+            let (weights, biases) = (of_bucket(&[outputs, inputs]), of_bucket(&[outputs]));
+            arrays.push(array(Part::Layer(i), weights, inputs, Factor::Qb));
+            arrays.push(array(Part::LayerBias(i), biases, inputs, Factor::QaQb));
         }
         let width = output[0];
-        arrays.push(array(
-            Part::Output,
-            "output.weight".into(),
-            of_bucket(&[width]),
-            width,
-            Factor::Qb,
-        ));
-        arrays.push(array(
-            Part::OutputBias,
-            "output.bias".into(),
-            of_bucket(&[]),
-            width,
-            Factor::QaQb,
-        ));
+        arrays.push(array(Part::Output, of_bucket(&[width]), width, Factor::Qb));
+        arrays.push(array(Part::OutputBias, of_bucket(&[]), width, Factor::QaQb));
         arrays
     }
 

@@ -21,7 +21,7 @@ const MOST_LAYERS: usize = 8;
 impl Architecture {
     /// # Errors
     /// The first thing that makes it no net.
-    pub(super) fn check(&self) -> Result<(), Impossible> {
+    pub fn check(&self) -> Result<(), Impossible> {
         let wrong = |key, reason: String| Err(Impossible { key, reason });
         let Self { inputs, hidden, pairwise, head, skip, buckets, .. } = self;
         if !(1..=MOST_HIDDEN).contains(hidden) {

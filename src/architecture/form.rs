@@ -23,7 +23,7 @@ pub struct Form {
     #[serde(default, skip_serializing_if = "is_false")]
     pub pairwise: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub head: Vec<Written>,
+    pub head: Vec<LayerForm>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -33,7 +33,7 @@ pub struct Form {
 /// A layer of the head as it is written down; the last has one neuron and no activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Written {
+pub struct LayerForm {
     /// The neurons of the layer, 1 to 1,024.
     pub size: usize,
     /// What they do to their values; the last layer does nothing to its own.
@@ -81,8 +81,8 @@ impl TryFrom<Form> for Architecture {
 impl From<Architecture> for Form {
     fn from(net: Architecture) -> Self {
         let Inputs { views, kings, factorised } = net.inputs;
-        let layer = |it: &Layer| Written { size: it.size, activation: Some(it.activation) };
-        let last = (!net.head.is_empty()).then_some(Written { size: 1, activation: None });
+        let layer = |it: &Layer| LayerForm { size: it.size, activation: Some(it.activation) };
+        let last = (!net.head.is_empty()).then_some(LayerForm { size: 1, activation: None });
         Self {
             inputs: views.name().to_string(),
             mirror: kings.mirror,
@@ -99,7 +99,7 @@ impl From<Architecture> for Form {
 }
 
 /// The layers before the output, which must be the last that is written.
-fn layers(written: &[Written]) -> Result<Vec<Layer>, String> {
+fn layers(written: &[LayerForm]) -> Result<Vec<Layer>, String> {
     let Some((last, before)) = written.split_last() else { return Ok(Vec::new()) };
     if last.size != 1 {
         return Err(format!(
@@ -115,7 +115,7 @@ fn layers(written: &[Written]) -> Result<Vec<Layer>, String> {
     }
     before
         .iter()
-        .map(|&Written { size, activation }| {
+        .map(|&LayerForm { size, activation }| {
             let activation = activation.ok_or_else(|| {
                 format!("the layer of {size} needs an activation: relu, crelu, screlu or dual")
             })?;

@@ -36,6 +36,8 @@ pub enum PointOfView {
 pub struct Kings {
     /// Whether a view is turned left to right where its king stands on files e to h.
     pub mirror: bool,
+    /// Buckets, kept since each position asks for it.
+    count: u8,
     /// The bucket by the square of the king as the view sees it, a1 first; in mirrored nets files
     /// e to h repeat d to a.
     table: [u8; 64],
@@ -115,10 +117,10 @@ impl Kings {
     pub const MOST: usize = 64;
 
     /// Nothing hangs on the king.
-    pub const NONE: Self = Self { mirror: false, table: [0; 64] };
+    pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
 
     /// Mirrored, with one bucket.
-    pub const MIRRORED: Self = Self { mirror: true, table: [0; 64] };
+    pub const MIRRORED: Self = Self { mirror: true, count: 1, table: [0; 64] };
 
     /// Buckets by square, a1 first: 64 numbers, or 32 (files a to d, rank by rank) where views are
     /// mirrored; none for one bucket.
@@ -161,17 +163,19 @@ impl Kings {
                 "no square has bucket {missing}, and there is a {most}; number them without gaps"
             ));
         }
-        Ok(Self { mirror, table })
+        Ok(Self { mirror, count: most + 1, table })
     }
 
     /// The number of buckets, from 1.
-    pub fn count(&self) -> usize {
-        usize::from(self.table.into_iter().max().unwrap_or(0)) + 1
+    #[inline(always)]
+    pub const fn count(&self) -> usize {
+        self.count as usize
     }
 
     /// Whether the rows of a view hang on where its king stands.
-    pub fn matter(&self) -> bool {
-        self.mirror || self.count() > 1
+    #[inline(always)]
+    pub const fn matter(&self) -> bool {
+        self.mirror || self.count > 1
     }
 
     /// What the squares of a view are turned by (xor), and its bucket, by the square of its own king

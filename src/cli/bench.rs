@@ -15,17 +15,17 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use super::out;
 use super::place::Place;
 use super::progress::interrupts;
-use super::recipe;
 use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
 use crate::input;
 use crate::loader::{Cursor, Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
+use crate::run::recipe;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::length::Span;
 use crate::train::stages::Stages;
-use crate::train::{self, Job, Settings};
+use crate::train::{self, Settings, Training};
 use crate::weights::Weights;
 use figures::{Bytes, Figure, Figures, NetFigures};
 use laps::{Clock, Cycle, LAPS, Laps};
@@ -40,7 +40,7 @@ use laps::{Clock, Cycle, LAPS, Laps};
 #[command(after_help = "\
 Example:
   nnuance bench --hidden 32,1024 --precision f32 --seconds 6
-  nnuance bench --net configs/net-deep.toml
+  nnuance bench --net configs/net-5-deep.toml
   nnuance bench --hidden 256 --json --threads 1 > one-thread.json
   nnuance bench --device auto --hidden 256,512,768,1024,1536 --batch 16384,65536
   nnuance bench --terms configs/hce-full.toml")]
@@ -294,7 +294,7 @@ impl Bench {
             earlier: Vec::new(),
         };
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let job = Job {
+        let job = Training {
             kind: self.kind()?,
             compute,
             device: &self.device,

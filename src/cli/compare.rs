@@ -1,18 +1,19 @@
 //! `nnuance compare`: which evaluation predicts results better, and how sure that is.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 
 use super::data::filter::FilterKeys;
-use super::eval::Shape;
-use super::evaluator::{BUILT_IN, Evaluator, each_once};
-use super::measure::{Measurement, honest, read};
+use super::out;
 use super::place::Place;
-use super::{folder, out};
+use super::shape::Shape;
+use super::terminal::Terminal;
 use crate::loader::{Filter, Part, Plan};
 use crate::model::Precision;
 use crate::report::Options;
+use crate::run::evaluator::{BUILT_IN, Evaluator, each_once};
+use crate::run::measure::{self, Measurement, gaps, honest, read};
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
 ///
@@ -65,15 +66,16 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<()> {
     each_once(&args.evaluations)?;
+    let (given, terminal) = (args.shape.given(), Terminal::default());
     let place = args.place.open(Precision::F32)?;
     let evaluators: Vec<Evaluator> = args
         .evaluations
         .iter()
-        .map(|name| Evaluator::open(name, &args.shape, &place))
+        .map(|name| Evaluator::open(name, &given, &place, &terminal))
         .collect::<Result<_>>()?;
     let filter = args.filter.given();
     let plan = plan(&args, &evaluators, filter.as_ref())?;
-    let mut samples = read(&plan)?;
+    let mut samples = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
         samples.retain(|(sample, _)| filter.rejects(sample).is_none());
         ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
@@ -105,37 +107,10 @@ pub fn run(args: Args) -> Result<()> {
 /// All positions of the files that the user names, or of those that the first run was trained on.
 fn plan(args: &Args, evaluators: &[Evaluator], filter: Option<&Filter>) -> Result<Plan> {
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
-    let plan = match (&args.data[..], recipe) {
-        ([], None) => bail!("name files of positions with --data (built in are {BUILT_IN})"),
-        ([], Some(recipe)) => recipe.measured_again()?,
-        (files, _) => Plan::reading(files.to_vec()),
+    let Some(plan) = measure::plan(&args.data, recipe, evaluators)? else {
+        bail!("name files of positions with --data (built in are {BUILT_IN})")
     };
-    let needs_colours = evaluators.iter().any(Evaluator::needs_colours);
     // Where a run took so many of each file, they are those that its own filter left.
     let filter = filter.filter(|_| plan.limit.is_none()).unwrap_or(&plan.filter).clone();
-    Ok(Plan { colours: needs_colours, filter, ..plan })
-}
-
-/// Floats and integers of one net, as places among the evaluations.
-pub fn gaps(given: &[String], evaluators: &[Evaluator]) -> Vec<[usize; 2]> {
-    let of = |wanted: &dyn Fn(&Evaluator) -> bool, net: &str| {
-        let mut places = given.iter().zip(evaluators).enumerate();
-        places.find(|(_, (given, it))| wanted(it) && net_of(given) == net).map(|(place, _)| place)
-    };
-    let nets = given.iter().zip(evaluators).enumerate().filter(|(_, (_, it))| it.is_quantised());
-    nets.filter_map(|(place, (given, _))| Some([of(&Evaluator::is_float, &net_of(given))?, place]))
-        .collect()
-}
-
-/// What floats and integers of one net have in common: the folder of a run, or the name that only
-/// differs in its ending.
-fn net_of(given: &str) -> String {
-    let path = Path::new(given);
-    let named = |name: &str| path.file_name().is_some_and(|it| it == name);
-    match path.parent() {
-        Some(folder) if named(folder::BEST) || named(folder::NET) => {
-            folder.to_string_lossy().into_owned()
-        }
-        _ => path.with_extension("").to_string_lossy().into_owned(),
-    }
+    Ok(Plan { filter, ..plan })
 }

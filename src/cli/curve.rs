@@ -1,22 +1,22 @@
 //! `nnuance curve`: what more data, or more neurons, are worth.
 
-mod measure;
-mod member;
+mod text;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 
-use super::folder::{self, RunFolder};
+use super::out;
 use super::place::Place;
-use super::progress::{Eyes, bar, interrupts};
-use super::recipe;
-use super::{out, train};
+use super::terminal::Terminal;
 use crate::config::Config;
-use crate::loader::{Scan, scan};
-use measure::Curve;
-use member::{Member, members};
+use crate::loader::scan;
+use crate::run::curve::{Curve, Points, Stage, members};
+use crate::run::folder::RunFolder;
+use crate::run::train::{Means, begin, resume};
+use crate::run::{Listener as _, recipe};
+use text::text;
 
 /// Train on 1/16, 1/8, ... of the games, and say what doubling the data or the neurons is worth
 ///
@@ -78,22 +78,25 @@ fn power_of_two(text: &str) -> Result<u32, String> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let eyes = Eyes { stop: interrupts(), chart: args.chart, page: false };
+    let terminal = Terminal::that_stops(args.chart);
+    let place = args.place.named();
+    let means = Means { place: &place, listener: &terminal, page: false };
     let config = Config::read(&args.config, &args.overrides)?;
     ensure!(
         config.data.held_out > 0.0 && config.test().0 > 0.0,
         "a curve is measured on test games; raise `data.held_out` and `data.test`"
     );
     let out = args.out.clone().unwrap_or_else(|| default_folder(&args.config));
-    let bar = bar(None, "reading");
-    let scan = scan(&recipe::plan(&config)?, 0, &|positions| bar.inc(positions));
-    bar.finish_and_clear();
+    let counter = terminal.count(None, "reading");
+    let scan = scan(&recipe::plan(&config)?, 0, &*counter);
+    drop(counter);
     let scan = scan?;
-    let members = members(&config, &args, scan.train)?;
+    let points = Points { shares: args.shares, hidden: &args.hidden, seeds: args.seeds };
+    let members = members(&config, &points, scan.train)?;
     // Whatever cannot go on is found before the long work.
     let stages = members
         .iter()
-        .map(|member| stage(member, &out.join(&member.name), &args, &scan))
+        .map(|member| Stage::of(member, &out.join(&member.name), args.overwrite, &scan))
         .collect::<Result<Vec<_>>>()?;
     for (number, (member, stage)) in members.iter().zip(stages).enumerate() {
         let path = out.join(&member.name);
@@ -105,12 +108,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
             }
             Stage::Begun => {
                 eprintln!("\n{place} goes on");
-                train::resume(&path, &[], &args.place, eyes.clone())?
+                resume(&path, &[], &means)?
             }
             Stage::New => {
                 eprintln!("\n{place}");
-                let folder = RunFolder::take(&path, args.overwrite)?;
-                train::begin(member.config.clone(), &folder, &args.place, eyes.clone())?
+                let folder = RunFolder::take(&path, args.overwrite, &terminal)?;
+                begin(member.config.clone(), &folder, &means)?
             }
         };
         if ended.is_none() {
@@ -119,10 +122,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
     }
     eprintln!();
-    let curve = Curve::measure(&members, &out, &scan, &args.place)?;
+    let curve = Curve::measure(&members, &out, &scan, &place, &terminal)?;
     match args.json {
         true => out::line(serde_json::to_string_pretty(&curve)?)?,
-        false => out::line(curve.text().trim_end())?,
+        false => out::line(text(&curve).trim_end())?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -130,44 +133,4 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn default_folder(config: &Path) -> PathBuf {
     let name = config.file_stem().unwrap_or(config.as_os_str()).to_string_lossy();
     Path::new("runs").join(format!("curve-{name}"))
-}
-
-/// How far a run of the curve has come.
-enum Stage {
-    New,
-    Begun,
-    Finished,
-}
-
-/// What lies in the folder of a run.
-///
-/// # Errors
-/// If it is a run of another config, or of data that has changed.
-fn stage(member: &Member, path: &Path, args: &Args, scan: &Scan) -> Result<Stage> {
-    let last = path.join(folder::LAST);
-    if args.overwrite || !last.exists() {
-        return Ok(Stage::New);
-    }
-    let (_, recipe) = recipe::open(&last)?;
-    let config = &recipe.config;
-    let same = member.becomes(config) && recipe.term_list == recipe::term_list(&member.config)?;
-    ensure!(
-        same,
-        "{} holds a run of another config than this curve's; choose another folder with --out, or \
-         begin anew with --overwrite",
-        path.display()
-    );
-    if let Some(changed) = recipe.changed([&scan.files, &scan.validating.files]) {
-        bail!(
-            "{} has changed since {} was trained; restore it, or begin anew with --overwrite",
-            changed.display(),
-            path.display()
-        );
-    }
-    // The last thing that a run writes, or nearly so: then its training has ended.
-    let result = if config.is_net() { folder::NET } else { folder::TERMS_SVG };
-    match path.join(result).try_exists().with_context(|| path.display().to_string())? {
-        true => Ok(Stage::Finished),
-        false => Ok(Stage::Begun),
-    }
 }

@@ -1,7 +1,6 @@
 //! `nnuance eval`: what an evaluation says of positions.
 
 mod board;
-mod net;
 mod positions;
 
 use std::collections::VecDeque;
@@ -9,17 +8,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 
-use super::evaluator::Evaluator;
-use super::folder::NET;
 use super::out;
 use super::place::Place;
-use crate::architecture::{Activation, Views};
-use crate::export::Given;
+use super::shape::Shape;
+use super::terminal::Terminal;
 use crate::model::Precision;
 use crate::report::Values;
+use crate::run::Evaluator;
+use crate::run::path::as_engines_load;
 use crate::sample::Sample;
-use crate::scales::HeadFormat;
-pub use net::{are_terms, net_at};
 use positions::{Asked, of_file};
 
 /// Positions that are evaluated at once.
@@ -63,74 +60,12 @@ pub struct Args {
     shape: Shape,
 }
 
-/// What a net's file does not say about itself.
-#[derive(clap::Args, Default)]
-#[command(next_help_heading = "What the net is")]
-pub struct Shape {
-    /// Feature set [default: the manifest's, else perspective]
-    #[arg(long, value_name = "NAME", value_parser = parse_features)]
-    features: Option<Views>,
-    /// relu, crelu or screlu [default: the manifest's, else screlu]
-    #[arg(long, value_name = "NAME", value_parser = parse_activation)]
-    activation: Option<Activation>,
-    /// Factor of the accumulator's weights [default: the manifest's, else 255]
-    #[arg(long, value_name = "INTEGER")]
-    qa: Option<i32>,
-    /// Factor of the output weights [default: the manifest's, else 64]
-    #[arg(long, value_name = "INTEGER")]
-    qb: Option<i32>,
-    /// Centipawns of one unit of the output [default: the manifest's, else 400]
-    #[arg(long, value_name = "INTEGER")]
-    scale: Option<i32>,
-    /// Numbers behind the accumulators of nets with more layers: float, or int8 for weights of the
-    /// first layer in 8 bits [default: the manifest's, else float]
-    #[arg(long = "head", value_name = "FORMAT", value_parser = parse_head_format)]
-    head_format: Option<HeadFormat>,
-}
-
-impl Shape {
-    pub fn given(&self) -> Given {
-        let Shape { features, activation, qa, qb, scale, head_format } = *self;
-        Given { features, activation, qa, qb, scale, head_format }
-    }
-
-    pub fn is_given(&self) -> bool {
-        let Shape { features, activation, qa, qb, scale, head_format } = self;
-        features.is_some()
-            || activation.is_some()
-            || head_format.is_some()
-            || [qa, qb, scale].iter().any(|n| n.is_some())
-    }
-}
-
-fn parse_features(name: &str) -> Result<Views, String> {
-    let known = || format!("expected one of {}", Views::ALL.map(Views::name).join(", "));
-    Views::named(name).ok_or_else(known)
-}
-
-fn parse_activation(name: &str) -> Result<Activation, String> {
-    Activation::named(name).ok_or_else(|| "expected relu, crelu or screlu".to_string())
-}
-
-fn parse_head_format(name: &str) -> Result<HeadFormat, String> {
-    HeadFormat::named(name).ok_or_else(|| "expected float or int8".to_string())
-}
-
-/// A file, or the one of this name in a run folder.
-pub fn in_folder(path: &Path, name: &str) -> Result<PathBuf> {
-    if !path.is_dir() {
-        return Ok(path.to_path_buf());
-    }
-    let file = path.join(name);
-    ensure!(file.exists(), "{} holds no {name}; name the file itself", path.display());
-    Ok(file)
-}
-
 pub fn run(args: Args) -> Result<()> {
+    let (given, terminal) = (args.shape.given(), Terminal::default());
     let place = args.place.open(Precision::F32)?;
     let mut evaluators = Vec::new();
     for name in std::iter::once(&args.evaluation).chain(&args.with) {
-        let evaluator = Evaluator::open(&named(name), &args.shape, &place)?;
+        let evaluator = Evaluator::open(&as_engines_load(name), &given, &place, &terminal)?;
         evaluator.knows_bare_positions()?;
         evaluators.push(evaluator);
     }
@@ -153,15 +88,6 @@ pub fn run(args: Args) -> Result<()> {
         }
         ready.pop_front()
     }))
-}
-
-/// What stands for a name: of a run's folder the net, if it has one, as engines load it.
-fn named(name: &str) -> String {
-    let path = Path::new(name);
-    match path.is_dir() && path.join(NET).exists() {
-        true => path.join(NET).to_string_lossy().into_owned(),
-        false => name.to_string(),
-    }
 }
 
 /// The lines of the next positions, up to the first that is none.

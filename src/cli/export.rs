@@ -1,6 +1,5 @@
 //! `nnuance export`: floats to a net that engines load, or to source code.
 
-mod pieces;
 mod scales;
 mod snippet;
 mod terms;
@@ -9,26 +8,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::eval::{Shape, in_folder};
-use super::folder::{BEST, LAST, must_be_there};
 use super::out;
-use super::recipe::{self, Recipe};
-use crate::architecture::Views;
+use super::shape::Shape;
+use super::terminal::Terminal;
 use crate::config::Config;
+use crate::digits::grouped;
+use crate::draw::board::whole;
 use crate::export::snippet::Language;
 use crate::export::tables::source::{Order, Style, Width};
-use crate::export::{
-    self, Beside, Bound, DataFile, Exported, Given, LEAST_GAMES, LEAST_POSITIONS, Limits, Losses,
-    Margins, MatchedTo, Provenance, Source, fitted_scale,
-};
+use crate::export::{self, Bound, LEAST_GAMES, LEAST_POSITIONS, Limits, PieceValues};
 use crate::input;
-use crate::loader::{self, Part, Plan};
+use crate::inspect::ROLES;
 use crate::model::{Compute, Device, Level, Precision};
-use crate::net::Hints;
-use crate::output::{self, Output};
-use crate::sample::Sample;
-use crate::scales::Scales;
-use crate::train::checkpoint::Checkpoint;
+use crate::output::Output;
+use crate::run::export::{Basis, Origin, Written, read, refuse_overwriting, write};
+use crate::run::folder::BEST;
+use crate::run::path::{in_folder, must_be_there, terms_to_export};
 
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
 ///
@@ -121,7 +116,7 @@ pub fn run(args: Args) -> Result<()> {
         return snippet::write(&args, language);
     }
     let output = args.output.clone().context("name the net to write with --out")?;
-    if terms::are_at(&args.checkpoint) {
+    if terms_to_export(&args.checkpoint) {
         let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
         let style = Style { order: args.squares, width };
         let (centre, overwrite) = (args.centre, args.overwrite);
@@ -154,7 +149,8 @@ pub fn run(args: Args) -> Result<()> {
         Config::parse(&text, &path.display().to_string(), &[])?;
         origin.provenance.recipe = Some(text);
     }
-    let samples = origin.samples(&args.data)?;
+    let terminal = Terminal::default();
+    let samples = origin.samples(&args.data, &terminal)?;
     let mut lines = Vec::new();
     if let Some(bound) = args.best_scales {
         let usual = Limits::default();
@@ -164,20 +160,20 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut matched = None;
     if let Some(old) = &args.match_scale {
-        let (to, text) = scales::matched(&mut source, old, &samples, &flex())?;
+        let (to, text) = scales::matched(&mut source, old, &samples, &flex(), &terminal)?;
         matched = Some(to);
         lines.push(text);
     }
     let mut margins = None;
     if let Some(old) = &args.margins {
-        let (against, text) = scales::margins(&source, old, &samples, &flex())?;
+        let (against, text) = scales::margins(&source, old, &samples, &flex(), &terminal)?;
         margins = Some(against);
         lines.push(text);
     }
-    let measured = Measured { samples: &samples, on: origin.on(&args.data), matched, margins };
-    let text =
+    let measured = Basis { samples: &samples, on: origin.on(&args.data), matched, margins };
+    let written =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
-    lines.push(text);
+    lines.extend(self::lines(&written));
     out::line(lines.join("\n"))
 }
 
@@ -185,51 +181,6 @@ pub fn run(args: Args) -> Result<()> {
 fn flex() -> (Device, Compute) {
     let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
     (Device::flex(), compute)
-}
-
-/// Exports a checkpoint of a run that has just ended; the lines to print.
-pub fn checkpoint(
-    path: &Path,
-    net: &Path,
-    licence: Option<String>,
-    scales: Scales,
-    validation: &[Sample],
-) -> Result<String> {
-    refuse_overwriting(path, net)?;
-    let mut source = read(path, &Given::default())?;
-    source.scales = scales;
-    let origin = Origin::of(&source)?;
-    let on = origin.on(&[]);
-    let samples = &validation[..validation.len().min(MEASURED)];
-    let provenance = Provenance { licence, ..origin.provenance };
-    write(&source, provenance, Measured { samples, on, matched: None, margins: None }, net)
-}
-
-/// A file of weights, or a quantised net turned back into floats. What it is, the file, the
-/// manifest or the description beside it says; what all leave open is what was given.
-///
-/// # Errors
-/// Also if what was given contradicts the file or its manifest.
-pub fn read(path: &Path, given: &Given) -> Result<Source> {
-    let name = path.display();
-    let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
-    let beside = export::beside_net(path, &bytes)?;
-    let hints = match &beside {
-        Beside::Manifest(manifest) => {
-            let said = manifest.hints();
-            // The format of the head is that of the file, whatever is asked for.
-            let Scales { head_format, .. } = said.scales;
-            Hints { scales: Scales { head_format, ..given.over(said.clone()).scales }, ..said }
-        }
-        Beside::Description(said) => given.over(said.clone()),
-        Beside::Nothing => given.over(Hints::default()),
-    };
-    let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
-    if let Beside::Description(said) = &beside {
-        export::agrees(path, said, &source.architecture)?;
-    }
-    refuse_contradiction(given, &source).with_context(|| name.to_string())?;
-    Ok(source)
 }
 
 /// Endings of code, which a net does not become without `--snippet`.
@@ -260,152 +211,12 @@ fn refuse_code(given: &Path, net: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An export must not take the name of what it is made from, by whatever path or link.
-fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
-    for path in export::paths(net)? {
-        ensure!(
-            !output::is_device(&path),
-            "{} is no regular file, and a net is one of three files; name another",
-            path.display()
-        );
-        ensure!(
-            !output::same(checkpoint, &path),
-            "the export would overwrite {}, which it is made from; choose another name than {}",
-            path.display(),
-            net.display()
-        );
-        ensure!(
-            ![LAST, BEST].iter().any(|name| path.ends_with(name)),
-            "{} is the name of a run's checkpoint; choose another name than {}",
-            path.display(),
-            net.display()
-        );
-    }
-    Ok(())
-}
-
-/// Options may say what a file does not say, but not the opposite of what it says.
-fn refuse_contradiction(given: &Given, source: &Source) -> Result<()> {
-    let found = &source.architecture;
-    let features = (given.features.map(Views::name), found.inputs.views.name());
-    let activation =
-        (given.activation.map(|activation| activation.name()), found.activation.name());
-    for (option, (given, found)) in [("features", features), ("activation", activation)] {
-        if let Some(given) = given.filter(|given| *given != found) {
-            bail!("it says that its {option} is {found}, not {given}; leave --{option} out");
-        }
-    }
-    Ok(())
-}
-
-/// Positions to measure integers against floats on: enough for the mean and for rare extremes.
-const MEASURED: usize = 100_000;
-
-/// Positions that QA and QB are chosen on.
-const SCALED_ON: usize = 20_000;
-
-/// What an export is measured on.
-struct Measured<'a> {
-    samples: &'a [Sample],
-    /// Where they come from, in words.
-    on: String,
-    matched: Option<MatchedTo>,
-    margins: Option<Margins>,
-}
-
-/// What a checkpoint's header says of its origin.
-struct Origin {
-    provenance: Provenance,
-    recipe: Option<Recipe>,
-}
-
-impl Origin {
-    /// Everything is empty for files that are no checkpoints of this program.
-    fn of(source: &Source) -> Result<Self> {
-        let recipe = Recipe::read(&source.facts)?;
-        let state = Checkpoint::state(&source.facts).unwrap_or_default();
-        let file = |file: &loader::DataFile| DataFile {
-            file: file.path.display().to_string(),
-            sha256: file.sha256.clone(),
-            bytes: file.bytes,
-            games: file.games,
-        };
-        let chosen = recipe.as_ref().map(|recipe| &recipe.validation_sketch);
-        let provenance = Provenance {
-            licence: None,
-            recipe: recipe.as_ref().map(|recipe| recipe.config.to_toml()),
-            data: recipe.iter().flat_map(|recipe| &recipe.data).map(file).collect(),
-            sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
-            validation: recipe.iter().flat_map(|recipe| &recipe.validation).map(file).collect(),
-            validation_sketch: chosen
-                .filter(|sketch| !sketch.is_empty())
-                .map(|sketch| sketch.clone().into()),
-            start: recipe.as_ref().and_then(|recipe| recipe.start.clone()),
-            positions: (state.positions > 0).then_some(state.positions),
-            losses: Losses {
-                train: state.train_loss,
-                validation: state.best.map(|best| best.loss),
-            },
-        };
-        Ok(Self { provenance, recipe })
-    }
-
-    /// Where [`Origin::samples`] come from, in words.
-    fn on(&self, files: &[PathBuf]) -> String {
-        let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
-            let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
-            names.join(", ")
-        };
-        match (files, &self.recipe) {
-            ([], Some(recipe)) => {
-                let files = names(&mut recipe.validating().iter().map(|file| &file.path));
-                format!("validation games of {files}")
-            }
-            (files, _) => names(&mut files.iter()),
-        }
-    }
-
-    /// Positions of the files, or else those that validated the run, if its data is still there:
-    /// scales are chosen on them, and what is chosen must not be chosen on the test.
-    fn samples(&self, files: &[PathBuf]) -> Result<Vec<Sample>> {
-        let mut samples = match (files, &self.recipe) {
-            ([], Some(recipe)) if recipe.config.validates() => {
-                match recipe.unchanged_validation() {
-                    Ok(_) => recipe::collect(&recipe.plan()?, Part::Validation)?,
-                    Err(error) => {
-                        eprintln!("integers are not measured against floats: {error:#}");
-                        Vec::new()
-                    }
-                }
-            }
-            ([], _) => Vec::new(),
-            (files, _) => recipe::collect(&Plan::reading(files.to_vec()), Part::All)?,
-        };
-        samples.truncate(MEASURED);
-        Ok(samples)
-    }
-}
-
-fn write(
-    source: &Source,
-    provenance: Provenance,
-    measured: Measured,
-    path: &Path,
-) -> Result<String> {
-    let Source { weights, architecture, scales, padding, facts, kind, .. } = source;
-    let Measured { samples, on, matched, margins } = measured;
-    let positions = samples.iter().map(|sample| sample.position);
-    let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
-    let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
-    exported.manifest.fitted_scale = fitted_scale(&exported.net, samples, &on);
-    exported.manifest.matched = matched;
-    exported.manifest.margins = margins;
-    let values = pieces::values(&exported.net, samples, &on);
-    exported.manifest.piece_values = Some(values.clone());
-    let [floats, net, manifest] = exported.write(path, weights, facts)?;
+/// What is said of a net that was written.
+pub fn lines(written: &Written) -> Vec<String> {
+    let Written { exported, kind, paths: [floats, net, manifest], measured } = written;
     let found = &exported.manifest;
     let mut lines = vec![
-        format!("{architecture} from a {kind}, {scales}"),
+        format!("{} from a {kind}, {}", exported.architecture, found.scales),
         format!("no overflow: {}", found.proof),
     ];
     lines.extend(found.proof.notes.iter().map(|note| format!("note: {note}")));
@@ -420,16 +231,31 @@ fn write(
             "results are predicted best by sigmoid(cp / {:.0}), over {} positions",
             fitted.centipawns, fitted.positions
         )),
-        None if samples.is_empty() => {}
+        None if !measured => {}
         None => lines.push(format!(
             "no scale is fitted to results: that takes {LEAST_POSITIONS} positions of \
              {LEAST_GAMES} games whose results the net predicts"
         )),
     }
-    lines.push(pieces::sentence(&values));
+    lines.extend(found.piece_values.as_ref().map(pieces));
     lines.push(format!("floats   {}", floats.display()));
     lines.push(format!("manifest {}", manifest.display()));
     let (bytes, sha256) = (found.bytes, &found.sha256);
     lines.push(format!("net      {}, {bytes} bytes, sha256 {sha256}", net.display()));
-    Ok(lines.join("\n"))
+    lines
+}
+
+fn pieces(values: &PieceValues) -> String {
+    let PieceValues { pawn, knight, bishop, rook, queen, positions, on } = values;
+    let worths = ROLES.iter().zip([pawn, knight, bishop, rook, queen]);
+    let worths = worths.filter_map(|(role, value)| Some(format!("{role} {}", whole((*value)?))));
+    let worths: Vec<String> = worths.collect();
+    let place = match positions {
+        1 => format!("in {on}"),
+        positions => format!("on average over {} positions", grouped(*positions)),
+    };
+    format!(
+        "the pieces are worth, in its own centipawns: {} (taken off one at a time, {place})",
+        worths.join(", ")
+    )
 }

@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use maud::html;
 
-use super::eval::{Shape, in_folder};
-use super::folder::BEST;
-use super::progress::bar;
-use super::recipe::{self, Recipe};
-use super::{export, out};
-use crate::draw::{Section, page};
-use crate::export::{Given, Source};
-use crate::hce::HceWeights;
-use crate::inspect::{Inspection, Options, inspect, work};
-use crate::loader::{Part, Plan};
+use super::out;
+use super::shape::Shape;
+use super::terminal::Terminal;
+use crate::draw::page;
+use crate::hce::{self, HceWeights};
+use crate::inspect::Options;
 use crate::output;
-use crate::sample::Sample;
+use crate::run::folder::BEST;
+use crate::run::inspect::{look, positions};
+use crate::run::path::{in_folder, terms_to_inspect};
+use crate::run::{Recipe, export, tuned};
 
 /// Look into a net: neurons, weights, piece values, squares, and what it knows of handcrafted terms
 ///
@@ -61,7 +60,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<()> {
     let kind = args.output.as_deref().map(Kind::of).transpose()?;
-    if terms::are_at(&args.net) {
+    if terms_to_inspect(&args.net) {
         return terms::show(&args);
     }
     let path = in_folder(&args.net, BEST)?;
@@ -82,15 +81,16 @@ pub fn run(args: Args) -> Result<()> {
     for warning in &source.warnings {
         eprintln!("{name}: {warning}");
     }
+    let terminal = Terminal::default();
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
-    let mut samples = positions(&args.data, recipe.as_ref(), &path)?;
+    let mut samples = positions(&args.data, recipe.as_ref(), &path, &terminal)?;
     samples.truncate(args.positions as usize);
     let hce = match &args.hce {
-        None => HceWeights::of_list(crate::hce::terms::list(), source.scales.scale.into()),
-        Some(path) => terms::weights(path)?,
+        None => HceWeights::of_list(hce::terms::list(), source.scales.scale.into()),
+        Some(path) => tuned::weights(path)?,
     };
     let options = Options { hce: Some(hce), ..Options::default() };
-    let inspection = look(&source, &samples, &options).with_context(|| name.clone())?;
+    let inspection = look(&source, &samples, &options, &terminal).with_context(|| name.clone())?;
     if let (Some(kind), Some(path)) = (kind, &args.output) {
         let bytes = match kind {
             Kind::Page => {
@@ -133,55 +133,6 @@ impl Kind {
             Some(it) if it.eq_ignore_ascii_case("html") => Ok(Self::Page),
             Some(it) if it.eq_ignore_ascii_case("png") => Ok(Self::Maps),
             _ => bail!("{}: pictures are a page (.html) or feature maps (.png)", path.display()),
-        }
-    }
-}
-
-/// The net of a run as sections of its report.
-pub fn sections(
-    net: &str,
-    name: &str,
-    samples: &[Sample],
-    mut options: Options,
-) -> Result<Vec<Section>> {
-    let source = export::read(Path::new(net), &Given::default())?;
-    options.hce.get_or_insert_with(|| {
-        HceWeights::of_list(crate::hce::terms::list(), source.scales.scale.into())
-    });
-    let inspection = look(&source, samples, &options).with_context(|| net.to_string())?;
-    let mut sections = inspection.pictures();
-    for section in &mut sections {
-        section.title = format!("{} of {name}", section.title);
-    }
-    Ok(sections)
-}
-
-fn look(source: &Source, samples: &[Sample], options: &Options) -> Result<Inspection> {
-    let Source { weights, architecture, scales, .. } = source;
-    let bar = bar(Some(work(architecture, samples.len(), options)), "looking");
-    let inspection =
-        inspect(weights, architecture, *scales, samples, options, &|count| bar.inc(count));
-    bar.finish_and_clear();
-    Ok(inspection?)
-}
-
-/// Positions of the files, or else those that validated the run.
-fn positions(files: &[PathBuf], recipe: Option<&Recipe>, net: &Path) -> Result<Vec<Sample>> {
-    match (files, recipe) {
-        ([], Some(recipe)) if recipe.config.validates() => {
-            recipe.unchanged_validation()?;
-            Ok(recipe::collect(&recipe.plan()?, Part::Validation)?)
-        }
-        ([], Some(_)) => {
-            bail!("no game validated {}; name files of positions with --data", net.display())
-        }
-        ([], None) => bail!(
-            "nothing is known of the data of {}; name files of positions with --data",
-            net.display()
-        ),
-        (files, _) => {
-            let plan = Plan { colours: true, ..Plan::reading(files.to_vec()) };
-            Ok(recipe::collect(&plan, Part::All)?)
         }
     }
 }

@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
+use crate::run::folder;
 
 /// In place of the standard macro, which panics where nobody can read: a long run must not end
 /// because `tee` did.
@@ -37,9 +38,7 @@ pub fn is_news(text: &str) -> bool {
 
 /// Removes what killed runs left in the folder of a file that is about to be written, and says so.
 pub fn sweep(file: &Path) {
-    for path in output::sweep(&output::folder(file)) {
-        eprintln!("removed {}, which a killed run had left unfinished", path.display());
-    }
+    folder::sweep(file).for_each(|removed| eprintln!("{removed}"));
 }
 
 /// Refuses to replace what is there.

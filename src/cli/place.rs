@@ -1,8 +1,9 @@
-//! Where and how models compute: device, vector instructions, fused or plain operations.
+//! Where and how models compute, as options.
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::Result;
 
-use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
+use crate::model::{Compute, Device, Precision};
+use crate::run;
 
 /// Options of all commands that compute with floats.
 #[derive(clap::Args)]
@@ -21,36 +22,12 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
-        let choice = Choice::named(&self.device)?;
-        let device = choice.device()?;
-        let level = self.level()?;
-        if choice.backend == Backend::Flex && !self.plain {
-            return Ok((device, Compute::Fused { level, precision }));
-        }
-        ensure!(
-            precision == Precision::F32,
-            "`model.precision = \"mixed\"` needs the fused operations of `--device flex`"
-        );
-        let compute = match is_gpu(&device) && !self.plain {
-            true => Compute::Gpu { room: ROOM },
-            false => Compute::Plain,
-        };
-        Ok((device, compute))
+    pub fn named(&self) -> run::Place {
+        let Self { device, simd, plain } = self;
+        run::Place { device: device.clone(), level: simd.clone(), plain: *plain }
     }
 
-    fn level(&self) -> Result<Level> {
-        let Some(name) = &self.simd else { return Ok(Level::detect()) };
-        let names =
-            |levels: &[Level]| levels.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
-        let level = Level::named(name).ok_or_else(|| {
-            anyhow!("no SIMD level is named {name}; there are {}", names(&Level::ALL))
-        })?;
-        ensure!(
-            level.is_available(),
-            "this machine lacks {name}; it has {}",
-            names(&Level::available())
-        );
-        Ok(level)
+    pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
+        self.named().open(precision)
     }
 }

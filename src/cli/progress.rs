@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use clap::Command;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use crate::digits::{grouped, short};
 use crate::format;
-use crate::train::log::Row;
+use crate::log::Row;
 use crate::train::{Progress, Watch};
 use chart::chart;
 
@@ -38,21 +39,6 @@ fn style(template: &str) -> ProgressStyle {
         })
 }
 
-/// 1234567 as "1.23 M".
-pub fn short(number: f64) -> String {
-    match number.abs() {
-        n if n >= 1e9 => format!("{:.2} G", number / 1e9),
-        n if n >= 1e6 => format!("{:.2} M", number / 1e6),
-        n if n >= 1e4 => format!("{:.1} k", number / 1e3),
-        _ => format!("{number:.0}"),
-    }
-}
-
-/// 1234567 as "1,234,567".
-pub fn grouped(number: u64) -> String {
-    indicatif::HumanCount(number).to_string()
-}
-
 /// Set by the first Ctrl-C; the second one ends the program at once. One flag for the process:
 /// the quickstart trains twice.
 pub fn interrupts() -> Arc<AtomicBool> {
@@ -71,16 +57,6 @@ pub fn interrupts() -> Arc<AtomicBool> {
         stop
     };
     STOP.get_or_init(listen).clone()
-}
-
-/// How a run is watched.
-#[derive(Clone, Debug)]
-pub struct Eyes {
-    pub stop: Arc<AtomicBool>,
-    /// Whether to draw the losses.
-    pub chart: bool,
-    /// Whether a page is written at the end.
-    pub page: bool,
 }
 
 /// Shows a training run.
@@ -133,7 +109,7 @@ fn width() -> usize {
 }
 
 impl Screen {
-    pub fn new(total: u64, done: u64, eyes: Eyes) -> Self {
+    pub fn new(total: u64, done: u64, stop: Arc<AtomicBool>, chart: bool) -> Self {
         let bar = bar(Some(total), "training");
         bar.set_position(done);
         bar.reset_eta();
@@ -142,13 +118,15 @@ impl Screen {
             "step", "positions", "train loss", "validation", "vs result", "rate", "positions/s"
         );
         let (start, held_out, shown) = (Instant::now(), None, Duration::ZERO);
-        let drawn = eyes.chart && !bar.is_hidden();
+        let drawn = chart && !bar.is_hidden();
         let chart = drawn.then(|| Live { rows: Vec::new(), total, text: Arc::default() });
-        Self { start, stop: eyes.stop, bar, held_out, shown, chart }
+        Self { start, stop, bar, held_out, shown, chart }
     }
+}
 
+impl Drop for Screen {
     /// The bar goes, the chart stays.
-    pub fn finish(&self) {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
         if let Some(live) = &self.chart {
             eprintln!("{}", live.text().trim_end());

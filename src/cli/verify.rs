@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use super::eval::in_folder;
-use super::folder::NET;
 use super::out;
 use crate::export::{self, Check};
+use crate::run::folder::NET;
+use crate::run::path::in_folder;
 
 /// Check a net against the manifest beside it: hash, layout, golden evaluations, overflow
 ///

@@ -2,8 +2,10 @@
 
 use std::path::{Component, Path};
 
-use super::{BatchSize, Config, ConfigError, MOST_POSITIONS, VERSION};
+use super::{BatchSize, Config, ConfigError, MOST_POSITIONS, VERSION, nearest};
+use crate::architecture::Array;
 use crate::loss::Loss;
+use crate::train::layers::{Layer, stands_for};
 use crate::train::length::Length;
 use crate::train::optimizer::{self, Name};
 use crate::train::stages::not_a_share;
@@ -128,6 +130,7 @@ impl Config {
             let reason = format!("must be finite and above 0, found {epsilon}");
             return wrong("optimizer.epsilon", reason);
         }
+        self.check_layers()?;
         if name != Name::AdamW && self.optimizer.bias_correction == Some(false) {
             let reason = "only adamw can go without it".into();
             return wrong("optimizer.bias_correction", reason);
@@ -227,6 +230,43 @@ impl Config {
             ("trace", Some(_)) | (_, None) => Ok(()),
             (_, Some(_)) => wrong("model.term_list", "goes with `inputs = \"trace\"`"),
         }
+    }
+
+    /// The arrays that have a clip or a learning rate of their own.
+    fn check_layers(&self) -> Result<(), ConfigError> {
+        let wrong = |reason| Err(ConfigError::Value { key: "optimizer.layers", reason });
+        let layers = &self.optimizer.layers;
+        let Some(net) = self.architecture()? else {
+            return match layers.is_empty() {
+                true => Ok(()),
+                false => wrong("is for nets, and these are handcrafted terms".into()),
+            };
+        };
+        let arrays = net.arrays();
+        let mut known: Vec<&str> = Vec::new();
+        for Array { name, .. } in &arrays {
+            let above = name.match_indices('.').map(|(at, _)| &name[..at]);
+            known.extend(above.chain([&name[..]]));
+        }
+        known.sort();
+        known.dedup();
+        for (name, &Layer { clip, rate }) in &layers.0 {
+            if !arrays.iter().any(|array| stands_for(name, &array.name)) {
+                return wrong(nearest(format!("the net has no `{name}`"), name, &known));
+            }
+            if let Some(clip) = clip.filter(|clip| !(clip.is_finite() && *clip >= 0.0)) {
+                return wrong(format!(
+                    "`{name}.clip` must be finite and not negative, found {clip}; 0 leaves it free"
+                ));
+            }
+            if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+                return wrong(format!(
+                    "`{name}.rate` must be finite and above 0, found {rate}; 1 is the learning rate \
+                     of all others"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The methods that look at all positions and end by themselves.

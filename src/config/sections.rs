@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::BatchSize;
 use super::keys::{formats, inputs};
-use crate::architecture::{Activation, Written};
+use crate::architecture::{Activation, LayerForm};
 use crate::loader::Filter;
 use crate::loss::Loss;
 use crate::model::Precision;
+use crate::train::layers::{Layer, Layers};
 use crate::train::length::Length;
 use crate::train::optimizer::Name;
 use crate::train::stages::Stages;
@@ -158,8 +159,8 @@ pub struct Model {
     /// The layers behind the hidden one, the output last: `[{ size = 16, activation = "screlu" },
     /// { size = 32, activation = "screlu" }, { size = 1 }]`. Without it the output follows at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = [Written { size: 16, activation: Some(crate::architecture::LayerActivation::SCReLU) }, Written { size: 1, activation: None }])]
-    pub head: Option<Vec<Written>>,
+    #[schemars(example = [LayerForm { size: 16, activation: Some(crate::architecture::LayerActivation::SCReLU) }, LayerForm { size: 1, activation: None }])]
+    pub head: Option<Vec<LayerForm>>,
     /// Whether the first layer of the head has one more neuron, which takes no activation and is
     /// added to the output.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -235,6 +236,14 @@ pub struct Optimizer {
     /// they halve, down to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
+    /// The arrays of a net that have a clip or a learning rate of their own, by name: `accumulator`,
+    /// `factoriser`, `head.0` and so on, `output`. Such a name stands for weights and biases; add
+    /// `.weight` or `.bias` for one of them, and `head` is all layers of the head. `clip` is as
+    /// `optimizer.clip` and comes before it; `rate`, above 0, is what the learning rate is multiplied
+    /// by. The longest name counts. Not for terms.
+    #[serde(skip_serializing_if = "Layers::is_empty")]
+    #[schemars(example = layers())]
+    pub layers: Layers,
 }
 
 /// How long the run is, how large its steps are, and how often it looks up from its work. One of
@@ -335,6 +344,11 @@ impl Default for Plan {
 
 pub(super) fn seed() -> u64 {
     1
+}
+
+fn layers() -> Layers {
+    let clipped = Layer { clip: Some(0.99), rate: None };
+    Layers([("head.0.weight".to_string(), clipped)].into())
 }
 
 fn held_out() -> f64 {

@@ -1,6 +1,6 @@
 //! Positions that come more than once.
 //!
-//! Positions are the same if men, side to move, castling rights and en passant square are; the
+//! Positions are the same if pieces, side to move, castling rights and en passant square are; the
 //! counters do not matter. They are known again by a hash of 64 bits: among a thousand million
 //! positions, a chance of one in 37 that two different ones are taken for the same.
 //!

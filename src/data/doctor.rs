@@ -15,7 +15,6 @@ mod order;
 pub mod size;
 mod sound;
 mod views;
-pub mod words;
 
 pub use calibration::{Bin, Calibration, Fitted};
 pub use counts::{Histogram, Results, Scores};

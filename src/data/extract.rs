@@ -38,7 +38,7 @@ pub struct Counts {
     pub unknown: u64,
     /// Within the first half-moves.
     pub early: u64,
-    /// Too few men.
+    /// Too few pieces.
     pub few_pieces: u64,
     pub mate: u64,
     pub in_check: u64,

@@ -23,7 +23,7 @@ pub fn diagram(title: &str, men: &[Option<char>; 64]) -> Markup {
     })
 }
 
-/// The men of a FEN's board by square, a1 = 0; none where its first field is no board.
+/// The pieces of a FEN's board by square, a1 = 0; none where its first field is no board.
 pub fn men(fen: &str) -> Option<[Option<char>; 64]> {
     let mut men = [None; 64];
     let ranks: Vec<&str> = fen.split_whitespace().next()?.split('/').collect();
@@ -102,7 +102,7 @@ pub fn whole(value: f64) -> String {
     if text == "-0" { "0".to_string() } else { text }
 }
 
-/// The rules of boards. A diagram keeps its colours in both themes: white men are white.
+/// The rules of boards. A diagram keeps its colours in both themes: white pieces are white.
 pub(super) fn style() -> String {
     format!(
         ".squares text {{ font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }}\n\

@@ -8,7 +8,7 @@ use shakmaty::{
 /// How many arrays there are.
 pub const ARRAYS: u16 = 960;
 
-/// The men of the first rank, from the a-file on, of an array by its number from 0 to 959.
+/// The pieces of the first rank, from the a-file on, of an array by its number from 0 to 959.
 ///
 /// The numbers are those of Reinhard Scharnagl: the remainder by 4 places the bishop on light
 /// squares, that of the quotient by 4 the one on dark squares, the next by 6 the queen on one of
@@ -31,7 +31,7 @@ pub fn back_rank(number: u16) -> [Role; 8] {
     rank.map(|role| role.expect("two bishops, a queen, two knights and three more are eight"))
 }
 
-/// Puts a man on the free square of this number, counted from the a-file.
+/// Puts a piece on the free square of this number, counted from the a-file.
 fn place(rank: &mut [Option<Role>; 8], free: usize, role: Role) {
     let square = rank.iter_mut().filter(|square| square.is_none()).nth(free);
     *square.expect("fewer squares are taken than the number leaves") = Some(role);

@@ -1,21 +1,15 @@
 //! What all jobs share: items through the pool, what they made into the output by the journal.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
-
-use sha2::{Digest, Sha256};
 
 use super::journal::{Journal, Progress};
 use super::pool::{self, Crew, Obstacle, Tried};
 use super::uci::Uci;
 use super::{EngineError, Report, Skip, Watch};
-use crate::input;
+use crate::digest;
 
 /// So many items that fail one after the other are no accident.
 const HOPELESS: u64 = 10;
-/// Files are hashed in pieces of this many bytes.
-const PIECE: usize = 1 << 18;
 
 /// What became of an item once its bytes were appended.
 pub struct Kept {
@@ -150,14 +144,5 @@ pub fn engine_settings(crew: &Crew) -> Result<Vec<(&'static str, String)>, Engin
 /// The SHA-256 of a file, in hexadecimal.
 pub fn hash_of(path: &Path) -> Result<String, EngineError> {
     let failed = |error| EngineError::Input { path: path.to_path_buf(), error };
-    input::regular(path).map_err(failed)?;
-    let mut file = File::open(path).map_err(failed)?;
-    let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
-    loop {
-        match file.read(&mut piece).map_err(failed)? {
-            0 => break,
-            length => hasher.update(&piece[..length]),
-        }
-    }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(digest::of_file(path).map_err(failed)?.1)
 }

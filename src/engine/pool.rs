@@ -61,14 +61,14 @@ pub fn run<I: Send, T: Send>(
     mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
     watch: &dyn Watch,
 ) -> Result<bool, EngineError> {
-    let (orders, queue) = channel();
+    let (orders, waiting) = channel();
     let (answers, answered) = channel::<Answer<I, T>>();
-    let desk = Desk { queue: Mutex::new(queue), closed: AtomicBool::new(false) };
+    let queue = Queue { waiting: Mutex::new(waiting), closed: AtomicBool::new(false) };
     let engines = crew.engines.max(1);
     thread::scope(|scope| {
         for _ in 0..engines {
-            let (desk, answers, work) = (&desk, answers.clone(), &work);
-            scope.spawn(move || serve(crew, desk, &answers, work));
+            let (queue, answers, work) = (&queue, answers.clone(), &work);
+            scope.spawn(move || serve(crew, queue, &answers, work));
         }
         drop(answers);
         let mut kept = 0;
@@ -96,20 +96,20 @@ pub fn run<I: Send, T: Send>(
                     None => ended = Ok(true),
                 }
             } else {
-                let answer = answered.recv().expect("orders lie ready, and the desk is open");
+                let answer = answered.recv().expect("orders lie ready, and the queue is open");
                 returned += 1;
-                done = each(answer).inspect_err(|_| desk.close())?;
+                done = each(answer).inspect_err(|_| queue.close())?;
             }
         }
         // Orders are begun in turn, so those that are left are the last ones.
         if !matches!(ended, Ok(true)) {
-            desk.close();
+            queue.close();
         }
         drop(orders);
         for answer in answered {
-            done = each(answer).inspect_err(|_| desk.close())?;
+            done = each(answer).inspect_err(|_| queue.close())?;
             if watch.stop() {
-                desk.close();
+                queue.close();
             }
         }
         ended.map(|all| all && done == ordered)
@@ -117,21 +117,21 @@ pub fn run<I: Send, T: Send>(
 }
 
 /// Where workers get their orders.
-struct Desk<I> {
-    queue: Mutex<Receiver<(u64, I)>>,
+struct Queue<I> {
+    waiting: Mutex<Receiver<(u64, I)>>,
     /// Whether what lies ready is not to be begun any more.
     closed: AtomicBool,
 }
 
-impl<I> Desk<I> {
+impl<I> Queue<I> {
     fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
 
     /// The next order; none once there will be no more.
     fn next(&self) -> Option<(u64, I)> {
-        let queue = self.queue.lock().expect("no worker panics while it holds the queue");
-        let order = queue.recv().ok()?;
+        let waiting = self.waiting.lock().expect("no worker panics while it holds the queue");
+        let order = waiting.recv().ok()?;
         (!self.closed.load(Ordering::Relaxed)).then_some(order)
     }
 }
@@ -139,12 +139,12 @@ impl<I> Desk<I> {
 /// One worker: an engine, started when it is first needed, and again when it fails.
 fn serve<I, T>(
     crew: &Crew,
-    desk: &Desk<I>,
+    queue: &Queue<I>,
     answers: &Sender<Answer<I, T>>,
     work: &impl Fn(&mut Uci, &I) -> Result<T, Obstacle>,
 ) {
     let mut engine = None;
-    while let Some((number, item)) = desk.next() {
+    while let Some((number, item)) = queue.next() {
         let tried = attempt(crew, &mut engine, item, work);
         if answers.send((number, tried)).is_err() {
             return;

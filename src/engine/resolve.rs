@@ -40,7 +40,7 @@ pub struct ResolveJob {
 /// finds there. Score and result are turned to the side to move at that end; the order is kept.
 ///
 /// Ends that are not quiet are left out: those in check, those without a legal move, and those
-/// where the last move took a man and can be answered by taking back. No position of the output
+/// where the last move took a piece and can be answered by taking back. No position of the output
 /// knows its game, since no format holds games without their moves.
 pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     if job.format.facts.moves == Holds::Always {

@@ -22,6 +22,7 @@ pub(super) fn weights(
     net: &Architecture,
 ) -> Result<(Weights, Architecture), ImportError> {
     let mut arrays = arrays(bytes)?;
+    let factorised = arrays.contains_key(&id(net, Part::Factoriser));
     let held = arrays.keys().cloned().collect::<Vec<_>>().join(", ");
     let mut take = |id: String| {
         let missing = || ImportError::Missing { id: id.clone(), held: held.clone() };
@@ -32,7 +33,7 @@ pub(super) fn weights(
         return Err(ImportError::NoNeurons);
     }
     let mut net = net.with_hidden(biases.len());
-    net.inputs.factorised = held.split(", ").any(|it| it == id(&net, Part::Factoriser));
+    net.inputs.factorised = factorised;
     let net = possible(net)?;
     let mut weights = Weights::default();
     for array in net.arrays() {

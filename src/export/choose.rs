@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{Float, Proof, QuantiseError, prove, quantise};
 use crate::architecture::Architecture;
-use crate::net::{Net, is_of_i16};
+use crate::net::Net;
 use crate::report::{Align, Table};
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
@@ -181,7 +181,7 @@ pub fn choose_of(
     let Limits { bound, most_qa, most_qb, head_format } = limits;
     let net =
         |qa: i32, qb: i32| quantise(weights, architecture, Scales { qa, qb, scale, head_format });
-    let deep = !is_of_i16(architecture);
+    let deep = architecture.is_deep();
     if deep && bound == Bound::NarrowProducts {
         return Err(ChooseError::Products);
     }

@@ -1,14 +1,21 @@
 //! The positions of the golden evaluations: what an engine's author compares with first.
 
-use super::Golden;
+use serde::{Deserialize, Serialize};
+
 use crate::net::Net;
 use crate::sample::Position;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Golden {
+    pub fen: String,
+    pub cp: i32,
+}
 
 /// Legal and varied: openings, middlegames, endgames, checks, both sides to move.
 pub const FENS: [&str; 16] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1",
-    // All 32 men, castling both ways, many captures.
+    // All 32 pieces, castling both ways, many captures.
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
     "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
     // White has no queen.

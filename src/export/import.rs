@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 
 use super::bullet::{self, floats};
-use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
+use crate::architecture::{Activation, Architecture, Form, Impossible, Part, Views};
 use crate::floats::Floats;
-use crate::net::{Hints, Net, NetError, Padding, Stored, Warning, hidden_of, holds_floats_by_name};
+use crate::net::{
+    Hints, Net, NetError, Padding, Stored, Warning, holds_floats_by_name, raw_hidden,
+};
 use crate::scales::Scales;
-use crate::weights::{Packed, Weights, WeightsError};
+use crate::weights::{Weights, WeightsError, WeightsFile};
 
 /// Weights and what they are.
 #[derive(Debug)]
-pub struct Source {
+pub struct Imported {
     pub weights: Weights,
     pub architecture: Architecture,
     pub scales: Scales,
@@ -39,7 +41,7 @@ pub enum ImportError {
     Kind(String),
     #[error("the checkpoint says {key} = {value:?}, expected {expected}")]
     Fact { key: &'static str, value: String, expected: String },
-    #[error("accumulator.bias is empty, and a net has at least one hidden neuron")]
+    #[error("{} is empty, and a net has at least one hidden neuron", Part::AccumulatorBias.name())]
     NoNeurons,
     #[error("there is no such net: {0}")]
     Impossible(#[from] Impossible),
@@ -72,8 +74,8 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
 ///
 /// # Errors
 /// If the file is none of them, or is another model than a net.
-pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
-    let source = |weights, architecture, kind| Source {
+pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
+    let source = |weights, architecture, kind| Imported {
         weights,
         architecture,
         scales: hints.scales,
@@ -85,12 +87,12 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
     // Safetensors open with the length of a header of JSON; no run of weights looks like that.
     let length = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
     if bytes.get(8) == Some(&b'{') && length < 1 << 32 {
-        let Packed { weights, facts, .. } = Weights::from_bytes(bytes)?;
+        let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
         let (architecture, scale) = of_facts(&weights, &facts, hints)?;
         Floats::of(&weights, &architecture)?;
         let mut source = source(weights, architecture, "checkpoint");
         source.scales.scale = scale;
-        return Ok(Source { facts, ..source });
+        return Ok(Imported { facts, ..source });
     }
     if holds_floats_by_name(bytes) {
         let (weights, architecture) = bullet::weights(bytes, &hints.net)?;
@@ -101,11 +103,8 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
     let strange = |warning: &Warning| matches!(warning, Warning::Strange(_));
     let is_net = read.as_ref().is_ok_and(|(_, warnings)| !warnings.iter().any(strange));
     // Some sizes fit both; then a raw.bin has floats where a net has its padding.
-    // Of several outputs the trainer writes the maps the other way round, which a size cannot tell.
-    let one_output = hints.net.is_shallow() && hints.net.buckets == 1;
-    let raw = raw_hidden(bytes.len(), &hints.net).filter(|_| !is_net && one_output);
-    if let Some(hidden) = raw {
-        let architecture = hints.net.merged().with_hidden(hidden);
+    if let Some(hidden) = raw_hidden(bytes.len(), &hints.net).filter(|_| !is_net) {
+        let architecture = possible(hints.net.merged().with_hidden(hidden))?;
         let mut values = floats(bytes).into_iter();
         let mut weights = Weights::default();
         for array in architecture.arrays() {
@@ -117,7 +116,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Source, ImportError> {
     }
     let (net, warnings) = read?;
     let source = source(dequantise(&net), net.architecture().clone(), "quantised net");
-    Ok(Source { warnings, padding: net.padding(), ..source })
+    Ok(Imported { warnings, padding: net.padding(), ..source })
 }
 
 /// The weights of a net: its integers over its scales, its floats as they are. Quantised again they
@@ -165,7 +164,8 @@ fn of_facts(
             None => return wrong("activation", name, "relu, crelu or screlu".to_string()),
         }
     }
-    let shape = weights.0.get("accumulator.bias").map(|array| array.shape.iter().product());
+    let biases = weights.0.get(&Part::AccumulatorBias.name());
+    let shape = biases.map(|array| array.shape.iter().product());
     let described = facts.get("architecture").map(|_| architecture.hidden.to_string());
     architecture.hidden = shape.unwrap_or_default();
     if shape == Some(0) {
@@ -190,12 +190,4 @@ fn of_facts(
 /// If there is no such net, now that its hidden size is known.
 pub(super) fn possible(net: Architecture) -> Result<Architecture, Impossible> {
     Form::from(net).try_into()
-}
-
-/// The hidden size of a `raw.bin` of this size.
-fn raw_hidden(size: usize, net: &Architecture) -> Option<usize> {
-    let numbers = |hidden| -> usize {
-        net.merged().with_hidden(hidden).arrays().iter().map(|array| array.len()).sum()
-    };
-    hidden_of(net, |hidden| (4 * numbers(hidden)).cmp(&size))
 }

@@ -1,7 +1,7 @@
 //! A net's file and formula in words, for its manifest.
 
-use crate::architecture::{Activation, MOST_PIECES, Part};
-use crate::net::{Net, Number, Padding, Stored, is_of_i16};
+use crate::architecture::{Activation, Part};
+use crate::net::{Net, Number, Padding, Stored};
 use crate::scales::HeadFormat;
 
 /// Layout and formula, from the net's own arrays.
@@ -16,11 +16,14 @@ pub(super) fn layout(net: &Net) -> String {
     };
     let bucket = match net.architecture().buckets {
         1 => String::new(),
-        buckets => {
-            format!(". The output bucket is (pieces - 2) / {}", MOST_PIECES.div_ceil(buckets))
+        _ => {
+            format!(
+                ". The output bucket is (pieces - 2) / {}",
+                net.architecture().pieces_per_bucket()
+            )
         }
     };
-    let formula = match is_of_i16(net.architecture()) {
+    let formula = match !net.architecture().is_deep() {
         true => of_integers(net),
         false => of_floats(net),
     };

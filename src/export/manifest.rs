@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use sha2::{Digest as _, Sha256};
 
+use super::golden::Golden;
 use super::layout::layout;
 use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, description, golden};
 use crate::architecture::{Activation, Architecture, Views};
+use crate::data_file::DataFile;
+use crate::digest::digest;
 use crate::input;
 use crate::net::{Hints, Net, NetError, Warning};
 use crate::scales::{HeadFormat, Scales};
@@ -99,12 +101,13 @@ pub struct Provenance {
     pub licence: Option<String>,
     /// The text of the config that trained it.
     pub recipe: Option<String>,
+    #[serde(with = "files")]
     pub data: Vec<DataFile>,
     /// Hashes by which the games of that data are known again.
     #[serde(default)]
     pub sketch: Option<String>,
     /// The files that only validated; none where games of the data did.
-    #[serde(default)]
+    #[serde(default, with = "files")]
     pub validation: Vec<DataFile>,
     /// Hashes of the games of those, by which the weights were chosen; null where there are none.
     #[serde(default)]
@@ -126,14 +129,43 @@ pub struct StartedFrom {
     pub doubt: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DataFile {
-    pub file: String,
-    pub sha256: String,
-    pub bytes: u64,
-    /// Games in it; 0 where they are unknown.
-    #[serde(default)]
-    pub games: u64,
+/// Files of data as a manifest tells of them.
+mod files {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::DataFile;
+
+    #[derive(Serialize, Deserialize)]
+    struct Entry {
+        file: String,
+        sha256: String,
+        bytes: u64,
+        #[serde(default)]
+        games: u64,
+    }
+
+    pub fn serialize<S: Serializer>(files: &[DataFile], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(files.iter().map(|DataFile { path, sha256, bytes, games, .. }| Entry {
+            file: path.display().to_string(),
+            sha256: sha256.clone(),
+            bytes: *bytes,
+            games: *games,
+        }))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<DataFile>, D::Error> {
+        let entries = Vec::<Entry>::deserialize(from)?.into_iter();
+        let file = |Entry { file, sha256, bytes, games }| DataFile {
+            path: file.into(),
+            format: None,
+            bytes,
+            sha256,
+            positions: None,
+            games,
+            bad_records: None,
+        };
+        Ok(entries.map(file).collect())
+    }
 }
 
 /// Mean squared errors of the final weights.
@@ -143,12 +175,6 @@ pub struct Losses {
     /// Of the games that validate, by which the weights were chosen.
     #[serde(alias = "held_out")]
     pub validation: Option<f64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Golden {
-    pub fen: String,
-    pub cp: i32,
 }
 
 impl Manifest {
@@ -185,11 +211,6 @@ impl Manifest {
     pub fn hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
-}
-
-/// SHA-256 in hexadecimal.
-pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `NAME.json` for `NAME.bin`.
@@ -246,6 +267,15 @@ pub struct Given {
 }
 
 impl Given {
+    /// Whether anything is given.
+    pub fn is_any(&self) -> bool {
+        let Self { features, activation, qa, qb, scale, head_format } = self;
+        features.is_some()
+            || activation.is_some()
+            || head_format.is_some()
+            || [qa, qb, scale].iter().any(|n| n.is_some())
+    }
+
     /// What is given, over the rest.
     pub fn over(&self, rest: Hints) -> Hints {
         let mut net = rest.net;
@@ -355,10 +385,16 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     match value.get("format").and_then(serde_json::Value::as_u64) {
         Some(format) if FORMATS.contains(&format) => {}
         Some(format) => {
-            let reason = format!("it has format {format}, this version reads 1 to {FORMAT}");
+            let reason = format!(
+                "it has format {format}, this version reads 1 to {FORMAT}; take a newer nnuance"
+            );
             return Err(failed(reason));
         }
-        None => return Err(failed("it has no field `format`".to_string())),
+        None => {
+            return Err(failed(
+                "it has no field `format`; if it is no manifest, move it away".to_string(),
+            ));
+        }
     }
     serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
 }

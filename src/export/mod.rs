@@ -29,16 +29,19 @@ pub use fitted::{
     FittedScale, LEAST_GAMES, LEAST_POSITIONS, Margins, MatchedTo, PieceValues, fitted_scale,
 };
 pub use float::{Float, FloatError, measure};
-pub use import::{ImportError, Source, dequantise, facts, import};
+pub use golden::Golden;
+pub use import::{ImportError, Imported, dequantise, facts, import};
 pub use manifest::{
-    Beside, DataFile, Given, Golden, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom,
-    beside_net, digest, floats_path, load, manifest_path,
+    Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, beside_net,
+    floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{QuantiseError, factorised_as, quantise};
 pub use verify::{Check, VerifyError, not_checked, verify};
 
 use crate::architecture::Architecture;
+// For `snippet`.
+use crate::digest::digest;
 use crate::net::Net;
 use crate::output::{Output, OutputError};
 use crate::sample::Position;

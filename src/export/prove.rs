@@ -11,7 +11,7 @@
 //!
 //! **On the way.** An engine adds rows one at a time, from the bias or from the position before:
 //! a move adds at most two rows (castling) and removes at most two. Every intermediate set of
-//! men is a part of a legal one plus two rows more, so its sum is at most the bias, the same
+//! pieces is a part of a legal one plus two rows more, so its sum is at most the bias, the same
 //! bound with only positive parts, and twice the largest row. This covers engines that go one
 //! move at a time, in any order of additions and removals, and those that begin anew from the
 //! bias. It does not cover caches that go from one position to another several moves away and
@@ -29,7 +29,7 @@ use shakmaty::{Color, Role};
 
 use crate::architecture::{Activation, Kings, PIECES, Part};
 use crate::features::{index, men};
-use crate::net::{Net, Numbers, is_of_i16};
+use crate::net::{Net, Numbers};
 use crate::scales::Scales;
 
 /// Men of a side besides the king.
@@ -148,7 +148,7 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
         i16_trick: false,
         notes,
     };
-    match is_of_i16(net.architecture()) {
+    match !net.architecture().is_deep() {
         true => output(net, &neurons, proof),
         false => Ok(Proof { output: sums_of_bytes(net, &neurons), ..proof }),
     }
@@ -157,7 +157,7 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
 /// The proof goes on through the output of a net of integers.
 fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
     let (hidden, activation) = (net.architecture().hidden, net.architecture().activation);
-    let top = top(net);
+    let top = i64::from(net.ceiling());
     let share = |i: usize| share(net, neurons[i % hidden].legal, i, top);
     let Scales { qa, scale, .. } = net.scales();
     let outputs = net.architecture().features();
@@ -218,14 +218,6 @@ fn sums_of_bytes(net: &Net, neurons: &[Neuron]) -> Bounds {
     };
     let sums = weights.chunks_exact(architecture.features()).map(of_neuron);
     sums.fold(Bounds::NONE, Bounds::hull)
-}
-
-/// The largest clamped accumulator.
-fn top(net: &Net) -> i64 {
-    match net.architecture().activation {
-        Activation::ReLU => i16::MAX.into(),
-        Activation::CReLU | Activation::SCReLU => net.scales().qa.into(),
-    }
 }
 
 /// The terms that one output weight can add to the sum.
@@ -354,7 +346,7 @@ fn output_overflow(net: &Net, bounds: Bounds, share: impl Fn(usize) -> Bounds) -
     let weights = net.numbers()[2].i16s();
     let i = (0..weights.len()).max_by_key(size).expect("a net has output weights");
     // Each output weight is off by up to half a unit, times the largest activation.
-    let top = top(net) as f64;
+    let top = f64::from(net.ceiling());
     let activation = match net.architecture().activation {
         Activation::SCReLU => top * top,
         Activation::ReLU | Activation::CReLU => top,

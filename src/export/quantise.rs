@@ -84,6 +84,18 @@ struct Integers<'a> {
 }
 
 impl Integers<'_> {
+    /// The clip with which the weights of an i8 map would have fitted, in words.
+    fn clip(&self, factor: i32) -> String {
+        let name = &self.stored.array.name;
+        let most = (100.0 * f64::from(i8::MAX) / f64::from(factor)).floor() / 100.0;
+        match self.stored.number == Number::I8 && most > 0.0 {
+            true => format!(
+                ", or train again with `{name} = {{ clip = {most} }}` in `[optimizer.layers]`"
+            ),
+            false => String::new(),
+        }
+    }
+
     fn numbers(&self) -> Result<Numbers, QuantiseError> {
         let values = self.floats.get(self.stored.array.part);
         let wrong = |place: usize| {
@@ -95,7 +107,7 @@ impl Integers<'_> {
                     by: self.stored.array.factor.name(),
                     factor,
                     number: self.stored.number.name(),
-                    cure: cure(self.net, self.floats, self.scales),
+                    cure: cure(self.net, self.floats, self.scales) + &self.clip(factor),
                 },
                 _ => QuantiseError::NotFinite { weight, value },
             }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use super::layout::layout;
 use super::manifest::{read, read_manifest};
 use super::{
-    FloatError, Golden, LoadError, Manifest, Source, digest, floats_path, golden, import,
-    manifest_path, measure, prove, quantise,
+    FloatError, Golden, Imported, LoadError, Manifest, floats_path, golden, import, manifest_path,
+    measure, prove, quantise,
 };
+use crate::digest::digest;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
 
@@ -147,7 +148,7 @@ pub fn not_checked(path: &Path) -> Result<Vec<&'static str>, VerifyError> {
 }
 
 /// The floats beside a net, if they are of its architecture.
-fn of_floats(bytes: &[u8], net: &Net) -> Result<Source, String> {
+fn of_floats(bytes: &[u8], net: &Net) -> Result<Imported, String> {
     let hints = Hints { net: net.architecture().clone(), scales: net.scales() };
     let source = import(bytes, &hints).map_err(|error| error.to_string())?;
     let (found, wanted) = (source.architecture.merged(), net.architecture());
@@ -158,10 +159,10 @@ fn of_floats(bytes: &[u8], net: &Net) -> Result<Source, String> {
 }
 
 /// Measures the largest error anew, where the manifest says that it is.
-fn worst(source: &Source, net: &Net, said: &FloatError) -> Result<String, String> {
+fn worst(source: &Imported, net: &Net, said: &FloatError) -> Result<String, String> {
     let fen = &said.worst_fen;
     let position = Position::from_fen(fen).map_err(|error| format!("{fen}: {error}"))?;
-    let Source { weights, architecture, .. } = source;
+    let Imported { weights, architecture, .. } = source;
     let found =
         measure(weights, architecture, net, [position]).map_err(|error| error.to_string())?;
     let found = found.map_or(f64::NAN, |error| error.max_cp);
@@ -190,11 +191,11 @@ fn wrong(net: &Net, golden: &Golden) -> Option<String> {
 
 /// Quantises the floats again and measures the error; what is wrong, or how large it is.
 fn again(
-    source: &Source,
+    source: &Imported,
     net: &Net,
     positions: impl IntoIterator<Item = Position>,
 ) -> Result<String, String> {
-    let Source { weights, architecture, .. } = source;
+    let Imported { weights, architecture, .. } = source;
     let again = quantise(weights, architecture, net.scales()).map_err(|error| error.to_string())?;
     if again.numbers() != net.numbers() {
         return Err("they quantise to another net".to_string());

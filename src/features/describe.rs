@@ -68,7 +68,7 @@ impl Architecture {
             Part::Output => {
                 let [inputs, _] = maps[maps.len() - 1];
                 let (bucket, input) = (of_bucket(i / inputs), i % inputs);
-                if !self.is_shallow() {
+                if self.has_layers() {
                     return format!("output.weight of neuron {input}{bucket}");
                 }
                 let (view, neuron) =

@@ -2,20 +2,20 @@
 //!
 //! For each view of a net, [`Inputs::write`] lists the rows of the accumulator's weights whose
 //! input is one; all others are zero. [`Inputs::row`] is the one place where the number of a row is
-//! computed, and [`Inputs::change`] says what a move does to the rows of a view.
+//! computed, and [`Inputs::refreshes`] says which moves leave no row of a view as it was.
 
-mod change;
 mod describe;
 mod lists;
+mod moved;
 mod row;
 
-pub use change::{Change, Moved};
 pub use describe::men;
+pub use moved::Moved;
 pub use row::index;
 
 use shakmaty::{Color, Square};
 
-use crate::architecture::{Architecture, Inputs, PointOfView};
+use crate::architecture::{Architecture, Inputs, PointOfView, Views};
 use crate::sample::Position;
 
 /// No position has more pieces than this, so no view has more active inputs.
@@ -24,7 +24,6 @@ pub const MAX_ACTIVE: usize = 32;
 impl Inputs {
     /// The colours whose views these inputs are, in their order.
     pub fn views_of(&self, position: &Position) -> impl Iterator<Item = Color> {
-        use crate::architecture::Views;
         let turn = position.turn();
         let (first, second) = match self.views {
             Views::Plain => (Color::White, None),
@@ -34,13 +33,12 @@ impl Inputs {
         [Some(first), second].into_iter().flatten()
     }
 
-    /// Calls `each` with every active row of one view, `0 <= row < self.rows()`.
+    /// Calls `each` with every active row of one view, `0 <= row < self.rows()`, straight from
+    /// [`Inputs::row`].
     pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
-        let mut lists = [0; 2 * MAX_ACTIVE];
-        let lists = &mut lists[..self.views.count() * MAX_ACTIVE];
-        self.write(position, lists);
-        let list = &lists[view * MAX_ACTIVE..][..MAX_ACTIVE];
-        list.iter().map(|row| usize::from(*row)).filter(|it| *it < self.rows()).for_each(each);
+        let color = self.views_of(position).nth(view).expect("these inputs have the view");
+        let king = king(position, color);
+        position.men().for_each(|man| each(self.row(color, king, man)));
     }
 
     /// +1, or -1 where the output of a net is the other side's advantage than that of the side to

@@ -29,6 +29,6 @@ pub const fn index(view: Color, man: Man) -> usize {
 }
 
 /// A square as the view of a colour has it, a1 = 0.
-const fn seen(view: Color, square: Square) -> usize {
+pub(super) const fn seen(view: Color, square: Square) -> usize {
     square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
 }

@@ -7,13 +7,13 @@
 //! | bytes | field |
 //! |---|---|
 //! | 0-7 | occupied squares |
-//! | 8-23 | a nibble a man in order of squares, low half first |
+//! | 8-23 | a nibble a piece in order of squares, low half first |
 //! | 24-25 | the move: 2 bits of kind, 6 from, 6 to, 2 what a pawn becomes (N B R Q) |
 //! | 26-27 | score with its sign in the lowest bit; 32002 = none |
 //! | 28-29 | 2 bits of result (0 draw, 1 lost, 2 won), 14 of ply |
 //! | 30-31 | half-move clock |
 //! | 32-33 | number of moves that follow |
-//! | 34- | movetext: for each move which own man, which of its moves, and the change of score |
+//! | 34- | movetext: for each move which own piece, which of its moves, and the change of score |
 //!
 //! A nibble is twice the role (pawn 0 ... king 5), + 1 Black's; 12 is a pawn that has just made a
 //! double step, 13 and 14 White's and Black's rook that may castle, 15 Black's king with Black to

@@ -3,7 +3,7 @@
 //! | bytes | field, little-endian |
 //! |---|---|
 //! | 0-7 | occupied squares |
-//! | 8-23 | a nibble per man in order of squares, low half first: pawn 0 ... king 5, + 8 theirs |
+//! | 8-23 | a nibble per piece in order of squares, low half first: pawn 0 ... king 5, + 8 theirs |
 //! | 24-25 | score, centipawns |
 //! | 26 | result 0, 1, 2 = loss, draw, win |
 //! | 27 | own king's square |
@@ -13,7 +13,7 @@
 //! Score and result are those of the side to move, which is White in every sample read: who it
 //! was is not told, nor are castling rights, en passant and counters, and writing drops them.
 //!
-//! Refused: nibbles that are no man, more or fewer than one king a side, king squares that
+//! Refused: nibbles that are no piece, more or fewer than one king a side, king squares that
 //! disagree with the board, pawns on the first or last rank, their king in check, a result byte
 //! over 2, score -32768. Bytes 29-31 are not looked at: some tools keep data of their own there.
 //! A bad record is skipped by its length.

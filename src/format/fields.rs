@@ -1,4 +1,4 @@
-//! Fields that several formats share: results and scores, and whose eyes see them.
+//! Fields that several formats share: results and scores, and from whose point of view they are.
 
 use shakmaty::{Chess, Color, Position as _};
 
@@ -98,7 +98,7 @@ pub fn text_fen(text: &str) -> Result<Position, String> {
     if !(4..=6).contains(&count) {
         return Err(format!("FEN of {count} fields, expected 4 to 6: `{text}`"));
     }
-    // Pockets, promoted men and counts of checks would pass as chess, but are not.
+    // Pockets, promoted pieces and counts of checks would pass as chess, but are not.
     let slashes = text.bytes().filter(|&byte| byte == b'/').count();
     let variant = |byte| matches!(byte, b'[' | b'~' | b'+' | b'_');
     if slashes != 7 || text.bytes().fold(false, |found, byte| found | variant(byte)) {

@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, Color, Square, attacks};
 
 use crate::sample::Position;
 
-/// The men of a position as bitboards, by nibble: role, + 8 Black's, 6 = a rook that may castle.
+/// The pieces of a position as bitboards, by nibble: role, + 8 Black's, 6 = a rook that may castle.
 pub struct Boards {
     by_nibble: [Bitboard; 16],
     occupied: Bitboard,
@@ -44,7 +44,7 @@ impl Boards {
         self.kings(color).single_square()
     }
 
-    /// Whether a man of this side attacks the square.
+    /// Whether a piece of this side attacks the square.
     pub fn attacks(&self, color: Color, square: Square) -> bool {
         let queens = self.of(color, 4);
         let rooks = self.of(color, 3) | self.of(color, 6) | queens;

@@ -38,7 +38,7 @@ pub struct Sink {
     format: &'static Format,
     writer: Box<dyn Writer>,
     bytes: Vec<u8>,
-    packed: Packed,
+    compressor: Compressor,
     samples: u64,
     told: Told,
 }
@@ -60,7 +60,7 @@ impl Sink {
             format,
             writer: writer(),
             bytes: Vec::new(),
-            packed: Packed::create(path)?,
+            compressor: Compressor::create(path)?,
             samples: 0,
             told: Told::default(),
         })
@@ -110,14 +110,14 @@ impl Sink {
         }
         self.writer.finish(&mut self.bytes);
         self.hand_on()?;
-        self.packed.finish()?;
+        self.compressor.finish()?;
         let Told { marked, games_lost } = self.writer.told();
         let told = Told { marked, games_lost: games_lost || self.told.games_lost };
         Ok(Finished { positions: self.samples, told })
     }
 
     fn hand_on(&mut self) -> Result<(), WriteError> {
-        self.packed.write_all(&self.bytes)?;
+        self.compressor.write_all(&self.bytes)?;
         self.bytes.clear();
         Ok(())
     }
@@ -136,56 +136,56 @@ pub fn write_all<'a>(
     Ok(sink.finish()?.positions)
 }
 
-enum Packed {
+enum Compressor {
     Plain(Output),
     Gz(GzEncoder<Output>),
     Zst(zstd::Encoder<'static, Output>),
     Xz(XzEncoder<Output>),
 }
 
-impl Packed {
+impl Compressor {
     fn create(path: &Path) -> Result<Self, OutputError> {
         let output = Output::stream(path)?;
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Ok(Packed::Gz(GzEncoder::new(output, Compression::default()))),
+            Some("gz") => Ok(Compressor::Gz(GzEncoder::new(output, Compression::default()))),
             Some("zst") => zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)
-                .map(Packed::Zst)
+                .map(Compressor::Zst)
                 .map_err(|error| OutputError::new(path, error)),
-            Some("xz") => Ok(Packed::Xz(XzEncoder::new(output, XZ_LEVEL))),
+            Some("xz") => Ok(Compressor::Xz(XzEncoder::new(output, XZ_LEVEL))),
             Some("zip") => {
                 let reason = "zip archives are only read; choose .zst";
                 Err(OutputError::new(path, io::Error::new(io::ErrorKind::Unsupported, reason)))
             }
-            _ => Ok(Packed::Plain(output)),
+            _ => Ok(Compressor::Plain(output)),
         }
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
         let written = match self {
-            Packed::Plain(output) => output.write_all(bytes),
-            Packed::Gz(encoder) => encoder.write_all(bytes),
-            Packed::Zst(encoder) => encoder.write_all(bytes),
-            Packed::Xz(encoder) => encoder.write_all(bytes),
+            Compressor::Plain(output) => output.write_all(bytes),
+            Compressor::Gz(encoder) => encoder.write_all(bytes),
+            Compressor::Zst(encoder) => encoder.write_all(bytes),
+            Compressor::Xz(encoder) => encoder.write_all(bytes),
         };
         written.map_err(|error| self.output().failed(error))
     }
 
     fn output(&self) -> &Output {
         match self {
-            Packed::Plain(output) => output,
-            Packed::Gz(encoder) => encoder.get_ref(),
-            Packed::Zst(encoder) => encoder.get_ref(),
-            Packed::Xz(encoder) => encoder.get_ref(),
+            Compressor::Plain(output) => output,
+            Compressor::Gz(encoder) => encoder.get_ref(),
+            Compressor::Zst(encoder) => encoder.get_ref(),
+            Compressor::Xz(encoder) => encoder.get_ref(),
         }
     }
 
     fn finish(self) -> Result<(), OutputError> {
         let path = self.output().path().to_path_buf();
         let unpacked: io::Result<Output> = match self {
-            Packed::Plain(output) => Ok(output),
-            Packed::Gz(encoder) => encoder.finish(),
-            Packed::Zst(encoder) => encoder.finish(),
-            Packed::Xz(encoder) => encoder.finish(),
+            Compressor::Plain(output) => Ok(output),
+            Compressor::Gz(encoder) => encoder.finish(),
+            Compressor::Zst(encoder) => encoder.finish(),
+            Compressor::Xz(encoder) => encoder.finish(),
         };
         unpacked.map_err(|error| OutputError::new(&path, error))?.finish()
     }

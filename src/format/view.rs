@@ -1,4 +1,4 @@
-//! Whose eyes see the scores and results of a file: what is said about it, measured.
+//! From whose point of view the scores and results of a file are: what is said about it, measured.
 //!
 //! The side with more material wins more often and has the better score. A file whose results
 //! are White's, read as if they were those of the side to move, shows it the other way round

@@ -10,14 +10,14 @@ use crate::sums::Sums;
 
 /// Evaluates positions with the weights of our own terms; parts that weigh nothing are skipped.
 #[derive(Clone, Debug)]
-pub struct Evaluator {
+pub struct HceEvaluator {
     values: Vec<[f64; 2]>,
     parts: Parts,
     tempo: f64,
     scale_factor: bool,
 }
 
-impl Evaluator {
+impl HceEvaluator {
     /// # Panics
     /// If the weights are those of another engine's terms, see [`HceWeights::is_ours`].
     pub fn new(weights: &HceWeights) -> Self {
@@ -50,7 +50,7 @@ impl Evaluator {
 
 /// Sums weights in f64.
 struct Weighted<'a> {
-    evaluator: &'a Evaluator,
+    evaluator: &'a HceEvaluator,
     sums: Sums,
 }
 

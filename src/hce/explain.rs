@@ -37,7 +37,7 @@ pub struct Explanation {
     pub tempo: f64,
     /// For White, tempo included.
     pub white_total: f64,
-    /// For the side to move: what [`Evaluator::evaluate`](super::Evaluator::evaluate) says.
+    /// For the side to move: what [`HceEvaluator::evaluate`](super::HceEvaluator::evaluate) says.
     pub total: f64,
 }
 

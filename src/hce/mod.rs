@@ -26,7 +26,7 @@ mod weights;
 pub use centre::{Moved, wings};
 pub use encode::Coding;
 pub use evaluate::evaluate;
-pub use evaluator::Evaluator;
+pub use evaluator::HceEvaluator;
 pub use explain::{Danger, Explanation, GroupShare, TermShare, explain};
 pub use hold::{hold, sums};
 pub use json::HceFileError;

@@ -42,7 +42,7 @@ impl Phase {
     }
 
     /// The scale factor of the endgame, at most [`Phase::UNSCALED`]; less where an advantage is
-    /// hard to convert. It depends on the men alone, and is the same for both colours.
+    /// hard to convert. It depends on the pieces alone, and is the same for both colours.
     pub fn xi(self) -> i32 {
         self.xi
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::terms::list;
-use super::{Evaluator, Term};
+use super::{HceEvaluator, Term};
 use crate::sample::Position;
 use crate::scales::Scales;
 use crate::terms::TermList;
@@ -110,12 +110,12 @@ impl HceWeights {
         self
     }
 
-    /// Centipawns for the side to move. For many positions make an [`Evaluator`] once.
+    /// Centipawns for the side to move. For many positions make an [`HceEvaluator`] once.
     ///
     /// # Panics
     /// If the weights are those of another engine's terms.
     pub fn evaluate(&self, position: &Position) -> f64 {
-        Evaluator::new(self).evaluate(position)
+        HceEvaluator::new(self).evaluate(position)
     }
 
     /// The tensors that training starts from, in centipawns: `terms.start` and `terms.change`,

@@ -215,7 +215,7 @@ fn of_neuron(forward: &Forward, neuron: usize, lane: usize, chunks: &[Sums]) -> 
         [mean, variance.max(0.0).sqrt()]
     };
     let scale = f64::from(forward.scale);
-    let adds = net.is_shallow().then(|| {
+    let adds = (!net.has_layers()).then(|| {
         moments(&|chunk| [chunk.added[lane], chunk.squares[lane]], positions).map(|it| it * scale)
     });
     let [_, spread] = moments(&|chunk| [chunk.on[lane], chunk.on_squares[lane]], views);
@@ -263,7 +263,7 @@ impl<'a> Weights<'a> {
         let taken = |weights: &[f32]| {
             neurons.map(|it| if it < net.hidden { weights[it % each] } else { 0.0 })
         };
-        let outputs = if net.is_shallow() { forward.get(Part::Output) } else { &[] };
+        let outputs = if net.has_layers() { &[] } else { forward.get(Part::Output) };
         Self {
             forward,
             rows: forward.get(Part::Accumulator).chunks_exact(net.hidden).map(of).collect(),

@@ -131,7 +131,7 @@ pub(super) fn head(
     seen: &(dyn Fn(u64) + Sync),
 ) -> Option<Head> {
     let net = &forward.net;
-    if net.is_shallow() {
+    if !net.has_layers() {
         return None;
     }
     let place = net.views() * MAX_ACTIVE;

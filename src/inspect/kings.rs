@@ -13,7 +13,7 @@ use super::forward::Forward;
 use super::pieces::{BANDS, band};
 use super::removal::{owners_square, pieces, without};
 use super::squares::{Equations, SquareTable};
-use crate::hce::{Evaluator, Phase};
+use crate::hce::{HceEvaluator, Phase};
 use crate::sample::{Man, Position, Sample, mix};
 
 /// As if so many kings had been seen whose squares were worth nothing: it holds what no
@@ -93,7 +93,7 @@ pub(super) fn of_net(forward: &Forward, steps: &[Step]) -> SquareTable {
 }
 
 /// The same as a handcrafted evaluation has it.
-pub(super) fn of_hce(evaluator: &Evaluator, steps: &[Step]) -> SquareTable {
+pub(super) fn of_hce(evaluator: &HceEvaluator, steps: &[Step]) -> SquareTable {
     table(steps, |step| evaluator.evaluate(&step.position) - evaluator.evaluate(&step.moved))
 }
 

@@ -116,25 +116,44 @@ fn of_array(
 
 /// Whose weight it is, and what it weighs.
 fn meaning(net: &Architecture, part: Part, i: usize) -> (Option<usize>, String) {
-    let (hidden, each) = (net.hidden, net.outputs_of_view());
-    match part {
-        Part::Accumulator => (Some(i % hidden), net.inputs.describe(i / hidden)),
-        Part::Factoriser => (Some(i % hidden), Inputs::of(net.inputs.views).describe(i / hidden)),
-        Part::AccumulatorBias => (Some(i), "bias".to_string()),
-        Part::Output if net.is_shallow() && net.buckets == 1 => {
-            let view = match (net.views(), i / each) {
+    let (hidden, each, maps) = (net.hidden, net.outputs_of_view(), net.maps());
+    let of_bucket = |bucket: usize| match net.buckets {
+        1 => String::new(),
+        _ => format!(" of bucket {bucket}"),
+    };
+    let what = match part {
+        Part::Accumulator => return (Some(i % hidden), net.inputs.describe(i / hidden)),
+        Part::Factoriser => {
+            return (Some(i % hidden), Inputs::of(net.inputs.views).describe(i / hidden));
+        }
+        Part::AccumulatorBias => return (Some(i), "bias".to_string()),
+        Part::Layer(layer) => {
+            let [inputs, outputs] = maps[layer];
+            let (output, bucket) = (i / inputs % outputs, of_bucket(i / inputs / outputs));
+            format!("input {} to neuron {output}{bucket}", i % inputs)
+        }
+        Part::LayerBias(layer) => {
+            let [_, outputs] = maps[layer];
+            format!("neuron {}{}", i % outputs, of_bucket(i / outputs))
+        }
+        Part::Output => {
+            let [inputs, _] = maps[maps.len() - 1];
+            let (input, bucket) = (i % inputs, of_bucket(i / inputs));
+            let view = match (net.views(), input / each) {
                 (1, _) => "the only view",
                 (_, 0) => "side to move",
                 _ => "other side",
             };
-            (Some(i % each), view.to_string())
+            match (net.has_layers(), net.buckets) {
+                (true, _) => format!("neuron {input}{bucket}"),
+                (false, 1) => return (Some(input % each), view.to_string()),
+                (false, _) => format!("neuron {} ({view}){bucket}", input % each),
+            }
         }
-        _ => {
-            let whole = net.describe(part, i);
-            let what = whole.split_once(" of ").map_or("bias", |(_, what)| what);
-            (None, what.to_string())
-        }
-    }
+        Part::OutputBias if net.buckets == 1 => "bias".to_string(),
+        Part::OutputBias => format!("bucket {i}"),
+    };
+    (None, what)
 }
 
 /// The places with the largest keys, the largest first; of equal ones the first.

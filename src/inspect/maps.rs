@@ -23,7 +23,7 @@ pub struct Mover {
     pub weight: f64,
     /// Such as "own queen on d4".
     pub what: String,
-    /// Such as "Qd4": capitals for own men, or White's where the net sees as White does.
+    /// Such as "Qd4": capitals for own pieces, or White's where the net sees as White does.
     pub short: String,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Faces<'a> {
             let rows = rows.chunks_exact(PIECES * hidden).nth(bucket).unwrap_or_default();
             BucketBoards { bucket, boards: boards(rows) }
         };
-        let output = if net.is_shallow() { self.forward.get(Part::Output) } else { &[] };
+        let output = if net.has_layers() { &[] } else { self.forward.get(Part::Output) };
         let each = net.outputs_of_view();
         Map {
             neuron,

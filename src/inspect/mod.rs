@@ -1,7 +1,7 @@
 //! What is inside a net: neurons, weights, piece values, squares, and what it knows of the terms
 //! of a handcrafted evaluation.
 //!
-//! [`inspect`] looks at the floats, whichever file they come from, with the eyes of many
+//! [`inspect`] looks at the floats, whichever file they come from, through many
 //! positions. It measures; it trains nothing and changes nothing. [`Inspection`] is the result,
 //! and its [`text`](Inspection::text) a report.
 
@@ -42,7 +42,7 @@ use self::forward::Forward;
 use self::maps::Faces;
 use crate::architecture::{Architecture, Part, PointOfView};
 use crate::features::MAX_ACTIVE;
-use crate::hce::{Evaluator, HceWeights};
+use crate::hce::{HceEvaluator, HceWeights};
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -55,7 +55,7 @@ const MAPS: usize = 10;
 pub struct Options {
     /// The bound that training kept weights within.
     pub clip: f64,
-    /// Positions whose men are taken off, at most.
+    /// Positions whose pieces are taken off, at most.
     pub pieces: usize,
     /// Positions that terms are fitted and measured on, at most; 0 leaves this part out.
     pub terms: usize,
@@ -97,7 +97,7 @@ pub struct Inspection {
     pub architecture: Architecture,
     /// How inputs are numbered, in words.
     pub inputs: String,
-    /// Whose men have capitals in [`Mover::short`]: "own men" or "White's men".
+    /// Whose pieces have capitals in [`Mover::short`]: "own pieces" or "White's pieces".
     pub capitals: &'static str,
     pub scales: Scales,
     pub clip: f64,
@@ -116,10 +116,10 @@ pub struct Inspection {
     pub terms: Option<Explained>,
 }
 
-/// What men are worth, found by taking them off.
+/// What pieces are worth, found by taking them off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pieces {
-    /// Positions whose men were taken off.
+    /// Positions whose pieces were taken off.
     pub positions: u64,
     pub values: Values,
     /// The same by output bucket; empty where there is one.
@@ -134,10 +134,10 @@ pub struct Pieces {
 pub struct Beside {
     pub values: Values,
     pub tables: Vec<SquareTable>,
-    /// With its tables found by taking men off, as the net's were.
+    /// With its tables found by taking pieces off, as the net's were.
     pub by_removal: Agreement,
     /// With its weights of material and squares as they are written, which leave out what other
-    /// terms, such as mobility, add to a man's worth.
+    /// terms, such as mobility, add to a piece's worth.
     pub as_written: Agreement,
 }
 
@@ -146,11 +146,11 @@ pub fn work(net: &Architecture, positions: usize, options: &Options) -> u64 {
     let men = thinned(positions, options.pieces).count();
     let terms = thinned(positions, options.terms).count();
     let evaluations = if options.hce.is_some() { 2 } else { 1 };
-    let passes = if net.is_shallow() { 1 } else { 2 };
+    let passes = if net.has_layers() { 2 } else { 1 };
     (passes * positions + evaluations * men + 2 * terms) as u64
 }
 
-/// Looks into a net with the eyes of some positions; `seen` is told of positions as they go by,
+/// Looks into a net through some positions; `seen` is told of positions as they go by,
 /// see [`work`].
 ///
 /// The result has the same bits for any number of threads, on one set of instructions.
@@ -227,7 +227,7 @@ fn pieces(
     let mut tables = squares::tables(&worths);
     tables.push(kings::of_net(forward, &steps));
     let beside = |weights: &HceWeights| {
-        let evaluator = Evaluator::new(weights);
+        let evaluator = HceEvaluator::new(weights);
         let worths = removal::of_hce(&evaluator, samples, seen);
         let mut removed = squares::tables(&worths);
         removed.push(kings::of_hce(&evaluator, &steps));

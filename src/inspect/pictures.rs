@@ -17,7 +17,7 @@ const ROW: usize = 6;
 const STEP: usize = 9;
 
 impl Inspection {
-    /// Neurons, weights, men, squares and terms, each with its pictures.
+    /// Neurons, weights, pieces, squares and terms, each with its pictures.
     pub fn pictures(&self) -> Vec<Section> {
         let section = |part: &Part| {
             let picture = match part.title {
@@ -96,7 +96,7 @@ impl Inspection {
                  rank 8 at the top: pawn, knight, bishop, rook, queen and king, " (whose)
                 " above and the other side's below. Blue is above zero, orange below, each neuron \
                  on a scale of its own. "
-                @if self.architecture.is_shallow() {
+                @if !self.architecture.has_layers() {
                     "Two outputs are those of the side to move's view and of the other's."
                 }
                 @if inputs.kings.count() > 1 {

@@ -6,7 +6,7 @@ use shakmaty::Role;
 use super::removal::Worth;
 use crate::architecture::{Architecture, MOST_PIECES};
 
-/// The men that can be taken off, by their role, which is one more than their place here.
+/// The pieces that can be taken off, by their role, which is one more than their place here.
 pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
 /// Positions by the pieces that are left: knights + bishops + 2 rooks + 4 queens.
@@ -29,12 +29,12 @@ pub(super) fn band(pieces: u8) -> usize {
     BANDS.iter().position(|band| pieces >= band.from).expect("the last band begins at 0")
 }
 
-/// What men of one role are worth in one band.
+/// What pieces of one role are worth in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
     /// Men taken off, one at a time.
     pub count: u64,
-    /// Centipawns for the owner: mean and standard deviation over the men.
+    /// Centipawns for the owner: mean and standard deviation over the pieces.
     pub mean: f64,
     pub spread: f64,
     /// The mean, with that of an endgame's pawn as 100; None where no pawn was seen there, or
@@ -42,10 +42,10 @@ pub struct Value {
     pub of_pawn: Option<f64>,
 }
 
-/// By role of [`ROLES`] and band of [`BANDS`]; None where there was no such man.
+/// By role of [`ROLES`] and band of [`BANDS`]; None where there was no such piece.
 pub type Values = [[Option<Value>; 3]; 5];
 
-/// What men are worth in one output bucket.
+/// What pieces are worth in one output bucket.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BucketValues {
     pub bucket: usize,
@@ -53,7 +53,7 @@ pub struct BucketValues {
     pub pieces: [usize; 2],
     /// Positions of the bucket, of all that were looked at.
     pub positions: u64,
-    /// By role of [`ROLES`]; None where there was no such man. Without it a position may be of the
+    /// By role of [`ROLES`]; None where there was no such piece. Without it a position may be of the
     /// bucket below, which judges it then.
     pub values: [Option<Value>; 5],
 }

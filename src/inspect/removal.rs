@@ -1,20 +1,20 @@
-//! What a man is worth where it stands: the evaluation with it less that without it.
+//! What a piece is worth where it stands: the evaluation with it less that without it.
 
 use rayon::prelude::*;
 use shakmaty::{Color, Role};
 
 use super::forward::Forward;
-use crate::hce::{Evaluator, Phase};
+use crate::hce::{HceEvaluator, Phase};
 use crate::sample::{Man, Position, Sample};
 
 /// Positions that a thread looks at, one after the other.
 const CHUNK: usize = 256;
 
-/// One man of one position.
+/// One piece of one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worth {
     pub role: Role,
-    /// a1 = 0, seen by the man's owner.
+    /// a1 = 0, seen by the piece's owner.
     pub square: u8,
     /// The pieces on the board, see [`pieces`].
     pub pieces: u8,
@@ -34,7 +34,7 @@ pub(super) fn pieces(position: &Position) -> u8 {
     both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen)
 }
 
-/// The worth of all men but kings, position by position, as a net sees it.
+/// The worth of all pieces but kings, position by position, as a net sees it.
 pub(super) fn of_net(
     forward: &Forward,
     samples: &[&Sample],
@@ -54,7 +54,7 @@ pub(super) fn of_net(
 
 /// The same as a handcrafted evaluation sees it.
 pub(super) fn of_hce(
-    evaluator: &Evaluator,
+    evaluator: &HceEvaluator,
     samples: &[&Sample],
     seen: &(dyn Fn(u64) + Sync),
 ) -> Vec<Worth> {
@@ -82,7 +82,7 @@ fn each(
     chunks.concat()
 }
 
-/// Adds the men of a position; `value` gives centipawns for the side to move, by place.
+/// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.
 fn worth(
     position: &Position,
     bucket: u8,
@@ -99,12 +99,12 @@ fn worth(
     }));
 }
 
-/// The square as the man's owner sees it, a1 = 0.
+/// The square as the piece's owner sees it, a1 = 0.
 pub(super) fn owners_square(man: &Man) -> u8 {
     man.square as u8 ^ if man.color == Color::White { 0 } else { 56 }
 }
 
-/// The position without the man at a place, see [`Position::men`].
+/// The position without the piece at a place, see [`Position::men`].
 pub fn without(position: &Position, place: usize) -> Position {
     let men = u128::from_le_bytes(position.nibbles());
     let below = (1 << (4 * place)) - 1;

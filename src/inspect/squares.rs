@@ -1,10 +1,10 @@
-//! Piece-square tables that say, as well as tables can, what men are worth where they stand.
+//! Piece-square tables that say, as well as tables can, what pieces are worth where they stand.
 //!
-//! The worths of all men of a role are fitted, by least squares, by
+//! The worths of all pieces of a role are fitted, by least squares, by
 //! `middlegame share * mg + endgame share * eg + curve`: `mg` and `eg` belong to the square, and
 //! the curve, one number for every sum of pieces left, to the role. The two shares add up to 1.
 //! Without the curve, a worth that is not straight in the phase would look like one of squares,
-//! since men stand on other squares in the opening than later.
+//! since pieces stand on other squares in the opening than later.
 
 use faer::{Mat, Side, linalg::solvers::Solve};
 use serde::Serialize;
@@ -14,19 +14,20 @@ use super::pieces::{ROLES, place};
 use super::removal::Worth;
 use crate::hce::{HceWeights, Term};
 
-/// A value is given where the men tell as much of it as so many men would that stand in nothing
-/// but its phase.
+/// A value is given where the pieces tell as much of it as so many pieces would that stand in
+/// nothing but its phase.
 const ENOUGH: f64 = 5.0;
 
 /// The values of one role; squares are seen by its owner, a1 = 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SquareTable {
     pub role: &'static str,
-    /// Men seen, by square.
+    /// Pieces seen, by square.
     pub counts: Vec<u64>,
     /// Middlegame and endgame in centipawns, by square; None where too little was seen.
     pub values: Vec<[Option<f64>; 2]>,
-    /// How much the men tell of each value: men in nothing but its phase that would tell as much.
+    /// How much the pieces tell of each value: so many pieces in nothing but its phase would tell as
+    /// much.
     pub known: Vec<[f64; 2]>,
 }
 
@@ -36,7 +37,7 @@ const SQUARES: usize = 64;
 
 /// Against the curve: of all that fit equally well, the one nearest to nothing.
 const CURVE_RIDGE: f64 = 1.0;
-/// Against squares without men.
+/// Against squares without pieces.
 const RIDGE: f64 = 1e-6;
 
 /// Sums of one square's least squares.
@@ -47,10 +48,10 @@ pub(super) struct Equations {
     shares: [f64; 3],
 }
 
-/// The men of one role.
+/// The pieces of one role.
 #[derive(Clone)]
 struct Men {
-    /// By square and sum of pieces: men, and the sum of their worths.
+    /// By square and sum of pieces: pieces, and the sum of their worths.
     counts: [[u32; PIECES]; SQUARES],
     worths: [[f64; PIECES]; SQUARES],
     /// By sum of pieces: the share of the middlegame.
@@ -120,7 +121,7 @@ impl SquareTable {
 }
 
 impl Equations {
-    /// So many men with this share of the middlegame.
+    /// So many pieces with this share of the middlegame.
     pub fn add(&mut self, mg: f64, count: u64) {
         let (eg, men) = (1.0 - mg, count as f64);
         self.count += count;

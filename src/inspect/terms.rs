@@ -2,7 +2,7 @@
 //!
 //! Each term's count is predicted from all activations by ridge least squares, fitted on half of
 //! the games and measured on the other half. Beside it stands the same for the 768 inputs: what a
-//! linear function of the men on their squares knows already, before any hidden layer.
+//! linear function of the pieces on their squares knows already, before any hidden layer.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::architecture::{Inputs, PointOfView, Views};
 use crate::batch::Terms;
 use crate::features::MAX_ACTIVE;
 use crate::hce::terms::TERMS;
-use crate::hce::{Coding, Evaluator, HceWeights, Term, Trace};
+use crate::hce::{Coding, HceEvaluator, HceWeights, Term, Trace};
 use crate::sample::{Sample, games_known, mix};
 
 /// Terms that fewer positions have are left out: half of these are too few to measure on.
@@ -50,7 +50,7 @@ pub struct Explained {
     pub terms: Vec<TermExplained>,
 }
 
-/// One term. Shares are of the variance of its count, White's less Black's with the net's eyes,
+/// One term. Shares are of the variance of its count, White's less Black's as the net sees them,
 /// on positions that were not fitted on: 1 is all of it, 0 none, and noise can take a term of
 /// which nothing is known below 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,10 +100,10 @@ pub(super) fn terms(
     let chosen: Vec<usize> = (0..TERMS).filter(|term| positions[*term] >= RARE).collect();
     let mut columns = vec![None; TERMS];
     chosen.iter().enumerate().for_each(|(column, term)| columns[*term] = Some(column));
-    let mut whole = vec![("plain material", Evaluator::new(&HceWeights::material()))];
-    whole.extend(hce.map(|weights| ("the whole HCE", Evaluator::new(weights))));
-    let parts: Vec<(String, Evaluator)> = hce.map(by_group).unwrap_or_default();
-    let evaluators: Vec<&Evaluator> =
+    let mut whole = vec![("plain material", HceEvaluator::new(&HceWeights::material()))];
+    whole.extend(hce.map(|weights| ("the whole HCE", HceEvaluator::new(weights))));
+    let parts: Vec<(String, HceEvaluator)> = hce.map(by_group).unwrap_or_default();
+    let evaluators: Vec<&HceEvaluator> =
         whole.iter().map(|it| &it.1).chain(parts.iter().map(|it| &it.1)).collect();
     let write = |position: usize, out: &mut [f64]| {
         let sign = f64::from(inputs_of.sign(&samples[position].position));
@@ -212,7 +212,7 @@ fn most_used(activity: &Activity, each: usize) -> Vec<usize> {
 }
 
 /// The evaluations that have the weights of one group alone.
-fn by_group(weights: &HceWeights) -> Vec<(String, Evaluator)> {
+fn by_group(weights: &HceWeights) -> Vec<(String, HceEvaluator)> {
     let mut groups: Vec<(String, HceWeights)> = Vec::new();
     for term in Term::all() {
         let name = group(&term.name());
@@ -225,7 +225,7 @@ fn by_group(weights: &HceWeights) -> Vec<(String, Evaluator)> {
             alone.values[term.index()] = weights.values[term.index()];
         }
     }
-    groups.into_iter().map(|(name, alone)| (name, Evaluator::new(&alone))).collect()
+    groups.into_iter().map(|(name, alone)| (name, HceEvaluator::new(&alone))).collect()
 }
 
 /// The first word of a name; tables are told apart by their roles, and what endangers kings is a

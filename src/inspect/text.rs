@@ -6,6 +6,7 @@ mod neurons;
 
 use super::pieces::{BANDS, ROLES, Values};
 use super::{Agreement, Explained, Inspection, Likeness, Pieces, Shares, TermExplained};
+use crate::digits::grouped;
 use crate::draw::board::whole;
 use crate::report::{Align, Table, cut, wrap};
 
@@ -41,7 +42,7 @@ impl Inspection {
         out
     }
 
-    /// Neurons, layers, weights, king buckets, men, output buckets, squares, terms: those that the
+    /// Neurons, layers, weights, king buckets, pieces, output buckets, squares, terms: those that the
     /// net has.
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut parts = vec![self.neurons()];
@@ -87,7 +88,7 @@ impl Inspection {
             ("largest", LEFT),
         ]);
         let net = &self.architecture;
-        let plain = net.is_shallow() && net.buckets == 1 && net.inputs.kings.count() == 1;
+        let plain = !net.has_layers() && net.buckets == 1 && net.inputs.kings.count() == 1;
         for layer in &self.layers {
             let largest = layer.largest.first().map_or(String::new(), |large| {
                 let neuron = large.neuron.map_or(String::new(), |it| format!(", neuron {it}"));
@@ -262,17 +263,12 @@ fn signed(value: f64) -> String {
     }
 }
 
-/// 1234567 as "1,234,567".
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+/// So many of something have, or one has.
+fn have(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what} has"),
+        _ => format!("{count} {what}s have"),
     }
-    out
 }
 
 fn percent(share: f64) -> String {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::read::Filtered;
-use super::{LoadError, Plan, Purpose};
+use super::{LoadError, Plan, Subset};
 use crate::sample::Sample;
 
 /// Which positions to collect.
@@ -19,12 +19,12 @@ pub enum Part {
 }
 
 impl Part {
-    fn has(self, purpose: Purpose) -> bool {
+    fn has(self, subset: Subset) -> bool {
         match self {
             Part::All => true,
-            Part::HeldOut => matches!(purpose, Purpose::Validation | Purpose::Test),
-            Part::Validation => purpose == Purpose::Validation,
-            Part::Test => purpose == Purpose::Test,
+            Part::HeldOut => matches!(subset, Subset::Validation | Subset::Test),
+            Part::Validation => subset == Subset::Validation,
+            Part::Test => subset == Subset::Test,
         }
     }
 }
@@ -53,7 +53,7 @@ pub fn collect(
                 block.clear();
                 let before = file.read;
                 more = file.next(&mut block)?;
-                let wanted = |it: &&Sample| part.has(plan.purpose(it));
+                let wanted = |it: &&Sample| part.has(plan.subset(it));
                 samples.extend(block.iter().filter(wanted));
                 seen(file.read - before);
             }

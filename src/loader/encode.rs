@@ -162,7 +162,7 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
     let (mut all_results, mut all_scores) = (vec![0.0; positions], vec![0.0; positions]);
     let lists = views * MAX_ACTIVE;
     let mut indices = vec![0; positions * lists];
-    let mut all_buckets = vec![0; if net.buckets > 1 { positions } else { 0 }];
+    let mut all_buckets = vec![0; positions];
     let (mut rest, mut results, mut scores) =
         (&mut indices[..], &mut all_results[..], &mut all_scores[..]);
     let mut buckets = &mut all_buckets[..];
@@ -171,33 +171,31 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
         let (results_here, results_behind) = results.split_at_mut(order.len());
         let (scores_here, scores_behind) = scores.split_at_mut(order.len());
         (rest, results, scores) = (behind, results_behind, scores_behind);
-        let (buckets_here, buckets_behind) = buckets.split_at_mut(order.len().min(buckets.len()));
+        let (buckets_here, buckets_behind) = buckets.split_at_mut(order.len());
         buckets = buckets_behind;
         here.par_chunks_mut(lists * PIECE)
             .zip(order.par_chunks(PIECE))
             .zip(results_here.par_chunks_mut(PIECE))
             .zip(scores_here.par_chunks_mut(PIECE))
-            .for_each(|(((indices, order), results), scores)| {
+            .zip(buckets_here.par_chunks_mut(PIECE))
+            .for_each(|((((indices, order), results), scores), buckets)| {
                 // Fetched first, one right after the other: they lie all over the memory, and
                 // the processor can wait for many at once.
                 let near: Vec<Packed> =
                     order.iter().map(|place| records[*place as usize]).collect();
-                let labels = results.iter_mut().zip(scores);
-                for ((record, out), (result, score)) in
+                let labels = results.iter_mut().zip(scores).zip(buckets);
+                for ((record, out), ((result, score), bucket)) in
                     near.iter().zip(indices.chunks_exact_mut(lists)).zip(labels)
                 {
                     let position = record.position();
                     net.inputs.write(&position, out);
+                    *bucket = net.bucket_of(&position) as u8;
                     (*result, *score) = seen(point_of_view, record, &position);
                 }
             });
-        buckets_here.par_chunks_mut(PIECE).zip(order.par_chunks(PIECE)).for_each(
-            |(buckets, order)| {
-                for (bucket, place) in buckets.iter_mut().zip(order) {
-                    *bucket = net.bucket_of(&records[*place as usize].position()) as u8;
-                }
-            },
-        );
+    }
+    if net.buckets == 1 {
+        all_buckets.clear();
     }
     let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
     let active = Active { rows, views, places, indices, buckets };

@@ -1,4 +1,4 @@
-//! Positions that were held out, for one purpose.
+//! Positions that were held out, for one subset.
 
 use std::collections::HashSet;
 

@@ -26,7 +26,7 @@ pub use collect::{Part, collect};
 pub use encode::{Encoder, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
-pub use scan::{DataFile, Scan, Validating, fingerprint, scan};
+pub use scan::{Scan, Validating, scan};
 pub use sketch::Sketch;
 pub use split::{Share, Split, Test};
 pub use store::{Kept, Store};
@@ -48,7 +48,7 @@ pub struct Plan {
     pub format: Option<&'static Format>,
     /// Bad records to bear with, a file.
     pub bad_records: u64,
-    /// Whose eyes see scores and results; None: those that are usual for the format.
+    /// From whose point of view scores and results are; None: those that are usual for the format.
     pub view: Option<PointOfView>,
     /// Whether material must bear out the point of view.
     pub check_view: bool,
@@ -76,7 +76,7 @@ pub struct Plan {
 
 /// What the games of a plan are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum Subset {
     Train,
     /// Held out; whatever is chosen in training is chosen by its loss on these.
     Validation,
@@ -104,16 +104,16 @@ impl Plan {
     }
 
     /// What the game of a position of `files` is for.
-    pub fn purpose(&self, sample: &Sample) -> Purpose {
-        self.purpose_of(sample.group())
+    pub fn subset(&self, sample: &Sample) -> Subset {
+        self.subset_of(sample.group())
     }
 
-    fn purpose_of(&self, group: u64) -> Purpose {
+    fn subset_of(&self, group: u64) -> Subset {
         match self.split.holds_out_group(group) {
-            true if !self.validation.is_empty() || self.test.takes_group(group) => Purpose::Test,
-            true => Purpose::Validation,
-            false if self.share.takes_group(group) => Purpose::Train,
-            false => Purpose::Unused,
+            true if !self.validation.is_empty() || self.test.takes_group(group) => Subset::Test,
+            true => Subset::Validation,
+            false if self.share.takes_group(group) => Subset::Train,
+            false => Subset::Unused,
         }
     }
 

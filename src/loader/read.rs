@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::{Filter, LoadError, Plan, Purpose, Rejected, Rejection};
+use super::{Filter, LoadError, Plan, Rejected, Rejection, Subset};
 use crate::format::{Holds, Source};
 use crate::sample::Sample;
 
@@ -119,7 +119,7 @@ impl Interleaved {
                 while more {
                     let mut block = Vec::new();
                     more = file.next(&mut block)?;
-                    block.retain(|it| plan.purpose(it) == Purpose::Train);
+                    block.retain(|it| plan.subset(it) == Subset::Train);
                     if sender.send(Ok(Some(block))).is_err() {
                         return Ok(());
                     }

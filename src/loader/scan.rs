@@ -1,19 +1,17 @@
 //! One look at all the data before training.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::distinct::Distinct;
 use super::packed::Packed;
 use super::read::Filtered;
 use super::store::Kept;
-use super::{Held, LoadError, Plan, Purpose, Rejected, Share, Sketch};
+use super::{Held, LoadError, Plan, Rejected, Share, Sketch, Subset};
+use crate::data_file::DataFile;
+use crate::digest;
 use crate::format::Holds;
 use crate::format::view::{Of, measure};
 use crate::input::regular;
@@ -61,20 +59,6 @@ const PROBE: usize = 50_000;
 
 /// What is kept of the others, for a look at them, for fitting a scale and for the training loss.
 pub const SOME: usize = 1 << 17;
-
-/// A file as it was when a run began.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DataFile {
-    pub path: PathBuf,
-    pub format: String,
-    pub bytes: u64,
-    pub sha256: String,
-    /// Positions in it.
-    pub positions: u64,
-    /// Games in it; 0 where they are unknown.
-    pub games: u64,
-    pub bad_records: u64,
-}
 
 /// Reads all files, several at a time; `seen` is told of positions as they are read. Up to `keep`
 /// positions to train on are kept, none of them if there are more.
@@ -178,7 +162,7 @@ fn scan_file(
     let named = |error| LoadError::Hash { path: path.to_path_buf(), error };
     // It is read once to be hashed, and again in each epoch.
     regular(path).map_err(named)?;
-    let (scan, hash) = rayon::join(|| read_file(path, plan, room, seen), || fingerprint(path));
+    let (scan, hash) = rayon::join(|| read_file(path, plan, room, seen), || digest::of_file(path));
     let (mut scan, (bytes, sha256)) = (scan?, hash.map_err(named)?);
     scan.files[0].bytes = bytes;
     scan.files[0].sha256 = sha256;
@@ -206,17 +190,17 @@ fn read_file(
         }
         for sample in &block {
             games.add(sample.game);
-            match plan.purpose(sample) {
-                Purpose::Validation => scan.validation.push(sample),
-                Purpose::Test => scan.test.push(sample),
-                Purpose::Train => {
+            match plan.subset(sample) {
+                Subset::Validation => scan.validation.push(sample),
+                Subset::Test => scan.test.push(sample),
+                Subset::Train => {
                     scan.train += 1;
                     if let Some(kept) = &mut scan.kept {
                         kept.push(Packed::from(sample));
                     }
                     some.add(sample);
                 }
-                Purpose::Unused => {
+                Subset::Unused => {
                     scan.left_out += 1;
                     continue;
                 }
@@ -247,17 +231,17 @@ fn read_file(
     scan.rejected = file.rejected;
     scan.files = vec![DataFile {
         path: path.to_path_buf(),
-        format: file.source().format().name.to_string(),
+        format: Some(file.source().format().name.to_string()),
         bytes: 0,
         sha256: String::new(),
-        positions: file.read,
+        positions: Some(file.read),
         games: scan.games,
-        bad_records: file.source().bad_records().count,
+        bad_records: Some(file.source().bad_records().count),
     }];
     Ok(scan)
 }
 
-/// Whether material bears out whose eyes see results and scores: read with the wrong ones, data
+/// Whether material bears out from whose point of view results and scores are: read wrongly, data
 /// ruins what learns from it.
 fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), LoadError> {
     let source = file.source();
@@ -268,23 +252,4 @@ fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), Load
         }
     }
     Ok(())
-}
-
-/// The length and SHA-256 of a file.
-pub fn fingerprint(path: &Path) -> std::io::Result<(u64, String)> {
-    regular(path)?;
-    let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut bytes = 0;
-    loop {
-        let count = input.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        hash.update(&buffer[..count]);
-        bytes += count as u64;
-    }
-    let hex = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((bytes, hex))
 }

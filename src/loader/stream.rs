@@ -173,9 +173,9 @@ fn send(
     windows.send(Ok(Window { cursor, records, order })).map_err(|_| Stop::Unheard)
 }
 
-/// A generator for one purpose in one epoch.
-pub(super) fn random(seed: u64, epoch: u64, purpose: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), purpose))
+/// A generator for one subset in one epoch.
+pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
 }
 
 /// A window, or what is left of it.

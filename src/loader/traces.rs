@@ -9,9 +9,11 @@ use shakmaty::Color;
 
 use super::distinct::Distinct;
 use super::encode::{Found, TERMS_PIECE, TermsEncoder};
-use super::scan::{beyond, fingerprint, held_out};
-use super::{DataFile, LoadError, Plan, Purpose, Rejected, Rejection, Sketch, Store, Validating};
+use super::scan::{beyond, held_out};
+use super::{LoadError, Plan, Rejected, Rejection, Sketch, Store, Subset, Validating};
 use crate::batch::Terms;
+use crate::data_file::DataFile;
+use crate::digest;
 use crate::format::trace::{Checked, Entry, FORMAT, Games, TraceSource, Traced};
 use crate::hce::Tally;
 use crate::input::regular;
@@ -63,7 +65,7 @@ pub fn scan_traces(
     if let Some(Traces { files, unscored, sides, .. }) = &own_files
         && sides[1].results.is_empty()
     {
-        let positions: u64 = files.iter().map(|file| file.positions).sum();
+        let positions: u64 = files.iter().filter_map(|file| file.positions).sum();
         let why = format!("of {positions} positions {unscored} have no score");
         return Err(LoadError::EmptyValidation(why));
     }
@@ -148,7 +150,7 @@ fn read_all(
             let named = |error| LoadError::Hash { path: path.clone(), error };
             regular(path).map_err(named)?;
             let (read, hash) =
-                rayon::join(|| read(path, plan, own, encoder, seen), || fingerprint(path));
+                rayon::join(|| read(path, plan, own, encoder, seen), || digest::of_file(path));
             let (mut read, (bytes, sha256)) = (read?, hash.map_err(named)?);
             (read.files[0].bytes, read.files[0].sha256) = (bytes, sha256);
             Ok(read)
@@ -245,20 +247,20 @@ fn read(
         }
         games.add(traced.game);
         let group = group(&traced);
-        let purpose = plan.purpose_of(group);
-        match purpose {
-            Purpose::Train => sides[0].push(&traced, own, encoder),
-            Purpose::Validation => {
+        let subset = plan.subset_of(group);
+        match subset {
+            Subset::Train => sides[0].push(&traced, own, encoder),
+            Subset::Validation => {
                 sides[1].push(&traced, own, encoder);
                 groups[0].insert(group);
             }
-            Purpose::Test => {
+            Subset::Test => {
                 test += 1;
                 groups[1].insert(group);
             }
-            Purpose::Unused => left_out += 1,
+            Subset::Unused => left_out += 1,
         }
-        if purpose != Purpose::Unused {
+        if subset != Subset::Unused {
             sketch.add_group(group);
         }
         if positions % 4096 == 0 {
@@ -271,12 +273,12 @@ fn read(
     sides.iter_mut().for_each(|side| side.close(encoder));
     let file = DataFile {
         path: path.to_path_buf(),
-        format: FORMAT.name.to_string(),
+        format: Some(FORMAT.name.to_string()),
         bytes: 0,
         sha256: String::new(),
-        positions,
+        positions: Some(positions),
         games: games.count(),
-        bad_records: source.bad_records().count,
+        bad_records: Some(source.bad_records().count),
     };
     let mut checked = source.checked().clone();
     checked.place = format!("{}, {}", path.display(), checked.place);

@@ -8,8 +8,7 @@ use burn::tensor::Tensor;
 use super::hce::HceShape;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{
-    Arrays, Done, Job, Kept, TermsJob, net_gradients, net_logits, net_loss, terms_gradients,
-    terms_logits, terms_loss,
+    Arrays, Done, Job, Kept, TermsJob, net_gradients, net_logits, terms_gradients, terms_logits,
 };
 use crate::architecture::Architecture;
 use crate::batch::{Active, Terms};
@@ -47,11 +46,6 @@ impl Fused {
         };
         let kernel = Kernel { net: net.clone(), precision, level };
         Some(Self { kernel, scratch: Arc::default(), room })
-    }
-
-    /// See [`super::Evaluation::loss`].
-    pub fn loss(&self, arrays: Arrays<Dispatch>, active: &Active, targets: &[f32]) -> Tensor<1> {
-        net_loss(arrays, self.job(active, targets, None))
     }
 
     /// The loss with its gradients, while `done` hears of each stage. The device waits for the end
@@ -106,18 +100,7 @@ impl FusedTerms {
         Some(Self { shape, level, kept: Kept::default() })
     }
 
-    /// See [`super::Evaluation::loss`].
-    pub fn loss(
-        &self,
-        weights: Tensor<2>,
-        tempo: Tensor<1>,
-        pieces: &[Arc<Terms>],
-        targets: &[f32],
-    ) -> Tensor<1> {
-        terms_loss(weights, tempo, self.job(pieces, targets), self.kept.clone())
-    }
-
-    /// The same with its gradients by weights and tempo.
+    /// The loss with its gradients by weights and tempo.
     pub fn gradients(
         &self,
         weights: Tensor<2>,

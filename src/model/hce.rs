@@ -84,10 +84,7 @@ impl HceModel {
 
     /// Weights and tempo as the fused operations take them.
     fn values(&self) -> (Tensor<2>, Tensor<1>) {
-        fn inner<const D: usize>(value: Tensor<D>) -> Tensor<D> {
-            if value.device().is_autodiff() { value.inner() } else { value }
-        }
-        (inner(self.terms.value()), inner(self.tempo.value()))
+        (super::inner(self.terms.value()), super::inner(self.tempo.value()))
     }
 
     /// The logits of one piece.
@@ -182,19 +179,10 @@ impl Evaluation for HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
-    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
-        match &self.fused {
-            Some(fused) => {
-                let (weights, tempo) = self.values();
-                fused.loss(weights, tempo, pieces(&batch.inputs), targets)
-            }
-            None => mean_loss(self.logits(&batch.inputs), targets, self.shape.loss),
-        }
-    }
-
     fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
         let Some(fused) = &self.fused else {
-            return Slope::by_autodiff(self.loss(batch, targets), self);
+            let loss = mean_loss(self.logits(&batch.inputs), targets, self.shape.loss);
+            return Slope::by_autodiff(loss, self);
         };
         let (terms, tempo) = self.values();
         let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces(&batch.inputs), targets);

@@ -4,8 +4,9 @@ use burn::tensor::Device;
 
 use super::adapter::Adapter;
 use super::device::DeviceError;
+use super::ops::index::{self, SEGMENT};
 use super::{Compute, Kind};
-use crate::architecture::{Architecture, PIECES};
+use crate::architecture::{Architecture, MOST_PIECES};
 
 /// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them.
 /// More would save a few launches of kernels a step at most.
@@ -27,16 +28,18 @@ impl Need {
         let (views, hidden) = (net.views(), net.hidden);
         let floats = |count: usize| count as u64 * size_of::<f32>() as u64;
         let rows = floats(net.rows() * hidden);
-        let weights = net.arrays().iter().map(|array| floats(array.len())).sum::<u64>();
+        let arrays: Vec<u64> = net.arrays().iter().map(|array| floats(array.len())).collect();
+        let weights = arrays.iter().sum::<u64>();
         // What all king buckets share is added to a copy.
         let merged = if net.inputs.factorised { rows } else { 0 };
         let position = floats(floats_of_position(net));
         let part = batch.clamp(1, (room as u64 / position).max(1) as usize);
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
-        // A list has 32 places, a row's lists come in segments of 256 at most, and of those pieces
-        // of 4096 lists and more of which it has any.
-        let pieces = (part * views).div_ceil(4096 * net.rows().div_ceil(PIECES));
-        let partial = (slopes / 8 + pieces as u64 * rows).min(32 * slopes);
+        // A row's lists come in segments that are full, and in one more of each piece of lists of
+        // which it has any.
+        let (places, full) = (MOST_PIECES as u64, SEGMENT as u64);
+        let pieces = (part * views).div_ceil(index::piece(net.rows()));
+        let partial = (slopes * places / full + pieces as u64 * rows).min(places * slopes);
         let parts = batch.div_ceil(part);
         let tiles = match net.is_deep() {
             true => 0,
@@ -45,11 +48,11 @@ impl Need {
                 floats((batch.div_ceil(16) + parts * (net.buckets - 1)) * (views + 1) * hidden)
             }
         };
-        let lists = (batch * views * 32 * size_of::<u16>()) as u64;
+        let lists = (batch * views * MOST_PIECES * size_of::<u16>()) as u64;
         let index = 2 * lists;
         // Weights, gradients, both means, and what the next step makes of them.
         let total = 8 * weights + merged + behind + partial + tiles + lists + index;
-        let largest = [rows, slopes, partial, tiles, lists].into_iter().max();
+        let largest = arrays.into_iter().chain([slopes, partial, tiles, lists]).max();
         Some(Self { total, largest: largest.unwrap_or(0) })
     }
 

@@ -42,14 +42,10 @@ pub trait Evaluation {
     /// Output: `[batch]`
     fn logits(&self, inputs: &Inputs) -> Tensor<1>;
 
-    /// The mean loss of `sigmoid(logit) - target`.
+    /// The mean loss of `sigmoid(logit) - target`, and its derivative by every parameter.
     ///
     /// # Shapes
     /// - `targets`: one a position
-    /// - output: `[1]`
-    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1>;
-
-    /// The same with its derivative by every parameter.
     ///
     /// # Panics
     /// If the model was not made on a device for training (`Device::autodiff`) and computes by
@@ -154,13 +150,6 @@ impl Evaluation for Model {
         }
     }
 
-    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
-        match self {
-            Model::Net(model) => model.loss(batch, targets),
-            Model::Hce(model) => model.loss(batch, targets),
-        }
-    }
-
     fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
         match self {
             Model::Net(model) => model.slope(batch, targets),
@@ -213,6 +202,11 @@ impl<O: Of> ModuleVisitor for Collect<O> {
             self.path.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         self.weights.insert(&name.join("."), &shape, to_host(tensor));
     }
+}
+
+/// The tensor as the backend itself has it, for operations that bring their gradients along.
+fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
+    if tensor.device().is_autodiff() { tensor.inner() } else { tensor }
 }
 
 /// The values of a tensor, row-major, from a device that may have been lost.

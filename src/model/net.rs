@@ -109,7 +109,8 @@ impl NetModel {
     pub fn slope_in_stages(&self, batch: &Batch, targets: &[f32], done: Option<&Done>) -> Slope {
         let active = active(&batch.inputs);
         let Some(fused) = &self.fused else {
-            return Slope::by_autodiff(self.loss(batch, targets), self);
+            let loss = mean_loss(self.logits(&batch.inputs), targets, Loss::Squared);
+            return Slope::by_autodiff(loss, self);
         };
         let (loss, arrays) = fused.gradients(self.arrays(), active, targets, done);
         let mut gradients = GradientsParams::new();
@@ -128,8 +129,7 @@ impl NetModel {
     /// The arrays in the order of [`Architecture::arrays`], as the fused operations take them.
     fn arrays(&self) -> Arrays<burn::backend::Dispatch> {
         fn inner<const D: usize>(param: &Param<Tensor<D>>) -> Tensor<D> {
-            let value = param.val();
-            if value.device().is_autodiff() { value.inner() } else { value }
+            super::inner(param.val())
         }
         let of = |part| match part {
             Part::Accumulator => inner(&self.accumulator.weight).into_dispatch(),
@@ -186,13 +186,6 @@ impl Evaluation for NetModel {
         let device = self.output.bias.val().device();
         let accumulators = self.accumulators(active, &device);
         head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
-    }
-
-    fn loss(&self, batch: &Batch, targets: &[f32]) -> Tensor<1> {
-        match &self.fused {
-            Some(fused) => fused.loss(self.arrays(), active(&batch.inputs), targets),
-            None => mean_loss(self.logits(&batch.inputs), targets, Loss::Squared),
-        }
     }
 
     fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {

@@ -5,7 +5,7 @@ use shakmaty::Color;
 use super::Net;
 use crate::architecture::Views;
 use crate::features::{Moved, king};
-use crate::sample::Position;
+use crate::sample::{Man, Position};
 
 /// The accumulators of a position and of those that led to it.
 #[derive(Clone, Debug)]
@@ -54,20 +54,28 @@ impl<'a> Accumulator<'a> {
         let (before, behind) = self.levels.split_at_mut(self.depth);
         let Level { views, position } = &mut behind[0];
         *position = *after;
-        views.copy_from_slice(&before[self.depth - 1].views);
-        let inputs = net.architecture().inputs;
-        for (view, color) in of_colours(views, net) {
+        let (inputs, hidden) = (net.architecture().inputs, net.architecture().hidden);
+        let from = before[self.depth - 1].views.chunks_exact(hidden);
+        for ((view, color), from) in of_colours(views, net).zip(from) {
             if inputs.refreshes(color, moved) {
                 fill(net, after, color, view);
                 continue;
             }
             let king = king(after, color);
-            for &man in moved.added() {
-                let row = net.row(inputs.row(color, king, man));
+            let row = |man: &Man| net.row(inputs.row(color, king, *man));
+            // Most moves put one piece on a square and take one from it: one pass does both.
+            if let ([added], [removed]) = (moved.added(), moved.removed()) {
+                let rows = row(added).iter().zip(row(removed));
+                for ((to, from), (&plus, &minus)) in view.iter_mut().zip(from).zip(rows) {
+                    *to = from + i32::from(plus) - i32::from(minus);
+                }
+                continue;
+            }
+            view.copy_from_slice(from);
+            for row in moved.added().iter().map(row) {
                 view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
             }
-            for &man in moved.removed() {
-                let row = net.row(inputs.row(color, king, man));
+            for row in moved.removed().iter().map(row) {
                 view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
             }
         }

@@ -19,6 +19,8 @@
 //! layers : x = activation(z)                              z = bias + w_0 * x_0 + w_1 * x_1 ...
 //! output : eval = truncate((z + skip neuron) * SCALE)
 //! ```
+//! What an i32 does not hold becomes its end, and what is no number 0.
+//!
 //! All of it in f32, rounded after each operation (no fused products), a sum from the bias on and
 //! from the first input to the last. `shift` is the smallest with which u is at most 127, `unit` is
 //! `2^shift / (top * QB)` rounded to f32, where top is QA, or QA^2 for squares and products: with
@@ -29,7 +31,7 @@
 //! use i16 and i32, which gives the same for every net that `export/prove.rs` accepts. ReLU's upper
 //! end is that of the engines' i16, which no proven net reaches.
 
-use super::{Net, Numbers, is_of_i16};
+use super::{Net, Numbers};
 use crate::architecture::Activation;
 use crate::sample::Position;
 use crate::scales::{HeadFormat, Scales};
@@ -40,7 +42,7 @@ impl Net {
         let views: Vec<Vec<i64>> =
             (0..self.architecture.views()).map(|view| self.accumulators(position, view)).collect();
         let bucket = self.architecture.bucket_of(position);
-        let value = match is_of_i16(&self.architecture) {
+        let value = match !self.architecture.is_deep() {
             true => self.integer_output(&views.concat(), bucket),
             false => self.float_output(&views, bucket),
         };
@@ -49,7 +51,7 @@ impl Net {
 
     /// Centipawns of the output as the side to move sees them; saturates at the ends of i32.
     pub(super) fn seen_by_mover(&self, value: i64, position: &Position) -> i32 {
-        let seen = value * i64::from(self.architecture.inputs.sign(position));
+        let seen = value.saturating_mul(self.architecture.inputs.sign(position).into());
         seen.clamp(i32::MIN.into(), i32::MAX.into()) as i32
     }
 

@@ -1,6 +1,6 @@
 //! A position from scratch, fast.
 
-use super::{Net, is_of_i16};
+use super::Net;
 use crate::features::MAX_ACTIVE;
 use crate::sample::Position;
 
@@ -18,7 +18,7 @@ impl Net {
         self.architecture.inputs.write(position, lists);
         let (hidden, bucket) = (self.architecture.hidden, self.architecture.bucket_of(position));
         let lists = lists.chunks_exact(MAX_ACTIVE);
-        let value = if is_of_i16(&self.architecture) {
+        let value = if !self.architecture.is_deep() {
             let mut sum = 0;
             for (list, weights) in lists.zip(self.output_weights(bucket).chunks_exact(hidden)) {
                 self.in_blocks(list, |first, accumulators| {
@@ -33,8 +33,10 @@ impl Net {
                     view[first..][..block.len()].copy_from_slice(block);
                 });
             }
-            let views: Vec<&[i32]> = accumulators.chunks_exact(hidden).collect();
-            self.value(&views, bucket)
+            let mut views = [&accumulators[..0]; MAX_VIEWS];
+            let count = self.architecture.views();
+            views.iter_mut().zip(accumulators.chunks_exact(hidden)).for_each(|(to, it)| *to = it);
+            self.value(&views[..count], bucket)
         };
         self.seen_by_mover(value, position)
     }

@@ -1,18 +1,26 @@
 //! From accumulators to centipawns, fast: what every evaluation ends with.
 
-use super::{Net, Numbers, is_of_i16};
+use super::{MOST_INPUT, Net, Numbers};
 use crate::architecture::{Activation, Architecture};
-use crate::scales::HeadFormat;
+use crate::scales::{HeadFormat, Scales};
 
-/// With QA up to this, `QA^2` times any i16 fits an i32.
+/// With QA below this, `QA^2` times any i16 fits an i32.
 const NARROW_QA: i32 = 256;
 
-/// The largest value, square or product of what accumulators hold, clamped at QA.
+/// See [`Net::top`].
 pub(super) fn top(net: &Architecture, qa: i32) -> i64 {
     match net.pairwise || net.activation == Activation::SCReLU {
         true => i64::from(qa).pow(2),
         false => qa.into(),
     }
+}
+
+/// See [`Net::unit`].
+pub(super) fn unit(net: &Architecture, scales: Scales) -> (u32, f32) {
+    let top = top(net, scales.qa);
+    let shift = (0..31).find(|shift| top >> shift <= MOST_INPUT.into()).unwrap_or(31);
+    let unit = f64::from(1_u32 << shift) / (top as f64 * f64::from(scales.qb));
+    (shift, unit as f32)
 }
 
 /// Weights `[bucket][output][input]` as `[bucket][input][output]`, if they are floats.
@@ -29,7 +37,7 @@ impl Net {
     /// Centipawns as the net's output means them, from the accumulators of all views, the side to
     /// move's first.
     pub(super) fn value(&self, views: &[&[i32]], bucket: usize) -> i64 {
-        if is_of_i16(&self.architecture) {
+        if !self.architecture.is_deep() {
             let hidden = self.architecture.hidden;
             let weights = self.output_weights(bucket).chunks_exact(hidden);
             let sum = views.iter().zip(weights).map(|(view, weights)| self.terms(view, weights));
@@ -70,15 +78,16 @@ impl Net {
     #[inline(always)]
     pub(super) fn terms(&self, accumulators: &[i32], weights: &[i16]) -> i64 {
         let narrow = self.scales.qa < NARROW_QA;
-        let (qa, top) = (self.scales.qa, i32::from(i16::MAX));
+        let most = self.ceiling();
         match self.architecture.activation {
-            Activation::ReLU => sum(accumulators, weights, top, |v, o| (v * o).into()),
-            Activation::CReLU => sum(accumulators, weights, qa, |v, o| (v * o).into()),
+            Activation::ReLU | Activation::CReLU => {
+                sum(accumulators, weights, most, |v, o| (v * o).into())
+            }
             Activation::SCReLU if narrow => {
-                sum(accumulators, weights, qa, |v, o| (v * v * o).into())
+                sum(accumulators, weights, most, |v, o| (v * v * o).into())
             }
             Activation::SCReLU => {
-                sum(accumulators, weights, qa, |v, o| i64::from(v * o) * i64::from(v))
+                sum(accumulators, weights, most, |v, o| i64::from(v * o) * i64::from(v))
             }
         }
     }

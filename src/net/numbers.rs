@@ -26,17 +26,12 @@ pub struct Stored {
     pub number: Number,
 }
 
-/// Whether all of its numbers are i16: the output follows the accumulators at once.
-pub fn is_of_i16(net: &Architecture) -> bool {
-    net.is_shallow() && !net.pairwise
-}
-
 /// The arrays of a net's file, in their order; its factoriser is merged.
 pub fn stored(net: &Architecture, head: HeadFormat) -> Vec<Stored> {
-    let first = if net.is_shallow() { Part::Output } else { Part::Layer(0) };
+    let first = if net.has_layers() { Part::Layer(0) } else { Part::Output };
     let number = |part| match part {
         Part::Accumulator | Part::Factoriser | Part::AccumulatorBias => Number::I16,
-        _ if is_of_i16(net) => Number::I16,
+        _ if !net.is_deep() => Number::I16,
         part if part == first && head == HeadFormat::Int8 => Number::I8,
         _ => Number::F32,
     };

@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use super::numbers::payload;
-use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, is_of_i16, stored};
-use crate::architecture::{Architecture, Inputs, Views};
+use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, stored};
+use crate::architecture::{Architecture, Impossible, Views};
 use crate::sample::Position;
 use crate::scales::HeadFormat;
 
@@ -18,6 +18,8 @@ const MOST_HIDDEN: usize = 1 << 16;
 /// Why there is no net.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
+    #[error("there is no such net: {0}")]
+    Impossible(#[from] Impossible),
     #[error("{name} is {value}, expected 1 to {max}", max = super::MAX_SCALE)]
     Scale { name: &'static str, value: i32 },
     #[error("{found} arrays, the architecture needs {expected}")]
@@ -106,7 +108,7 @@ impl Net {
         if let Some(other) = looks_like(bytes) {
             return Err(NetError::Other(other));
         }
-        let (size, views) = (bytes.len(), shape(net));
+        let (size, views) = (bytes.len(), net.sizes());
         let Some(hidden) = hidden(size, net, head) else {
             let smallest = payload(&net.with_hidden(least(net)), head);
             if size < smallest {
@@ -134,7 +136,7 @@ impl Net {
             });
             if let Some((other, other_hidden)) = other {
                 let cure = names(others.iter().filter(|it| it.views() == other.views()));
-                let other = shape(other);
+                let other = other.sizes();
                 return Err(NetError::Ambiguous { size, views, hidden, other, other_hidden, cure });
             }
             if text < padding.len() {
@@ -144,7 +146,7 @@ impl Net {
                 warnings.push(warning(padding.len()));
                 warnings.extend(others.iter().find_map(|other| {
                     let hidden = self::hidden(size, other, head)?;
-                    Some(Warning::Also { shape: shape(other), hidden })
+                    Some(Warning::Also { shape: other.sizes(), hidden })
                 }));
             }
         }
@@ -174,7 +176,7 @@ fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
 }
 
 /// The hidden size whose size, which grows with it, is right.
-pub fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
+fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
     let step = least(net);
     let (mut below, mut above) = (0, MOST_HIDDEN / step + 1);
     while above - below > 1 {
@@ -202,19 +204,6 @@ fn is_text(padding: &[u8]) -> bool {
     padding.iter().eq(PADDING.iter().cycle().take(padding.len()))
 }
 
-fn shape(net: &Architecture) -> String {
-    if !is_of_i16(net) {
-        let one = net.with_hidden(least(net));
-        return one.to_string().replacen(&format!("-> {}", one.hidden), "-> N", 1);
-    }
-    let inputs: &Inputs = &net.inputs;
-    let buckets = if net.buckets > 1 { format!("x{}", net.buckets) } else { String::new() };
-    match net.views() {
-        1 => format!("{inputs} -> N -> 1{buckets}"),
-        _ => format!("({inputs} -> N)x2 -> 1{buckets}"),
-    }
-}
-
 fn names<'a>(nets: impl Iterator<Item = &'a Architecture>) -> String {
     nets.map(|net| net.inputs.views.name()).collect::<Vec<_>>().join(" or ")
 }
@@ -228,11 +217,10 @@ fn fits(size: usize, net: &Architecture, head: HeadFormat) -> String {
         let names = names(fitting.iter().map(|(net, _)| *net));
         return format!(
             "they fit {} with N = {hidden}; name its feature set: {names}",
-            shape(other)
+            other.sizes()
         );
     }
-    let one_output = is_of_i16(net) && net.buckets == 1;
-    if one_output && size.is_multiple_of(2) && hidden(size / 2, net, head).is_some() {
+    if raw_hidden(size, net).is_some() {
         return "they fit the floats of bullet's raw.bin; make a net of them with `nnuance export`"
             .to_string();
     }
@@ -316,4 +304,15 @@ fn packed_positions(bytes: &[u8]) -> Option<&'static str> {
     (legal && occupied.count_ones() > 1).then_some(
         "it looks like packed training positions (viriformat, marlinformat, bulletformat)",
     )
+}
+
+/// The hidden size of a `raw.bin` of the trainer bullet that has so many bytes: the floats of a net in
+/// the order of its file. Of several outputs that trainer writes the maps the other way round, which
+/// a size does not tell: these are none.
+pub fn raw_hidden(size: usize, net: &Architecture) -> Option<usize> {
+    let numbers = |hidden| -> usize {
+        net.merged().with_hidden(hidden).arrays().iter().map(|array| array.len()).sum()
+    };
+    let hidden = hidden_of(net, |hidden| (4 * numbers(hidden)).cmp(&size))?;
+    (!net.is_deep() && net.buckets == 1).then_some(hidden)
 }

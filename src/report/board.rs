@@ -1,6 +1,6 @@
 //! A board of a FEN as text: eight lines, rank 8 on top, with facts beside it.
 
-/// How men are drawn.
+/// How pieces are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Men {
     /// As in the FEN: White's are capitals.
@@ -23,7 +23,7 @@ impl Men {
 /// below each other where there are more than eight.
 ///
 /// Reads the board field only, and shows what is there: a rank that is too short is filled with
-/// empty squares. None where the field cannot be a board, with a letter of no man, or with more
+/// empty squares. None where the field cannot be a board, with a letter of no piece, or with more
 /// than eight ranks or files.
 pub fn board(fen: &str, men: Men, facts: &[String]) -> Option<String> {
     let field = fen.split_whitespace().next()?;

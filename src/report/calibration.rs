@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::estimate::{Estimate, Means};
 use super::groups::Groups;
-use super::text::{WIDTH, least, loss, thousands, wrap};
+use super::text::{WIDTH, least, loss, wrap};
 use super::{Align, Table};
+use crate::digits::grouped;
 
 /// Expected against observed results, seen by the side to move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -110,7 +111,7 @@ impl Calibration {
                 format!("{:.3}", bin.observed.mean),
                 interval.unwrap_or_else(|| "-".to_string()),
                 format!("{:+.3}", bin.off.mean),
-                thousands(bin.positions),
+                grouped(bin.positions as u64),
                 format!("{:.3}", bin.range[0]),
                 format!("{:.3}", bin.range[1]),
             ]);

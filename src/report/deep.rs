@@ -5,19 +5,20 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::calibration::Calibration;
-use super::compare::{self, CompareError, Comparison, Evaluation, Options, Truth, Values};
+use super::compare::{self, Comparison};
 use super::disagree::{self, Disagreement};
 use super::fitted::Fitted;
 use super::gap::{self, Gap};
+use super::predictions::{self, CompareError, Options, Predictions, Truth, Values};
 use super::reach::{self, Reach};
-use super::slices::{Facts, Input, Slices};
+use super::slices::{Attributes, Input, Slices};
 use super::text::wrap;
 
 /// What to look at beside the comparison. Evaluations are named by their place among those given.
 #[derive(Clone, Copy)]
 pub struct Depth<'a> {
     /// One entry a position.
-    pub facts: &'a [Facts],
+    pub facts: &'a [Attributes],
     /// The names of the files.
     pub sources: &'a [String],
     /// The FEN of a position.
@@ -75,12 +76,12 @@ pub struct Deep {
 
 /// [Compares](compare::compare()) and looks deeper; scales are fitted once, and serve everywhere.
 pub fn deep(
-    evaluations: &[Evaluation],
+    evaluations: &[Predictions],
     truth: &Truth,
     options: &Options,
     depth: &Depth,
 ) -> Result<Deep, DeepError> {
-    compare::check(evaluations, truth, options)?;
+    predictions::check(evaluations, truth, options)?;
     check(evaluations, truth, depth)?;
     let groups = truth.grouped();
     let fitted = Fitted::all(evaluations, truth, &groups, options)?;
@@ -184,7 +185,7 @@ fn caveat(noun: &str) -> String {
     )
 }
 
-fn centipawns(evaluation: &Evaluation) -> Option<&[f64]> {
+fn centipawns(evaluation: &Predictions) -> Option<&[f64]> {
     match &evaluation.values {
         Values::Cp(cp) => Some(cp),
         Values::Probability(_) | Values::Constant => None,
@@ -213,7 +214,7 @@ fn others(order: &[usize], reference: Option<usize>) -> Vec<Option<usize>> {
     others
 }
 
-fn check(evaluations: &[Evaluation], truth: &Truth, depth: &Depth) -> Result<(), DeepError> {
+fn check(evaluations: &[Predictions], truth: &Truth, depth: &Depth) -> Result<(), DeepError> {
     let (expected, found) = (truth.results.len(), depth.facts.len());
     if found != expected {
         return Err(DeepError::Facts { found, expected });

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::board::{Men, board};
 use super::estimate::{Estimate, Means};
 use super::groups::Groups;
-use super::text::{between, least, loss, thousands, wrap};
+use super::text::{between, least, loss, wrap};
+use crate::digits::grouped;
 
 /// A difference in expected result from which two evaluations disagree.
 pub const LARGE: f64 = 0.1;
@@ -112,7 +113,7 @@ impl Disagreement {
             "{first} and {second} differ by {:.4} in expected result on average{correlation}; by \
              more than {LARGE} in {} positions ({:.2} %).",
             self.mean,
-            thousands(self.large),
+            grouped(self.large as u64),
             100.0 * self.share
         )];
         if let (Some(nearer), Some(difference)) = (self.first_nearer, self.difference) {

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::shards;
+use crate::loss::sigmoid;
 
 /// The best single scale for some records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -33,11 +34,6 @@ const WIDTH: f64 = 1e-7;
 /// How far from its start, on the logarithm, a minimum is still the same one: within a minimum the
 /// loss curves upwards.
 const NEAR: f64 = 0.5;
-
-/// The probability of a win.
-pub fn sigmoid(logit: f64) -> f64 {
-    1.0 / (1.0 + (-logit).exp())
-}
 
 /// Mean of `(sigmoid(cp / scale) - target)^2`, NaN without records.
 pub fn loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {

@@ -2,10 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::compare::{CompareError, Evaluation, Options, Truth, Values, check};
-use super::fit::{Fit, fit, near, sigmoid, slopes};
+use super::fit::{Fit, fit, near, slopes};
 use super::groups::Groups;
+use super::predictions::{CompareError, Options, Predictions, Truth, Values, check};
 use super::shards;
+use crate::loss::sigmoid;
 
 /// Parts of the groups; each is measured with the scale that fits the others. With two parts the
 /// noise of scales fitted to half of 30 games makes 95 % intervals miss in 7 to 10 % of cases.
@@ -17,7 +18,7 @@ const PARTS: usize = 5;
 /// # Errors
 /// As those of `compare`.
 pub fn errors(
-    evaluation: &Evaluation,
+    evaluation: &Predictions,
     truth: &Truth,
     options: &Options,
 ) -> Result<(Vec<f64>, Option<f64>), CompareError> {
@@ -49,7 +50,7 @@ pub(super) struct Fold {
 impl Fitted {
     /// Fits to each of checked evaluations.
     pub fn all(
-        evaluations: &[Evaluation],
+        evaluations: &[Predictions],
         truth: &Truth,
         groups: &Groups,
         options: &Options,
@@ -61,7 +62,7 @@ impl Fitted {
 
     /// Fits to each part what serves the others, or to everything what serves all.
     fn new(
-        evaluation: &Evaluation,
+        evaluation: &Predictions,
         truth: &Truth,
         groups: &Groups,
         parts: Option<&[usize]>,
@@ -96,7 +97,7 @@ impl Fitted {
     }
 
     /// The expected result of every position.
-    pub fn expected(&self, evaluation: &Evaluation, truth: &Truth) -> Vec<f64> {
+    pub fn expected(&self, evaluation: &Predictions, truth: &Truth) -> Vec<f64> {
         let groups = truth.groups.par_iter().enumerate();
         groups.map(|(i, group)| self.fold(*group).predict(evaluation, i, None)).collect()
     }
@@ -106,7 +107,7 @@ impl Fitted {
     /// The latter adds up to nothing.
     pub fn errors(
         &self,
-        evaluation: &Evaluation,
+        evaluation: &Predictions,
         truth: &Truth,
         groups: &Groups,
         against: &[f64],
@@ -144,7 +145,7 @@ impl Fitted {
 impl Fold {
     /// Fits to some positions; `whole` is what fits all, which `on` may be.
     fn new(
-        evaluation: &Evaluation,
+        evaluation: &Predictions,
         truth: &Truth,
         on: &[usize],
         whole: Option<Fit>,
@@ -173,7 +174,7 @@ impl Fold {
     }
 
     /// The expected result of a position, with the fitted or another scale.
-    pub fn predict(&self, evaluation: &Evaluation, i: usize, scale: Option<f64>) -> f64 {
+    pub fn predict(&self, evaluation: &Predictions, i: usize, scale: Option<f64>) -> f64 {
         match &evaluation.values {
             // Values that are all zero where the scale is fitted have none, and say nothing.
             Values::Cp(cp) => sigmoid(cp[i] / scale.or(self.scale).unwrap_or(f64::INFINITY)),
@@ -184,7 +185,7 @@ impl Fold {
 
     /// How fast the squared error of a position grows with what was fitted: the logarithm of the
     /// scale, or the probability.
-    fn slope(&self, evaluation: &Evaluation, i: usize, against: f64) -> f64 {
+    fn slope(&self, evaluation: &Predictions, i: usize, against: f64) -> f64 {
         match (&evaluation.values, self.scale, self.probability) {
             (Values::Cp(cp), Some(scale), _) if !self.at_border => {
                 slopes(cp[i] / scale, against)[0]
@@ -198,7 +199,7 @@ impl Fold {
     /// smallest, minus the group's slope by the curvature of the sum.
     fn moves(
         &self,
-        evaluation: &Evaluation,
+        evaluation: &Predictions,
         truth: &Truth,
         groups: &Groups,
         on: &[usize],

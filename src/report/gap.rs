@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
-use super::compare::{CompareError, Evaluation, Options, Truth, Values};
 use super::disagree::correlation;
 use super::estimate::{Estimate, Means};
 use super::fitted::errors;
 use super::groups::Groups;
-use super::text::{SHOWN, WIDTH, amount, between, thousands, wrap};
+use super::predictions::{CompareError, Options, Predictions, Truth, Values};
+use super::text::{SHOWN, WIDTH, amount, between, wrap};
 use super::{Align, Table};
+use crate::digits::grouped;
 
 /// What becoming integers did to the numbers, and what it cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,14 +47,14 @@ const NOTHING: f64 = 2e-5;
 /// # Errors
 /// As those of `compare`.
 pub fn gap(
-    [before, after]: [&Evaluation; 2],
+    [before, after]: [&Predictions; 2],
     truth: &Truth,
     options: &Options,
 ) -> Result<Gap, CompareError> {
     let groups = truth.grouped();
     let [first, second] = [before, after].map(|one| errors(one, truth, options));
     let (first, second) = (first?.0, second?.0);
-    let side = |one: &'_ Evaluation| match &one.values {
+    let side = |one: &'_ Predictions| match &one.values {
         Values::Cp(cp) => cp.clone(),
         Values::Probability(_) | Values::Constant => vec![0.0; truth.results.len()],
     };
@@ -131,7 +132,7 @@ impl Gap {
 
     fn conclude(&self, noun: &str, positions: usize) -> String {
         let [before, after] = &self.names;
-        let (cost, on) = (self.cost, thousands(positions));
+        let (cost, on) = (self.cost, grouped(positions as u64));
         let Some([low, high]) = cost.interval else {
             return format!("A single group: no interval for what {after} costs.");
         };

@@ -1,8 +1,8 @@
 //! A position and what evaluations say of it, as text.
 
 use super::before_after::signed;
-use super::fit::sigmoid;
 use super::{Align, Table};
+use crate::loss::sigmoid;
 
 /// Characters of a line.
 const WIDTH: usize = 80;
@@ -10,7 +10,7 @@ const WIDTH: usize = 80;
 /// The widest value of a square: with it a rank, its number and the gaps fit [`WIDTH`].
 const WIDEST: usize = 7;
 
-/// A board with rank 8 on top, two lines a rank: the letters of men by square (a1 = 0), dots for
+/// A board with rank 8 on top, two lines a rank: the letters of pieces by square (a1 = 0), dots for
 /// empty squares, and below each the number of its square in whole centipawns.
 pub fn worths(men: &[Option<char>; 64], values: &[Option<f64>; 64]) -> String {
     let values: Vec<String> =

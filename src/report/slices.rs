@@ -17,13 +17,14 @@ use serde::Serialize;
 use super::chance;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
 use super::groups::Groups;
-use super::text::{UNKNOWN, WIDTH, interval, loss, thousands, wrap};
+use super::text::{UNKNOWN, WIDTH, interval, loss, wrap};
 use super::{Align, Table};
+use crate::digits::grouped;
 
 /// What is known of a position beside its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Facts {
-    /// Ethereal's: 1 a minor piece, 2 a rook, 4 a queen; 24 with all men, 0 with pawns only.
+pub struct Attributes {
+    /// Ethereal's: 1 a minor piece, 2 a rook, 4 a queen; 24 with all pieces, 0 with pawns only.
     pub phase: u8,
     /// Material of the side to move less that of the other, centipawns.
     pub balance: i32,
@@ -79,7 +80,7 @@ impl By {
     }
 
     /// The slice of a position. A result that is none of the three counts as the nearest.
-    fn slice(self, facts: &Facts, result: f64) -> usize {
+    fn slice(self, facts: &Attributes, result: f64) -> usize {
         let band = |value: u32, starts: &[u32]| starts.iter().filter(|it| value >= **it).count();
         match self {
             By::Phase => band(facts.phase.into(), &[9, 17]),
@@ -146,7 +147,7 @@ pub(super) struct Input<'a> {
     /// Squared errors of each evaluation, one a position.
     pub losses: &'a [Vec<f64>],
     pub results: &'a [f64],
-    pub facts: &'a [Facts],
+    pub facts: &'a [Attributes],
     pub sources: &'a [String],
     pub groups: &'a Groups,
     pub noun: &'a str,
@@ -251,7 +252,7 @@ impl Cut {
         ])
         .width(WIDTH);
         for slice in &self.slices {
-            let first = [slice.name.clone(), thousands(slice.positions)];
+            let first = [slice.name.clone(), grouped(slice.positions as u64)];
             if slice.evaluations.is_empty() {
                 table.row(first.clone());
             }

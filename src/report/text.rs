@@ -4,6 +4,7 @@ use super::compare::{Comparison, Measured, Pair, Records};
 use super::estimate::Estimate;
 use super::verdict::ROUNDING;
 use super::{Align, Table};
+use crate::digits::grouped;
 
 /// Characters a line.
 pub(super) const WIDTH: usize = 100;
@@ -105,7 +106,8 @@ impl Comparison {
     }
 
     pub(super) fn records(&self, records: &Records) -> String {
-        let [positions, groups] = [records.positions, records.groups].map(thousands);
+        let [positions, groups] =
+            [records.positions, records.groups].map(|count| grouped(count as u64));
         match self.noun.ends_with("positions") {
             true => format!("{positions} {}", self.noun),
             false => format!("{positions} positions of {groups} {}", self.noun),
@@ -189,16 +191,4 @@ pub fn wrap(sentence: &str, text: &mut String) {
         column += length;
     }
     text.push('\n');
-}
-
-pub(super) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -5,8 +5,9 @@
 //! of all verdicts of a comparison any is false by chance in 5 % of comparisons at most.
 
 use super::chance;
-use super::compare::{Comparison, Pair, Truth};
+use super::compare::{Comparison, Pair};
 use super::estimate::FEW_GROUPS;
+use super::predictions::Truth;
 
 /// The chance that any verdict of a comparison is false.
 const LEVEL: f64 = 0.05;

@@ -2,7 +2,7 @@
 //!
 //! [`plain`] answers only where it is certain what the slow path of [`Position::from_fen`] would
 //! answer, which stays the only judge of anything unusual and the only one that words errors.
-//! Checks that a game cannot bring about and more men than promotions allow are forgiven there,
+//! Checks that a game cannot bring about and more pieces than promotions allow are forgiven there,
 //! so they need no look here.
 
 use shakmaty::{Bitboard, Color, Role, Square, attacks};
@@ -12,7 +12,7 @@ use super::{CASTLING_ROOK, Position};
 /// What a byte of the board field does.
 #[derive(Clone, Copy)]
 struct Letter {
-    /// The nibble of a man, or [`NO_MAN`].
+    /// The nibble of a piece, or [`NO_MAN`].
     nibble: u8,
     /// The squares it fills.
     squares: u8,
@@ -43,7 +43,7 @@ static LETTERS: [Letter; 256] = {
     letters
 };
 
-/// The longest board field: a man on every square, and seven slashes.
+/// The longest board field: a piece on every square, and seven slashes.
 const LONGEST: usize = 71;
 
 /// The position of a FEN of 4 to 6 fields with one space between, if it is a legal one with
@@ -79,7 +79,7 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     Some(position)
 }
 
-/// The occupied squares and the nibbles of a board field of at most 32 men, and what follows the
+/// The occupied squares and the nibbles of a board field of at most 32 pieces, and what follows the
 /// space behind it.
 fn board(text: &[u8]) -> Option<(u64, u128, &[u8])> {
     // Men in the order of the field, with room to load eight at any place; the squares they stand
@@ -107,9 +107,9 @@ fn board(text: &[u8]) -> Option<(u64, u128, &[u8])> {
     None
 }
 
-/// The nibbles in order of their squares, a1 first, of men from a8 to h1.
+/// The nibbles in order of their squares, a1 first, of pieces from a8 to h1.
 fn packed(men: &[u8; LONGEST + 8], ranks: u64) -> u128 {
-    // The men of each rank, one count a byte, by adding neighbours.
+    // The pieces of each rank, one count a byte, by adding neighbours.
     let mut counts = ranks - (ranks >> 1 & 0x5555_5555_5555_5555);
     counts = (counts & 0x3333_3333_3333_3333) + (counts >> 2 & 0x3333_3333_3333_3333);
     counts = (counts + (counts >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;

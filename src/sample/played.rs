@@ -34,7 +34,7 @@ impl Played {
         (self.0.get() >> 14 == 3).then_some(role)
     }
 
-    /// Whether the move takes a man of the other side.
+    /// Whether the move takes a piece of the other side.
     pub fn is_capture(self, position: &Position) -> bool {
         let target = position.occupied >> self.to() as u32 & 1 == 1;
         self.is_en_passant() || target && !self.is_castling()

@@ -1,15 +1,15 @@
-//! A position with one man taken off the board: what the man is worth to an evaluation.
+//! A position with one piece taken off the board: what the piece is worth to an evaluation.
 
 use shakmaty::{Bitboard, Role, Square, attacks};
 
 use super::{NO_EP, Position};
 
 impl Position {
-    /// The same position without the man on a square; None where no man stands, or a king.
+    /// The same position without the piece on a square; None where no piece stands, or a king.
     ///
     /// Side to move and counters stay. A rook takes its castling right with it. The en passant
     /// square stays where the pawn that may be taken and one that may take it are both there. The
-    /// result is for evaluations and need not be legal: without the man that stood between, the
+    /// result is for evaluations and need not be legal: without the piece that stood between, the
     /// side that just moved may be in check.
     pub fn without(&self, square: Square) -> Option<Self> {
         let man = self.men().find(|man| man.square == square)?;

@@ -6,7 +6,7 @@
 //! scale 128
 //! tempo 12
 //! material.pawn     normal      82  94   # pawns
-//! king.attackers    safety      30   5   # men that attack squares beside the own king
+//! king.attackers    safety      30   5   # pieces that attack squares beside the own king
 //! complexity.pawns  complexity   0   3   # pawns of both sides
 //! ```
 //!

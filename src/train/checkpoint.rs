@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::input;
 use crate::output::{self, OutputError};
-use crate::weights::{Packed, Weights, WeightsError};
+use crate::weights::{Weights, WeightsError, WeightsFile};
 
 const STATE: &str = "state";
 
@@ -89,7 +89,7 @@ impl Checkpoint {
         let named = || path.to_path_buf();
         let bytes = input::read(path, input::WEIGHTS)
             .map_err(|error| CheckpointError::Read { path: named(), error })?;
-        let Packed { weights, mut facts, blob } = Weights::from_bytes(&bytes)
+        let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(&bytes)
             .map_err(|error| CheckpointError::Weights { path: named(), error })?;
         let state =
             Self::state(&facts).ok_or_else(|| CheckpointError::NoState { path: named() })?;

@@ -13,7 +13,7 @@ pub struct Leg {
     pub learning_rate: Schedule,
     /// Weight of the result in the target.
     pub wdl: Schedule,
-    /// Steps between looks at the held-out positions.
+    /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.
     pub checkpoint_every: u64,

@@ -6,30 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::TrainError;
 use crate::input;
-
-const HEADER: &str = "step,positions,train_loss,validation_loss,validation_result_loss,\
-                      learning_rate,wdl,positions_per_second\n";
-
-/// The same columns, as version 0.1 called them.
-const OLD_HEADER: &str = "step,positions,train_loss,held_out_loss,held_out_result_loss,\
-                          learning_rate,wdl,positions_per_second\n";
-
-/// What is known at one step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
-    pub step: u64,
-    pub positions: u64,
-    /// Mean over the steps since the row before.
-    pub train_loss: Option<f64>,
-    /// Against the training target as it is at the end of the run.
-    pub held_out_loss: Option<f64>,
-    /// Against the result.
-    pub held_out_result_loss: Option<f64>,
-    /// None for a direct method, which has none.
-    pub learning_rate: Option<f64>,
-    pub wdl: f64,
-    pub positions_per_second: Option<f64>,
-}
+use crate::log::{HEADER, OLD_HEADER, Row};
 
 /// The file, open for appending.
 pub struct Log {
@@ -68,20 +45,7 @@ impl Log {
 
     /// Adds a row; the number of rows with it.
     pub fn add(&mut self, row: &Row) -> Result<u64, TrainError> {
-        let cell = |value: Option<f64>, digits: usize| {
-            value.map_or(String::new(), |value| format!("{value:.digits$}"))
-        };
-        self.write(&format!(
-            "{},{},{},{},{},{},{},{}\n",
-            row.step,
-            row.positions,
-            cell(row.train_loss, 8),
-            cell(row.held_out_loss, 8),
-            cell(row.held_out_result_loss, 8),
-            row.learning_rate.map_or(String::new(), |rate| format!("{rate:e}")),
-            row.wdl,
-            cell(row.positions_per_second, 0),
-        ))?;
+        self.write(&row.line())?;
         self.rows += 1;
         Ok(self.rows)
     }
@@ -109,24 +73,4 @@ pub fn read(path: &Path) -> Result<Vec<Row>, TrainError> {
     }
     let whole = lines.filter(|(_, line)| line.ends_with('\n'));
     whole.map(|(number, line)| Row::parse(line.trim_end()).ok_or_else(|| bad(number + 1))).collect()
-}
-
-impl Row {
-    fn parse(line: &str) -> Option<Self> {
-        let cells: Vec<&str> = line.split(',').collect();
-        let cells: [&str; 8] = cells.try_into().ok()?;
-        let number = |cell: &str| -> Option<Option<f64>> {
-            if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
-        };
-        Some(Self {
-            step: cells[0].parse().ok()?,
-            positions: cells[1].parse().ok()?,
-            train_loss: number(cells[2])?,
-            held_out_loss: number(cells[3])?,
-            held_out_result_loss: number(cells[4])?,
-            learning_rate: number(cells[5])?,
-            wdl: cells[6].parse().ok()?,
-            positions_per_second: number(cells[7])?,
-        })
-    }
 }

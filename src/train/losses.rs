@@ -2,9 +2,9 @@
 
 use burn::module::Module as _;
 
-use super::target::{sigmoid, targets};
+use super::target::targets;
 use crate::batch::Batch;
-use crate::loss::Loss;
+use crate::loss::{Loss, sigmoid};
 use crate::model::{Evaluation as _, Model, to_host};
 
 /// Means over positions, in f64.

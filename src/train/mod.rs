@@ -7,6 +7,7 @@ mod anchor;
 pub mod checkpoint;
 pub mod direct;
 mod failure;
+pub mod layers;
 pub mod leg;
 pub mod length;
 pub mod log;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 
 use crate::batch::Batch;
+use crate::log::Row;
 use crate::loss::Loss;
 use crate::model::{Compute, Evaluation as _, Kind, Model, Slope, is_gpu};
 use crate::output::OutputError;
@@ -33,18 +35,18 @@ use crate::weights::WeightsError;
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
 use failure::{one_line, panic_text};
-use log::{Log, Row};
+use log::Log;
 pub use losses::{Losses, losses};
 use rule::Rule;
 pub use settings::Settings;
 use target::targets;
-use unread::{Taken, Unread};
+use unread::{Step, Unread};
 
 /// The folder in that of a run where checkpoints are kept for good.
 pub const KEPT: &str = "checkpoints";
 
 /// A run: what to train, where, and the folder that keeps it.
-pub struct Job<'a> {
+pub struct Training<'a> {
     pub kind: Kind,
     pub compute: Compute,
     pub device: &'a Device,
@@ -63,7 +65,7 @@ pub trait Watch {
     fn stop(&self) -> bool;
     /// After each step.
     fn step(&mut self, progress: &Progress);
-    /// After each look at the held-out positions.
+    /// After each validation.
     fn row(&mut self, row: &Row);
 }
 
@@ -138,7 +140,7 @@ pub enum TrainError {
 /// # Errors
 /// See [`TrainError`]; whatever happens, `last.safetensors` holds the last good state.
 pub fn run<E>(
-    job: &Job,
+    job: &Training,
     start: Checkpoint,
     batches: impl IntoIterator<Item = Result<Batch, E>>,
     watch: &mut dyn Watch,
@@ -165,7 +167,7 @@ const UNREAD: usize = 64;
 const WHOLE: &str = "a step gives the model back";
 
 struct Trainer<'a> {
-    job: &'a Job<'a>,
+    job: &'a Training<'a>,
     /// None only while it takes a step.
     model: Option<Model>,
     rule: Rule,
@@ -189,7 +191,7 @@ struct Clock {
 }
 
 impl<'a> Trainer<'a> {
-    fn new(job: &'a Job, start: Checkpoint) -> Result<Self, TrainError> {
+    fn new(job: &'a Training, start: Checkpoint) -> Result<Self, TrainError> {
         let device = job.device.clone().autodiff();
         let model = Some(Model::new(&job.kind, &start.weights, &device, job.compute)?);
         if start.optimizer.is_empty() && start.state.step > 0 {
@@ -275,22 +277,21 @@ impl<'a> Trainer<'a> {
         match &mut self.rule {
             Rule::Gradient(_) => {
                 let Slope { loss, gradients } = self.model().slope(batch, &targets);
-                self.unread.push(Taken { step, learning_rate }, loss);
+                self.unread.push(Step { number: step, learning_rate }, loss);
                 if self.unread.len() == UNREAD || self.loss.is_none() || !is_gpu(self.job.device) {
                     self.read()?;
                 }
                 // Nobody else holds the model, so that its tensors change in place.
-                if let Some(model) = self.model.take() {
-                    self.model = Some(self.rule.follow(learning_rate, model, gradients));
-                }
+                let model = self.model.take().expect(WHOLE);
+                self.model = Some(self.rule.follow(learning_rate, model, gradients));
                 converged = false;
             }
             Rule::Direct(method) => {
                 let weights = self.model.as_ref().expect(WHOLE).weights();
                 let stepped = method.step(&self.job.kind, weights, &batch.inputs, &targets)?;
-                self.count(Taken { step, learning_rate }, stepped.loss)?;
+                self.count(Step { number: step, learning_rate }, stepped.loss)?;
                 let device = self.job.device.clone().autodiff();
-                let Job { kind, compute, .. } = self.job;
+                let Training { kind, compute, .. } = self.job;
                 self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
                 converged = stepped.converged;
             }
@@ -317,8 +318,8 @@ impl<'a> Trainer<'a> {
     }
 
     /// Counts a step's loss for the next row of the log.
-    fn count(&mut self, taken: Taken, loss: f64) -> Result<(), TrainError> {
-        let Taken { step, learning_rate } = taken;
+    fn count(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
+        let Step { number: step, learning_rate } = step;
         if !loss.is_finite() {
             let (good, path) = (self.saved.unwrap_or(0), self.path("last"));
             return Err(TrainError::Diverged { loss, step, learning_rate, good, path });

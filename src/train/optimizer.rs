@@ -1,5 +1,6 @@
 //! The rules that turn gradients into steps.
 
+use burn::module::ParamGroup;
 use burn::optim::{
     AdamConfig, AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate,
     ModuleOptimizer, Optimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig,
@@ -8,12 +9,12 @@ use burn::tensor::{Device, Tensor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::layers::{Layer, Layers};
 use crate::model::ops::{adam_step, cpu::Adam};
 use crate::model::{Compute, Level};
 
 /// The `[optimizer]` section of a config, complete.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub name: Name,
     /// Decay of the mean of gradients (Adam), or the momentum (SGD).
@@ -28,6 +29,8 @@ pub struct Settings {
     pub bias_correction: bool,
     /// Parameters are held within `-clip ..= clip`; 0 = free.
     pub clip: f64,
+    /// Which of them have another clip, or another learning rate.
+    pub layers: Layers,
     /// Centipawns that a weight is expected to move (Gauss-Newton).
     pub prior: f64,
     /// Centipawns of a step (local search).
@@ -81,8 +84,8 @@ impl Settings {
     pub fn build(&self, compute: Compute) -> ModuleOptimizer {
         if let Name::AdamW | Name::Adam = self.name {
             match compute {
-                Compute::Fused { level, .. } => return FusedAdam(self.rule(level)).into(),
-                Compute::Gpu { .. } => return FusedAdam(self.rule(Level::Portable)).into(),
+                Compute::Fused { level, .. } => return self.fused(level),
+                Compute::Gpu { .. } => return self.fused(Level::Portable),
                 Compute::Plain => {}
             }
         }
@@ -97,10 +100,10 @@ impl Settings {
                     .with_epsilon(epsilon)
                     .with_weight_decay(decay)
                     .build();
-                self.clipped(adamw)
+                self.held(adamw)
             }
-            Name::AdamW => self.clipped(UncorrectedAdamW { beta_1, beta_2, epsilon, decay }),
-            Name::Adam => self.clipped(
+            Name::AdamW => self.held(UncorrectedAdamW { beta_1, beta_2, epsilon, decay }),
+            Name::Adam => self.held(
                 AdamConfig::new()
                     .with_beta_1(beta_1)
                     .with_beta_2(beta_2)
@@ -108,41 +111,71 @@ impl Settings {
                     .with_weight_decay(coupled)
                     .build(),
             ),
-            Name::AdaGrad => self.clipped(AdaGrad { epsilon, decay }),
+            Name::AdaGrad => self.held(AdaGrad { epsilon, decay }),
             Name::GaussNewton | Name::LocalSearch => panic!("direct methods follow no gradient"),
             Name::Sgd => {
                 let momentum = MomentumConfig::new().with_momentum(self.beta1).with_dampening(0.0);
                 let momentum = (self.beta1 != 0.0).then_some(momentum);
-                self.clipped(
+                self.held(
                     SgdConfig::new().with_momentum(momentum).with_weight_decay(coupled).build(),
                 )
             }
         }
     }
 
-    fn rule(&self, level: Level) -> Adam {
-        let Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip, .. } =
-            *self;
-        let (decay, coupled_decay) = match name {
-            Name::AdamW => (weight_decay, 0.0),
-            _ => (0.0, weight_decay),
+    fn fused(&self, level: Level) -> ModuleOptimizer {
+        let (decay, coupled_decay) = match self.name {
+            Name::AdamW => (self.weight_decay, 0.0),
+            _ => (0.0, self.weight_decay),
         };
-        Adam { beta1, beta2, epsilon, decay, coupled_decay, bias_correction, clip, level }
+        let &Settings { beta1, beta2, epsilon, bias_correction, .. } = self;
+        self.by_layer(|clip, rate| FusedAdam {
+            rule: Adam {
+                beta1,
+                beta2,
+                epsilon,
+                decay,
+                coupled_decay,
+                bias_correction,
+                clip,
+                level,
+            },
+            rate,
+        })
     }
 
-    fn clipped<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
-        Clipped { inner, clip: self.clip }.into()
+    fn held<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
+        self.by_layer(|clip, rate| Held { inner: inner.clone(), clip, rate })
+    }
+
+    /// An optimiser for all parameters, and others for those with a clip or a rate of their own.
+    fn by_layer<O: Optimizer>(&self, of: impl Fn(f64, f64) -> O) -> ModuleOptimizer {
+        let all: ModuleOptimizer = of(self.clip, 1.0).into();
+        // Of several groups with a parameter the last one counts, and the longer name comes later.
+        self.layers.0.keys().fold(all, |optimizer, name| {
+            let Layer { clip, rate } = self.layers.of(name);
+            let own = of(clip.unwrap_or(self.clip), rate.unwrap_or(1.0));
+            optimizer.with_group(group(name), own, None)
+        })
     }
 }
 
-/// Holds the parameters within bounds after each step of another optimiser.
+/// The parameters that a name of [`Layers`] stands for, wherever in a model the net is.
+fn group(name: &str) -> ParamGroup {
+    let pattern = format!(r"(^|\.){}(\.|$)", name.replace('.', r"\."));
+    ParamGroup::from_regex(pattern).expect("names of arrays have letters, digits and dots")
+}
+
+/// Another optimiser at a learning rate times `rate`, with the parameters held within bounds after
+/// each step.
 #[derive(Clone)]
-struct Clipped<O> {
+struct Held<O> {
     inner: O,
     clip: f64,
+    rate: f64,
 }
 
-impl<O: Optimizer> Optimizer for Clipped<O> {
+impl<O: Optimizer> Optimizer for Held<O> {
     type State<const D: usize> = O::State<D>;
 
     fn step<const D: usize>(
@@ -152,7 +185,7 @@ impl<O: Optimizer> Optimizer for Clipped<O> {
         grad: Tensor<D>,
         state: Option<Self::State<D>>,
     ) -> (Tensor<D>, Option<Self::State<D>>) {
-        let (stepped, state) = self.inner.step(lr, tensor, grad, state);
+        let (stepped, state) = self.inner.step(lr * self.rate, tensor, grad, state);
         let bounded = match self.clip {
             0.0 => stepped,
             clip => stepped.clamp(-clip, clip),
@@ -167,7 +200,11 @@ impl<O: Optimizer> Optimizer for Clipped<O> {
 
 /// Adam and AdamW as one pass over each tensor, clipping included.
 #[derive(Clone)]
-struct FusedAdam(Adam);
+struct FusedAdam {
+    rule: Adam,
+    /// Times the learning rate.
+    rate: f64,
+}
 
 impl Optimizer for FusedAdam {
     type State<const D: usize> = AdamWState<D>;
@@ -186,7 +223,7 @@ impl Optimizer for FusedAdam {
             None => (grad.zeros_like(), grad.zeros_like(), 1),
         };
         let [tensor, moment_1, moment_2] =
-            adam_step([tensor, grad, first, second], self.0, lr, time as u64);
+            adam_step([tensor, grad, first, second], self.rule, lr * self.rate, time as u64);
         let momentum = AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2: None };
         (tensor, Some(AdamWState { momentum }))
     }

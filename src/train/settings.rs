@@ -14,7 +14,7 @@ pub struct Settings {
     /// Centipawns of the data's scores that make one logit.
     pub score_scale: f64,
     pub optimizer: optimizer::Settings,
-    /// Steps between looks at the held-out positions.
+    /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.
     pub checkpoint_every: u64,

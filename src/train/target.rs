@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::batch::Batch;
+use crate::loss::sigmoid;
 
 /// The targets of a batch, 0 to 1, seen as the batch sees results.
 ///
@@ -19,9 +20,4 @@ pub fn targets(batch: &Batch, wdl: f64, scale: f64) -> Cow<'_, [f32]> {
             (wdl * f64::from(result) + (1.0 - wdl) * expected) as f32
         })
         .collect()
-}
-
-/// `1 / (1 + e^-x)`
-pub fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }

@@ -7,18 +7,18 @@ use burn::tensor::{Tensor, Transaction};
 
 /// The losses of steps, in order, that nobody has looked at yet.
 #[derive(Default)]
-pub struct Unread(Vec<(Taken, Tensor<1>)>);
+pub struct Unread(Vec<(Step, Tensor<1>)>);
 
 /// A step, and how far it went.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
-    pub step: u64,
+pub struct Step {
+    pub number: u64,
     pub learning_rate: f64,
 }
 
 impl Unread {
-    pub fn push(&mut self, taken: Taken, loss: Tensor<1>) {
-        self.0.push((taken, loss));
+    pub fn push(&mut self, step: Step, loss: Tensor<1>) {
+        self.0.push((step, loss));
     }
 
     pub fn len(&self) -> usize {
@@ -29,13 +29,13 @@ impl Unread {
     ///
     /// # Errors
     /// What the device says is wrong with it.
-    pub fn read(&mut self) -> Result<Vec<(Taken, f64)>, String> {
-        let (taken, losses): (Vec<Taken>, Vec<Tensor<1>>) = self.0.drain(..).unzip();
+    pub fn read(&mut self) -> Result<Vec<(Step, f64)>, String> {
+        let (steps, losses): (Vec<Step>, Vec<Tensor<1>>) = self.0.drain(..).unzip();
         let read = losses.into_iter().fold(Transaction::default(), Transaction::register);
         let read = read.try_execute().map_err(|error| error.to_string())?;
         let value = |data: burn::tensor::TensorData| {
             data.try_into_vec::<f32>().map_or(f64::NAN, |values| values[0].into())
         };
-        Ok(taken.into_iter().zip(read.into_iter().map(value)).collect())
+        Ok(steps.into_iter().zip(read.into_iter().map(value)).collect())
     }
 }

@@ -2,7 +2,7 @@
 
 use nnuance::batch::Terms;
 use nnuance::format::{Format, write_all};
-use nnuance::hce::{Coding, Evaluator, HceWeights, Term, Trace, terms::TERMS, wings};
+use nnuance::hce::{Coding, HceEvaluator, HceWeights, Term, Trace, terms::TERMS, wings};
 use nnuance::sample::{Position, Sample};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -28,7 +28,7 @@ fn centred_tables_evaluate_alike() {
     for weights in [HceWeights::from_json(PESTO).unwrap(), odd_weights(), random_weights(1)] {
         let (centred, moved) = weights.clone().centred().unwrap();
         assert_eq!(moved.len(), 5);
-        let [before, after] = [&weights, &centred].map(Evaluator::new);
+        let [before, after] = [&weights, &centred].map(HceEvaluator::new);
         for Sample { position, .. } in &samples {
             let [one, other] = [&before, &after].map(|it| it.evaluate(position));
             assert!((one - other).abs() < 1e-7, "{}: {one} and {other}", position.fen());

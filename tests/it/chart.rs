@@ -1,7 +1,7 @@
 //! The losses of a run as a chart of characters.
 
 use nnuance::cli::chart::{NARROWEST, chart};
-use nnuance::train::log::Row;
+use nnuance::log::Row;
 
 const TOTAL: u64 = 20_000;
 

@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use nnuance::export::{self, Given};
 use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
-use nnuance::report::{Evaluation, Options, Truth, compare};
+use nnuance::report::{Options, Predictions, Truth, compare};
 use nnuance::sample::Sample;
 use serde_json::Value;
 
@@ -129,20 +129,20 @@ fn a_ladder_of_nets_on_games() {
     assert_eq!(samples.len(), 237_683);
     let of = |evaluate: &dyn Fn(&Sample) -> f64| samples.iter().map(evaluate).collect::<Vec<_>>();
     let terms = |weights: &HceWeights| {
-        let evaluator = hce::Evaluator::new(weights);
+        let evaluator = hce::HceEvaluator::new(weights);
         of(&|sample| evaluator.evaluate(&sample.position))
     };
     let pesto = std::fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
     let pesto = HceWeights::from_json(&pesto).unwrap();
     let mut evaluations = vec![
-        Evaluation::new("material", terms(&HceWeights::material())),
-        Evaluation::new("pesto", terms(&pesto)),
-        Evaluation::new("score", of(&|sample| f64::from(sample.score.unwrap()))),
+        Predictions::new("material", terms(&HceWeights::material())),
+        Predictions::new("pesto", terms(&pesto)),
+        Predictions::new("score", of(&|sample| f64::from(sample.score.unwrap()))),
     ];
     for n in ["1HL", "16HL", "32HL", "128HL", "256HL"] {
         let path = format!("../shared/data/nets/leorik-{n}.bin");
         let net = export::load(path.as_ref(), &Given::default()).unwrap().net;
-        evaluations.push(Evaluation::new(n, of(&|sample| net.evaluate(&sample.position).into())));
+        evaluations.push(Predictions::new(n, of(&|sample| net.evaluate(&sample.position).into())));
     }
     let results = of(&|sample| sample.result.into());
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();

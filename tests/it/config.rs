@@ -343,3 +343,50 @@ fn a_file_that_is_no_config_says_so() {
     let said = read(&vec![b'#'; 2 << 20]).expect_err("too large");
     assert!(said.contains("larger than 1 MiB"), "{said}");
 }
+
+#[test]
+fn layers_have_clips_and_rates_by_the_names_of_their_arrays() {
+    let deep = CONFIG.replace(
+        "hidden = 8\n",
+        "hidden = 8\nhead = [{ size = 4, activation = \"crelu\" }, { size = 1 }]\n",
+    );
+    let layers = |text: &str| parse(&format!("{deep}[optimizer.layers]\n{text}"), &[]);
+    let config = layers("head.0.clip = 1\nhead.0.rate = 0.5\nhead.0.bias.clip = 0").expect("names");
+    let found = config.optimizer().layers;
+    let of = |name: &str| (found.of(name).clip, found.of(name).rate);
+    assert_eq!(of("head.0.weight"), (Some(1.0), Some(0.5)));
+    assert_eq!(of("head.0.bias"), (Some(0.0), Some(0.5)));
+    assert_eq!(of("output.weight"), (None, None));
+    // Names with dots in quotes, one key alone, and what a run writes say the same.
+    let quoted = layers("\"head.0\" = { clip = 1, rate = 0.5 }\n\"head.0.bias\".clip = 0");
+    assert_eq!(quoted.expect("names"), config);
+    let sets =
+        ["clip=1", "rate=0.5", "bias.clip=0"].map(|it| format!("optimizer.layers.head.0.{it}"));
+    assert_eq!(parse(&deep, &sets.each_ref().map(|it| &it[..])).expect("names"), config);
+    assert_eq!(parse(&config.to_toml(), &[]).expect("what it wrote"), config);
+    assert!(!parse(&deep, &[]).expect("a config").to_toml().contains("layers"));
+
+    let refused = |text: &str, words: &str| {
+        let said = layers(text).expect_err(text);
+        assert!(said.contains("optimizer.layers") && said.contains(words), "{text}: {said}");
+        assert!(!said.contains('\n'), "{said}");
+    };
+    refused("outptu.clip = 1", "the net has no `outptu`; did you mean `output`?");
+    refused("head.1.clip = 1", "the net has no `head.1`; did you mean `head.0`?");
+    refused("head.0.weights.clip = 1", "did you mean `head.0.weight`?");
+    refused("factoriser.rate = 0.5", "has no `factoriser`");
+    refused("output.clip = -1", "`output.clip` must be finite and not negative, found -1");
+    refused("output.clip = inf", "found inf");
+    refused("output.clip = nan", "found NaN");
+    refused("output.rate = 0", "`output.rate` must be finite and above 0, found 0");
+    refused("output.rate = -0.5", "above 0, found -0.5");
+    refused("output.rate = nan", "found NaN");
+    refused("output.clipp = 1", "unknown key or word `clipp`; did you mean `clip`?");
+    refused("clip = 1", "belong to an array");
+    refused("output = 1", "");
+    refused("output = \"free\"", "expected a table of keys");
+    refused("output.clip = \"free\"", "a number");
+    let terms = "optimizer.layers.output.clip=1";
+    let said = set(&["model={ inputs = \"hce\" }", terms]).expect_err("terms have no layers");
+    assert!(said.contains("`optimizer.layers`: is for nets"), "{said}");
+}

@@ -5,9 +5,10 @@
 use nnuance::export::{self, Given};
 use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
+use nnuance::loss::sigmoid;
 use nnuance::report::estimate::Estimate;
-use nnuance::report::fit::{fit, sigmoid};
-use nnuance::report::{Comparison, Evaluation, Options, Truth, Values, chance, compare};
+use nnuance::report::fit::fit;
+use nnuance::report::{Comparison, Options, Predictions, Truth, Values, chance, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,7 +25,7 @@ struct Population {
 
 /// Some of the games, as `compare` takes them.
 struct Drawn {
-    evaluations: Vec<Evaluation>,
+    evaluations: Vec<Predictions>,
     results: Vec<f64>,
     groups: Vec<u64>,
 }
@@ -34,9 +35,9 @@ impl Population {
         let files = vec!["data/selfplay-sf15.vf".into()];
         let plan = Plan { colours: true, limit, ..Plan::reading(files) };
         let samples = collect(&plan, Part::All, &|_| ()).expect("games");
-        let material = hce::Evaluator::new(&HceWeights::material());
+        let material = hce::HceEvaluator::new(&HceWeights::material());
         let pesto = std::fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");
-        let pesto = hce::Evaluator::new(&HceWeights::from_json(&pesto).expect("weights"));
+        let pesto = hce::HceEvaluator::new(&HceWeights::from_json(&pesto).expect("weights"));
         let net = export::load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net;
         let says = |name: &str, sample: &Sample| match name {
             "material" => material.evaluate(&sample.position),
@@ -79,7 +80,7 @@ impl Population {
                 cp.iter_mut().zip(&row[1..]).for_each(|(cp, value)| cp.push(*value));
             }
         }
-        let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Evaluation::new(*name, cp));
+        let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
         Drawn { evaluations: evaluations.collect(), results, groups }
     }
 

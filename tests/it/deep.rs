@@ -1,9 +1,12 @@
 //! What lies below a comparison: slices, calibration, disagreements, integers.
 
+use nnuance::loss::sigmoid;
 use nnuance::report::deep::DeepError;
-use nnuance::report::fit::{fit, sigmoid};
+use nnuance::report::fit::fit;
 use nnuance::report::slices::{By, Slice};
-use nnuance::report::{Deep, Depth, Evaluation, Facts, Options, Truth, Values, compare, deep};
+use nnuance::report::{
+    Attributes, Deep, Depth, Options, Predictions, Truth, Values, compare, deep,
+};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -16,10 +19,10 @@ const OPTIONS: Options = Options { fit_on_same: true, fixed_scale: None };
 
 /// Positions of games, with three evaluations: good, one with more noise, and a rounded good one.
 struct World {
-    evaluations: Vec<Evaluation>,
+    evaluations: Vec<Predictions>,
     results: Vec<f64>,
     groups: Vec<u64>,
-    facts: Vec<Facts>,
+    facts: Vec<Attributes>,
     sources: Vec<String>,
     options: Options,
     games_known: bool,
@@ -41,7 +44,7 @@ impl World {
             good.push(cp);
             noisy.push(cp + noise * (uniform(&mut random) - 0.5));
             groups.push(i as u64 / 7);
-            facts.push(Facts {
+            facts.push(Attributes {
                 phase,
                 balance: ((random.next_u64() % 1200) as i32) - 600,
                 in_check: random.next_u64().is_multiple_of(9),
@@ -51,9 +54,9 @@ impl World {
         }
         let rounded = good.iter().map(|cp: &f64| cp.round()).collect();
         let evaluations = vec![
-            Evaluation::new("noisy", noisy),
-            Evaluation::new("good", good),
-            Evaluation::new("rounded", rounded),
+            Predictions::new("noisy", noisy),
+            Predictions::new("good", good),
+            Predictions::new("rounded", rounded),
         ];
         let sources = ["a.bin", "b.bin", "empty.bin"].map(String::from).to_vec();
         Self { evaluations, results, groups, facts, sources, options: OPTIONS, games_known: true }
@@ -86,7 +89,7 @@ fn cut(deep: &Deep, by: By) -> &[Slice] {
 }
 
 /// The slices written out once more, one condition each.
-fn belongs(by: By, slice: usize, facts: &Facts, result: f64) -> bool {
+fn belongs(by: By, slice: usize, facts: &Attributes, result: f64) -> bool {
     let (phase, balance) = (facts.phase, facts.balance.abs());
     let score = facts.score.unwrap().abs();
     match (by, slice) {
@@ -212,7 +215,7 @@ fn chance_alone_marks_little() {
             .map(|name| {
                 let Values::Cp(good) = &world.evaluations[1].values else { unreachable!() };
                 let noisy = |cp: &f64| cp + 400.0 * (uniform(&mut random) - 0.5);
-                Evaluation::new(name, good.iter().map(noisy).collect())
+                Predictions::new(name, good.iter().map(noisy).collect())
             })
             .to_vec();
         let deep = world.deep(|depth| depth.gaps = &[]).unwrap();
@@ -228,7 +231,7 @@ fn chance_alone_marks_little() {
 #[test]
 fn an_evaluation_does_not_differ_from_itself() {
     let mut world = World::new(3_000, 4, 600.0);
-    world.evaluations[2] = Evaluation { name: "again".into(), ..world.evaluations[1].clone() };
+    world.evaluations[2] = Predictions { name: "again".into(), ..world.evaluations[1].clone() };
     let deep = world.deep(|depth| depth.disagreements = Some(&[[1, 2]])).unwrap();
     for slice in deep.slices.cuts.iter().flat_map(|cut| &cut.slices) {
         for one in slice.evaluations.iter().skip(1) {
@@ -268,7 +271,7 @@ fn calibrated(positions: usize, seed: u64) -> World {
     world.evaluations = [("right", 1.0), ("bold", 2.0)]
         .map(|(name, times)| {
             let values = logits.iter().map(|it| sigmoid(it * times)).collect();
-            Evaluation::saying(name, Values::Probability(values))
+            Predictions::saying(name, Values::Probability(values))
         })
         .to_vec();
     world
@@ -308,7 +311,7 @@ fn equal_values_stay_in_one_bin() {
     let coarse: Vec<f64> = (0..1_000).map(|i| [0.2, 0.5, 0.5, 0.9][i % 4]).collect();
     world.evaluations[0].values = Values::Probability(coarse);
     world.evaluations[1].values = Values::Probability(vec![0.5; 1_000]);
-    world.evaluations.push(Evaluation::constant());
+    world.evaluations.push(Predictions::constant());
     let deep = world.deep(|depth| (depth.gaps, depth.bins) = (&[], 10)).unwrap();
     // A constant promises nothing of its own.
     assert_eq!(deep.calibrations.len(), world.evaluations.len() - 1);
@@ -390,7 +393,7 @@ fn gaps_equal_brute_force() {
 #[test]
 fn without_games_intervals_are_lower_bounds_everywhere_and_nothing_is_concluded() {
     let mut world = World::new(20_000, 5, 900.0);
-    world.evaluations[2] = Evaluation::new("shifted", {
+    world.evaluations[2] = Predictions::new("shifted", {
         let Values::Cp(good) = &world.evaluations[1].values else { unreachable!() };
         good.iter().map(|cp| 1.4 * cp + 60.0).collect()
     });
@@ -427,7 +430,7 @@ fn what_does_not_fit_is_said() {
     assert_eq!(none, "there is no evaluation 3, they count from 0 to 2");
     assert_eq!(error(|depth| depth.bins = 0), "0 bins, expected 1 to 1000");
     let mut world = World::new(700, 10, 0.0);
-    world.evaluations[2] = Evaluation::constant();
+    world.evaluations[2] = Predictions::constant();
     let error = world.deep(|_| ()).unwrap_err().to_string();
     assert!(error.starts_with("constant gives no centipawns"), "{error}");
 }
@@ -464,8 +467,8 @@ fn the_way_between_two_ends_is_a_share_of_their_losses() {
     };
     let (noisy, good) = (cp(&world, 0), cp(&world, 1));
     let mixed = noisy.iter().zip(&good).map(|(noisy, good)| 0.3 * noisy + 0.7 * good).collect();
-    world.evaluations.push(Evaluation::new("mixed", mixed));
-    world.evaluations.push(Evaluation::constant());
+    world.evaluations.push(Predictions::new("mixed", mixed));
+    world.evaluations.push(Predictions::constant());
     let deep = world.deep(|depth| depth.ends = Some([0, 1])).unwrap();
     let names: Vec<&str> = deep.reaches.iter().map(|reach| &reach.name[..]).collect();
     assert_eq!(names, ["rounded", "mixed"]);

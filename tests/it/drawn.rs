@@ -1,10 +1,16 @@
 //! Nets drawn from a seed, of every kind that there is, with numbers that reach all parts of their
 //! activations.
 
+use std::sync::LazyLock;
+
 use nnuance::architecture::{
     Activation, Architecture, Inputs, Kings, Layer, LayerActivation, Views,
 };
+use nnuance::export::quantise;
+use nnuance::export::snippet::{Language, snippet};
 use nnuance::model::initial;
+use nnuance::net::Net;
+use nnuance::scales::{HeadFormat, Scales};
 use nnuance::weights::Weights;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -63,9 +69,96 @@ fn kings(random: &mut Xoshiro256PlusPlus) -> Kings {
 /// Numbers for a net. Sums stay small enough that a tenth of them is clamped, about.
 pub fn weights(net: &Architecture, seed: u64) -> Weights {
     let mut weights = initial(net, seed);
+    shake(&mut weights, 0.2, seed);
+    weights
+}
+
+/// Moves each number by up to `size`.
+pub fn shake(weights: &mut Weights, size: f32, seed: u64) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for array in weights.0.values_mut() {
-        array.values.iter_mut().for_each(|value| *value += random.random_range(-0.2..0.2));
+        array.values.iter_mut().for_each(|value| *value += random.random_range(-size..size));
     }
-    weights
+}
+
+/// A drawn net, and its weights as they are clipped for bytes.
+pub fn floats(seed: u64) -> (Architecture, Weights) {
+    let net = net(seed, 48);
+    let mut weights = weights(&net, seed);
+    for array in weights.0.values_mut() {
+        array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
+    }
+    (net, weights)
+}
+
+/// A draw, and all nets that its weights become, with their head formats.
+pub struct Drawn {
+    pub seed: u64,
+    /// As it is trained, with a factoriser or without.
+    pub net: Architecture,
+    pub nets: Vec<Net>,
+}
+
+impl Drawn {
+    fn new(seed: u64) -> Self {
+        let (net, weights) = floats(seed);
+        let of = |head_format, qa| {
+            quantise(&weights, &net, Scales { head_format, qa, ..Scales::default() }).ok()
+        };
+        let qa = [255, 181][seed as usize % 2];
+        let nets = [(HeadFormat::Float, 255), (HeadFormat::Int8, qa)];
+        let nets: Vec<Net> = nets.into_iter().filter_map(|(head, qa)| of(head, qa)).collect();
+        let has_bytes = net.is_deep() && net.activation != Activation::ReLU;
+        assert_eq!(nets.len(), if has_bytes { 2 } else { 1 }, "{net}");
+        Self { seed, net, nets }
+    }
+
+    /// Whether there is code for engines, for which nothing may overflow.
+    fn has_code(&self) -> bool {
+        let code = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.c"], &[]);
+        self.nets.iter().all(|net| code(net).is_ok())
+    }
+}
+
+/// The first 20 draws that have code for engines, from where every feature comes twice.
+pub static TWENTY: LazyLock<Vec<Drawn>> =
+    LazyLock::new(|| (2..).map(Drawn::new).filter(Drawn::has_code).take(20).collect());
+
+/// All nets of the 20.
+pub fn nets() -> impl Iterator<Item = &'static Net> {
+    TWENTY.iter().flat_map(|drawn| &drawn.nets)
+}
+
+#[test]
+fn twenty_draws_have_everything() {
+    let without = TWENTY[19].seed - 21;
+    assert!(without <= 2, "{without} draws have no code");
+    let some = |what: &str, has: &dyn Fn(&Architecture) -> bool| {
+        let with = TWENTY.iter().filter(|drawn| has(&drawn.net)).count();
+        assert!((2..=18).contains(&with), "{what}: {with} of 20");
+    };
+    for views in Views::ALL {
+        some(views.name(), &|net| net.inputs.views == views);
+    }
+    some("mirror", &|net| net.inputs.kings.mirror);
+    some("king buckets", &|net| net.inputs.kings.count() > 1);
+    some("a factoriser", &|net| net.inputs.factorised);
+    for activation in Activation::ALL {
+        some(&format!("{activation:?}"), &|net| net.activation == activation);
+    }
+    some("products", &|net| net.pairwise);
+    for layers in 0..=3 {
+        some(&format!("{layers} layers"), &|net| net.head.len() == layers);
+    }
+    for activation in LayerActivation::ALL {
+        let has = |net: &Architecture| net.head.iter().any(|it| it.activation == activation);
+        some(&format!("a layer with {activation:?}"), &has);
+    }
+    some("a neuron that skips", &|net| net.skip);
+    some("output buckets", &|net| net.buckets > 1);
+    for format in HeadFormat::ALL {
+        let has = |net: &&Net| net.architecture().is_deep() && net.scales().head_format == format;
+        let with = nets().filter(has).count();
+        assert!(with >= 5, "{with} heads of {format:?}");
+    }
 }

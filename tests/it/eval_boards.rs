@@ -1,7 +1,7 @@
 //! `nnuance eval --board`: what each evaluation says of a position, and why.
 
 use assert_cmd::Command;
-use nnuance::hce::{Evaluator, HceWeights};
+use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::sample::Position;
 
 const FEN: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 0 1";
@@ -24,10 +24,10 @@ fn evaluations_stand_side_by_side() {
         let line = table.lines().find(|line| line.starts_with(name));
         line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect()
     };
-    let pesto = Evaluator::new(&weights).evaluate(&position);
+    let pesto = HceEvaluator::new(&weights).evaluate(&position);
     assert_eq!(row("pesto.json")[1], format!("{pesto:+.1}"));
     assert_eq!(row("pesto.json")[2], format!("{:+.1}", -pesto));
-    let material = Evaluator::new(&HceWeights::material()).evaluate(&position);
+    let material = HceEvaluator::new(&HceWeights::material()).evaluate(&position);
     assert_eq!(material, 0.0);
     assert_eq!(row("material")[1..], ["0.0", "0.0", "-"]);
     // Why material tells no result; the net's manifest knows the scale that was fitted to it.

@@ -1,7 +1,7 @@
 //! Evaluations taken apart: the parts add up to the whole.
 
 use nnuance::export::golden;
-use nnuance::hce::{Evaluator, HceWeights, explain};
+use nnuance::hce::{HceEvaluator, HceWeights, explain};
 use nnuance::sample::Position;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -38,7 +38,7 @@ fn positions() -> Vec<Position> {
 fn groups_and_terms_add_up_to_the_evaluation() {
     let (mut scaled, mut crossed, mut dangers) = (0, 0, 0);
     for weights in weights() {
-        let evaluator = Evaluator::new(&weights);
+        let evaluator = HceEvaluator::new(&weights);
         for position in positions() {
             let explanation = explain(&weights, &position);
             let total = evaluator.evaluate(&position);

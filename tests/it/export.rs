@@ -12,7 +12,7 @@ use nnuance::export::{
 use nnuance::net::{Hints, Net};
 use nnuance::sample::Position;
 use nnuance::scales::Scales;
-use nnuance::weights::{Packed, Weights};
+use nnuance::weights::{Weights, WeightsFile};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -484,10 +484,10 @@ fn an_export_keeps_what_is_known_of_the_origin() {
     let text = std::fs::read_to_string(folder.path().join("out/net-0.5.json")).unwrap();
     let manifest: Manifest = serde_json::from_str(&text).unwrap();
     assert_eq!(manifest.float_error.unwrap().positions, 16);
-    assert_eq!(manifest.provenance.data[0].file, "gone.vf");
+    assert_eq!(manifest.provenance.data[0].path, Path::new("gone.vf"));
     assert!(manifest.provenance.recipe.is_some());
     let floats = std::fs::read(folder.path().join("out/net-0.5.safetensors")).unwrap();
-    let Packed { facts, .. } = Weights::from_bytes(&floats).unwrap();
+    let WeightsFile { facts, .. } = Weights::from_bytes(&floats).unwrap();
     // The scale is the one that was asked for, all else as it was.
     for (key, value) in [("scale", "300"), ("config", CONFIG), ("odd", "kept")] {
         assert_eq!(facts[key], value);

@@ -4,14 +4,16 @@ use burn::optim::{AdamWConfig, ModuleOptimizer};
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs};
-use nnuance::model::{Backend, Compute, Evaluation, Kind, Level, Model, Precision, initial};
+use nnuance::model::{Backend, Compute, Evaluation, Kind, Level, Model, Precision};
+use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::train::target::targets;
 use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-use crate::games;
+use crate::largest::distance;
+use crate::{drawn, games};
 
 fn fused(level: Level) -> Compute {
     Compute::Fused { level, precision: Precision::F32 }
@@ -25,20 +27,8 @@ fn model(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
 /// A net with random weights that reach all parts of an activation.
 fn net(views: Views, hidden: usize, activation: Activation, seed: u64) -> (Kind, Weights) {
     let net = Architecture::simple(views, hidden, activation);
-    let mut weights = initial(&net, seed);
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    for array in weights.0.values_mut() {
-        array.values.iter_mut().for_each(|value| *value += random.random_range(-0.2..0.2));
-    }
+    let weights = drawn::weights(&net, seed);
     (Kind::Net(net), weights)
-}
-
-/// `|a - b| / |b|` over all values together.
-fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let square = |x: f64| x * x;
-    let apart: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(a - b))).sum();
-    let size: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
-    if apart == 0.0 { 0.0 } else { (apart / size).sqrt() }
 }
 
 #[test]
@@ -118,8 +108,19 @@ fn logits_equal_the_plain_ones() {
 
 fn rule(name: Name, bias_correction: bool, clip: f64) -> Settings {
     let (beta1, beta2, epsilon, weight_decay) = (0.9, 0.999, 1e-8, 0.02);
-    let (prior, step) = (1.0, 1);
-    Settings { name, beta1, beta2, epsilon, weight_decay, bias_correction, clip, prior, step }
+    let (layers, prior, step) = (Layers::default(), 1.0, 1);
+    Settings {
+        name,
+        beta1,
+        beta2,
+        epsilon,
+        weight_decay,
+        bias_correction,
+        clip,
+        layers,
+        prior,
+        step,
+    }
 }
 
 /// Weights after some steps.

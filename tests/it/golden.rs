@@ -3,12 +3,13 @@
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
+use nnuance::log::Row;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
 use nnuance::train::checkpoint::{Checkpoint, State};
-use nnuance::train::log::Row;
+use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::schedule::Schedule;
-use nnuance::train::{self, Job, Progress, Settings, Watch};
+use nnuance::train::{self, Progress, Settings, Training, Watch};
 use nnuance::weights::Weights;
 
 use crate::need;
@@ -23,8 +24,9 @@ const LOSSES_32: [f64; 10] = [
     0.056420,
 ];
 
-/// Keeps the loss of every step.
-struct Losses(Vec<f64>);
+/// Keeps the loss of every step, from the rows of the log: a GPU tells it no earlier.
+#[derive(Default)]
+pub struct Losses(pub Vec<f64>);
 
 impl Watch for Losses {
     fn seconds(&self) -> f64 {
@@ -33,10 +35,10 @@ impl Watch for Losses {
     fn stop(&self) -> bool {
         false
     }
-    fn step(&mut self, progress: &Progress) {
-        self.0.push(progress.loss);
+    fn step(&mut self, _progress: &Progress) {}
+    fn row(&mut self, row: &Row) {
+        self.0.extend(row.train_loss);
     }
-    fn row(&mut self, _row: &Row) {}
 }
 
 /// The losses of ten steps; none where the data is absent.
@@ -86,18 +88,19 @@ pub fn losses_of(
             weight_decay: 0.01,
             bias_correction,
             clip: 1.98,
+            layers: Layers::default(),
             prior: 1.0,
             step: 1,
         },
-        validate_every: 100,
+        validate_every: 1,
         checkpoint_every: 100,
         patience: None,
         keep: None,
         earlier: Vec::new(),
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let device = backend.device().expect("CPU backends are always there");
-    let job = Job {
+    let device = backend.device().expect("it is there");
+    let job = Training {
         kind: Kind::Net(net.clone()),
         compute,
         device: &device,
@@ -111,7 +114,7 @@ pub fn losses_of(
         state: State::default(),
         facts: Default::default(),
     };
-    let mut watch = Losses(Vec::new());
+    let mut watch = Losses::default();
     train::run(&job, start, Stream::new(plan, Encoder::net(net), Cursor::default()), &mut watch)
         .expect("a run");
     watch.0

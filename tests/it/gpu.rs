@@ -14,8 +14,8 @@ use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-use crate::games;
-use crate::need;
+use crate::largest::distance;
+use crate::{drawn, games, need};
 
 pub const GPU: Compute = Compute::Gpu { room: ROOM };
 
@@ -43,23 +43,8 @@ fn model(kind: &Kind, weights: &Weights, device: &Device, compute: Compute) -> M
 pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weights) {
     let net = Architecture::simple(views, hidden, activation);
     let mut weights = initial(&net, 4);
-    shake(&mut weights, 0.2);
+    drawn::shake(&mut weights, 0.2, 7);
     (Kind::Net(net), weights)
-}
-
-fn shake(weights: &mut Weights, size: f32) {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
-    for array in weights.0.values_mut() {
-        array.values.iter_mut().for_each(|value| *value += random.random_range(-size..size));
-    }
-}
-
-/// `|a - b| / |b|` over all values together.
-pub fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let square = |x: f64| x * x;
-    let apart: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(a - b))).sum();
-    let size: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
-    if apart == 0.0 { 0.0 } else { (apart / size).sqrt() }
 }
 
 fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
@@ -238,7 +223,7 @@ fn hce_weights(terms: usize) -> Weights {
             weights.insert(&format!("{name}.{part}"), shape, vec![0.0; shape.iter().product()]);
         }
     }
-    shake(&mut weights, 60.0);
+    drawn::shake(&mut weights, 60.0, 7);
     weights
 }
 

@@ -8,33 +8,19 @@ use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
+use nnuance::log::Row;
 use nnuance::model::{Compute, Device, Kind, initial};
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::log::Row;
+use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::schedule::Schedule;
-use nnuance::train::{self, End, Job, Progress, Settings, TrainError, Watch};
+use nnuance::train::{self, End, Progress, Settings, TrainError, Training, Watch};
 use nnuance::weights::Weights;
 
-use crate::gpu::{GPU, batch, bits, distance, flex, fused, gpu, net};
+use crate::golden::Losses;
+use crate::gpu::{GPU, batch, bits, flex, fused, gpu, net};
+use crate::largest::distance;
 use crate::need;
-
-/// Keeps the loss of every step, from the rows of the log.
-#[derive(Default)]
-struct Losses(Vec<f64>);
-
-impl Watch for Losses {
-    fn seconds(&self) -> f64 {
-        0.0
-    }
-    fn stop(&self) -> bool {
-        false
-    }
-    fn step(&mut self, _progress: &Progress) {}
-    fn row(&mut self, row: &Row) {
-        self.0.extend(row.train_loss);
-    }
-}
 
 fn settings(steps: u64, bias_correction: bool) -> Settings {
     Settings {
@@ -50,6 +36,7 @@ fn settings(steps: u64, bias_correction: bool) -> Settings {
             weight_decay: 0.01,
             bias_correction,
             clip: 1.98,
+            layers: Layers::default(),
             prior: 1.0,
             step: 1,
         },
@@ -82,7 +69,7 @@ impl Run<'_> {
     {
         let Run { ref kind, device, compute, ref settings, folder } = *self;
         let kind = kind.clone();
-        let job = Job { kind, compute, device, settings, folder, held_out: &[] };
+        let job = Training { kind, compute, device, settings, folder, held_out: &[] };
         let mut watch = Losses::default();
         let (end, checkpoint) = train::run(&job, start, batches, &mut watch)?;
         assert_eq!(end, End::Finished);
@@ -261,7 +248,7 @@ fn the_device_is_lost() {
     let folder = tempfile::tempdir().expect("a folder");
     let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
     let settings = Settings { validate_every: 100, checkpoint_every: 4, ..settings(1000, true) };
-    let job = Job {
+    let job = Training {
         kind,
         compute: GPU,
         device: &device,

@@ -3,7 +3,7 @@
 use nnuance::batch::Terms;
 use nnuance::hce::terms::{GROUPS, TERMS, list};
 use nnuance::hce::{
-    Coding, Evaluator, HceWeights, Only, Part, Parts, Phase, Score, Term, Trace, evaluate, hold,
+    Coding, HceEvaluator, HceWeights, Only, Part, Parts, Phase, Score, Term, Trace, evaluate, hold,
     sums,
 };
 use nnuance::sample::Position;
@@ -159,7 +159,7 @@ fn trace_times_weights_is_the_score() {
     let weights = odd_weights();
     let integers = weights.integers();
     let whole: Vec<[f64; 2]> = integers.iter().map(|pair| pair.map(f64::from)).collect();
-    let fast = Evaluator::new(&weights);
+    let fast = HceEvaluator::new(&weights);
     for position in positions() {
         let trace = traced(&position);
         let mut score = Score::new(&integers);
@@ -254,7 +254,7 @@ fn large_counts_take_several_entries() {
 #[test]
 fn colours_are_equal() {
     let weights = odd_weights();
-    let fast = Evaluator::new(&weights);
+    let fast = HceEvaluator::new(&weights);
     for position in positions() {
         let flipped = position.flipped();
         assert!((fast.evaluate(&position) - fast.evaluate(&flipped)).abs() < 1e-6);
@@ -321,7 +321,7 @@ proptest::proptest! {
         let mut batch = Terms::default();
         Coding::new(&[true; TERMS], true).encode(&position, &mut Trace::default(), &mut batch);
         let found = sums(&batch, 0, &weights.values);
-        proptest::prop_assert!(close(Evaluator::new(&weights).sums(&position), found, 1e-6));
+        proptest::prop_assert!(close(HceEvaluator::new(&weights).sums(&position), found, 1e-6));
     }
 }
 
@@ -340,7 +340,7 @@ fn a_known_position_by_hand() {
 
 /// The least mean squared error over scales of 50 to 800 centipawns.
 fn error(weights: &HceWeights, positions: &[(Position, f64)]) -> f64 {
-    let evaluator = Evaluator::new(weights);
+    let evaluator = HceEvaluator::new(weights);
     let values: Vec<(f64, f64)> = positions
         .iter()
         .map(|(position, result)| {

@@ -10,7 +10,7 @@ use nnuance::format::{Format, write_all};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{
-    LoadError, Part, Plan, Purpose, Share, Split, TermsEncoder, Test, collect, scan, scan_traces,
+    LoadError, Part, Plan, Share, Split, Subset, TermsEncoder, Test, collect, scan, scan_traces,
 };
 use nnuance::sample::{Sample, mix};
 use nnuance::terms::Chosen;
@@ -75,19 +75,19 @@ fn write(folder: &TempDir, name: &str, games: &[Vec<u8>]) -> PathBuf {
 }
 
 /// What each game is for, in the order of the file.
-fn purposes(path: &Path, plan: &Plan) -> Vec<Purpose> {
+fn subsets(path: &Path, plan: &Plan) -> Vec<Subset> {
     let samples = collect(&Plan::reading(vec![path.to_path_buf()]), Part::All, &|_| {});
     let samples = samples.expect("games");
-    let mut purposes: Vec<Purpose> = Vec::new();
+    let mut subsets: Vec<Subset> = Vec::new();
     for pair in
         std::iter::once(None).chain(samples.iter().map(Some)).zip(&samples).collect::<Vec<_>>()
     {
         let (before, sample): (Option<&Sample>, &Sample) = pair;
         if before.is_none_or(|before| before.game != sample.game) {
-            purposes.push(plan.purpose(sample));
+            subsets.push(plan.subset(sample));
         }
     }
-    purposes
+    subsets
 }
 
 /// Turns the result of a game around; that of a draw into a win.
@@ -207,21 +207,22 @@ fn training_chooses_nothing_by_the_test() {
     let games = games(400);
     let path = write(&folder, "games.vf", &games);
     let plan = plan(&path);
-    let purposes = purposes(&path, &plan);
-    assert_eq!(purposes.len(), games.len());
-    let changed = |name: &str, of: Purpose, every: usize| {
-        let changed = games.iter().zip(&purposes).enumerate().map(|(i, (game, purpose))| {
-            match *purpose == of && i % every == 0 {
-                true => turned(game),
-                false => game.clone(),
-            }
-        });
+    let subsets = subsets(&path, &plan);
+    assert_eq!(subsets.len(), games.len());
+    let changed = |name: &str, of: Subset, every: usize| {
+        let changed =
+            games.iter().zip(&subsets).enumerate().map(|(i, (game, subset))| {
+                match *subset == of && i % every == 0 {
+                    true => turned(game),
+                    false => game.clone(),
+                }
+            });
         write(&folder, name, &changed.collect::<Vec<_>>())
     };
-    let other_test = changed("test.vf", Purpose::Test, 1);
+    let other_test = changed("test.vf", Subset::Test, 1);
     // A few: nothing could be learnt that all of them, turned, would bear out.
-    let other_validation = changed("validation.vf", Purpose::Validation, 8);
-    assert!(purposes.iter().filter(|purpose| **purpose == Purpose::Test).count() > 20);
+    let other_validation = changed("validation.vf", Subset::Validation, 8);
+    assert!(subsets.iter().filter(|subset| **subset == Subset::Test).count() > 20);
     let runs = [&path, &other_test, &other_validation].map(|path| {
         train(&folder, path, &path.file_stem().expect("a name").to_string_lossy(), &[])
     });
@@ -326,11 +327,11 @@ fn too_few_held_out_games_are_said_and_none_to_validate_is_an_error() {
     assert!(said.contains(&format!("only {} games are kept for the test", groups[1])), "{said}");
     assert!(said.contains(&format!("{} of 40 games", groups[1])), "{said}");
     // Games that all fall to the test.
-    let purposes = purposes(&path, &plan(&path));
+    let subsets = subsets(&path, &plan(&path));
     let kept: Vec<Vec<u8>> = games
         .iter()
-        .zip(purposes)
-        .filter(|(_, purpose)| *purpose != Purpose::Validation)
+        .zip(subsets)
+        .filter(|(_, subset)| *subset != Subset::Validation)
         .map(|(game, _)| game.clone())
         .collect();
     let path = write(&folder, "few.vf", &kept);
@@ -453,10 +454,10 @@ fn validated_by(path: &Path) -> String {
 }
 
 /// Games cut by what they are for, as files: those that validate, and the others, in their order.
-fn cut(folder: &TempDir, games: &[Vec<u8>], purposes: &[Purpose]) -> [PathBuf; 2] {
+fn cut(folder: &TempDir, games: &[Vec<u8>], subsets: &[Subset]) -> [PathBuf; 2] {
     let of = |validate: bool| -> Vec<Vec<u8>> {
-        let pairs = games.iter().zip(purposes);
-        let chosen = pairs.filter(|(_, it)| (**it == Purpose::Validation) == validate);
+        let pairs = games.iter().zip(subsets);
+        let chosen = pairs.filter(|(_, it)| (**it == Subset::Validation) == validate);
         chosen.map(|(game, _)| game.clone()).collect()
     };
     [write(folder, "validation.vf", &of(true)), write(folder, "rest.vf", &of(false))]
@@ -467,8 +468,8 @@ fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(400);
     let whole = write(&folder, "games.vf", &games);
-    let purposes = purposes(&whole, &plan(&whole));
-    let [validation, rest] = cut(&folder, &games, &purposes);
+    let subsets = subsets(&whole, &plan(&whole));
+    let [validation, rest] = cut(&folder, &games, &subsets);
 
     let plans = Plan { validation: vec![validation.clone()], ..plan(&rest) };
     let [found, drawn] = [&plans, &plan(&whole)].map(|it| scan(it, 0, &|_| {}).expect("good data"));

@@ -491,6 +491,35 @@ fn reports_stay_readable_with_64_king_buckets() {
 }
 
 #[test]
+fn one_bucket_is_no_buckets_and_nothing_has_no_sign() {
+    let buckets: Vec<String> = (0..64).map(|square| (square % 11).to_string()).collect();
+    let net = net(&format!(
+        r#"{{"inputs": "perspective", "king_buckets": [{}], "hidden": 8, "activation": "crelu",
+             "head": [{{"size": 4, "activation": "relu"}}, {{"size": 1}}], "skip": true,
+             "output_buckets": 11}}"#,
+        buckets.join(", ")
+    ));
+    let mut weights = drawn::weights(&net, 12);
+    let samples = games::samples(600, 12);
+    let values = weights.0.values_mut().flat_map(|array| &mut array.values);
+    values.for_each(|value| *value *= 1e-3);
+    for net in [Architecture { buckets: 1, ..net.clone() }, net] {
+        let mut weights = weights.clone();
+        for array in net.arrays() {
+            let stored = weights.0.get_mut(&array.name).expect("it is there");
+            stored.values.truncate(array.len());
+            stored.shape = array.shape;
+        }
+        let text = look(&weights, &net, &samples).text();
+        let signed = text.split_whitespace().find(|word| ["-0", "+0"].contains(word));
+        assert_eq!(signed, None, "{text}");
+        assert!(text.contains("1 more bucket has"), "{text}");
+        let many = ["\n1 buckets", " 1 buckets", "\n1 more buckets", " 1 more buckets"];
+        assert!(!many.iter().any(|it| text.contains(it)), "{text}");
+    }
+}
+
+#[test]
 fn a_checkpoint_of_any_kind_can_be_looked_into() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("net.safetensors");

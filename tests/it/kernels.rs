@@ -41,6 +41,25 @@ struct Case {
     targets: Vec<f32>,
 }
 
+/// What the kernels must give, in 64 bits.
+struct Right {
+    logits: Vec<f64>,
+    loss: f64,
+    gradients: Tensors<f64>,
+    /// Of the logits' gradients, added up.
+    size: f64,
+    /// How near the nearest accumulator is to a kink that it misses.
+    nearest: f64,
+}
+
+impl Right {
+    /// Where rounding decides on which side of a kink a sum is, it decides on a gradient; and where
+    /// the evaluations are all but what they should be, it is much of what is left.
+    fn can_be_told(&self) -> bool {
+        self.nearest > 5e-7 && self.size > 0.02
+    }
+}
+
 impl Case {
     fn random(kernel: &Kernel, batch: usize, seed: u64) -> Case {
         let net = &kernel.net;
@@ -91,22 +110,15 @@ impl Case {
         let arrays = [accumulator, bias, output, &mut output_bias[..]];
         let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
         let (weights, positions) = (self.weights(), self.positions());
-        let loss = loss(&self.kernel, &weights, positions, &self.targets, Some(gradients), scratch);
+        let loss = loss(&self.kernel, &weights, positions, &self.targets, gradients, scratch);
         (loss, all)
     }
 
-    /// Logits, loss and gradients, in 64 bits; and the mean size of the logits' gradients.
-    fn reference(&self) -> (Vec<f64>, f64, Tensors<f64>, f64) {
-        let (logits, loss, all, size, _) = self.judge();
-        (logits, loss, all, size)
-    }
-
-    /// The same, and how near the nearest accumulator is to a kink that it misses.
-    fn judge(&self) -> (Vec<f64>, f64, Tensors<f64>, f64, f64) {
+    fn right(&self) -> Right {
         let Architecture { hidden, activation, .. } = self.kernel.net;
         let views = self.kernel.net.views();
         let weights = &self.weights;
-        let mut all = Tensors {
+        let mut gradients = Tensors {
             accumulator: vec![0.0; weights.accumulator.len()],
             bias: vec![0.0; hidden],
             output: vec![0.0; views * hidden],
@@ -149,7 +161,7 @@ impl Case {
             loss += error * error / batch;
             let dy = 2.0 * error * p * (1.0 - p) / batch;
             size += dy.abs();
-            all.output_bias[0] += dy;
+            gradients.output_bias[0] += dy;
             for (view, column) in each() {
                 let a = accumulator(view, column);
                 for apart in [a, a - 1.0].map(f64::abs) {
@@ -157,15 +169,15 @@ impl Case {
                         nearest = apart;
                     }
                 }
-                all.output[view * hidden + column] += dy * rho(a);
+                gradients.output[view * hidden + column] += dy * rho(a);
                 let da = dy * output(view, column) * slope(a);
-                all.bias[column] += da;
+                gradients.bias[column] += da;
                 for row in &lists[view] {
-                    all.accumulator[row * hidden + column] += da;
+                    gradients.accumulator[row * hidden + column] += da;
                 }
             }
         }
-        (logits, loss, all, size, nearest)
+        Right { logits, loss, gradients, size, nearest }
     }
 }
 
@@ -200,25 +212,24 @@ fn compare(precision: Precision, tolerance: f64) {
         // All sizes of batch for small nets, one for each of the large: the reference is slow.
         let few = &batches[seed % batches.len()..][..1];
         for &batch in if kernel.net.hidden <= 31 { &batches[..] } else { few } {
-            // Where rounding decides on which side of a kink a sum is, it decides on a gradient.
-            let cases = (0..).map(|turn| Case::random(&kernel, batch, (seed + 2000 * turn) as u64));
-            let mut cases = cases.map(|case| (case.judge(), case));
-            let ((right_logits, right_loss, right, size, _), case) =
-                cases.find(|(judged, _)| judged.4 > 5e-7).expect("there are such cases");
+            let turns = (0..50).map(|turn| (seed + 2000 * turn) as u64);
+            let mut cases = turns.map(|seed| Case::random(&kernel, batch, seed));
+            let told = cases.find_map(|case| {
+                let right = case.right();
+                right.can_be_told().then_some((case, right))
+            });
+            let (case, right) = told.expect("there are such cases");
             let (got_loss, got) = case.run(&mut scratch);
             let mut got_logits = vec![0.0; batch];
             logits(&case.kernel, &case.weights(), case.positions(), &mut got_logits, &mut scratch);
-            let (weights, positions) = (case.weights(), case.positions());
-            let alone = loss(&kernel, &weights, positions, &case.targets, None, &mut scratch);
-            assert_eq!(alone.to_bits(), got_loss.to_bits(), "{kernel:?} {batch}");
-            // The loss of one position may be next to nothing.
-            let apart = (got_loss - right_loss).abs() / right_loss.max(1e-2);
-            let mut all = vec![("loss", (apart, 0.0))];
-            all.push(("logits", errors(&got_logits, &right_logits, 1.0)));
-            all.push(("accumulator", errors(&got.accumulator, &right.accumulator, size / 4.0)));
-            all.push(("bias", errors(&got.bias, &right.bias, size / 4.0)));
-            all.push(("output", errors(&got.output, &right.output, size / 4.0)));
-            all.push(("output bias", errors(&got.output_bias, &right.output_bias, size / 4.0)));
+            let Right { loss: right_loss, gradients, size, .. } = &right;
+            let mut all = vec![("loss", ((got_loss - right_loss).abs() / right_loss, 0.0))];
+            all.push(("logits", errors(&got_logits, &right.logits, 1.0)));
+            let Tensors { accumulator, bias, output, output_bias } = gradients;
+            all.push(("accumulator", errors(&got.accumulator, accumulator, size / 4.0)));
+            all.push(("bias", errors(&got.bias, bias, size / 4.0)));
+            all.push(("output", errors(&got.output, output, size / 4.0)));
+            all.push(("output bias", errors(&got.output_bias, output_bias, size / 4.0)));
             for (name, (most, norm)) in all {
                 let error = largest([most, norm]);
                 if error.is_nan() || error > worst.0 {
@@ -233,8 +244,7 @@ fn compare(precision: Precision, tolerance: f64) {
 
 #[test]
 fn f32_matches_the_reference() {
-    // A batch of one position may have an error near zero, whose own rounding counts.
-    compare(Precision::F32, 2e-5);
+    compare(Precision::F32, 1e-5);
 }
 
 /// Apart from the rounding of the weights, which the next test bounds.
@@ -250,7 +260,7 @@ fn mixed_logits_err_by_no_more_than_the_rounding_of_weights() {
         let exact = Kernel { precision: Precision::F32, ..kernel.clone() };
         let mut case = Case::random(&exact, 200, 2);
         case.kernel = kernel;
-        let (right, ..) = case.reference();
+        let right = case.right().logits;
         let mut got = vec![0.0; 200];
         logits(&case.kernel, &case.weights(), case.positions(), &mut got, &mut scratch);
         // 32 weights and a bias, each off by half a step of 2^-12, times the steepest slope.
@@ -364,7 +374,7 @@ fn nets_of_many_rows_match_too() {
                     *row += (rows / USED - 1) * *row;
                 }
                 case.indices[0] = rows - 1;
-                let (_, _, right, size) = case.reference();
+                let Right { gradients: right, size, .. } = case.right();
                 let (_, got) = case.run(&mut Scratch::default());
                 let worst = errors(&got.accumulator, &right.accumulator, size / 4.0);
                 assert!(largest([worst.0, worst.1]) < tolerance, "{kernel:?}: {worst:?}");

@@ -1,5 +1,5 @@
 //! Largest and smallest of numbers, where what is not a number cannot pass: `f64::max` and
-//! `f64::min` leave it out, so that a test with them would hold.
+//! `f64::min` leave it out, so that a test with them would hold. And how far numbers are apart.
 
 /// The largest, at least 0; NaN if one of them is.
 pub fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {
@@ -11,6 +11,15 @@ pub fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {
 pub fn smallest(numbers: impl IntoIterator<Item = f64>) -> f64 {
     let smaller = |least: f64, one: f64| if one.is_nan() || one < least { one } else { least };
     numbers.into_iter().fold(f64::INFINITY, smaller)
+}
+
+/// `|a - b| / |b|` over all values together.
+pub fn distance(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let square = |x: f64| x * x;
+    let apart: f64 = a.iter().zip(b).map(|(a, b)| square(f64::from(a - b))).sum();
+    let size: f64 = b.iter().map(|b| square(f64::from(*b))).sum();
+    if apart == 0.0 { 0.0 } else { (apart / size).sqrt() }
 }
 
 #[test]

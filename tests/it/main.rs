@@ -45,6 +45,8 @@ mod gpu;
 #[cfg(feature = "wgpu")]
 mod gpu_nets;
 #[cfg(feature = "wgpu")]
+mod gpu_parity;
+#[cfg(feature = "wgpu")]
 mod gpu_train;
 mod hce;
 mod hce_counts;
@@ -61,6 +63,7 @@ mod kernels;
 mod keys;
 mod kit;
 mod largest;
+mod layers;
 mod learning;
 mod lines;
 mod manifest;

@@ -1,6 +1,7 @@
 //! Factors between evaluations, on values whose factor is known.
 
-use nnuance::report::fit::{fit, sigmoid};
+use nnuance::loss::sigmoid;
+use nnuance::report::fit::fit;
 use nnuance::report::match_scale::{By, Matched};
 use nnuance::report::{MatchError, Pairs, match_scale};
 use rand::RngExt;

@@ -6,16 +6,15 @@ use nnuance::features::index;
 use nnuance::hce::{HceWeights, Phase, sums, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::Loss;
+use nnuance::loss::sigmoid;
 use nnuance::model::{
     Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial,
 };
-use nnuance::train::target::{sigmoid, targets};
+use nnuance::train::target::targets;
 use nnuance::weights::Weights;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::Color;
 
-use crate::games;
+use crate::{drawn, games};
 
 const HIDDEN: usize = 5;
 
@@ -26,10 +25,7 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
         for activation in Activation::ALL {
             let net = Architecture::simple(views, HIDDEN, activation);
             let mut weights = initial(&net, 7);
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(nets.len() as u64);
-            for array in weights.0.values_mut() {
-                array.values.iter_mut().for_each(|value| *value += random.random_range(-0.3..0.3));
-            }
+            drawn::shake(&mut weights, 0.3, nets.len() as u64);
             nets.push((Encoder::net(&net), Kind::Net(net), weights));
         }
     }
@@ -38,10 +34,7 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
 
 fn hce() -> (Encoder, Kind, Weights) {
     let mut weights = HceWeights::default().to_weights();
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
-    for array in weights.0.values_mut() {
-        array.values.iter_mut().for_each(|value| *value += random.random_range(-30.0..30.0));
-    }
+    drawn::shake(&mut weights, 30.0, 3);
     let shape = HceShape { terms: TERMS, scale: 170.0, tempo: true, loss: Loss::Squared };
     (games::all_terms(), Kind::Hce(shape), weights)
 }

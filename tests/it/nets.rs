@@ -6,56 +6,29 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use nnuance::architecture::{
-    Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, Part, Views, Written,
+    Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, LayerForm, Part, Views,
 };
 use nnuance::export::{
     self, Beside, Float, Given, Manifest, dequantise, description, factorised_as, import, prove,
     quantise,
 };
-use nnuance::features::Moved;
-use nnuance::net::{Accumulator, Hints, Net, Numbers, Warning, is_of_i16};
+use nnuance::net::{Accumulator, Hints, Net, Numbers, Warning};
 use nnuance::sample::Position;
 use nnuance::scales::{HeadFormat, Scales};
 use nnuance::weights::Weights;
-use rand::{RngExt, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, Move, Position as _};
 
 use crate::largest::largest;
+use crate::playouts::{GAMES, Game};
 use crate::{drawn, games, need};
 
-/// Seeds of the nets that are drawn.
+/// Seeds of the nets that are drawn in floats.
 const NETS: std::ops::Range<u64> = 0..24;
-
-/// A drawn net, and its weights as they are clipped for bytes.
-fn floats(seed: u64) -> (Architecture, Weights) {
-    let net = drawn::net(seed, 48);
-    let mut weights = drawn::weights(&net, seed);
-    for array in weights.0.values_mut() {
-        array.values.iter_mut().for_each(|value| *value = value.clamp(-1.9, 1.9));
-    }
-    (net, weights)
-}
-
-/// All nets that weights become, with their head formats.
-fn quantised(seed: u64) -> Vec<Net> {
-    let (net, weights) = floats(seed);
-    let of = |head_format, qa| {
-        quantise(&weights, &net, Scales { head_format, qa, ..Scales::default() }).ok()
-    };
-    let nets = [(HeadFormat::Float, 255), (HeadFormat::Int8, 255), (HeadFormat::Int8, 181)];
-    let nets: Vec<Net> = nets.into_iter().filter_map(|(head, qa)| of(head, qa)).collect();
-    let has_bytes = !is_of_i16(&net) && net.activation != Activation::ReLU;
-    assert_eq!(nets.len(), if has_bytes { 3 } else { 1 }, "{net}");
-    nets
-}
 
 /// How far a net may be from the definition with the same numbers, in units of its output: what the
 /// inputs of a byte lose, and how much of it the layers hand on.
 fn loss(net: &Net) -> f64 {
     let architecture = net.architecture();
-    if is_of_i16(architecture) || net.scales().head_format == HeadFormat::Float {
+    if !architecture.is_deep() || net.scales().head_format == HeadFormat::Float {
         return 0.0;
     }
     let weights = dequantise(net);
@@ -78,10 +51,10 @@ fn loss(net: &Net) -> f64 {
 
 #[test]
 fn nets_are_what_their_definition_says() {
-    for net in NETS.flat_map(quantised) {
-        let weights = dequantise(&net);
+    for net in drawn::nets() {
+        let weights = dequantise(net);
         let float = Float::new(&weights, net.architecture()).unwrap();
-        let (lost, scale) = (loss(&net), f64::from(net.scales().scale));
+        let (lost, scale) = (loss(net), f64::from(net.scales().scale));
         for position in games::positions(60, 3) {
             let cp = net.evaluate_slowly(&position);
             let by_definition = scale * float.logit(&position);
@@ -94,7 +67,7 @@ fn nets_are_what_their_definition_says() {
 
 #[test]
 fn fast_is_slow_for_every_kind_of_net() {
-    for net in NETS.flat_map(quantised) {
+    for net in drawn::nets() {
         for position in games::positions(200, 5) {
             let (fast, slow) = (net.evaluate(&position), net.evaluate_slowly(&position));
             assert_eq!(fast, slow, "{} {position:?}", net.architecture());
@@ -102,82 +75,36 @@ fn fast_is_slow_for_every_kind_of_net() {
     }
 }
 
-/// Starts of games: the usual one, some of Chess960, and positions near promotions.
-const STARTS: [&str; 6] = [
-    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-    "bqnrkrnb/pppppppp/8/8/8/8/PPPPPPPP/BQNRKRNB w FDfd - 0 1",
-    "rkrnbbqn/pppppppp/8/8/8/8/PPPPPPPP/RKRNBBQN w CAca - 0 1",
-    "1r2k1r1/8/8/8/8/8/8/1R2K1R1 b GBgb - 0 1",
-    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
-    "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
-];
-
-fn start(fen: &str) -> Chess {
-    let fen: Fen = fen.parse().unwrap();
-    fen.into_position(CastlingMode::Chess960).unwrap()
-}
-
-/// One of the legal moves; rare kinds of moves are as likely as all others together.
-fn some_move(chess: &Chess, random: &mut Xoshiro256PlusPlus) -> Option<Move> {
-    let moves = chess.legal_moves();
-    let rare: Vec<&Move> = moves
-        .iter()
-        .filter(|it| it.is_castle() || it.is_en_passant() || it.promotion().is_some())
-        .collect();
-    match (rare.is_empty(), moves.is_empty()) {
-        (_, true) => None,
-        (false, _) if random.random() => Some(*rare[random.random_range(0..rare.len())]),
-        _ => Some(moves[random.random_range(0..moves.len())]),
-    }
-}
-
 #[test]
-fn an_accumulator_follows_games() {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
-    let mut kinds = [0; 4];
-    for net in NETS.flat_map(quantised) {
-        let mut moves = 0;
-        for fen in STARTS.iter().cycle() {
-            if moves > 1000 {
-                break;
-            }
-            let mut chess = start(fen);
-            let first = Position::from_chess(&chess);
-            let mut accumulator = Accumulator::new(&net, &first);
-            let mut values = vec![accumulator.value()];
-            for _ in 0..80 {
-                let Some(played) = some_move(&chess, &mut random) else { break };
-                kinds[0] += usize::from(played.is_castle());
-                kinds[1] += usize::from(played.is_en_passant());
-                kinds[2] += usize::from(played.promotion().is_some());
-                kinds[3] += usize::from(played.is_capture());
-                let moved = Moved::of(chess.turn(), &played);
-                chess.play_unchecked(played);
-                let after = Position::from_chess(&chess);
-                accumulator.play(&moved, &after);
-                let right = net.evaluate_slowly(&after);
-                assert_eq!(accumulator.value(), right, "{} {after:?}", net.architecture());
-                values.push(right);
-                moves += 1;
-            }
-            // Back to where the game began, and on from anywhere.
-            while let Some(value) = values.pop() {
-                assert_eq!(accumulator.value(), value);
-                if !values.is_empty() {
-                    accumulator.undo();
-                }
-            }
-            let last = Position::from_chess(&chess);
-            accumulator.refresh(&last);
-            assert_eq!(accumulator.value(), net.evaluate(&last));
-        }
+fn accumulators_follow_a_thousand_games() {
+    for net in drawn::nets() {
+        GAMES.iter().for_each(|game| follow(net, game));
     }
-    assert!(kinds.iter().all(|kind| *kind > 100), "castling, en passant, promotion: {kinds:?}");
+}
+
+/// There and back.
+fn follow(net: &Net, game: &Game) {
+    let right = game.positions.iter().map(|position| net.evaluate_slowly(position));
+    let right: Vec<i32> = right.collect();
+    let mut accumulator = Accumulator::new(net, &game.positions[0]);
+    assert_eq!(accumulator.value(), right[0]);
+    for (i, moved) in game.moved.iter().enumerate() {
+        accumulator.play(moved, &game.positions[i + 1]);
+        let value = accumulator.value();
+        assert_eq!(value, right[i + 1], "{}, move {i} of {}", net.architecture(), game.line());
+    }
+    for value in right[..right.len() - 1].iter().rev() {
+        accumulator.undo();
+        assert_eq!(accumulator.value(), *value);
+    }
+    // And on from anywhere.
+    accumulator.refresh(game.last());
+    assert_eq!(accumulator.value(), net.evaluate(game.last()));
 }
 
 #[test]
 fn files_are_read_as_they_were_written() {
-    for net in NETS.flat_map(quantised) {
+    for net in drawn::nets() {
         let name = net.architecture().to_string();
         let bytes = net.to_bytes();
         assert_eq!(bytes.len(), net.payload().next_multiple_of(64));
@@ -189,7 +116,7 @@ fn files_are_read_as_they_were_written() {
         let (again, _) = Net::read(&bytes[..net.payload()], &hints(2)).unwrap();
         assert!(again.to_bytes() == bytes, "{name}");
         // Floats and integers alike survive the way through floats.
-        let again = quantise(&dequantise(&net), net.architecture(), net.scales()).unwrap();
+        let again = quantise(&dequantise(net), net.architecture(), net.scales()).unwrap();
         assert_eq!(again.numbers(), net.numbers(), "{name}");
         let cut = &bytes[..bytes.len() - 65];
         let error = Net::read(cut, &hints(2)).unwrap_err().to_string();
@@ -199,9 +126,9 @@ fn files_are_read_as_they_were_written() {
 
 #[test]
 fn proofs_hold_in_games() {
-    for net in NETS.flat_map(quantised) {
+    for net in drawn::nets() {
         let name = net.architecture().to_string();
-        let proof = match prove(&net) {
+        let proof = match prove(net) {
             Ok(proof) => proof,
             Err(error) => panic!("{name}: {error}"),
         };
@@ -270,6 +197,8 @@ fn heads_that_cannot_be_are_refused() {
     assert!(error.contains("head.0.weight of input 1 to neuron 1 is -3"), "{error}");
     assert!(error.contains("times QB that is -192, outside of i8"), "{error}");
     assert!(error.contains("everything fits with QB at most 42"), "{error}");
+    let cure = "train again with `head.0.weight = { clip = 1.98 }` in `[optimizer.layers]`";
+    assert!(error.ends_with(cure), "{error}");
     let mut weights = drawn::weights(&clamped, 1);
     weights.0.get_mut("head.0.bias").unwrap().values[0] = f32::NAN;
     let error = quantise(&weights, &clamped, Scales::default()).unwrap_err().to_string();
@@ -418,7 +347,7 @@ fn stored_by_bullet(net: &Architecture, weights: &Weights) -> Vec<u8> {
 #[test]
 fn float_weights_of_bullet_are_those_of_any_net() {
     for seed in NETS {
-        let (net, weights) = floats(seed);
+        let (net, weights) = drawn::floats(seed);
         let bytes = stored_by_bullet(&net, &weights);
         let hints = Hints { net: net.with_hidden(2).merged(), ..Hints::default() };
         let source = import(&bytes, &hints).unwrap();
@@ -576,6 +505,6 @@ fn an_architecture_has_one_written_form() {
         let toml = toml::to_string(&Form::from(net.clone())).unwrap();
         assert_eq!(toml::from_str::<Architecture>(&toml).unwrap(), net, "{toml}");
     }
-    let form = Form { head: vec![Written { size: 2, activation: None }], ..parity(3).into() };
+    let form = Form { head: vec![LayerForm { size: 2, activation: None }], ..parity(3).into() };
     assert!(Architecture::try_from(form).unwrap_err().to_string().contains("has one neuron"));
 }

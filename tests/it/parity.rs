@@ -16,7 +16,7 @@ use crate::nets::parity;
 const POSITIONS: usize = 16_273;
 
 /// By the number of the test.
-const LOSSES: [(u32, [f64; 10]); 3] = [
+pub const LOSSES: [(u32, [f64; 10]); 3] = [
     (
         2,
         [
@@ -42,7 +42,7 @@ const LOSSES: [(u32, [f64; 10]); 3] = [
 
 /// The first losses of a test are bullet's, give or take `apart`; skipped where its files are
 /// absent.
-fn check(
+pub fn check(
     (test, right): (u32, [f64; 10]),
     steps: usize,
     (backend, compute): (Backend, Compute),

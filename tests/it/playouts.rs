@@ -1,5 +1,9 @@
-//! Random games from a seed, with every kind of move, for evaluations outside of this program.
+//! Random games from a seed, with every kind of move, for evaluations along games and outside of this
+//! program.
 
+use std::sync::LazyLock;
+
+use nnuance::features::Moved;
 use nnuance::sample::Position;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -8,11 +12,16 @@ use shakmaty::{
     Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, Role, Setup,
 };
 
+/// A thousand games, for all who go along games.
+pub static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| games(1000, 4));
+
 /// A game as an engine gets it: a start, and moves in UCI's notation.
 #[derive(Default)]
 pub struct Game {
     pub start: String,
     pub moves: Vec<String>,
+    /// What each of them moves.
+    pub moved: Vec<Moved>,
     /// Before the first move and after each.
     pub positions: Vec<Position>,
     pub kinds: Kinds,
@@ -42,9 +51,14 @@ impl Game {
     }
 }
 
+/// One of 20 parts of [`GAMES`], of 50 games.
+pub fn part(i: usize) -> impl Iterator<Item = &'static Game> {
+    GAMES.iter().skip(i).step_by(20)
+}
+
 /// Random games of up to 160 half-moves; every other one begins as Chess960 does, and tells
 /// castling by the rook that the king takes.
-pub fn games(count: usize, seed: u64) -> Vec<Game> {
+fn games(count: usize, seed: u64) -> Vec<Game> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..count)
         .map(|i| {
@@ -78,6 +92,7 @@ fn game(mode: CastlingMode, length: usize, random: &mut Xoshiro256PlusPlus) -> G
         let among = if rare.is_empty() || random.random() { &moves[..] } else { &rare[..] };
         let chosen = among[random.random_range(0..among.len())];
         game.moves.push(chosen.to_uci(mode).to_string());
+        game.moved.push(Moved::of(chess.turn(), &chosen));
         game.kinds.count(chosen, mode);
         chess.play_unchecked(chosen);
         game.positions.push(Position::from_chess(&chess));

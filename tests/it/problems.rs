@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use nnuance::{
     batch::{Held, Terms},
-    train::direct::{point::Point, problem::sigmoid},
+    loss::sigmoid,
+    train::direct::point::Point,
 };
 use rand_xoshiro::{
     Xoshiro256PlusPlus,

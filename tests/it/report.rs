@@ -1,9 +1,10 @@
 //! Comparisons: published figures, scales, intervals and honest sentences.
 
+use nnuance::loss::sigmoid;
 use nnuance::report::estimate::Means;
-use nnuance::report::fit::{fit, loss, near, sigmoid};
+use nnuance::report::fit::{fit, loss, near};
 use nnuance::report::groups::Groups;
-use nnuance::report::{Align, Comparison, Evaluation, Options, Table, Truth, Values, compare};
+use nnuance::report::{Align, Comparison, Options, Predictions, Table, Truth, Values, compare};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -137,7 +138,7 @@ fn many_groups_keep_their_standard_error() {
 struct World {
     results: Vec<f64>,
     groups: Vec<u64>,
-    evaluations: Vec<Evaluation>,
+    evaluations: Vec<Predictions>,
 }
 
 fn world(games: u64, units: &[(&str, f64, f64)]) -> World {
@@ -156,7 +157,7 @@ fn world(games: u64, units: &[(&str, f64, f64)]) -> World {
         }
     }
     let evaluations =
-        units.iter().zip(cp).map(|((name, ..), cp)| Evaluation::new(*name, cp)).collect();
+        units.iter().zip(cp).map(|((name, ..), cp)| Predictions::new(*name, cp)).collect();
     World { results, groups, evaluations }
 }
 
@@ -212,10 +213,10 @@ fn constants_probabilities_and_targets() {
     let probabilities: Vec<f64> = cp.iter().map(|cp| sigmoid(cp / 300.0)).collect();
     let evaluations = [
         world.evaluations[0].clone(),
-        Evaluation::constant(),
-        Evaluation::saying("p", Values::Probability(probabilities.clone())),
-        Evaluation::new("zero", vec![0.0; cp.len()]),
-        Evaluation::new("upside down", cp.iter().map(|cp| -cp).collect()),
+        Predictions::constant(),
+        Predictions::saying("p", Values::Probability(probabilities.clone())),
+        Predictions::new("zero", vec![0.0; cp.len()]),
+        Predictions::new("upside down", cp.iter().map(|cp| -cp).collect()),
     ];
     let truth = Truth { targets: Some(&probabilities), ..world.truth() };
     let options = Options { fit_on_same: true, fixed_scale: Some(400.0) };
@@ -235,12 +236,12 @@ fn constants_probabilities_and_targets() {
 #[test]
 fn wrong_input_is_named() {
     let world = world(20, &[("net", 300.0, 1.0)]);
-    let fail = |evaluations: &[Evaluation], truth: Truth, options: &Options| {
+    let fail = |evaluations: &[Predictions], truth: Truth, options: &Options| {
         compare(evaluations, &truth, options).unwrap_err().to_string()
     };
     let options = Options::default();
     assert!(fail(&[], world.truth(), &options).contains("at least one"));
-    let short = [Evaluation::new("net", vec![1.0])];
+    let short = [Predictions::new("net", vec![1.0])];
     let message = fail(&short, world.truth(), &options);
     assert_eq!(message, "net has 1 entries for 200 positions");
     let mut nan = world.evaluations.clone();
@@ -256,7 +257,7 @@ fn wrong_input_is_named() {
     let fixed = Options { fixed_scale: Some(0.0), ..options };
     assert!(fail(&world.evaluations, world.truth(), &fixed).contains("fixed scale is 0"));
     let empty = Truth::of_games(&[], &[], "games");
-    assert!(fail(&[Evaluation::constant()], empty, &options).contains("no positions"));
+    assert!(fail(&[Predictions::constant()], empty, &options).contains("no positions"));
 }
 
 #[test]

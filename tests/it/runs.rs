@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::weights::{Packed, Weights};
+use nnuance::weights::{Weights, WeightsFile};
 use tempfile::TempDir;
 
 use crate::largest::smallest;
@@ -69,7 +69,7 @@ impl Desk {
         text.lines().map(|line| line.rsplit_once(',').expect("columns").0.to_string()).collect()
     }
 
-    fn packed(&self, name: &str) -> Packed {
+    fn packed(&self, name: &str) -> WeightsFile {
         Weights::from_bytes(&self.bytes(name)).expect("a checkpoint")
     }
 }

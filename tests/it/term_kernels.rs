@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use nnuance::batch::{Rows, Terms};
 use nnuance::loss::Loss;
-use nnuance::model::ops::cpu::{
-    Level, TermsGradients, TermsJob, terms_gradients, terms_logits, terms_loss,
-};
+use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::sums::Sums;
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -167,7 +165,6 @@ impl Case {
         let TermsGradients { loss, terms, tempo } = terms_gradients(&self.weights, self.tempo, job);
         let what = format!("{} {:?}", level.name(), self.loss);
         assert!((loss - right.loss).abs() <= 1e-5 * right.loss, "{what}: {loss} {}", right.loss);
-        assert_eq!(loss.to_bits(), terms_loss(&self.weights, self.tempo, job).to_bits(), "{what}");
         let all = terms.iter().chain([&tempo]).zip(right.terms.iter().chain([&right.tempo]));
         let error = norm(all.map(|(&got, right)| f64::from(got) - right));
         let size = norm(right.terms.iter().copied()).max(right.size / 10.0);
@@ -344,7 +341,7 @@ fn nothing_at_all_gives_no_loss_and_no_gradient() {
 fn a_term_beyond_the_weights_panics() {
     let mut case = random(&[2000], 20, false, 1);
     *Arc::get_mut(&mut case.pieces[0]).unwrap().normal.term.last_mut().unwrap() = 50;
-    terms_loss(&case.weights, case.tempo, job(&case, Level::detect()));
+    terms_gradients(&case.weights, case.tempo, job(&case, Level::detect()));
 }
 
 #[test]

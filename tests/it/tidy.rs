@@ -3,46 +3,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What each part of the library may name of the others; `cli` may name all.
-const ARROWS: [(&str, &[&str]); 26] = [
-    ("sample", &[]),
-    ("batch", &[]),
-    ("scales", &[]),
-    ("weights", &[]),
-    ("floats", &["weights", "architecture"]),
-    ("input", &[]),
-    ("output", &[]),
-    ("loss", &[]),
-    ("sums", &[]),
-    ("terms", &["input"]),
-    ("draw", &[]),
-    ("report", &["draw", "terms"]),
+/// What each part of the library may name of the others: of those above it, so that there are no
+/// circles.
+const ARROWS: [(&str, &[&str]); 31] = [
     ("architecture", &[]),
+    ("batch", &[]),
+    ("data_file", &[]),
+    ("digits", &[]),
+    ("draw", &[]),
+    ("input", &[]),
+    ("log", &[]),
+    ("loss", &[]),
+    ("output", &[]),
+    ("sample", &[]),
+    ("scales", &[]),
+    ("sums", &[]),
+    ("weights", &[]),
+    ("digest", &["input"]),
     ("features", &["architecture", "sample"]),
-    ("hce", &["sample", "batch", "scales", "weights", "terms", "sums"]),
-    ("format", &["sample", "input", "output", "sums", "terms"]),
-    ("data", &["sample", "format"]),
-    ("engine", &["sample", "format", "input", "output"]),
-    ("loader", &["architecture", "batch", "features", "format", "hce", "input", "sample", "terms"]),
-    ("model", &["batch", "weights", "architecture", "loss", "sums"]),
-    ("train", &["model", "batch", "weights", "input", "output", "loss", "sums"]),
-    ("net", &["features", "sample", "architecture", "scales"]),
+    ("floats", &["architecture", "weights"]),
+    ("model", &["architecture", "batch", "loss", "sums", "weights"]),
+    ("terms", &["input"]),
+    ("format", &["input", "output", "sample", "sums", "terms"]),
+    ("hce", &["batch", "sample", "scales", "sums", "terms", "weights"]),
+    ("net", &["architecture", "features", "sample", "scales"]),
+    ("report", &["digits", "draw", "log", "loss", "terms"]),
+    ("train", &["batch", "input", "log", "loss", "model", "output", "sums", "weights"]),
+    ("data", &["digits", "format", "sample"]),
+    ("engine", &["digest", "format", "output", "sample"]),
     (
         "export",
         &[
-            "weights",
-            "floats",
-            "net",
-            "features",
-            "sample",
             "architecture",
-            "scales",
-            "input",
-            "output",
+            "data_file",
+            "digest",
             "draw",
+            "features",
+            "floats",
+            "input",
+            "net",
+            "output",
             "report",
-            "terms",
+            "sample",
+            "scales",
             "sums",
+            "terms",
+            "weights",
         ],
     ),
     (
@@ -50,6 +56,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
         &[
             "architecture",
             "batch",
+            "digits",
             "draw",
             "features",
             "floats",
@@ -60,8 +67,79 @@ const ARROWS: [(&str, &[&str]); 26] = [
             "weights",
         ],
     ),
+    (
+        "loader",
+        &[
+            "architecture",
+            "batch",
+            "data_file",
+            "digest",
+            "features",
+            "format",
+            "hce",
+            "input",
+            "sample",
+            "terms",
+        ],
+    ),
     ("config", &["architecture", "format", "input", "loader", "loss", "model", "scales", "train"]),
-    ("cli", &["*"]),
+    (
+        "run",
+        &[
+            "architecture",
+            "batch",
+            "config",
+            "data",
+            "data_file",
+            "digest",
+            "digits",
+            "draw",
+            "export",
+            "format",
+            "hce",
+            "input",
+            "inspect",
+            "loader",
+            "loss",
+            "model",
+            "net",
+            "output",
+            "report",
+            "sample",
+            "scales",
+            "terms",
+            "train",
+            "weights",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "architecture",
+            "batch",
+            "config",
+            "data",
+            "data_file",
+            "digits",
+            "draw",
+            "engine",
+            "export",
+            "format",
+            "hce",
+            "input",
+            "inspect",
+            "loader",
+            "log",
+            "model",
+            "output",
+            "report",
+            "run",
+            "sample",
+            "scales",
+            "train",
+            "weights",
+        ],
+    ),
 ];
 
 /// Every source file with the part it belongs to and its code, comments and tests left out.
@@ -98,6 +176,14 @@ fn named(code: &str) -> BTreeSet<String> {
 #[test]
 fn parts_name_only_what_their_arrows_point_to() {
     let arrows: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+    let mut idle = BTreeSet::new();
+    for (place, (part, allowed)) in ARROWS.iter().enumerate() {
+        for name in *allowed {
+            let above = ARROWS[..place].iter().any(|(other, _)| other == name);
+            assert!(above, "{name} does not stand above {part}, which names it");
+            idle.insert((part.to_string(), name.to_string()));
+        }
+    }
     for (path, part, code) in sources() {
         if matches!(&part[..], "lib" | "main") {
             continue;
@@ -107,10 +193,12 @@ fn parts_name_only_what_their_arrows_point_to() {
         };
         assert!(!code.contains("use crate::{"), "{}: one `use crate::` a part", path.display());
         for name in named(&code) {
-            let fine = name == part || allowed.contains(&"*") || allowed.contains(&&name[..]);
+            let fine = name == part || allowed.contains(&&name[..]);
             assert!(fine, "{} names crate::{name}, which {part} must not know", path.display());
+            idle.remove(&(part.clone(), name));
         }
     }
+    assert!(idle.is_empty(), "nobody follows these arrows any more: {idle:?}");
 }
 
 #[test]

@@ -72,19 +72,17 @@ fn train(config: &str, out: &Path, threads: &str) {
     command.assert().success();
 }
 
-#[test]
-fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
+/// Runs of a config that are killed, often more than once, each against one that was not.
+fn survive_kills(text: &str, runs: usize) {
     let folder = tempfile::tempdir().expect("a folder");
-    // Half a second, so that fifty of them and their kills take no minute.
-    let config =
-        config(&folder, &with("400000", "110000").replace("[model]", "limit = 9000\n[model]"));
+    let config = config(&folder, text);
     let untouched = folder.path().join("untouched");
     let start = Instant::now();
     train(&config, &untouched, "2");
     let length = start.elapsed();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
     let mut killed = 0;
-    for kill in 0..50 {
+    for kill in 0..runs {
         let out = folder.path().join(format!("killed-{kill}"));
         let mut run = nnuance();
         run.args(["train", &config, "--out"]).arg(&out);
@@ -126,7 +124,41 @@ fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
         std::fs::remove_dir_all(&out).expect("it can be removed");
     }
     println!("{killed} kills, run of {length:?}");
-    assert!(killed >= 50);
+    assert!(killed >= runs);
+}
+
+/// Half a second, so that fifty of them and their kills take no minute.
+fn short() -> String {
+    with("400000", "110000").replace("[model]", "limit = 9000\n[model]")
+}
+
+#[test]
+fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
+    survive_kills(&short(), 50);
+}
+
+/// Every array that a net can have, some with clips and rates of their own.
+const DEEP: &str = r#"
+mirror = true
+king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+                2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
+factorised = true
+hidden = 12
+pairwise = true
+head = [{ size = 7, activation = "dual" }, { size = 5, activation = "screlu" }, { size = 1 }]
+skip = true
+output_buckets = 5
+[optimizer.layers]
+factoriser.clip = 0.5
+head.0 = { clip = 0.6, rate = 0.5 }
+"#;
+
+#[test]
+fn killed_and_resumed_a_deep_net_ends_with_the_same_bits() {
+    for precision in ["f32", "mixed"] {
+        let model = format!("precision = \"{precision}\"{DEEP}");
+        survive_kills(&short().replace("hidden = 8\n", &model), 8);
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nnuance::format::trace::{MAGIC_2, TraceSource, Traced, write_binary};
 use nnuance::hce::HceWeights;
 use nnuance::loader::{Part, Plan, Split, Test, collect};
-use nnuance::report::{Evaluation, Options, Truth, Values, compare};
+use nnuance::report::{Options, Predictions, Truth, Values, compare};
 use nnuance::sample::Sample;
 use nnuance::terms::OwnTerms;
 use nnuance::train::checkpoint::Checkpoint;
@@ -158,7 +158,7 @@ fn a_comparison_measures_what_the_engine_would_say_with_the_tuned_weights() {
 
     let samples = collect(&Plan::reading(vec![engine.trace.clone()]), Part::All, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
-    let evaluation = Evaluation::saying("engine", Values::Cp(values));
+    let evaluation = Predictions::saying("engine", Values::Cp(values));
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let truth = Truth::of_games(&results, &groups, "positions");

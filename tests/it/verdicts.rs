@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use nnuance::format::binpack;
-use nnuance::report::{Comparison, Evaluation, Options, Truth, Values, compare};
+use nnuance::report::{Comparison, Options, Predictions, Truth, Values, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,7 +17,7 @@ use crate::whole_games::games;
 struct World {
     results: Vec<f64>,
     groups: Vec<u64>,
-    evaluations: Vec<Evaluation>,
+    evaluations: Vec<Predictions>,
 }
 
 fn world(games: u64, noises: &[f64]) -> World {
@@ -37,7 +37,7 @@ fn world(games: u64, noises: &[f64]) -> World {
         }
     }
     let names = ["good", "fair", "poor", "worst"];
-    let evaluations = names.iter().zip(cp).map(|(name, cp)| Evaluation::new(*name, cp));
+    let evaluations = names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
     World { results, groups, evaluations: evaluations.collect() }
 }
 
@@ -104,7 +104,7 @@ fn no_winner_from_one_result_from_a_border_or_from_doubtful_results() {
     let mut turned = world(100, &[0.0, 0.0]);
     let upside_down = turned.evaluations[0].clone();
     let nnuance::report::Values::Cp(cp) = &upside_down.values else { panic!("centipawns") };
-    turned.evaluations[1] = Evaluation::new("down", cp.iter().map(|cp| -cp).collect());
+    turned.evaluations[1] = Predictions::new("down", cp.iter().map(|cp| -cp).collect());
     let comparison = turned.compare(&turned.truth());
     let (sentence, decided) = first(&comparison);
     let end = "the best scale of down lies at the border of the search: these data cannot tell.";
@@ -258,7 +258,7 @@ fn losses_have_five_decimals_whatever_their_size() {
     let Values::Cp(cp) = &world.evaluations[0].values else { unreachable!() };
     let nearly: Vec<f64> =
         cp.iter().enumerate().map(|(i, cp)| cp + 1e-3 * (i % 3) as f64).collect();
-    world.evaluations[1] = Evaluation::new("nearly", nearly);
+    world.evaluations[1] = Predictions::new("nearly", nearly);
     let text = world.compare(&world.truth()).text();
     assert!(text.contains("by less than 0.00001 (95 %"), "{text}");
     assert!(!text.contains("e-") && !text.contains("-0.00000"), "{text}");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::export::{self, Given, Manifest, PieceValues};
-use nnuance::hce::{Evaluator, HceWeights};
+use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::inspect::{Options, inspect, worth};
 use nnuance::sample::Position;
 
@@ -18,7 +18,7 @@ fn positions(count: u64) -> Vec<Position> {
 
 #[test]
 fn material_is_worth_what_it_says() {
-    let material = Evaluator::new(&HceWeights::material());
+    let material = HceEvaluator::new(&HceWeights::material());
     let found = worth(&positions(300), |position| material.evaluate(position));
     for (found, wanted) in found.into_iter().zip([100.0, 320.0, 330.0, 500.0, 900.0]) {
         assert!((found.expect("all pieces occur") - wanted).abs() < 1e-9, "{found:?} {wanted}");

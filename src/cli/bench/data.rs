@@ -8,9 +8,9 @@ use super::figures::Figure;
 use super::laps::LAPS;
 use crate::batch::Batch;
 use crate::cli::progress::bar;
-use crate::cli::recipe;
 use crate::config::Config;
 use crate::loader::{Cursor, Encoder, LoadError, Plan, Scan, Stream, scan};
+use crate::run::recipe;
 use crate::train::stages::Stages;
 
 /// Batches that the steps go round: more positions than the caches of most processors hold.

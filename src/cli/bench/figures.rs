@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::cli::progress::{grouped, short};
+use crate::digits::{grouped, short};
 use crate::report::{Align, Table};
 
 /// A speed.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::figures::Figure;
 use crate::batch::Batch;
-use crate::train::log::Row;
+use crate::log::Row;
 use crate::train::{Progress, Watch};
 
 /// Laps of a figure: their median shrugs off one disturbance.

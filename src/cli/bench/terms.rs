@@ -11,12 +11,13 @@ use super::figures::Figure;
 use super::laps::LAPS;
 use super::{Args, cpu, peak_memory};
 use crate::cli::out;
-use crate::cli::progress::{grouped, short};
-use crate::cli::recipe;
-use crate::cli::terms::RunTerms;
+use crate::cli::terminal::Terminal;
 use crate::config::Config;
+use crate::digits::{grouped, short};
 use crate::loader::{Store, scan};
 use crate::model::{Adapter, Evaluation as _, Kind, Model, Precision};
+use crate::run::RunTerms;
+use crate::run::recipe;
 use crate::train::direct::Direct;
 use crate::train::optimizer::Name;
 
@@ -59,7 +60,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let plan = recipe::plan(&config)?;
     let terms = RunTerms::of(&config, None)?
         .context("the config trains a net; name its size with --hidden")?;
-    let start = terms.start(config.model.start.as_deref())?;
+    let start = terms.start(config.model.start.as_deref(), &Terminal::default())?;
     let encoder = terms.encoder(&start);
 
     let (mut laps, mut loaded) = (Vec::new(), None);

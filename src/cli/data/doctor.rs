@@ -67,7 +67,7 @@ fn view(name: &str) -> Result<PointOfView, String> {
 
 /// A file and what is wrong with it.
 #[derive(Serialize)]
-struct Patient {
+struct Examined {
     file: PathBuf,
     format: &'static str,
     /// `gzip`, `zstd`, `xz`, `zip`; none where the file is not packed.
@@ -111,25 +111,25 @@ pub fn run(args: Args) -> Result<ExitCode> {
             return Err(anyhow!(ended));
         }
     }
-    let patients: Vec<Patient> = args
+    let examined: Vec<Examined> = args
         .files
         .iter()
         .map(|path| examine(path, &args, others.as_ref()))
         .collect::<Result<_>>()?;
     if let Some(path) = &args.html {
-        output::write(path, html::whole(&patients).as_bytes())?;
+        output::write(path, html::whole(&examined).as_bytes())?;
     }
     match args.json {
-        true => out::line(serde_json::to_string_pretty(&patients)?)?,
+        true => out::line(serde_json::to_string_pretty(&examined)?)?,
         false => {
-            let pages: Vec<String> = patients.iter().map(text::page).collect();
+            let pages: Vec<String> = examined.iter().map(text::page).collect();
             out::line(pages.join("\n\n").trim_end())?;
         }
     }
     if let Some(path) = &args.html {
         eprintln!("the page is {}", path.display());
     }
-    match patients.iter().all(|patient| patient.fit) {
+    match examined.iter().all(|file| file.fit) {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),
     }
@@ -143,7 +143,7 @@ fn open(path: &Path, args: &Args) -> Result<Source> {
     }
 }
 
-fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<Patient> {
+fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<Examined> {
     let source = open(path, args)?;
     let (format, view) = (source.format(), source.view());
     let mut exam = Exam::new(&format.facts);
@@ -164,7 +164,7 @@ fn examine(path: &Path, args: &Args, others: Option<&Keys>) -> Result<Patient> {
         ended: read.ended,
     };
     let diagnosis = exam.diagnose(&reading, fitted, others);
-    Ok(Patient {
+    Ok(Examined {
         file: path.to_path_buf(),
         format: format.name,
         packed: packed(path),

@@ -13,8 +13,9 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::out;
-use crate::cli::progress::{grouped, interrupts, short};
+use crate::cli::progress::interrupts;
 use crate::data::carry;
+use crate::digits::{grouped, short};
 use crate::engine::journal::Journal;
 use crate::engine::{Crew, EngineError, EngineSettings, JournalError, Limit, Report, Watch};
 use crate::format::{self, Format, Source};

@@ -6,7 +6,8 @@ use anyhow::Result;
 use indicatif::ProgressBar;
 
 use super::io::interrupted;
-use crate::cli::progress::{bar, grouped, short};
+use crate::cli::progress::bar;
+use crate::digits::{grouped, short};
 
 /// Progress on stderr.
 pub struct Pace {

@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 
 use super::io::{Inputs, Writing, share};
 use crate::cli::out;
-use crate::cli::progress::grouped;
 use crate::data::units::Borders;
+use crate::digits::grouped;
 use crate::loader::Split;
 use crate::output::{is_standard, same};
 

@@ -7,8 +7,8 @@ use anyhow::Result;
 use super::io::Inputs;
 use super::tally::MARKED;
 use crate::cli::out;
-use crate::cli::progress::grouped;
 use crate::data::stats::{SCORES, Stats};
+use crate::digits::grouped;
 use crate::report::{Align, Table};
 
 /// Count positions, games, results, scores and pieces

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::cli::progress::grouped;
+use crate::digits::grouped;
 use crate::format::Source;
 
 /// What is left out because it was before.

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail};
 
-use crate::cli::evaluator::Evaluator;
 use crate::hce::{Explanation, HceWeights, explain};
 use crate::report::{Align, Opinion, Table, Values, opinions, worths};
+use crate::run::Evaluator;
 use crate::sample::{Position, Sample};
 
 /// Terms of a handcrafted evaluation to list, those that weigh most.

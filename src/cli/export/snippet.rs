@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 
 use super::Args;
-use crate::cli::eval::net_at;
 use crate::cli::out;
 use crate::export::snippet::{Language, snippet};
 use crate::export::{self, golden};
 use crate::output::{self, Output};
+use crate::run::path::net_at;
 
 pub fn language(name: &str) -> Result<Language, String> {
     Language::named(name).ok_or_else(|| {
@@ -22,7 +22,7 @@ pub fn language(name: &str) -> Result<Language, String> {
 /// language expects.
 pub fn write(args: &Args, language: Language) -> Result<()> {
     let Args { checkpoint, output, overwrite, shape, .. } = args;
-    let path = net_at(checkpoint)?;
+    let (path, given) = (net_at(checkpoint)?, shape.given());
     let name = path.display();
     let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
     refuse_name(language, &output, &path)?;
@@ -30,11 +30,11 @@ pub fn write(args: &Args, language: Language) -> Result<()> {
     out::sweep(&output);
     // Opened and dropped: code that cannot be written is found before the long proof.
     Output::create(&output)?;
-    let loaded = export::load(&path, &shape.given())?;
+    let loaded = export::load(&path, &given)?;
     loaded.warnings.iter().for_each(|warning| eprintln!("{name}: {warning}"));
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let golden = match loaded.manifest {
-        Some(manifest) if !shape.is_given() => manifest.golden,
+        Some(manifest) if !given.is_any() => manifest.golden,
         _ => golden::evaluations(&loaded.net),
     };
     let code_file = output.file_name().unwrap_or_default().to_string_lossy();

@@ -4,37 +4,21 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::cli::evaluator::{FileKind, kind_of};
-use crate::cli::folder::{BEST, TERMS};
 use crate::cli::out;
-use crate::cli::recipe::{self, Recipe};
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
 use crate::export::tables::source::{Order, Style, Tapering, Tuned};
 use crate::export::tables::{c, cpp, rust};
-use crate::hce::{HceWeights, Moved};
-use crate::input;
+use crate::hce::Moved;
 use crate::output;
+use crate::run::folder::BEST;
+use crate::run::tuned::with_tapering;
 
 pub fn order(text: &str) -> Result<Order, String> {
     match text {
         "a8-first" => Ok(Order::A8First),
         "a1-first" => Ok(Order::A1First),
         _ => Err("there are a8-first and a1-first".into()),
-    }
-}
-
-/// Whether a file, or the best weights of a run folder, are handcrafted terms.
-pub fn are_at(path: &Path) -> bool {
-    if path.is_dir() {
-        // A run that has not ended has a best checkpoint, and no tables yet.
-        return path.join(TERMS).exists() || are_at(&path.join(BEST));
-    }
-    let Ok(bytes) = input::read(path, input::WEIGHTS) else { return false };
-    match kind_of(&bytes) {
-        FileKind::Json => path.extension().is_some_and(|extension| extension == "json"),
-        FileKind::Weights => recipe::open(path).is_ok_and(|(_, recipe)| !recipe.config.is_net()),
-        FileKind::Other => false,
     }
 }
 
@@ -56,7 +40,7 @@ pub fn export(
     );
     out::refuse_existing(&[output], overwrite)?;
     out::sweep(output);
-    let (mut weights, units) = read(path).with_context(|| path.display().to_string())?;
+    let (mut weights, units) = with_tapering(path).with_context(|| path.display().to_string())?;
     let mut moved = None;
     if centre {
         let centred = weights.centred().with_context(|| {
@@ -108,23 +92,4 @@ pub fn export(
         );
     }
     out::line(output.display())
-}
-
-/// The weights, and an engine's phase and scale factor where its list is there.
-fn read(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
-    let best = path.join(BEST);
-    let path = if path.is_dir() { &best } else { path };
-    let bytes = input::read(path, input::WEIGHTS)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    if let FileKind::Json = kind_of(&bytes) {
-        let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
-        return Ok((HceWeights::from_json(text)?, None));
-    }
-    let (checkpoint, recipe) = recipe::open(path)?;
-    let terms = recipe.terms()?.context("these weights belong to a net")?;
-    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale())?;
-    let Recipe { data, .. } = &recipe;
-    let files: Vec<String> = data.iter().map(|file| file.path.display().to_string()).collect();
-    weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
-    Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
 }

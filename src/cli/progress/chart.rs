@@ -2,8 +2,8 @@
 
 use textplots::{Chart, Plot, Shape};
 
-use super::short;
-use crate::train::log::Row;
+use crate::digits::short;
+use crate::log::Row;
 
 /// Lines of the drawing itself.
 const HEIGHT: usize = 12;

@@ -37,7 +37,7 @@ impl Bad {
         let good = games.unwrap_or(positions);
         Self {
             count: *count,
-            share: super::words::share(*count, count + good),
+            share: crate::digits::share(*count, count + good),
             first: first.iter().map(ToString::to_string).collect(),
         }
     }
@@ -94,7 +94,7 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// What there is to learn from, without the positions that a filter for quiet ones leaves out.
     pub fn amount(&self) -> Amount {
-        let quiet = 1.0 - super::words::share(self.noise.any, self.positions);
+        let quiet = 1.0 - crate::digits::share(self.noise.any, self.positions);
         let part = |count: u64| (count as f64 * quiet).round() as u64;
         let scored = self.scores.known() - self.scores.mates;
         Amount { games: self.games, positions: part(self.positions), scored: part(scored) }

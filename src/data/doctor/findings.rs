@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::size::{Verdict, clauses};
-use super::words::{counted, grouped, percent, share};
 use super::{Diagnosis, Material, Overlap};
+use crate::digits::{counted, grouped, percent, share};
 
 /// More bad records than this and a file is not what it seems.
 const BAD: f64 = 0.2;

@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{counted, grouped};
+use crate::digits::{counted, grouped};
 
 /// Games that a weight wants which learns from results alone.
 pub const GAMES: f64 = 5.0;

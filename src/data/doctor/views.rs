@@ -1,4 +1,4 @@
-//! Whose eyes results and scores are seen by, over the whole file and over parts of it.
+//! From whose point of view results and scores are, over the whole file and over parts of it.
 
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 
 use super::super::{Golden, Proof, digest};
 use super::{SnippetError, escape};
-use crate::architecture::{Activation, Architecture, Curve, MOST_PIECES, Views};
+use crate::architecture::{Activation, Architecture, Curve, Views};
 use crate::net::Net;
 use crate::scales::{HeadFormat, Scales};
 
@@ -60,13 +60,13 @@ pub(super) fn facts(
         outputs => architecture.outputs_of_view(),
         // What is behind them.
         buckets,
-        pieces_per_bucket => MOST_PIECES.div_ceil(*buckets),
+        pieces_per_bucket => architecture.pieces_per_bucket(),
         maps => maps(architecture, bytes_in),
         skip,
         bytes_in,
         shift,
         shifted => 1_i64 << shift,
-        top => if *pairwise || squared { i64::from(qa).pow(2) } else { qa.into() },
+        top => net.top(),
         qa,
         qb,
         scale,

@@ -14,7 +14,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
 
 use super::{Golden, Overflow, prove};
-use crate::net::{Net, is_of_i16};
+use crate::net::Net;
 use crate::scales::Scales;
 
 /// A language that engines are written in.
@@ -144,7 +144,7 @@ pub fn snippet(
     if let (Language::Go, Some(fault)) = (language, go_name::fault(net_file)) {
         return Err(SnippetError::GoName { name: net_file.to_string(), fault });
     }
-    let floats = !is_of_i16(net.architecture());
+    let floats = net.architecture().is_deep();
     if floats && !language.takes_floats() {
         return Err(SnippetError::Floats {
             language: language.name(),

@@ -83,7 +83,7 @@ pub(super) const PHASES: [&str; 2] = ["middlegame", "endgame"];
 pub(super) const TEMPO: &str = "tempo";
 
 impl Order {
-    /// The place in a board table of a square, a1 = 0, seen by the side that owns the man.
+    /// The place in a board table of a square, a1 = 0, seen by the side that owns the piece.
     pub const fn place(self, square: usize) -> usize {
         match self {
             Order::A1First => square,

@@ -1,4 +1,4 @@
-//! A board that plays moves as binpacks count them, and keeps its packed men at hand.
+//! A board that plays moves as binpacks count them, and keeps its packed pieces at hand.
 
 use shakmaty::{Bitboard, Color, Square, attacks};
 
@@ -40,9 +40,9 @@ const fn castling(
 
 #[derive(Clone)]
 pub struct Board {
-    /// A nibble a man in order of squares, role and + 8 Black's; rooks that may castle are rooks.
+    /// A nibble a piece in order of squares, role and + 8 Black's; rooks that may castle are rooks.
     pub(super) men: u128,
-    /// The same nibbles by square, of no meaning where no man stands.
+    /// The same nibbles by square, of no meaning where no piece stands.
     pub(super) squares: [u8; 64],
     pub(super) roles: [Bitboard; 6],
     pub(super) sides: [Bitboard; 2],
@@ -81,7 +81,7 @@ impl Board {
         Ok(board)
     }
 
-    /// The board of a stem: occupied squares, the highest byte first, then a nibble a man.
+    /// The board of a stem: occupied squares, the highest byte first, then a nibble a piece.
     pub fn unpack(bytes: &[u8; 24], halfmove: u8) -> Result<Self, String> {
         let occupied = u64::from_be_bytes(*bytes.first_chunk().expect("24 bytes"));
         let nibbles = u128::from_le_bytes(*bytes.last_chunk().expect("24 bytes"));
@@ -229,12 +229,12 @@ impl Board {
         4 * (self.occupied().0 & ((1 << square as u32) - 1)).count_ones()
     }
 
-    /// The nibble of the man on an occupied square.
+    /// The nibble of the piece on an occupied square.
     pub(super) fn man(&self, square: Square) -> usize {
         usize::from(self.squares[square as usize])
     }
 
-    /// Puts a man on an empty square; there are fewer than 32.
+    /// Puts a piece on an empty square; there are fewer than 32.
     pub(super) fn put(&mut self, square: Square, role: usize, color: Color) {
         let shift = self.shift(square);
         let below = self.men & ((1 << shift) - 1);
@@ -245,7 +245,7 @@ impl Board {
         self.sides[usize::from(color.is_black())].add(square);
     }
 
-    /// Takes the man off an occupied square.
+    /// Takes the piece off an occupied square.
     pub(super) fn take(&mut self, square: Square) {
         let (shift, man) = (self.shift(square), self.man(square));
         let below = self.men & ((1 << shift) - 1);
@@ -254,7 +254,7 @@ impl Board {
         self.sides[man >> 3].discard(square);
     }
 
-    /// Puts a man in the place of one of the other side.
+    /// Puts a piece in the place of one of the other side.
     pub(super) fn replace(&mut self, square: Square, role: usize, color: Color) {
         let taken = self.man(square);
         let nibble = role as u8 | u8::from(color.is_black()) << 3;
@@ -278,7 +278,7 @@ impl Board {
         king.is_some_and(|king| self.attacked(king, !color, self.occupied(), Bitboard::EMPTY))
     }
 
-    /// Whether men of a side, without some of them, attack a square on a board so occupied.
+    /// Whether pieces of a side, without some of them, attack a square on a board so occupied.
     pub(super) fn attacked(
         &self,
         square: Square,

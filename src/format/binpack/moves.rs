@@ -130,7 +130,7 @@ impl Board {
         Ok(())
     }
 
-    /// Where the man on a square can go, castling aside, and how many moves these count as.
+    /// Where the piece on a square can go, castling aside, and how many moves these count as.
     fn choices(&self, from: Square) -> (Bitboard, u32) {
         let (us, occupied) = (self.turn, self.occupied());
         let free = !self.side(us);

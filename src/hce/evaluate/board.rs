@@ -9,11 +9,11 @@ use crate::sample::Position;
 const MATERIAL: Row<1> = row("material");
 const PSQT: Row<2> = row("psqt");
 
-/// A position, and its men as sets of squares.
+/// A position, and its pieces as sets of squares.
 #[derive(Clone, Copy, Debug)]
 pub struct Board<'a> {
     pub position: &'a Position,
-    /// The men of each colour by role, White first, pawn to king.
+    /// The pieces of each colour by role, White first, pawn to king.
     pub men: [[u64; 6]; 2],
     /// How many they are.
     counts: [[i32; 6]; 2],

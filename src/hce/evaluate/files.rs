@@ -1,4 +1,4 @@
-//! Files, and the parts of them before and beside a man that moves up.
+//! Files, and the parts of them before and beside a piece that moves up.
 
 use super::squares::*;
 

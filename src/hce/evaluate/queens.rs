@@ -1,4 +1,4 @@
-//! What threatens a queen from behind another man, and how near she is to the enemy king.
+//! What threatens a queen from behind another piece, and how near she is to the enemy king.
 
 use super::squares::*;
 use super::view::View;

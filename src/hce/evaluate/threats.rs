@@ -1,4 +1,4 @@
-//! Threats against the enemy's men.
+//! Threats against the enemy's pieces.
 
 use super::squares::*;
 use super::view::View;

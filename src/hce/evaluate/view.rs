@@ -1,4 +1,4 @@
-//! What one side sees: its men move up the board, the others' move down.
+//! What one side sees: its pieces move up the board, the others' move down.
 
 use super::board::Board;
 use super::closedness::closedness;
@@ -26,7 +26,7 @@ pub struct Side {
     /// Squares attacked, by role.
     pub attacks: [u64; 6],
     pub attacked: u64,
-    /// Squares attacked by two men or more.
+    /// Squares attacked by two pieces or more.
     pub twice: u64,
     /// Pieces that attack the enemy king's area, by role.
     pub attackers: [i32; 6],

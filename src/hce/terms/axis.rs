@@ -5,7 +5,7 @@ use shakmaty::Square;
 /// One dimension of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// a1 = 0 to h8 = 63, seen by White; Black's men stand on the square flipped top to bottom.
+    /// a1 = 0 to h8 = 63, seen by White; Black's pieces stand on the square flipped top to bottom.
     Squares,
     /// Named places.
     Words(&'static [&'static str]),

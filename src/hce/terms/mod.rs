@@ -105,12 +105,12 @@ const PSQT: Row<2> = row("psqt");
 pub struct Term(u16);
 
 impl Term {
-    /// How often a side has men of a role; None for the king.
+    /// How often a side has pieces of a role; None for the king.
     pub fn material(role: Role) -> Option<Term> {
         (role != Role::King).then(|| MATERIAL.at([role as usize - 1]))
     }
 
-    /// A man on a square, both seen by its own side.
+    /// A piece on a square, both seen by its own side.
     pub fn psqt(role: Role, square: Square) -> Term {
         PSQT.at([role as usize - 1, square as usize])
     }

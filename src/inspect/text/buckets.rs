@@ -1,6 +1,7 @@
 //! King buckets and output buckets in words.
 
-use super::{LEFT, Part, RIGHT, SHOWN, grouped, percent};
+use super::{LEFT, Part, RIGHT, SHOWN, have, percent, signed, whole};
+use crate::digits::grouped;
 use crate::inspect::{Inspection, KingBucket, ROLES};
 use crate::report::Table;
 
@@ -46,9 +47,8 @@ impl Inspection {
             let rest: u64 = left.iter().map(|it| it.views).sum();
             let never = left.iter().filter(|it| it.views == 0).count();
             format!(
-                "{} more buckets have {} of the views between them; {never} of these no view \
-                 reaches.",
-                left.len(),
+                "{} {} of the views in all; never reached: {never}.",
+                have(left.len(), "more bucket"),
                 percent(rest as f64 / views),
             )
         });
@@ -86,18 +86,16 @@ impl Inspection {
             };
             let mut row = vec![it.bucket.to_string(), pieces, grouped(it.positions)];
             row.extend(
-                it.values.map(|value| {
-                    value.map_or("-".to_string(), |value| format!("{:.0}", value.mean))
-                }),
+                it.values.map(|value| value.map_or("-".to_string(), |value| whole(value.mean))),
             );
             let skipped = skip.get(it.bucket).copied().flatten();
-            row.extend(skipped.map(|it| format!("{:+.0} +- {:.0}", it.mean_cp, it.use_cp)));
+            row.extend(skipped.map(|it| format!("{} +- {}", signed(it.mean_cp), whole(it.use_cp))));
             table.row(row);
         }
         let left = &most[shown.len()..];
         let rest: u64 = left.iter().map(|it| all[*it].positions).sum();
         let note = (!left.is_empty()).then(|| {
-            format!("{} more buckets have {} positions between them.", left.len(), grouped(rest))
+            format!("{} {} positions in all.", have(left.len(), "more bucket"), grouped(rest))
         });
         let notes = note.into_iter().collect();
         Some(Part { title: "Output buckets", about, tables: vec![table], notes })

@@ -1,6 +1,6 @@
 //! The layers behind the accumulators in words.
 
-use super::{LEFT, Part, RIGHT, SHOWN};
+use super::{LEFT, Part, RIGHT, SHOWN, have, signed, whole};
 use crate::inspect::{Adds, Head, HeadLayer, HeadNeuron, Inspection, State};
 use crate::report::Table;
 
@@ -117,7 +117,7 @@ fn unknown(head: &Head, buckets: usize) -> Option<String> {
     let few = buckets - told.len();
     let said = match buckets {
         1 => "Fewer than 100 positions are too few to tell dead neurons by.".to_string(),
-        _ => format!("{few} buckets have fewer than 100 positions, too few to tell of."),
+        _ => format!("{} fewer than 100 positions, too few to tell of.", have(few, "bucket")),
     };
     (few > 0).then_some(said)
 }
@@ -140,7 +140,7 @@ fn last(head: &Head, buckets: usize) -> Option<Table> {
         if buckets > 1 {
             row.push(neuron.bucket.to_string());
         }
-        row.extend([format!("{:.0}", adds.use_cp), format!("{:+.0}", adds.mean_cp)]);
+        row.extend([whole(adds.use_cp), signed(adds.mean_cp)]);
         table.row(row);
     }
     any.then_some(table)
@@ -150,7 +150,8 @@ fn last(head: &Head, buckets: usize) -> Option<Table> {
 fn skipped(head: &Head) -> Option<String> {
     let [Some(skip)] = head.skip[..] else { return None };
     Some(format!(
-        "The skip neuron adds {:+.0} cp on the mean, with a standard deviation of {:.0} cp.",
-        skip.mean_cp, skip.use_cp
+        "The skip neuron adds {} cp on the mean, with a standard deviation of {} cp.",
+        signed(skip.mean_cp),
+        whole(skip.use_cp)
     ))
 }

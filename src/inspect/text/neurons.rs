@@ -1,7 +1,8 @@
 //! The neurons of the accumulators in words.
 
 use super::signed;
-use super::{LEFT, Part, RIGHT, SHOWN, grouped, percent};
+use super::{LEFT, Part, RIGHT, SHOWN, percent};
+use crate::digits::grouped;
 use crate::draw::board::whole;
 use crate::inspect::{Inspection, Neuron};
 use crate::report::Table;
@@ -32,9 +33,9 @@ impl Inspection {
             self.squares_seen(),
         );
         let mut columns = vec![("neuron", RIGHT)];
-        columns.extend(match self.architecture.is_shallow() {
-            true => [("use, cp", RIGHT), ("mean, cp", RIGHT)],
-            false => [("spread", RIGHT), ("weight", RIGHT)],
+        columns.extend(match self.architecture.has_layers() {
+            true => [("spread", RIGHT), ("weight", RIGHT)],
+            false => [("use, cp", RIGHT), ("mean, cp", RIGHT)],
         });
         columns.extend([("at 0", RIGHT), ("at clip", RIGHT), ("moved most by", LEFT)]);
         let mut table = Table::new(&columns);
@@ -65,10 +66,10 @@ impl Inspection {
             true => "the product of a neuron and its partner (after the x)",
             false => "what a neuron hands on",
         };
-        match (net.is_shallow(), net.pairwise) {
-            (true, false) => "Use is the standard deviation of what a neuron adds".to_string(),
-            (true, true) => format!("Use is the standard deviation of what {number} adds"),
-            (false, _) => format!(
+        match (net.has_layers(), net.pairwise) {
+            (false, false) => "Use is the standard deviation of what a neuron adds".to_string(),
+            (false, true) => format!("Use is the standard deviation of what {number} adds"),
+            (true, _) => format!(
                 "Spread is the standard deviation of {number}, and weight the root mean square of \
                  the weights with which the next layer takes it; what it adds in the end hangs on \
                  all the others"

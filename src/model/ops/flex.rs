@@ -11,21 +11,13 @@ use super::cpu::{self, Adam, Gradients, Positions, Scratch, Weights, logits, los
 use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
 
 impl FusedOps for Flex {
-    fn net_loss(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), positions(&job));
-        let value = loss(job.kernel, &weights, positions, job.targets, None, &mut scratch(&job));
-        tensor(vec![value as f32], Shape::new([1]))
-    }
-
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
         let arrays = whole(arrays);
         let (weights, positions) = (weights(&job, &arrays), positions(&job));
         let mut gradients: Vec<Vec<f32>> =
             arrays.iter().map(|array| vec![0.0; array.shape().num_elements()]).collect();
         let into = Gradients::new(&job.kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
-        let value =
-            loss(job.kernel, &weights, positions, job.targets, Some(into), &mut scratch(&job));
+        let value = loss(job.kernel, &weights, positions, job.targets, into, &mut scratch(&job));
         let gradients = gradients.into_iter().zip(&arrays);
         Slope {
             loss: tensor(vec![value as f32], Shape::new([1])),
@@ -42,17 +34,6 @@ impl FusedOps for Flex {
         logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
-    }
-
-    fn terms_loss(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        _kept: Kept,
-    ) -> FloatTensor<Self> {
-        let [weights, tempo] = [weights, tempo].map(contiguous);
-        let loss = cpu::terms_loss(values(&weights), values(&tempo)[0], job);
-        tensor(vec![loss as f32], Shape::new([1]))
     }
 
     fn terms_gradients(

@@ -18,11 +18,16 @@ pub struct Index {
     pub starts: Vec<u32>,
 }
 
-/// Lists that a thread sorts at a time, for each 768 inputs: few would have few of each input.
+/// The lists of [`piece`] for each 768 inputs: few would have few of each input.
 const PIECE: usize = 4096;
 
 /// Entries of a segment, at most. Kings and pawns stand in half of all lists.
-const SEGMENT: usize = 256;
+pub(in crate::model) const SEGMENT: usize = 256;
+
+/// Lists that a thread sorts at a time.
+pub(in crate::model) fn piece(inputs: usize) -> usize {
+    PIECE * inputs.div_ceil(PIECES)
+}
 
 impl Index {
     /// From lists of so many places, `[lists, places]`; places that hold `inputs` count for
@@ -31,7 +36,7 @@ impl Index {
     /// # Panics
     /// When an input is beyond `inputs`.
     pub fn new(lists: &[u16], places: usize, inputs: usize) -> Self {
-        let piece = PIECE * inputs.div_ceil(PIECES);
+        let piece = piece(inputs);
         let pieces = lists.par_chunks(piece * places);
         let mut places_of: Vec<Vec<u32>> =
             pieces.clone().map(|lists| places_by_input(lists, inputs)).collect();

@@ -86,24 +86,13 @@ pub struct TermsSlope<B: Backend> {
 /// The fused operations.
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
-    /// The loss, `[1]`.
-    fn net_loss(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
-
     /// The loss and its gradients.
     fn net_gradients(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self>;
 
     /// The logits, `[batch]`; no gradients follow from them.
     fn net_logits(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
 
-    /// The loss of handcrafted terms, `[1]`, by weights `[terms, 2]` and tempo `[1]`.
-    fn terms_loss(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        kept: Kept,
-    ) -> FloatTensor<Self>;
-
-    /// The loss of handcrafted terms and its gradients.
+    /// The loss of handcrafted terms and its gradients by weights `[terms, 2]` and tempo `[1]`.
     fn terms_gradients(
         weights: FloatTensor<Self>,
         tempo: FloatTensor<Self>,
@@ -131,11 +120,6 @@ pub trait FusedOps: Backend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
 }
 
-/// The loss of a net, `[1]`.
-pub fn net_loss(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::net_loss(arrays, job))
-}
-
 /// The loss of a net, `[1]`, with its gradients.
 pub fn net_gradients(arrays: Arrays<Dispatch>, job: Job) -> (Tensor<1>, Arrays<Dispatch>) {
     let Slope { loss, gradients } = <Dispatch as FusedOps>::net_gradients(arrays, job);
@@ -147,17 +131,11 @@ pub fn net_logits(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
     Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(arrays, job))
 }
 
-/// The loss of handcrafted terms, `[1]`.
+/// The loss of handcrafted terms, `[1]`, with its gradients by weights and tempo.
 ///
 /// # Shapes
 /// - `weights`: `[terms, 2]`
 /// - `tempo`: `[1]`
-pub fn terms_loss(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: Kept) -> Tensor<1> {
-    let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_loss(weights, tempo, job, kept))
-}
-
-/// The same with its gradients by weights and tempo.
 pub fn terms_gradients(
     weights: Tensor<2>,
     tempo: Tensor<1>,

@@ -2,10 +2,12 @@
 
 use maud::html;
 
-use super::{Row, Run};
+use super::Run;
+use crate::digits::grouped;
 use crate::draw::page::{Side, figure, table};
 use crate::draw::{Chart, Line, Section};
-use crate::report::text::{loss, thousands};
+use crate::log::Row;
+use crate::report::text::loss;
 
 /// Curves of all runs over common axes.
 pub fn curves(runs: &[Run]) -> Section {
@@ -98,7 +100,7 @@ pub fn curves(runs: &[Run]) -> Section {
 
 fn summary(run: &Run) -> Vec<String> {
     let (last, best) = (run.rows.last(), run.best());
-    let count = |value: Option<u64>| value.map_or("-".into(), |it| thousands(it as usize));
+    let count = |value: Option<u64>| value.map_or("-".into(), grouped);
     let held_out =
         |row: Option<&Row>| row.and_then(|row| row.held_out_loss).map_or("-".into(), loss);
     vec![

@@ -13,6 +13,6 @@ pub use cast::Cast;
 pub use curves::curves;
 pub use deep::{calibration, disagreements, gaps, slices};
 pub use lead::{lead, trained};
-pub use run::{Row, Run};
+pub use run::Run;
 pub use settings::settings;
 pub use verdict::verdict;

@@ -1,5 +1,7 @@
 //! A run as its folder tells it.
 
+use crate::log::Row;
+
 /// What a page says of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -18,20 +20,6 @@ pub struct Run {
     pub rows: Vec<Row>,
     /// Whether it has come to its end.
     pub state: String,
-}
-
-/// A validation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Row {
-    pub step: u64,
-    /// Positions trained on, repeats counted.
-    pub positions: u64,
-    pub train_loss: Option<f64>,
-    pub held_out_loss: Option<f64>,
-    pub held_out_result_loss: Option<f64>,
-    pub learning_rate: Option<f64>,
-    pub wdl: f64,
-    pub positions_per_second: Option<f64>,
 }
 
 impl Run {

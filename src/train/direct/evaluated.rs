@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use super::{
     column::{Column, Entries},
     point::{Point, shares},
-    problem::{Chunk, Goal, Problem, ProblemError, sigmoid},
+    problem::{Chunk, Goal, Problem, ProblemError},
     whole::Whole,
 };
-use crate::loss::Loss;
+use crate::loss::{Loss, sigmoid};
 use crate::sums::Sums;
 
 /// The sums, the value and the loss of every position at a point.

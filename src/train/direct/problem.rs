@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::point::Point;
 use crate::batch::Terms;
-use crate::loss::Loss;
+use crate::loss::{Loss, sigmoid};
 
 /// What the values of positions are fitted to.
 #[derive(Clone, Copy, Debug)]
@@ -250,9 +250,4 @@ impl<'a> Problem<'a> {
         let sums: Vec<f64> = self.chunks.par_iter().map(of_chunk).collect();
         sums.iter().sum::<f64>() / self.len() as f64
     }
-}
-
-/// The expected result of a logit.
-pub fn sigmoid(logit: f64) -> f64 {
-    1.0 / (1.0 + (-logit).exp())
 }

@@ -1,6 +1,7 @@
 //! The code for engines, compiled and compared with this program's own evaluation. A language whose
 //! tools are absent is skipped.
 
+mod bundle;
 mod nets;
 mod program;
 mod toolchain;
@@ -9,14 +10,16 @@ use std::fs;
 use std::path::Path;
 
 use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::digest::digest;
 use nnuance::export::snippet::{Language, SnippetError, snippet};
-use nnuance::export::{Golden, digest, golden, load, prove};
-use nnuance::net::{Net, is_of_i16};
+use nnuance::export::{Golden, golden, load, prove};
+use nnuance::net::Net;
 use nnuance::scales::{HeadFormat, Scales};
 
-use self::nets::{Case, KINDS, QUICKSTART, VARIANTS, random, random_net};
+use self::nets::{Case, DRAWN, KINDS, QUICKSTART, VARIANTS, random, random_net};
 use self::program::Program;
 use self::toolchain::{Build, Toolchain};
+use crate::playouts::GAMES;
 use crate::{drawn, playouts};
 
 /// All that a language's code must do. One test a language: they run side by side.
@@ -24,6 +27,7 @@ fn check(language: Language) {
     let Some(toolchain) = Toolchain::of(language) else { return };
     variants_agree(toolchain);
     kinds_agree(toolchain);
+    drawn_agree(toolchain);
     quickstart_agrees(toolchain);
     wrong_golden_fails(toolchain);
 }
@@ -47,7 +51,7 @@ fn variants_agree(toolchain: &'static Toolchain) {
 
 /// To the bit also where there are floats: they are added up in the same order.
 fn kinds_agree(toolchain: &'static Toolchain) {
-    let takes = |net: &Net| is_of_i16(net.architecture()) || toolchain.language.takes_floats();
+    let takes = |net: &Net| !net.architecture().is_deep() || toolchain.language.takes_floats();
     for case in KINDS.iter().filter(|case| takes(&case.net)) {
         let build = Build {
             net: &case.net,
@@ -61,6 +65,22 @@ fn kinds_agree(toolchain: &'static Toolchain) {
         let positions = toolchain.some(&case.positions, 240);
         let games = toolchain.some(&case.games, 24);
         program.agrees(&[], [positions, games]);
+    }
+}
+
+/// All nets of 20 drawn architectures, in languages that have code for all. After each move of the
+/// games, which are a thousand together, the programs compare their accumulators with new ones.
+fn drawn_agree(toolchain: &'static Toolchain) {
+    if !toolchain.language.takes_floats() {
+        return;
+    }
+    for cases in DRAWN.chunks(bundle::size(toolchain.language)) {
+        let program = bundle::build(toolchain, cases);
+        for (i, case) in cases.iter().enumerate() {
+            let file = bundle::net_file(i);
+            program.selftest(&["selftest", &file]);
+            program.agrees(&[&file], [&case.positions, &case.games]);
+        }
     }
 }
 
@@ -227,9 +247,25 @@ fn variants_need_all_widths() {
     }
 }
 
+/// Too large either way, and no number at all: code for engines must be of the same mind.
+#[test]
+fn kinds_leave_the_numbers_of_engines() {
+    let [.., large, none] = &KINDS[..] else { unreachable!("there are many") };
+    for (case, number) in [(large, i32::MAX), (large, i32::MIN), (none, i32::MAX), (none, 0)] {
+        let found = case.positions.iter().filter(|(_, centipawns)| *centipawns == number).count();
+        assert!(found > 100, "{number} is said {found} times");
+    }
+    for position in playouts::positions(200, 3) {
+        for case in KINDS.iter() {
+            let (fast, slow) = (case.net.evaluate(&position), case.net.evaluate_slowly(&position));
+            assert_eq!(fast, slow, "{} at {}", case.net.architecture(), position.fen());
+        }
+    }
+}
+
 #[test]
 fn games_have_every_kind_of_move() {
-    let kinds = playouts::games(1000, 4).into_iter().map(|game| game.kinds);
+    let kinds = GAMES.iter().map(|game| game.kinds);
     let kinds = kinds.fold(playouts::Kinds::default(), playouts::Kinds::plus);
     assert!(kinds.captures > 1000 && kinds.capturing_promotions > 50, "{kinds:?}");
     assert!(kinds.castles > 50 && kinds.castles_960 > 50 && kinds.en_passants > 50, "{kinds:?}");
@@ -264,12 +300,12 @@ fn every_net_has_code_where_its_numbers_are_known() {
     for net in (0..40).map(|seed| drawn::net(seed, 6)) {
         for head_format in HeadFormat::ALL {
             let bytes = head_format == HeadFormat::Int8;
-            if bytes && (is_of_i16(&net) || net.activation == Activation::ReLU) {
+            if bytes && (!net.is_deep() || net.activation == Activation::ReLU) {
                 continue;
             }
             let net = random(&net, Scales { head_format, ..Scales::default() }, 100, 5);
             for language in Language::ALL {
-                if is_of_i16(net.architecture()) || language.takes_floats() {
+                if !net.architecture().is_deep() || language.takes_floats() {
                     is_neat(language, &net);
                     continue;
                 }

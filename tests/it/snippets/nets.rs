@@ -8,11 +8,13 @@ use nnuance::architecture::{
 };
 use nnuance::export::load;
 use nnuance::net::{Net, Number, Numbers, stored};
+use nnuance::sample::Position;
 use nnuance::scales::{HeadFormat, Scales};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-use crate::playouts;
+use crate::drawn::{Drawn, TWENTY};
+use crate::playouts::{self, GAMES, Game};
 
 /// A net with lines for `eval`, and the centipawns that belong to them.
 pub struct Case {
@@ -24,28 +26,44 @@ pub struct Case {
 }
 
 /// One for each view with each activation, without anything else.
-pub static VARIANTS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(variants(), (1000, 1), (100, 2)));
+pub static VARIANTS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(variants(), (1000, 1), 100));
 
 /// Nets that have something of everything else.
-pub static KINDS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(kinds(), (10_000, 3), (1000, 4)));
+pub static KINDS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(kinds(), (10_000, 3), 1000));
+
+/// Those of 20 drawn architectures.
+pub static DRAWN: LazyLock<Vec<Case>> = LazyLock::new(drawn);
 
 /// The net that comes with the program.
 pub static QUICKSTART: LazyLock<Case> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("nets/quickstart-32.bin");
     let net = load(&path, &Default::default()).unwrap().net;
-    cases(vec![net], (10_000, 3), (1000, 4)).remove(0)
+    cases(vec![net], (10_000, 3), 1000).remove(0)
 });
 
-/// Each with the same lines: so many positions and games, from a seed.
-fn cases(nets: Vec<Net>, positions: (usize, u64), games: (usize, u64)) -> Vec<Case> {
-    let positions = playouts::positions(positions.0, positions.1);
-    let games = playouts::games(games.0, games.1);
-    let case = |net: Net| {
-        let positions = positions.iter().map(|position| (position.fen(), net.evaluate(position)));
-        let games = games.iter().map(|game| (game.line(), net.evaluate(game.last())));
-        Case { positions: positions.collect(), games: games.collect(), net }
-    };
-    nets.into_iter().map(case).collect()
+/// Each with the same lines: so many positions, from a seed, and so many games.
+fn cases(nets: Vec<Net>, (positions, seed): (usize, u64), games: usize) -> Vec<Case> {
+    let positions = playouts::positions(positions, seed);
+    nets.into_iter().map(|net| case(net, &positions, &GAMES[..games])).collect()
+}
+
+fn case<'a>(net: Net, positions: &[Position], games: impl IntoIterator<Item = &'a Game>) -> Case {
+    let positions = positions.iter().map(|position| (position.fen(), net.evaluate(position)));
+    let games = games.into_iter().map(|game| (game.line(), net.evaluate(game.last())));
+    Case { positions: positions.collect(), games: games.collect(), net }
+}
+
+/// Each architecture has its part of the games, and its nets share them.
+fn drawn() -> Vec<Case> {
+    let positions = playouts::positions(200, 5);
+    let mut cases = Vec::new();
+    for (i, Drawn { nets, .. }) in TWENTY.iter().enumerate() {
+        for (first, net) in nets.iter().enumerate() {
+            let games = playouts::part(i).skip(first).step_by(nets.len());
+            cases.push(case(net.clone(), &positions, games));
+        }
+    }
+    cases
 }
 
 /// Small and large weights, odd and even sizes.
@@ -121,7 +139,26 @@ fn kinds() -> Vec<Net> {
         let qa = if i == 8 { 127 } else { 255 };
         random(&net, Scales { qa, head_format, ..Scales::default() }, 100, i as u64)
     });
-    nets.collect()
+    nets.chain([[0, 0, 10], [30, 9, 0]].map(extreme)).collect()
+}
+
+/// A net for White whose maps are so many powers of ten larger than others: what comes out is no
+/// number of 32 bits, or none at all.
+fn extreme(powers: [i32; 3]) -> Net {
+    let head = [3, 4].map(|size| Layer { size, activation: LayerActivation::ReLU });
+    let architecture = Architecture {
+        head: head.into(),
+        ..Architecture::simple(Views::Plain, 12, Activation::CReLU)
+    };
+    let net = random(&architecture, Scales::default(), 100, 9);
+    let mut numbers = net.numbers().to_vec();
+    for (map, power) in numbers[2..].chunks_exact_mut(2).zip(powers) {
+        for numbers in map {
+            let Numbers::F32(values) = numbers else { unreachable!("its maps are floats") };
+            values.iter_mut().for_each(|value| *value *= 10_f32.powi(power));
+        }
+    }
+    Net::of(&architecture, Scales::default(), numbers).unwrap()
 }
 
 /// Random weights of which no legal position lets anything overflow. Output weights go up to

@@ -72,7 +72,7 @@ const TOOLCHAINS: [Toolchain; 6] = [
         ],
         version: "--version",
         optimised: &["-O3"],
-        quick: &["-O1"],
+        quick: &[],
         critics: &[],
         embedding: Embedding::Argument("-DNNUE_EMBED"),
         program: &["./nnue"],
@@ -94,7 +94,7 @@ const TOOLCHAINS: [Toolchain; 6] = [
         ],
         version: "--version",
         optimised: &["-O3"],
-        quick: &["-O1"],
+        quick: &[],
         critics: &[],
         embedding: Embedding::Argument("-DNNUE_EMBED"),
         program: &["./nnue"],
@@ -185,25 +185,28 @@ impl Toolchain {
             snippet(self.language, net, [net_file, self.language.file_name()], golden).unwrap();
         fs::write(folder.join(self.language.file_name()), source).unwrap();
         fs::write(folder.join(net_file), net.to_bytes()).unwrap();
-        let level = if build.optimised { self.optimised } else { self.quick };
-        let mut compiler: Vec<String> =
-            self.compiler.iter().chain(level).map(|word| word.to_string()).collect();
-        match self.embedding {
-            Embedding::Argument(argument) if build.embed => compiler.push(argument.into()),
-            Embedding::Resource(argument) if build.embed => {
-                compiler.push(format!("{argument}{net_file}"));
-            }
-            _ => {}
-        }
-        self.says_nothing(&compiler, folder);
-        for critic in self.critics {
-            self.says_nothing(critic, folder);
-        }
+        let embedding = match self.embedding {
+            Embedding::Argument(argument) if build.embed => Some(argument.to_string()),
+            Embedding::Resource(argument) if build.embed => Some(format!("{argument}{net_file}")),
+            _ => None,
+        };
+        self.compile(folder, build.optimised, embedding);
         if let (Embedding::Folder(place), true) = (&self.embedding, build.embed) {
             fs::copy(folder.join(net_file), folder.join(place).join(net_file)).unwrap();
         }
         let about = format!("{}, {}", self.language.name(), net.architecture());
         Program { toolchain: self, folder: temporary, about }
+    }
+
+    /// The source in this folder becomes a program; nobody has anything to say of it.
+    pub fn compile(&self, folder: &Path, optimised: bool, embedding: Option<String>) {
+        let level = if optimised { self.optimised } else { self.quick };
+        let compiler = self.compiler.iter().chain(level).map(|word| word.to_string());
+        let compiler: Vec<String> = compiler.chain(embedding).collect();
+        self.says_nothing(&compiler, folder);
+        for critic in self.critics {
+            self.says_nothing(critic, folder);
+        }
     }
 
     fn says_nothing(&self, words: &[impl AsRef<OsStr>], folder: &Path) {

@@ -3,24 +3,24 @@
 use maud::{Markup, html};
 
 use super::page::Figure;
-use super::{Patient, page};
-use crate::data::doctor::words::grouped;
+use super::{Examined, page};
 use crate::data::doctor::{Calibration, Grade};
+use crate::digits::grouped;
 use crate::draw::chart::bars;
 use crate::draw::page::{Side, figure, table};
 use crate::draw::{Chart, Line, Section};
 
 /// The page of all files.
-pub fn whole(patients: &[Patient]) -> String {
-    let sections: Vec<Section> = patients.iter().map(section).collect();
+pub fn whole(examined: &[Examined]) -> String {
+    let sections: Vec<Section> = examined.iter().map(section).collect();
     crate::draw::page("Data doctor", &html! {}, &sections)
 }
 
 /// What is to be said of one file.
-pub fn section(patient: &Patient) -> Section {
-    let diagnosis = &patient.diagnosis;
-    let examples = page::examples(patient);
-    let results: Vec<Vec<String>> = page::results(patient)
+pub fn section(file: &Examined) -> Section {
+    let diagnosis = &file.diagnosis;
+    let examples = page::examples(file);
+    let results: Vec<Vec<String>> = page::results(file)
         .into_iter()
         .map(|(whose, cells)| std::iter::once(whose.to_string()).chain(cells).collect())
         .collect();
@@ -30,10 +30,10 @@ pub fn section(patient: &Patient) -> Section {
         ("draws", Side::Right),
         ("losses", Side::Right),
     ];
-    let verdict = if patient.fit { "fit" } else { "unfit" };
+    let verdict = if file.fit { "fit" } else { "unfit" };
     let body = html! {
-        @for line in page::about(patient) { p.soft { (line) } }
-        p.verdict.(verdict) { (page::verdict(patient)) }
+        @for line in page::about(file) { p.soft { (line) } }
+        p.verdict.(verdict) { (page::verdict(file)) }
         ul.findings {
             @for finding in &diagnosis.findings {
                 li {
@@ -51,9 +51,9 @@ pub fn section(patient: &Patient) -> Section {
         @if diagnosis.positions > 0 {
             h3 { "Results" }
             (table(&header, &results))
-            p.soft { "Correlation of results: " (page::lags(patient)) " records" }
+            p.soft { "Correlation of results: " (page::lags(file)) " records" }
             div.figures {
-                @for shown in page::figures(patient) {
+                @for shown in page::figures(file) {
                     (figure(shown.title, &shown.summary, "", &histogram(&shown)))
                 }
                 @if let Some(calibration) = &diagnosis.calibration {
@@ -62,7 +62,7 @@ pub fn section(patient: &Patient) -> Section {
             }
         }
     };
-    Section::new(patient.file.display().to_string(), body)
+    Section::new(file.file.display().to_string(), body)
 }
 
 fn class(grade: Grade) -> &'static str {

@@ -1,12 +1,12 @@
 //! What text and HTML say alike: sentences and the histograms to show.
 
-use super::Patient;
-use crate::data::doctor::words::{counted, grouped, percent, share};
+use super::Examined;
 use crate::data::doctor::{Grade, Histogram, Results};
+use crate::digits::{counted, grouped, percent, share};
 
 /// The first lines: what the file is and what is in it.
-pub fn about(patient: &Patient) -> Vec<String> {
-    let Patient { format, packed, bytes, seen_by, limited, diagnosis, .. } = patient;
+pub fn about(file: &Examined) -> Vec<String> {
+    let Examined { format, packed, bytes, seen_by, limited, diagnosis, .. } = file;
     let packed = packed.map_or("not packed".to_string(), |packed| format!("packed with {packed}"));
     let bytes = bytes.map_or(String::new(), |bytes| format!(", {}", counted(bytes, "byte")));
     let seen_by = if *seen_by == "white" { "White" } else { "the side to move" };
@@ -22,9 +22,9 @@ pub fn about(patient: &Patient) -> Vec<String> {
 }
 
 /// Fit or not, with the number of findings.
-pub fn verdict(patient: &Patient) -> String {
+pub fn verdict(file: &Examined) -> String {
     let [notes, problems] =
-        [Grade::Note, Grade::Problem].map(|grade| patient.diagnosis.count(grade) as u64);
+        [Grade::Note, Grade::Problem].map(|grade| file.diagnosis.count(grade) as u64);
     let notes = match notes {
         0 => "nothing to note".to_string(),
         count => counted(count, "note"),
@@ -44,14 +44,14 @@ pub fn grade(grade: Grade) -> &'static str {
 }
 
 /// Results as rows of a table: whose, then wins, draws and losses.
-pub fn results(patient: &Patient) -> Vec<(&'static str, [String; 3])> {
+pub fn results(file: &Examined) -> Vec<(&'static str, [String; 3])> {
     let cells = |it: &Results| {
         let total = it.total();
         [it.wins, it.draws, it.losses]
             .map(|count| format!("{} ({})", grouped(count), percent(share(count, total))))
     };
-    let mut rows = vec![("side to move", cells(&patient.diagnosis.side_to_move))];
-    rows.extend(patient.diagnosis.white.as_ref().map(|white| ("White", cells(white))));
+    let mut rows = vec![("side to move", cells(&file.diagnosis.side_to_move))];
+    rows.extend(file.diagnosis.white.as_ref().map(|white| ("White", cells(white))));
     rows
 }
 
@@ -65,8 +65,8 @@ pub struct Figure<'a> {
 }
 
 /// The histograms of a file; what the format does not know is left out.
-pub fn figures(patient: &Patient) -> Vec<Figure<'_>> {
-    let it = &patient.diagnosis;
+pub fn figures(file: &Examined) -> Vec<Figure<'_>> {
+    let it = &file.diagnosis;
     let scores = &it.scores;
     let mut all = Vec::new();
     if scores.known() > 0 {
@@ -115,8 +115,8 @@ fn range(histogram: &Histogram) -> String {
 }
 
 /// Correlations of results some records apart.
-pub fn lags(patient: &Patient) -> String {
-    let lags = patient.diagnosis.order.lags.iter().map(|lag| {
+pub fn lags(file: &Examined) -> String {
+    let lags = file.diagnosis.order.lags.iter().map(|lag| {
         let value = lag.correlation.map_or("-".to_string(), |it| match (it * 100.0).round() {
             0.0 => "0".to_string(),
             _ => format!("{it:+.2}"),
@@ -127,8 +127,8 @@ pub fn lags(patient: &Patient) -> String {
 }
 
 /// Bad records and impossible positions, the first few of them.
-pub fn examples(patient: &Patient) -> Vec<String> {
-    let it = &patient.diagnosis;
+pub fn examples(file: &Examined) -> Vec<String> {
+    let it = &file.diagnosis;
     let boards = it.sound.examples.iter().map(|example| {
         format!("position {}: {}: {}", grouped(example.position), example.reason, example.fen)
     });

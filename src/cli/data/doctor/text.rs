@@ -1,7 +1,7 @@
 //! A diagnosis for the terminal.
 
-use super::{Patient, chart, page};
-use crate::data::doctor::words::grouped;
+use super::{Examined, chart, page};
+use crate::digits::grouped;
 use crate::report::{Align, Table};
 
 /// Characters a line.
@@ -10,23 +10,23 @@ const WIDTH: usize = 100;
 const INDENT: usize = 25;
 
 /// The page of a file.
-pub fn page(patient: &Patient) -> String {
-    let mut lines = vec![patient.file.display().to_string()];
-    lines.extend(page::about(patient).into_iter().map(|line| format!("  {line}")));
-    lines.extend([String::new(), page::verdict(patient), String::new()]);
-    for finding in &patient.diagnosis.findings {
+pub fn page(file: &Examined) -> String {
+    let mut lines = vec![file.file.display().to_string()];
+    lines.extend(page::about(file).into_iter().map(|line| format!("  {line}")));
+    lines.extend([String::new(), page::verdict(file), String::new()]);
+    for finding in &file.diagnosis.findings {
         let head = format!("{:<9}{:<16}", page::grade(finding.grade), finding.about);
         lines.extend(wrapped(&head, &finding.says));
         if let Some(cure) = &finding.cure {
             lines.extend(wrapped(&" ".repeat(INDENT), &format!("-> {cure}")));
         }
     }
-    let examples = page::examples(patient);
+    let examples = page::examples(file);
     if !examples.is_empty() {
         lines.extend([String::new(), "examples".to_string()]);
         lines.extend(examples.into_iter().map(|line| format!("  {line}")));
     }
-    if patient.diagnosis.positions == 0 {
+    if file.diagnosis.positions == 0 {
         return lines.join("\n");
     }
     lines.push(String::new());
@@ -34,16 +34,16 @@ pub fn page(patient: &Patient) -> String {
     let columns: Vec<_> =
         columns.into_iter().zip([Align::Left, Align::Right, Align::Right, Align::Right]).collect();
     let mut table = Table::new(&columns).width(WIDTH);
-    for (whose, cells) in page::results(patient) {
+    for (whose, cells) in page::results(file) {
         table.row(std::iter::once(whose.to_string()).chain(cells).collect::<Vec<_>>());
     }
     lines.push(table.to_string().trim_end().to_string());
-    lines.push(format!("correlation of results: {} records", page::lags(patient)));
-    for figure in page::figures(patient) {
+    lines.push(format!("correlation of results: {} records", page::lags(file)));
+    for figure in page::figures(file) {
         lines.extend([String::new(), format!("{}: {}", figure.title, figure.summary)]);
         lines.extend(chart::columns(&figure.histogram.counts, &figure.marks));
     }
-    if let Some(calibration) = &patient.diagnosis.calibration {
+    if let Some(calibration) = &file.diagnosis.calibration {
         lines.extend([
             String::new(),
             format!(

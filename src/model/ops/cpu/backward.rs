@@ -3,8 +3,8 @@
 use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::{LINE, STEP};
-use super::plan::{FOUR, Plan, Run, Set, unpack};
+use super::layout::{LINE, STEP, prefetch};
+use super::plan::{FOUR, Plan, Run, Span, unpack};
 
 /// Gradients of a block, in the shapes of its weights; added to.
 pub(super) struct BlockGradients<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Steepness<'a> {
 /// `steepness` times `unit`, given the gradient of each slot's logit in that unit; adds up the
 /// gradients of biases and output.
 #[inline(always)]
-pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize>(
+pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
     plan: &Plan,
     steepness: &Steepness,
@@ -42,20 +42,20 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize
     P: Rho,
 {
     let ratios = S::as_simd_f32s(steepness.ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
-    let ratios = ratios.as_chunks::<VIEWS>().0;
+    let ratios = ratios.as_chunks::<TOGETHER>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
-    let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<VIEWS>().0;
-    let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<VIEWS>().0;
+    let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
+    let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
     let one = simd.splat_f32s(1.0 / F::ONE);
     let whole = simd.splat_f32s(unit);
 
-    for Set { bucket, slots } in &plan.sets {
-        let ratios: [[[S::f32s; H]; R]; VIEWS] = ratios[*bucket];
-        let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; VIEWS];
-        let lists = accumulators[slots.clone()].iter().zip(&mut slopes[slots.clone()]);
-        for ((accumulators, slopes), &gradient) in lists.zip(&logit_gradients[slots.clone()]) {
+    for Span { of, range } in &plan.spans {
+        let ratios: [[[S::f32s; H]; R]; TOGETHER] = ratios[*of];
+        let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
+        let lists = accumulators[range.clone()].iter().zip(&mut slopes[range.clone()]);
+        for ((accumulators, slopes), &gradient) in lists.zip(&logit_gradients[range.clone()]) {
             let gradient = simd.splat_f32s(gradient);
-            for view in 0..VIEWS {
+            for view in 0..TOGETHER {
                 for r in 0..R {
                     let mut wide = F::widen(simd, accumulators[view][r]);
                     for h in 0..H {
@@ -71,8 +71,8 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize
                 }
             }
         }
-        let sums = S::as_mut_simd_f32s(gradients.output).0.chunks_exact_mut(VIEWS * R * H);
-        let sums = sums.skip(*bucket).flatten();
+        let sums = S::as_mut_simd_f32s(gradients.output).0.chunks_exact_mut(TOGETHER * R * H);
+        let sums = sums.skip(*of).flatten();
         for (sum, &output) in sums.zip(outputs.as_flattened().as_flattened()) {
             *sum = simd.multiply_add(output, whole, *sum);
         }
@@ -84,6 +84,9 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const VIEWS: usize
         *sum = simd.multiply_add(bias, simd.mul_f32s(factor, whole), *sum);
     }
 }
+
+/// Runs before its turn that a row of gradients is asked for.
+const AHEAD: usize = 32;
 
 /// Adds, to the row of each input, the gradients of the accumulators that hold it, in the units
 /// of `factors`, `[columns]`, times `unit`: `[lists + 1, columns]`, the last row zero.
@@ -108,7 +111,11 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
     let zero = [F::zero(simd); R];
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     assert!(slopes.len() > plan.lists());
+    let mut later = plan.far().iter().skip(AHEAD);
     for &Run { input, start, fours } in &plan.runs {
+        if let Some(later) = later.next() {
+            prefetch(gradients, later.input as usize);
+        }
         let fours = &plan.holders[start as usize..(start + fours) as usize];
         let gradient = &mut gradients[input as usize];
         for fours in fours.chunks(F::ADDENDS / FOUR) {

@@ -1,6 +1,7 @@
 //! A chunk of the batch: the way forward, and what the way back needs of it.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::activation::Rho;
 use super::format::Format;
@@ -11,34 +12,30 @@ use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Kernel, Positions};
 use super::packed::Packed;
-use super::plan::Plan;
+use super::plan::{Plan, Span};
 
 #[derive(Default)]
 pub(super) struct Chunk<F> {
     pub plan: Plan,
-    /// `[blocks, lists, columns]`; for logits alone only one block. Where more layers follow there
-    /// is one more row a block, of zeros, and after the way back they are gradients in units of
-    /// `factors`.
+    /// `[blocks, lists, columns]`; for logits alone of shallow nets only one block.
     pub accumulators: Aligned<F>,
     /// Partial logits, `[slots, lanes]`
     partial: Aligned<f32>,
-    /// Logits of the slots.
+    /// Logits, by place; and one more number.
     pub sums: Vec<f32>,
     /// In the order of the positions; only where it is them that is wanted.
     pub logits: Vec<f32>,
-    /// `[slots]`, over `unit`
+    /// By place, over `unit`; and a zero for what has no position.
     pub logit_gradients: Vec<f32>,
+    /// The same by slot; none in deep nets.
+    pub slot_gradients: Vec<f32>,
     pub unit: f32,
     /// The sum of the positions' losses.
     pub loss: f64,
     /// The gradients of the output biases, by bucket.
     pub output_bias: Vec<f64>,
-    /// Where more layers follow, what they are worked out in.
+    /// What the layers of deep nets are worked out in.
     pub head: Head,
-    /// Of more layers: `[blocks, columns]`
-    pub factors: Aligned<f32>,
-    /// Of more layers, the gradients of the accumulators' biases: `[blocks, columns]`
-    pub bias: Aligned<f32>,
 }
 
 /// What to do with the logits.
@@ -46,14 +43,25 @@ pub(super) struct Chunk<F> {
 pub(super) enum Purpose<'a> {
     /// Leave them in the chunk.
     Logits,
-    /// Add up the loss against these targets, `[batch]`.
-    Loss(&'a [f32]),
-    /// Also find the gradients, of the mean over a batch of this size.
+    /// Add up the loss against these targets, `[batch]`, and find the gradients, of the mean over a
+    /// batch of this size.
     Gradients { targets: &'a [f32], batch: usize },
 }
 
+impl Purpose<'_> {
+    /// For some of the positions.
+    pub fn part(self, range: Range<usize>) -> Self {
+        match self {
+            Purpose::Logits => Purpose::Logits,
+            Purpose::Gradients { targets, batch } => {
+                Purpose::Gradients { targets: &targets[range], batch }
+            }
+        }
+    }
+}
+
 /// The way forward for one chunk whose output follows the accumulators at once.
-pub(super) struct Forward<'a, F, P, const H: usize, const VIEWS: usize> {
+pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
     pub positions: Positions<'a>,
@@ -62,7 +70,7 @@ pub(super) struct Forward<'a, F, P, const H: usize, const VIEWS: usize> {
     pub rho: PhantomData<P>,
 }
 
-impl<F, P, const H: usize, const VIEWS: usize> Task for Forward<'_, F, P, H, VIEWS>
+impl<F, P, const H: usize, const TOGETHER: usize> Task for Forward<'_, F, P, H, TOGETHER>
 where
     F: Format<H>,
     P: Rho,
@@ -83,54 +91,66 @@ where
         let size = lists * R * H * S::F32_LANES;
         let blocks = packed.columns.blocks();
         accumulators.resize(if backward { blocks * size } else { size });
-        partial.resize(lists / VIEWS * S::F32_LANES);
+        partial.resize(lists / TOGETHER * S::F32_LANES);
         partial.get_mut().fill(0.0);
         for block in 0..blocks {
             let room = if backward { block * size } else { 0 };
             let room = &mut accumulators.get_mut()[room..][..size];
-            let block = packed.block(net, block);
-            forward::<S, R, H, F, P, VIEWS>(simd, plan, &block, room, partial.get_mut());
+            let block = packed.block(net, block, block + 1);
+            forward::<S, R, H, F, P, TOGETHER>(simd, plan, &block, room, partial.get_mut());
         }
-        let partial = S::as_simd_f32s(partial.get()).0.iter().zip(&plan.buckets);
         sums.clear();
-        sums.extend(partial.map(|(&sum, &bucket)| {
-            simd.reduce_sum_f32s(sum) + packed.output_bias[usize::from(bucket)]
-        }));
+        sums.resize(plan.positions.len() + 1, 0.0);
+        // No iterator's closure: what is not inlined does not use the instructions.
+        for (&sum, &place) in S::as_simd_f32s(partial.get()).0.iter().zip(&plan.places) {
+            sums[usize::from(place)] += simd.reduce_sum_f32s(sum);
+        }
+        for Span { of, range } in &plan.buckets {
+            for sum in &mut sums[range.clone()] {
+                *sum += packed.output_bias[*of];
+            }
+        }
         chunk.judge(purpose, F::LARGEST_SLOPE / P::STEEPEST, net.buckets);
+        if backward {
+            let Chunk { plan, logit_gradients, slot_gradients, .. } = chunk;
+            slot_gradients.clear();
+            let places = plan.places.iter().map(|place| usize::from(*place));
+            slot_gradients.extend(places.map(|place| logit_gradients[place]));
+        }
     }
 }
 
 impl<F> Chunk<F> {
-    /// From the logits of the slots to what is wanted of them. Gradients are over a unit in which
-    /// the largest is `top`, if that is not 0.
+    /// From the logits to what is wanted of them. Gradients are over a unit in which the largest is
+    /// `top`, if that is not 0.
     #[inline(always)]
     pub fn judge(&mut self, purpose: Purpose, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: found, logit_gradients, loss, output_bias, .. } = self;
-        let logits = plan.order.iter().map(|&position| usize::from(position)).zip(&*sums);
+        let logits = plan.positions.iter().map(|&position| usize::from(position)).zip(&*sums);
         match purpose {
             Purpose::Logits => {
-                found.resize(plan.order.len(), 0.0);
+                found.resize(plan.positions.len(), 0.0);
                 logits.for_each(|(position, &logit)| found[position] = logit);
-            }
-            Purpose::Loss(targets) => {
-                let errors = logits.map(|(position, &logit)| sigmoid(logit) - targets[position]);
-                *loss = errors.map(|error| f64::from(error).powi(2)).sum();
             }
             Purpose::Gradients { targets, batch } => {
                 let scale = 2.0 / batch as f32;
                 *loss = 0.0;
-                output_bias.clear();
-                output_bias.resize(buckets, 0.0);
                 logit_gradients.clear();
                 let mut largest = 0f32;
-                for ((position, &logit), &bucket) in logits.zip(&plan.buckets) {
+                for (position, &logit) in logits {
                     let p = sigmoid(logit);
                     let error = p - targets[position];
                     let gradient = scale * error * p * (1.0 - p);
                     *loss += f64::from(error).powi(2);
-                    output_bias[usize::from(bucket)] += f64::from(gradient);
                     largest = largest.max(gradient.abs());
                     logit_gradients.push(gradient);
+                }
+                output_bias.clear();
+                output_bias.resize(buckets, 0.0);
+                for Span { of, range } in &plan.buckets {
+                    for &gradient in &logit_gradients[range.clone()] {
+                        output_bias[*of] += f64::from(gradient);
+                    }
                 }
                 self.unit = match top {
                     0.0 => 1.0,
@@ -139,8 +159,7 @@ impl<F> Chunk<F> {
                 for gradient in &mut *logit_gradients {
                     *gradient /= self.unit;
                 }
-                // Empty slots.
-                logit_gradients.resize(sums.len(), 0.0);
+                logit_gradients.push(0.0);
             }
         }
     }

@@ -3,37 +3,19 @@
 use std::marker::PhantomData;
 
 use super::activation::Rho;
+use super::backward::gather;
 use super::chunk::{Chunk, Purpose};
 use super::format::Format;
 use super::forward::accumulate;
 use super::head::{Head, Maps};
 use super::lanes::Lanes;
+use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Kernel, Positions};
 use super::packed::Packed;
 use super::plan::Plan;
+use super::tally::{Slopes, Tally};
 use crate::architecture::Architecture;
-
-/// A block's share of what is handed on, and where it comes from and goes to.
-struct Part {
-    /// The block of its neurons.
-    block: usize,
-    /// The block of the neurons that they are multiplied by.
-    other: Option<usize>,
-    /// Its first column among those of a view.
-    first: usize,
-}
-
-/// The parts of what a view hands on.
-fn parts<F>(net: &Architecture, packed: &Packed<F>) -> impl Iterator<Item = Part> + use<F> {
-    let (of_view, each) = (packed.columns.blocks_of_view(), packed.columns.each);
-    let pairwise = net.pairwise;
-    (0..of_view).map(move |block| Part {
-        block,
-        other: pairwise.then_some(of_view + block),
-        first: block * each,
-    })
-}
 
 /// The way forward for one chunk, and back through the layers behind its accumulators.
 pub(super) struct Deep<'a, F, P, const H: usize> {
@@ -64,21 +46,15 @@ where
         let Chunk { plan, head, sums, .. } = &mut *chunk;
         // Compiled once for all that stands before the layers.
         kernel.level.run(Up { maps: &packed.maps, plan, head, sums });
-        chunk.judge(purpose, 1.0, kernel.net.buckets);
+        chunk.judge(purpose, 0.0, kernel.net.buckets);
         if backward {
-            let Chunk { plan, head, logit_gradients, unit, .. } = &mut *chunk;
-            for gradient in logit_gradients.iter_mut() {
-                *gradient *= *unit;
-            }
-            *unit = 1.0;
-            let (maps, buckets) = (&packed.maps, kernel.net.buckets);
-            kernel.level.run(Down { maps, buckets, plan, head, logit_gradients });
-            self::backward::<S, R, H, F, P>(simd, &kernel.net, packed, chunk);
+            let Chunk { plan, head, logit_gradients, .. } = &mut *chunk;
+            kernel.level.run(Down { maps: &packed.maps, plan, head, logit_gradients });
         }
     }
 }
 
-/// From what the accumulators hand on to the logits, `[slots]`.
+/// From what the accumulators hand on to the logits, by place.
 struct Up<'a> {
     maps: &'a Maps,
     plan: &'a Plan,
@@ -92,8 +68,8 @@ impl Task for Up<'_> {
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Up { maps, plan, head, sums } = self;
-        for set in &plan.sets {
-            head.forward(simd, maps, set, &mut sums[set.slots.clone()]);
+        for span in &plan.buckets {
+            head.forward(simd, maps, span, &mut sums[span.range.clone()]);
         }
     }
 }
@@ -101,7 +77,6 @@ impl Task for Up<'_> {
 /// And back.
 struct Down<'a> {
     maps: &'a Maps,
-    buckets: usize,
     plan: &'a Plan,
     head: &'a mut Head,
     logit_gradients: &'a [f32],
@@ -112,11 +87,11 @@ impl Task for Down<'_> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Down { maps, buckets, plan, head, logit_gradients } = self;
+        let Down { maps, plan, head, logit_gradients } = self;
         head.upper.clear();
-        head.upper.resize(maps.upper_len(buckets), 0.0);
-        for set in &plan.sets {
-            head.backward(simd, maps, buckets, set, &logit_gradients[set.slots.clone()]);
+        head.upper.resize(maps.upper_len(), 0.0);
+        for span in &plan.buckets {
+            head.backward(simd, maps, span, &logit_gradients[span.range.clone()]);
         }
     }
 }
@@ -134,30 +109,29 @@ fn forward<S, const R: usize, const H: usize, F, P>(
     P: Rho,
 {
     let Chunk { plan, accumulators, head, sums, .. } = chunk;
-    let (views, each) = (net.views(), packed.columns.each);
-    let lists = plan.lists();
-    // One more row of zeros, for the way back.
-    let size = (lists + 1) * each;
-    let blocks = packed.columns.blocks();
-    accumulators.resize(blocks * size);
-    for (block, room) in accumulators.get_mut().chunks_exact_mut(size).enumerate() {
-        let (room, missing) = room.split_at_mut(lists * each);
-        missing.fill(F::default());
-        accumulate::<S, R, H, F>(simd, plan, &packed.block(net, block), room);
-    }
-
-    let slots = lists / views;
-    head.resize(&packed.maps, slots);
-    let width = packed.columns.blocks_of_view() * each;
-    let unit = simd.splat_f32s(1.0 / F::ONE);
-    for Part { block, other, first } in parts(net, packed) {
-        let own = &accumulators.get()[block * size..][..lists * each];
+    let (columns, unit) = (packed.columns, simd.splat_f32s(1.0 / F::ONE));
+    let (each, of_view) = (columns.each, columns.blocks_of_view());
+    let size = plan.lists() * each;
+    accumulators.resize(columns.blocks() * size);
+    head.resize(net, &packed.maps, plan);
+    sums.clear();
+    sums.resize(plan.positions.len(), 0.0);
+    let panels = net.views() * head.rows * each;
+    for block in 0..of_view {
+        let other = net.pairwise.then_some(of_view + block);
+        let order = [Some(block), other, Some(block + 1)].into_iter().flatten();
+        for (block, next) in order.clone().zip(order.skip(1)) {
+            let room = &mut accumulators.get_mut()[block * size..][..size];
+            accumulate::<S, R, H, F>(simd, plan, &packed.block(net, block, next), room);
+        }
+        let own = &accumulators.get()[block * size..][..size];
         let own = F::vectors(own).as_chunks::<R>().0;
-        let others = &accumulators.get()[other.unwrap_or(block) * size..][..lists * each];
+        let others = &accumulators.get()[other.unwrap_or(block) * size..][..size];
         let others = F::vectors(others).as_chunks::<R>().0;
-        let to = head.features.get_mut().chunks_exact_mut(width);
-        for ((own, others), to) in own.iter().zip(others).zip(to) {
-            let to = S::as_mut_simd_f32s(&mut to[first..][..each]).0.as_chunks_mut::<H>().0;
+        let to = &mut head.features.get_mut()[block * panels..][..panels];
+        let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
+        for ((own, others), &seat) in own.iter().zip(others).zip(&head.seats) {
+            let to = &mut to[seat as usize];
             for r in 0..R {
                 let (wide, wide_other) = (F::widen(simd, own[r]), F::widen(simd, others[r]));
                 for h in 0..H {
@@ -171,116 +145,177 @@ fn forward<S, const R: usize, const H: usize, F, P>(
             }
         }
     }
-    sums.clear();
-    sums.resize(slots, 0.0);
 }
 
-/// The gradients of a chunk's accumulators, in their place, and of their biases, from those of what
-/// they handed on.
-#[inline(always)]
-fn backward<S, const R: usize, const H: usize, F, P>(
-    simd: S,
-    net: &Architecture,
-    packed: &Packed<F>,
-    chunk: &mut Chunk<F>,
-) where
-    S: Lanes,
+/// The way back through some chunks from the first map's outputs: for one block, and for that of
+/// the neurons by which its own are multiplied, if they are.
+pub(super) struct DeepBackward<'a, C, F, P, const H: usize> {
+    pub kernel: &'a Kernel,
+    pub packed: &'a Packed<F>,
+    pub block: usize,
+    pub chunks: C,
+    pub room: &'a mut Slopes<F>,
+    /// Of each half.
+    pub tallies: &'a mut [Tally],
+    pub rho: PhantomData<P>,
+}
+
+impl<'c, C, F, P, const H: usize> Task for DeepBackward<'_, C, F, P, H>
+where
+    C: Iterator<Item = &'c Chunk<F>>,
     F: Format<H>,
     P: Rho,
 {
-    let Chunk { plan, accumulators, head, factors, bias, .. } = chunk;
-    let each = packed.columns.each;
-    let lists = plan.lists();
-    let size = (lists + 1) * each;
-    let width = packed.columns.blocks_of_view() * each;
-    factors.resize(packed.columns.width());
-    bias.resize(packed.columns.width());
-    let zero = [[simd.splat_f32s(0.0); H]; R];
-    for Part { block, other, first } in parts(net, packed) {
-        let blocks = [block, other.unwrap_or(block)];
-        // What is rounded is rounded to a share of the largest.
-        let mut largest = [zero; 2];
-        if F::LARGEST_SLOPE > 0.0 {
-            for list in 0..lists {
-                let above = &head.feature_slopes.get()[list * width + first..][..each];
-                let places = blocks.map(|block| block * size + list * each);
-                for r in 0..R {
-                    let (accumulators, halves) = (accumulators.get(), other.is_some());
-                    let slopes =
-                        slopes::<S, H, F, P>(simd, accumulators, places, each, r, halves, above);
-                    for (largest, slopes) in largest.iter_mut().zip(slopes) {
-                        for h in 0..H {
-                            let size = simd.abs_f32s(slopes[h]);
-                            largest[r][h] = simd.max_f32s(largest[r][h], size);
-                        }
-                    }
-                }
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let DeepBackward { kernel, packed, block, chunks, room, tallies, .. } = self;
+        let (each, of_view) = (packed.columns.each, packed.columns.blocks_of_view());
+        let blocks = [block, if tallies.len() == 2 { of_view + block } else { block }];
+        for chunk in chunks {
+            let Chunk { plan, accumulators, head, .. } = chunk;
+            // Compiled once for all that stands before the layers.
+            let maps = &packed.maps;
+            let (above, output) = (&mut room.above, tallies[0].output.get_mut());
+            kernel.level.run(Under { maps, plan, head, block, above, output });
+            let size = plan.lists() * each;
+            let halves = blocks.map(|block| &accumulators.get()[block * size..][..size]);
+            let above = room.above.get();
+            let seats = &head.seats[..plan.lists()];
+            let [rows, others] = &mut room.rows;
+            // One more row of zeros.
+            for rows in [&mut *rows, others] {
+                rows.resize(size + each);
+                rows.get_mut()[size..].fill(F::default());
             }
-        }
-        let (one, least) = (simd.splat_f32s(1.0), simd.splat_f32s(f32::MIN_POSITIVE));
-        let (mut units, mut over) = ([[[one; H]; R]; 2], [[[one; H]; R]; 2]);
-        if F::LARGEST_SLOPE > 0.0 {
-            let share = simd.splat_f32s(1.0 / F::LARGEST_SLOPE);
-            for half in 0..2 {
-                for r in 0..R {
-                    for h in 0..H {
-                        let unit = simd.mul_f32s(largest[half][r][h], share);
-                        units[half][r][h] = simd.max_f32s(least, unit);
-                        over[half][r][h] = simd.div_f32s(one, units[half][r][h]);
-                    }
+            let rows = [rows.get_mut(), others.get_mut()];
+            let [bias, units] = match tallies.len() {
+                2 => slopes::<S, R, H, F, P, true>(simd, halves, seats, above, rows),
+                _ => slopes::<S, R, H, F, P, false>(simd, halves, seats, above, rows),
+            };
+            for (half, tally) in tallies.iter_mut().enumerate() {
+                let sums = S::as_mut_simd_f32s(tally.bias.get_mut()).0;
+                for (sum, &bias) in sums.iter_mut().zip(bias[half].as_flattened()) {
+                    *sum = simd.add_f32s(*sum, bias);
                 }
+                room.units.resize(each);
+                let to = S::as_mut_simd_f32s(room.units.get_mut()).0;
+                to.copy_from_slice(units[half].as_flattened());
+                let (rows, units) = (room.rows[half].get(), room.units.get());
+                gather::<S, R, H, F>(simd, plan, rows, units, 1.0, tally.rows.get_mut());
             }
-        }
-        let halves = if other.is_some() { 2 } else { 1 };
-        let mut sums = [zero; 2];
-        for list in 0..lists {
-            let above = &head.feature_slopes.get()[list * width + first..][..each];
-            let places = blocks.map(|block| block * size + list * each);
-            for r in 0..R {
-                let found = slopes::<S, H, F, P>(
-                    simd,
-                    accumulators.get(),
-                    places,
-                    each,
-                    r,
-                    halves == 2,
-                    above,
-                );
-                for half in 0..halves {
-                    let mut narrow = found[half];
-                    for h in 0..H {
-                        sums[half][r][h] = simd.add_f32s(sums[half][r][h], found[half][h]);
-                        if F::LARGEST_SLOPE > 0.0 {
-                            narrow[h] = simd.mul_f32s(found[half][h], over[half][r][h]);
-                        }
-                    }
-                    let row = &mut accumulators.get_mut()[places[half]..][..each];
-                    F::vectors_mut(row)[r] = F::narrow(simd, narrow);
-                }
-            }
-        }
-        for half in 0..halves {
-            let block = blocks[half];
-            let to = S::as_mut_simd_f32s(&mut factors.get_mut()[block * each..][..each]).0;
-            to.copy_from_slice(units[half].as_flattened());
-            let to = S::as_mut_simd_f32s(&mut bias.get_mut()[block * each..][..each]).0;
-            to.copy_from_slice(sums[half].as_flattened());
         }
     }
 }
 
-/// The gradients of a list's neurons, a vector of its row, and of those that they are multiplied
-/// by, if there are two halves; the rows begin at `places`, and what they handed on has the
-/// gradients `above`.
+/// From the gradients of the first map's outputs to those of what a block hands on, and of the
+/// map's weights.
+struct Under<'a> {
+    maps: &'a Maps,
+    plan: &'a Plan,
+    head: &'a Head,
+    block: usize,
+    /// `[views, rows, columns]`, replaced.
+    above: &'a mut Aligned<f32>,
+    /// `[views, buckets, columns, width]`, added to.
+    output: &'a mut [f32],
+}
+
+impl Task for Under<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let Under { maps, plan, head, block, above, output } = self;
+        head.feature_slopes(simd, maps, &plan.buckets, block, above);
+        head.first_products(simd, maps, &plan.buckets, block, output);
+    }
+}
+
+/// A row of columns of each half.
+type Halves<V, const R: usize, const H: usize> = [[[V; H]; R]; 2];
+
+/// The gradients of the accumulators of two halves, `[lists, columns]` each, written to `rows`, from
+/// those of what they hand on: sums over the lists, and the units that those of a column are in.
+/// Without `PAIRS` there is only the first half.
 #[inline(always)]
-fn slopes<S, const H: usize, F, P>(
+fn slopes<S, const R: usize, const H: usize, F, P, const PAIRS: bool>(
     simd: S,
-    accumulators: &[F],
-    places: [usize; 2],
-    each: usize,
-    r: usize,
-    halves: bool,
+    halves: [&[F]; 2],
+    seats: &[u32],
     above: &[f32],
+    rows: [&mut [F]; 2],
+) -> [Halves<S::f32s, R, H>; 2]
+where
+    S: Lanes,
+    F: Format<H>,
+    P: Rho,
+{
+    let halves = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
+    let above = S::as_simd_f32s(above).0.as_chunks::<H>().0.as_chunks::<R>().0;
+    let zero = [[simd.splat_f32s(0.0); H]; R];
+    let (one, least) = (simd.splat_f32s(1.0), simd.splat_f32s(f32::MIN_POSITIVE));
+    let (mut units, mut over) = ([[[one; H]; R]; 2], [[[one; H]; R]; 2]);
+    // What is rounded is rounded to a share of the largest.
+    if F::LARGEST_SLOPE > 0.0 {
+        let mut largest = [zero; 2];
+        for ((&seat, own), other) in seats.iter().zip(halves[0]).zip(halves[1]) {
+            for r in 0..R {
+                let above = above[seat as usize][r];
+                let found = steep::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+                for half in 0..2 {
+                    for h in 0..H {
+                        let size = simd.abs_f32s(found[half][h]);
+                        largest[half][r][h] = simd.max_f32s(largest[half][r][h], size);
+                    }
+                }
+            }
+        }
+        let share = simd.splat_f32s(1.0 / F::LARGEST_SLOPE);
+        for half in 0..2 {
+            for r in 0..R {
+                for h in 0..H {
+                    let unit = simd.mul_f32s(largest[half][r][h], share);
+                    units[half][r][h] = simd.max_f32s(least, unit);
+                    over[half][r][h] = simd.div_f32s(one, units[half][r][h]);
+                }
+            }
+        }
+    }
+    let mut sums = [zero; 2];
+    let [first, second] = rows;
+    let first = F::vectors_mut::<S>(first).as_chunks_mut::<R>().0.iter_mut();
+    let second = F::vectors_mut::<S>(second).as_chunks_mut::<R>().0.iter_mut();
+    let lists = seats.iter().zip(halves[0]).zip(halves[1]);
+    for (((&seat, own), other), (first, second)) in lists.zip(first.zip(second)) {
+        for r in 0..R {
+            let above = above[seat as usize][r];
+            let mut found = steep::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+            for half in 0..2 {
+                for h in 0..H {
+                    sums[half][r][h] = simd.add_f32s(sums[half][r][h], found[half][h]);
+                    if F::LARGEST_SLOPE > 0.0 {
+                        found[half][h] = simd.mul_f32s(found[half][h], over[half][r][h]);
+                    }
+                }
+            }
+            first[r] = F::narrow(simd, found[0]);
+            if PAIRS {
+                second[r] = F::narrow(simd, found[1]);
+            }
+        }
+    }
+    [sums, units]
+}
+
+/// The gradients of some neurons, and of those by which they are multiplied if they are, from those
+/// of what they hand on.
+#[inline(always)]
+fn steep<S, const H: usize, F, P, const PAIRS: bool>(
+    simd: S,
+    [own, other]: [F::Vector<S>; 2],
+    above: [S::f32s; H],
 ) -> [[S::f32s; H]; 2]
 where
     S: Lanes,
@@ -288,13 +323,11 @@ where
     P: Rho,
 {
     let unit = simd.splat_f32s(1.0 / F::ONE);
-    let above = S::as_simd_f32s(above).0.as_chunks::<H>().0[r];
-    let own = F::widen(simd, F::vectors(&accumulators[places[0]..][..each])[r]);
-    let other = F::widen(simd, F::vectors(&accumulators[places[1]..][..each])[r]);
+    let (own, other) = (F::widen(simd, own), F::widen(simd, other));
     let mut slopes = [[simd.splat_f32s(0.0); H]; 2];
     for h in 0..H {
         let (value, slope) = P::both(simd, simd.mul_f32s(own[h], unit));
-        if halves {
+        if PAIRS {
             let (other, other_slope) = P::both(simd, simd.mul_f32s(other[h], unit));
             slopes[0][h] = simd.mul_f32s(simd.mul_f32s(above[h], other), slope);
             slopes[1][h] = simd.mul_f32s(simd.mul_f32s(above[h], value), other_slope);

@@ -6,64 +6,96 @@
 
 use super::lanes::Lanes;
 
-/// A matrix, `[rows, columns]`, whose rows lie `stride` numbers apart.
+/// A matrix, `[rows, columns]`, or several of equally many rows side by side.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
     pub values: &'a [f32],
+    /// From row to row.
     pub stride: usize,
+    /// From panel to panel.
+    pub apart: usize,
 }
 
-/// `c = bias + a b`: `a` is `[n, k]`, `b` is `[k, width]`, `bias` is `[width]`, `c` is `[n, width]`,
-/// its rows `width` apart. Width is a multiple of the lanes.
+impl<'a> Matrix<'a> {
+    /// A matrix of one panel.
+    pub fn plain(values: &'a [f32], stride: usize) -> Self {
+        Self { values, stride, apart: 0 }
+    }
+
+    /// # Panics
+    /// When so many panels of `n` rows and `k` columns are not there.
+    #[inline(always)]
+    fn check(&self, n: usize, [panels, k]: [usize; 2]) {
+        let last = (n.max(1) - 1) * self.stride + (panels.max(1) - 1) * self.apart;
+        assert!(n * panels * k == 0 || self.values.len() >= last + k);
+    }
+}
+
+/// `c = bias + a b`: `a` is `[n, panels * k]` in panels of `k` columns, `b` is
+/// `[panels * k, width]`, `bias` is `[width]`, `c` is `[n, width]`. Width is a multiple of the lanes.
 #[inline(always)]
 pub(super) fn multiply<S: Lanes>(
     simd: S,
-    [n, k]: [usize; 2],
+    n: usize,
+    depth: [usize; 2],
     a: Matrix,
     b: &[f32],
     bias: &[f32],
     c: &mut [f32],
 ) {
     let width = bias.len();
-    assert!(width.is_multiple_of(S::F32_LANES) && b.len() == k * width && c.len() == n * width);
-    assert!(n == 0 || a.values.len() >= (n - 1) * a.stride + k);
+    a.check(n, depth);
+    assert!(width.is_multiple_of(S::F32_LANES) && c.len() == n * width);
+    assert_eq!(b.len(), depth[0] * depth[1] * width);
     let vectors = width / S::F32_LANES;
+    let pairs = vectors / 2;
+    // Eight sums hide the latency of a multiplication, wherever there are so many.
     let mut row = 0;
-    // Eight sums hide the latency of a multiplication.
-    while row + 4 <= n {
-        let mut vector = 0;
-        while vector + 2 <= vectors {
-            // SAFETY: rows below n, k columns, vectors below the width, see the assertions.
-            unsafe { tile::<S, 4, 2>(simd, k, [row, vector, width], a, b, bias, c) };
-            vector += 2;
-        }
-        if vector < vectors {
-            // SAFETY: as above.
-            unsafe { tile::<S, 4, 1>(simd, k, [row, vector, width], a, b, bias, c) };
-        }
-        row += 4;
-    }
     while row < n {
-        for vector in 0..vectors {
-            // SAFETY: as above.
-            unsafe { tile::<S, 1, 1>(simd, k, [row, vector, width], a, b, bias, c) };
+        let left = n - row;
+        for vector in (0..pairs).map(|pair| 2 * pair) {
+            let at = [row, vector, width];
+            // SAFETY: rows below n, vectors below the width, see the assertions.
+            unsafe {
+                match left {
+                    1 => tile::<S, 1, 2>(simd, depth, at, a, b, bias, c),
+                    2 => tile::<S, 2, 2>(simd, depth, at, a, b, bias, c),
+                    3 => tile::<S, 3, 2>(simd, depth, at, a, b, bias, c),
+                    _ => tile::<S, 4, 2>(simd, depth, at, a, b, bias, c),
+                }
+            };
         }
-        row += 1;
+        row += left.min(4);
+    }
+    let mut row = 0;
+    while row < n && vectors % 2 == 1 {
+        let (left, at) = (n - row, [row, vectors - 1, width]);
+        // SAFETY: as above.
+        row += unsafe {
+            match left {
+                1 => tile::<S, 1, 1>(simd, depth, at, a, b, bias, c),
+                2 | 3 => tile::<S, 2, 1>(simd, depth, at, a, b, bias, c),
+                4..8 => tile::<S, 4, 1>(simd, depth, at, a, b, bias, c),
+                _ => tile::<S, 8, 1>(simd, depth, at, a, b, bias, c),
+            }
+        };
     }
 }
 
+/// `T` rows of the result, so many of which it gives back, and `V` vectors of each.
+///
 /// # Safety
-/// `T` rows from `row` and `V` vectors from `vector` must lie in the matrices, as must `k`.
+/// `T` rows from `row` and `V` vectors from `vector` must lie in the matrices, as must the depth.
 #[inline(always)]
 unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
     simd: S,
-    k: usize,
+    [panels, k]: [usize; 2],
     [row, vector, width]: [usize; 3],
     a: Matrix,
     b: &[f32],
     bias: &[f32],
     c: &mut [f32],
-) {
+) -> usize {
     let lanes = S::F32_LANES;
     let first = vector * lanes;
     let mut sums = [[simd.splat_f32s(0.0); V]; T];
@@ -76,14 +108,18 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
             }
         }
         let mut row_of_b = [simd.splat_f32s(0.0); V];
-        for k in 0..k {
-            for (v, b_v) in row_of_b.iter_mut().enumerate() {
-                *b_v = load(simd, b, k * width + first + v * lanes);
-            }
-            for (t, sums) in sums.iter_mut().enumerate() {
-                let factor = simd.splat_f32s(*a.values.get_unchecked((row + t) * a.stride + k));
-                for v in 0..V {
-                    sums[v] = simd.multiply_add(factor, row_of_b[v], sums[v]);
+        for panel in 0..panels {
+            let (a_start, b_start) = (panel * a.apart + row * a.stride, panel * k * width + first);
+            for k in 0..k {
+                for (v, b_v) in row_of_b.iter_mut().enumerate() {
+                    *b_v = load(simd, b, b_start + k * width + v * lanes);
+                }
+                for (t, sums) in sums.iter_mut().enumerate() {
+                    let factor = *a.values.get_unchecked(a_start + t * a.stride + k);
+                    let factor = simd.splat_f32s(factor);
+                    for v in 0..V {
+                        sums[v] = simd.multiply_add(factor, row_of_b[v], sums[v]);
+                    }
                 }
             }
         }
@@ -94,6 +130,7 @@ unsafe fn tile<S: Lanes, const T: usize, const V: usize>(
             }
         }
     }
+    T
 }
 
 /// # Safety
@@ -108,17 +145,15 @@ unsafe fn load<S: Lanes>(_: S, from: &[f32], place: usize) -> S::f32s {
 #[inline(always)]
 pub(super) fn gather_products<S: Lanes>(
     simd: S,
-    [n, k]: [usize; 2],
+    n: usize,
     a: Matrix,
     b: &[f32],
     width: usize,
     c: &mut [f32],
 ) {
+    let k = c.len() / width;
+    a.check(n, [1, k]);
     assert!(width.is_multiple_of(S::F32_LANES) && b.len() == n * width && c.len() == k * width);
-    assert!(n == 0 || a.values.len() >= (n - 1) * a.stride + k);
-    if n == 0 {
-        return;
-    }
     for vector in 0..width / S::F32_LANES {
         let mut row = 0;
         while row + 8 <= k {

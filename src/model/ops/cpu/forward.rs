@@ -3,23 +3,25 @@
 use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::{LINE, STEP};
-use super::plan::{ABREAST, FOUR, Plan, unpack};
+use super::layout::{LINE, STEP, prefetch};
+use super::plan::{ABREAST, FOUR, Plan, Run, unpack};
 
 /// The weights of a block.
 pub(super) struct Block<'a, F> {
     /// `[rows + 1, columns]`, the last row zero
     pub rows: &'a [F],
+    /// The rows of the block that comes next.
+    pub next: &'a [F],
     /// `[columns]`
     pub bias: &'a [F],
-    /// `[buckets, views, columns]`; none where more layers follow
+    /// `[buckets, views, columns]`; none in deep nets
     pub output: &'a [f32],
 }
 
 /// Writes the accumulators `[lists, columns]`, and adds each slot's share of the logit to
-/// `logits`, `[slots, lanes]`.
+/// `logits`, `[slots, lanes]`. A slot has `TOGETHER` lists.
 #[inline(always)]
-pub(super) fn forward<S, const R: usize, const H: usize, F, P, const VIEWS: usize>(
+pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
     plan: &Plan,
     block: &Block<F>,
@@ -31,18 +33,21 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const VIEWS: usiz
     P: Rho,
 {
     let output = S::as_simd_f32s(block.output).0.as_chunks::<H>().0.as_chunks::<R>().0;
-    let output = output.as_chunks::<VIEWS>().0;
+    let output: &[[[[S::f32s; H]; R]; TOGETHER]] = output.as_chunks::<TOGETHER>().0;
     let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
-    let logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / VIEWS);
-    let buckets = plan.buckets.chunks_exact(ABREAST / VIEWS);
+    let logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / TOGETHER);
+    let kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
     let lists = plan.entries.chunks_exact(ABREAST * plan.stride).zip(&plan.walks);
     let unit = simd.splat_f32s(1.0 / F::ONE);
     assert!(size_of_val(block.rows) > plan.rows * LINE);
 
-    for ((((lists, &walk), accumulators), logits), buckets) in
-        lists.zip(accumulators).zip(logits).zip(buckets)
+    let (mut kind, mut weights) = (0, output[0]);
+    let mut ahead = Ahead::new(plan, block);
+    for ((((lists, &walk), accumulators), logits), kinds) in
+        lists.zip(accumulators).zip(logits).zip(kinds)
     {
+        ahead.fetch();
         // SAFETY: `Plan::order` found no row beyond the last one, and made room for `ABREAST` lists
         // of `stride` fours, none with a longer walk.
         let sums = unsafe {
@@ -51,13 +56,17 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const VIEWS: usiz
                 _ => sum::<S, R, H, F, LINE>(simd, lists, plan.stride, walk.into(), block),
             }
         };
-        for (abreast, sum) in sums.iter().enumerate() {
-            let logit = &mut logits[abreast / VIEWS];
-            let output = &output[usize::from(buckets[abreast / VIEWS])][abreast % VIEWS];
-            for r in 0..R {
-                for (h, sum) in F::widen(simd, sum[r]).into_iter().enumerate() {
-                    let value = P::value(simd, simd.mul_f32s(sum, unit));
-                    *logit = simd.multiply_add(value, output[r][h], *logit);
+        for (slot, (sums, logit)) in sums.as_chunks::<TOGETHER>().0.iter().zip(logits).enumerate() {
+            // Neighbours share their weights nearly always: these stay in registers.
+            if kinds[slot] != kind {
+                (kind, weights) = (kinds[slot], output[usize::from(kinds[slot])]);
+            }
+            for view in 0..TOGETHER {
+                for r in 0..R {
+                    for (h, sum) in F::widen(simd, sums[view][r]).into_iter().enumerate() {
+                        let value = P::value(simd, simd.mul_f32s(sum, unit));
+                        *logit = simd.multiply_add(value, weights[view][r][h], *logit);
+                    }
                 }
             }
         }
@@ -80,7 +89,9 @@ pub(super) fn accumulate<S, const R: usize, const H: usize, F>(
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
     let lists = plan.entries.chunks_exact(ABREAST * plan.stride).zip(&plan.walks);
     assert!(size_of_val(block.rows) > plan.rows * LINE);
+    let mut ahead = Ahead::new(plan, block);
     for ((lists, &walk), accumulators) in lists.zip(accumulators) {
+        ahead.fetch();
         // SAFETY: as above.
         *accumulators = unsafe {
             match plan.step {
@@ -88,6 +99,27 @@ pub(super) fn accumulate<S, const R: usize, const H: usize, F>(
                 _ => sum::<S, R, H, F, LINE>(simd, lists, plan.stride, walk.into(), block),
             }
         };
+    }
+}
+
+/// Asks for the rows of the next block that occur, some for each [`ABREAST`] lists.
+struct Ahead<'a, F> {
+    runs: std::slice::Chunks<'a, Run>,
+    next: &'a [F],
+}
+
+impl<'a, F> Ahead<'a, F> {
+    #[inline(always)]
+    fn new(plan: &'a Plan, block: &Block<'a, F>) -> Self {
+        let each = plan.far().len().div_ceil(plan.walks.len().max(1)).max(1);
+        Self { runs: plan.far().chunks(each), next: block.next }
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self) {
+        for run in self.runs.next().unwrap_or_default() {
+            prefetch(self.next, run.input as usize * (LINE / size_of::<F>()));
+        }
     }
 }
 

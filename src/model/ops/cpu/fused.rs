@@ -1,4 +1,4 @@
-//! The loss of a net over a batch, with or without gradients, as one operation.
+//! The loss of a net over a batch with its gradients, or its logits, as one operation.
 //!
 //! The batch is cut into chunks. Forward, each chunk is a task that walks over all blocks of
 //! columns; backward, each block is a task that walks over the chunks, so that a block's gradients
@@ -15,15 +15,14 @@ use rayon::prelude::*;
 
 use super::activation::{CReLU, ReLU, Rho, SCReLU};
 use super::chunk::{Chunk, Forward, Purpose};
-use super::deep::Deep;
+use super::deep::{Deep, DeepBackward};
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Gradients, Kernel, Positions, Precision, Weights};
 use super::packed::Packed;
-use super::tally::{Backward, DeepBackward, Tally, reduce};
-use crate::architecture::Activation;
+use super::tally::{Backward, Slopes, Tally, reduce};
+use crate::architecture::{Activation, PIECES};
 
 /// Memory that is kept from call to call, for nets and batches of any size.
 #[derive(Default)]
@@ -38,10 +37,10 @@ struct Room<F> {
     packed: Packed<F>,
     chunks: Vec<Chunk<F>>,
     /// One for each thread that goes backward.
-    idle: Mutex<Vec<Aligned<F>>>,
+    idle: Mutex<Vec<Slopes<F>>>,
 }
 
-/// The mean over the batch of `(sigmoid(y) - target)^2`, and its gradients if wanted.
+/// The mean over the batch of `(sigmoid(y) - target)^2`, and its gradients.
 ///
 /// `targets` is `[batch]`, 0 to 1. The loss of an empty batch is not a number. The result has the
 /// same bits for any number of rayon's threads.
@@ -53,16 +52,12 @@ pub fn loss(
     weights: &Weights,
     positions: Positions,
     targets: &[f32],
-    gradients: Option<Gradients>,
+    gradients: Gradients,
     scratch: &mut Scratch,
 ) -> f64 {
     let batch = kernel.check(positions);
     assert_eq!(targets.len(), batch, "targets");
-    let job = match gradients {
-        Some(gradients) => Job::Gradients(targets, gradients),
-        None => Job::Loss(targets),
-    };
-    dispatch(kernel, weights, positions, job, scratch)
+    dispatch(kernel, weights, positions, Job::Gradients(targets, gradients), scratch)
 }
 
 /// The logits `y` of a batch, `[batch]`.
@@ -83,11 +78,10 @@ pub fn logits(
 
 enum Job<'a> {
     Logits(&'a mut [f32]),
-    Loss(&'a [f32]),
     Gradients(&'a [f32], Gradients<'a>),
 }
 
-/// Does the job with the code compiled for the kind of net. Gives the mean loss, if there is one.
+/// Does the job with the code compiled for the kind of net. Gives the mean loss, if it is asked for.
 fn dispatch(
     kernel: &Kernel,
     weights: &Weights,
@@ -98,7 +92,7 @@ fn dispatch(
     let Scratch { single, half, tallies } = scratch;
     macro_rules! run {
         ($format:ty, $h:literal, $room:expr) => {
-            match (kernel.net.activation, kernel.net.views()) {
+            match (kernel.net.activation, kernel.together()) {
                 (Activation::ReLU, 1) => run!($format, $h, $room, ReLU, 1),
                 (Activation::ReLU, _) => run!($format, $h, $room, ReLU, 2),
                 (Activation::CReLU, 1) => run!($format, $h, $room, CReLU, 1),
@@ -107,9 +101,9 @@ fn dispatch(
                 (Activation::SCReLU, _) => run!($format, $h, $room, SCReLU, 2),
             }
         };
-        ($format:ty, $h:literal, $room:expr, $rho:ty, $views:literal) => {
+        ($format:ty, $h:literal, $room:expr, $rho:ty, $together:literal) => {
             Run::<$format> { kernel, weights, positions, room: $room, tallies }
-                .run::<$rho, $h, $views>(job)
+                .run::<$rho, $h, $together>(job)
         };
     }
     match kernel.precision {
@@ -128,7 +122,7 @@ struct Run<'a, F> {
 }
 
 impl<F> Run<'_, F> {
-    fn run<P: Rho, const H: usize, const VIEWS: usize>(self, mut job: Job) -> f64
+    fn run<P: Rho, const H: usize, const TOGETHER: usize>(self, mut job: Job) -> f64
     where
         F: Format<H>,
     {
@@ -140,16 +134,15 @@ impl<F> Run<'_, F> {
         let packed = &*packed;
         let (columns, deep) = (packed.columns, net.is_deep());
 
-        let places = VIEWS * positions.places;
-        let batch = positions.indices.len() / places;
-        let bytes = columns.width() * VIEWS * size_of::<F>();
-        let size = chunk_size(bytes);
+        let batch = positions.len(net.views());
+        let bytes = columns.width() * net.views() * size_of::<F>();
+        let size = chunk_size(bytes, net.rows());
         let count = batch.div_ceil(size);
         let group = group(bytes, size).min(count);
         if chunks.len() < group {
             chunks.resize_with(group, Chunk::default);
         }
-        let blocks = columns.blocks();
+        let (blocks, halves) = (columns.blocks(), columns.halves());
         let shards = TASKS.div_ceil(blocks).min(count).max(1);
         let tasks = blocks * shards;
         if let Job::Gradients(..) = job {
@@ -157,37 +150,30 @@ impl<F> Run<'_, F> {
                 tallies.resize_with(tasks, Tally::default);
             }
             let width = if deep { packed.maps.maps[0].width } else { 0 };
-            let clear = |tally: &mut Tally| tally.clear(net, columns, width);
-            tallies[..tasks].par_iter_mut().for_each(clear);
+            let clear = |(i, tally): (_, &mut Tally)| tally.clear(net, columns, i % halves, width);
+            tallies[..tasks].par_iter_mut().enumerate().for_each(clear);
         }
 
+        let purpose = match &job {
+            Job::Logits(_) => Purpose::Logits,
+            Job::Gradients(targets, _) => Purpose::Gradients { targets, batch },
+        };
         let mut loss = 0.0;
         let mut output_bias = vec![0.0; net.buckets];
-        let mut upper = vec![0.0; if deep { packed.maps.upper_len(net.buckets) } else { 0 }];
+        let mut upper = vec![0.0; if deep { packed.maps.upper_len() } else { 0 }];
         for first in (0..count).step_by(group.max(1)) {
             let chunks = &mut chunks[..group.min(count - first)];
             chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
                 let start = (first + i) * size;
                 let range = start..batch.min(start + size);
-                let purpose = match &job {
-                    Job::Logits(_) => Purpose::Logits,
-                    Job::Loss(targets) => Purpose::Loss(&targets[range.clone()]),
-                    Job::Gradients(targets, _) => {
-                        Purpose::Gradients { targets: &targets[range.clone()], batch }
-                    }
-                };
-                let positions = Positions {
-                    indices: &positions.indices[range.start * places..range.end * places],
-                    buckets: positions.buckets.get(range).unwrap_or_default(),
-                    ..positions
-                };
-                let rho = PhantomData::<P>;
+                let positions = positions.part(net.views(), range.clone());
+                let (purpose, rho) = (purpose.part(range), PhantomData::<P>);
                 if deep {
                     let task = Deep::<_, _, H> { kernel, packed, positions, purpose, chunk, rho };
                     kernel.level.run(task);
                     return;
                 }
-                kernel.level.run(Forward::<_, _, H, VIEWS> {
+                kernel.level.run(Forward::<_, _, H, TOGETHER> {
                     kernel,
                     packed,
                     positions,
@@ -210,27 +196,34 @@ impl<F> Run<'_, F> {
             }
             if let Job::Gradients(..) = job {
                 let chunks = &*chunks;
-                let tallies = tallies[..tasks].par_iter_mut().enumerate().with_max_len(1);
-                tallies.for_each(|(task, tally)| {
+                let tallies = tallies[..tasks].par_chunks_mut(halves).enumerate().with_max_len(1);
+                tallies.for_each(|(task, tallies)| {
                     let (block, shard) = (task / shards, task % shards);
                     let skip = (shard + shards - first % shards) % shards;
                     let chunks = chunks.iter().skip(skip).step_by(shards);
-                    if deep {
-                        let task = DeepBackward::<_, _, H> { kernel, packed, block, chunks, tally };
-                        kernel.level.run(task);
-                        return;
-                    }
                     let room = &mut idle.lock().expect(WHOLE).pop().unwrap_or_default();
                     let rho = PhantomData::<P>;
-                    kernel.level.run(Backward::<_, _, _, H, VIEWS> {
-                        kernel,
-                        packed,
-                        block,
-                        chunks,
-                        room,
-                        tally,
-                        rho,
-                    });
+                    if deep {
+                        kernel.level.run(DeepBackward::<_, _, _, H> {
+                            kernel,
+                            packed,
+                            block,
+                            chunks,
+                            room,
+                            tallies,
+                            rho,
+                        });
+                    } else {
+                        kernel.level.run(Backward::<_, _, _, H, TOGETHER> {
+                            kernel,
+                            packed,
+                            block,
+                            chunks,
+                            room,
+                            tally: &mut tallies[0],
+                            rho,
+                        });
+                    }
                     idle.lock().expect(WHOLE).push(take(room));
                 });
             }
@@ -239,7 +232,7 @@ impl<F> Run<'_, F> {
         if let Job::Gradients(_, mut gradients) = job {
             reduce(net, &tallies[..tasks], shards, packed, &mut gradients);
             if deep {
-                packed.maps.spread(net.buckets, &upper, &mut gradients.maps);
+                packed.maps.spread(&upper, &mut gradients.maps);
             } else {
                 let [_, biases] = &mut gradients.maps[0];
                 biases.iter_mut().zip(output_bias).for_each(|(to, sum)| *to = sum as f32);
@@ -260,9 +253,11 @@ const TASKS: usize = 32;
 const CACHE: usize = 2 << 20;
 
 /// Positions a chunk, when a position's accumulators take so many bytes: a power of two. More
-/// share the cost of fetching a block's weights and gradients, and of each input's sum.
-fn chunk_size(bytes: usize) -> usize {
-    1 << (CACHE / bytes).clamp(64, 512).ilog2()
+/// share the cost of fetching a block's weights and gradients, and of each input's sum; twice as
+/// many where king buckets share out the same pieces among more rows.
+fn chunk_size(bytes: usize, rows: usize) -> usize {
+    let size = 1 << (CACHE / bytes).clamp(64, 512).ilog2();
+    if rows > PIECES { 2 * size } else { size }
 }
 
 /// Chunks between two waits for all threads. It has no influence on the result.

@@ -1,4 +1,4 @@
-//! The layers behind the accumulators, where there are more than the output: a chunk's logits, and
+//! What stands behind the accumulators of deep nets: a chunk's logits, and
 //! the way back to the accumulators and to the weights of the upper layers.
 //!
 //! Layers are small, and positions of one output bucket stand together, so each layer is a dense
@@ -7,12 +7,15 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::dense::{Matrix, gather_products, multiply};
 use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::net::{Kernel, Weights};
-use super::plan::Set;
-use crate::architecture::Curve;
+use super::packed::Columns;
+use super::plan::{Plan, Span};
+use crate::architecture::{Architecture, Curve};
 
 /// The affine maps of a net as the kernels want them.
 #[derive(Default)]
@@ -22,6 +25,13 @@ pub(super) struct Maps {
     pub curves: Vec<&'static [Curve]>,
     /// Whether the last output of the first map is added to the logit as it is.
     pub skip: bool,
+    views: usize,
+    buckets: usize,
+    /// Where the gradients of each map begin in a chunk's, and behind the last one their number; of
+    /// the first map they are the biases alone.
+    starts: Vec<usize>,
+    /// As many as the deepest map takes.
+    zeros: Vec<f32>,
 }
 
 /// One affine map, by output bucket.
@@ -32,25 +42,73 @@ pub(super) struct Map {
     pub outputs: usize,
     /// Outputs, padded to whole vectors.
     pub width: usize,
-    /// Inputs, padded to whole vectors.
+    /// Inputs of a panel, padded to whole vectors; only the first map has more than one.
     pub depth: usize,
     /// `[buckets, inputs, width]`
     weights: Vec<f32>,
-    /// `[buckets, outputs, depth]`
+    /// `[buckets, panels, outputs, depth]`
     transposed: Vec<f32>,
     /// `[buckets, width]`
     bias: Vec<f32>,
 }
 
 impl Map {
+    /// Makes room; padding is zero.
+    fn shape(&mut self, [inputs, outputs, buckets]: [usize; 3], depth: usize, lanes: usize) {
+        let (width, panels) = (outputs.next_multiple_of(lanes), inputs.div_ceil(depth));
+        let sizes = [inputs * width, panels * outputs * depth, width].map(|size| size * buckets);
+        let found = [&self.weights, &self.transposed, &self.bias].map(Vec::len);
+        let (old, new) = ([self.inputs, self.outputs, self.depth], [inputs, outputs, depth]);
+        if old == new && found == sizes {
+            return;
+        }
+        let [weights, transposed, bias] = sizes.map(|size| vec![0.0; size]);
+        *self = Map { inputs, outputs, width, depth, weights, transposed, bias };
+    }
+
+    /// Takes weights `[buckets, outputs, inputs]`, the inputs at their places, and biases.
+    fn fill(&mut self, places: &[usize], values: &[f32], biases: &[f32]) {
+        let rows = self.rows();
+        let Map { inputs, outputs, width, depth, weights, transposed, bias } = self;
+        let (outputs, width, depth) = (*outputs, *width, *depth);
+        // Where the first output of each stands, and after how many numbers the next.
+        let of_panel = |place: &usize| place / depth * outputs * depth + place % depth;
+        let across: Vec<usize> = places.iter().map(of_panel).collect();
+        for (bias, biases) in bias.chunks_exact_mut(width).zip(biases.chunks_exact(outputs)) {
+            bias[..outputs].copy_from_slice(biases);
+        }
+        weights
+            .par_chunks_exact_mut(*inputs * width)
+            .zip(transposed.par_chunks_exact_mut(rows * depth))
+            .zip(values.par_chunks_exact(outputs * places.len()))
+            .for_each(|((weights, transposed), values)| {
+                for (output, row) in values.chunks_exact(places.len()).enumerate() {
+                    for ((&place, &across), &weight) in places.iter().zip(&across).zip(row) {
+                        weights[place * width + output] = weight;
+                        transposed[across + output * depth] = weight;
+                    }
+                }
+            });
+    }
+
     pub fn weights(&self, bucket: usize) -> &[f32] {
         let size = self.inputs * self.width;
         &self.weights[bucket * size..][..size]
     }
 
-    fn transposed(&self, bucket: usize) -> &[f32] {
+    /// `[outputs, depth]`
+    fn transposed(&self, bucket: usize, panel: usize) -> &[f32] {
         let size = self.outputs * self.depth;
-        &self.transposed[bucket * size..][..size]
+        &self.transposed[bucket * self.rows() * self.depth + panel * size..][..size]
+    }
+
+    /// Rows of the transposed weights of a bucket.
+    fn rows(&self) -> usize {
+        self.panels() * self.outputs
+    }
+
+    fn panels(&self) -> usize {
+        self.inputs.div_ceil(self.depth)
     }
 
     fn bias(&self, bucket: usize) -> &[f32] {
@@ -64,69 +122,44 @@ impl Map {
 }
 
 impl Maps {
-    /// `place` tells where the inputs of the first map lie among those of a chunk, which are so many.
-    pub fn pack(
-        &mut self,
-        kernel: &Kernel,
-        weights: &Weights,
-        lanes: usize,
-        features: usize,
-        place: impl Fn(usize) -> usize,
-    ) {
+    /// A vector has so many lanes.
+    pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, columns: Columns, lanes: usize) {
         let net = &kernel.net;
         self.skip = net.skip;
+        (self.views, self.buckets) = (net.views(), net.buckets);
         self.curves = net.head.iter().map(|layer| layer.activation.curves()).collect();
         self.maps.resize_with(weights.maps.len(), Map::default);
+        self.starts = vec![0];
         let shapes = net.maps();
         for (i, (map, [values, bias])) in self.maps.iter_mut().zip(&weights.maps).enumerate() {
             let [inputs, outputs] = shapes[i];
-            let all = if i == 0 { features } else { inputs };
-            let (width, depth) = (outputs.next_multiple_of(lanes), all.next_multiple_of(lanes));
-            *map = Map {
-                inputs: all,
-                outputs,
-                width,
-                depth,
-                weights: refill(&mut map.weights, net.buckets * all * width),
-                transposed: refill(&mut map.transposed, net.buckets * outputs * depth),
-                bias: refill(&mut map.bias, net.buckets * width),
-            };
-            for bucket in 0..net.buckets {
-                for output in 0..outputs {
-                    map.bias[bucket * width + output] = bias[bucket * outputs + output];
-                    let row = &values[(bucket * outputs + output) * inputs..][..inputs];
-                    for (input, &weight) in row.iter().enumerate() {
-                        let input = if i == 0 { place(input) } else { input };
-                        map.weights[(bucket * all + input) * width + output] = weight;
-                        map.transposed[(bucket * outputs + output) * depth + input] = weight;
-                    }
+            let (all, depth, places): (_, _, Vec<usize>) = match i {
+                0 => {
+                    let all = net.views() * columns.blocks_of_view() * columns.each;
+                    let places = (0..inputs).map(|input| place(net, columns, input));
+                    (all, columns.each, places.collect())
                 }
-            }
-        }
-    }
-
-    /// Where the gradients of each map but the first begin, in a chunk's; of the first map they are
-    /// the biases alone.
-    fn starts(&self, buckets: usize) -> Vec<usize> {
-        let mut starts = vec![0];
-        for (i, map) in self.maps.iter().enumerate() {
+                _ => (inputs, inputs.next_multiple_of(lanes), (0..inputs).collect()),
+            };
+            map.shape([all, outputs, net.buckets], depth, lanes);
+            map.fill(&places, values, bias);
             let each = if i == 0 { map.width } else { map.gradients() };
-            starts.push(starts[i] + buckets * each);
+            self.starts.push(self.starts[i] + net.buckets * each);
         }
-        starts
+        let deepest = self.maps.iter().map(|map| map.depth).max().unwrap_or(0);
+        self.zeros.resize(deepest, 0.0);
     }
 
-    /// Adds the gradients of a chunk's upper maps, and the biases of the first, to sums in the
-    /// order of the arrays, `[outputs, inputs]` a bucket.
-    pub fn spread(&self, buckets: usize, upper: &[f32], sums: &mut [[&mut [f32]; 2]]) {
-        let starts = self.starts(buckets);
-        for (i, (map, [weights, biases])) in self.maps.iter().zip(sums).enumerate() {
-            for bucket in 0..buckets {
-                let of_bucket = &upper[starts[i]..starts[i + 1]];
+    /// Writes the gradients of the upper maps, and of the biases of the first, in the order of the
+    /// arrays, `[outputs, inputs]` a bucket.
+    pub fn spread(&self, upper: &[f32], to: &mut [[&mut [f32]; 2]]) {
+        for (i, (map, [weights, biases])) in self.maps.iter().zip(to).enumerate() {
+            let of_map = &upper[self.starts[i]..self.starts[i + 1]];
+            for bucket in 0..self.buckets {
                 let (rows, bias) = match i {
-                    0 => (&[][..], &of_bucket[bucket * map.width..][..map.width]),
+                    0 => (&[][..], &of_map[bucket * map.width..][..map.width]),
                     _ => {
-                        let all = &of_bucket[bucket * map.gradients()..][..map.gradients()];
+                        let all = &of_map[bucket * map.gradients()..][..map.gradients()];
                         all.split_at(map.inputs * map.width)
                     }
                 };
@@ -146,101 +179,120 @@ impl Maps {
         self.maps.last_mut().expect("a net has an output").bias.fill(f32::NAN);
     }
 
-    pub fn upper_len(&self, buckets: usize) -> usize {
-        *self.starts(buckets).last().expect("it has an end")
+    /// Numbers of what [`Maps::spread`] takes.
+    pub fn upper_len(&self) -> usize {
+        self.starts[self.maps.len()]
     }
 }
 
-fn refill(vec: &mut Vec<f32>, len: usize) -> Vec<f32> {
-    let mut vec = std::mem::take(vec);
-    vec.clear();
-    vec.resize(len, 0.0);
-    vec
+/// Where an input of the first map lies among those of a chunk, see [`Head::features`].
+fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
+    let (view, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
+    let (block, column) = (neuron / columns.each, neuron % columns.each);
+    (block * net.views() + view) * columns.each + column
 }
 
-/// What a chunk keeps of its layers.
+/// What a chunk keeps of its layers. Rows are those of positions, by place, and one more of zeros.
 #[derive(Default)]
 pub(super) struct Head {
-    /// What the accumulators hand on, `[slots, features]`; after the way back its gradients.
+    pub rows: usize,
+    /// What the accumulators hand on, in panels of a block's columns of a view each:
+    /// `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
-    /// What each map gives, `[slots, width]`.
+    /// The row of each list among those of a block, `view * rows + row`.
+    pub seats: Vec<u32>,
+    /// What each map gives, `[rows, width]`.
     values: Vec<Aligned<f32>>,
-    /// What each map but the first takes, `[slots, depth]`.
+    /// What each map but the first takes, `[rows, depth]`.
     taken: Vec<Aligned<f32>>,
-    /// Gradients of what each map gives, `[slots, width]`.
+    /// Gradients of what each map gives, `[rows, width]`.
     pub slopes: Vec<Aligned<f32>>,
-    /// Gradients of the features, `[slots, features]`.
-    pub feature_slopes: Aligned<f32>,
     /// Gradients of the upper maps and of the biases of the first, see [`Maps::spread`].
     pub upper: Vec<f32>,
-    room: Aligned<f32>,
 }
 
 impl Head {
-    pub fn resize(&mut self, maps: &Maps, slots: usize) {
+    /// Makes room for the positions of a plan.
+    pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &Plan) {
+        let rows = plan.positions.len() + 1;
+        self.rows = rows;
+        self.seats.clear();
+        let together = plan.lists() / plan.places.len();
+        let groups = net.views() / together;
+        let items = plan.order.iter().map(|item| usize::from(*item) & (groups - 1));
+        for (first, place) in items.chain(std::iter::repeat(0)).zip(&plan.places) {
+            for view in first..first + together {
+                self.seats.push((view * rows + usize::from(*place)) as u32);
+            }
+        }
+
         // All at once: a buffer that grows in between may lose what it holds.
-        self.features.resize(slots * maps.maps[0].inputs);
-        self.feature_slopes.resize(slots * maps.maps[0].inputs);
+        self.features.resize(rows * maps.maps[0].inputs);
         for list in [&mut self.values, &mut self.taken, &mut self.slopes] {
             list.resize_with(maps.maps.len(), Aligned::default);
         }
         for (i, map) in maps.maps.iter().enumerate() {
-            self.values[i].resize(slots * map.width);
-            self.taken[i].resize(if i == 0 { 0 } else { slots * map.depth });
-            self.slopes[i].resize(slots * map.width);
+            self.values[i].resize(rows * map.width);
+            self.taken[i].resize(if i == 0 { 0 } else { rows * map.depth });
+            self.slopes[i].resize(rows * map.width);
         }
     }
 
-    /// The logits of some slots of one bucket, `[slots]`, from the features.
+    /// The logits of some positions of one bucket from the features.
     #[inline(always)]
-    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, set: &Set, logits: &mut [f32]) {
-        let Set { bucket, slots } = set;
+    pub fn forward<S: Lanes>(&mut self, simd: S, maps: &Maps, span: &Span, logits: &mut [f32]) {
+        let Span { of: bucket, range } = span;
         for (i, map) in maps.maps.iter().enumerate() {
             if i > 0 {
                 let below = &maps.maps[i - 1];
-                let values = part(self.values[i - 1].get(), below.width, slots);
-                let taken = part_mut(self.taken[i].get_mut(), map.depth, slots);
+                let values = part(self.values[i - 1].get(), below.width, range);
+                let taken = part_mut(self.taken[i].get_mut(), map.depth, range);
                 activate(maps.curves[i - 1], below, maps.skip && i == 1, values, taken, map.depth);
             }
-            let (from, stride) = match i {
-                0 => (self.features.get(), map.inputs),
-                _ => (self.taken[i].get(), map.depth),
+            let (a, depth) = match i {
+                0 => {
+                    let values = &self.features.get()[range.start * map.depth..];
+                    let apart = self.rows * map.depth;
+                    (Matrix { values, stride: map.depth, apart }, [map.panels(), map.depth])
+                }
+                _ => {
+                    let values = part(self.taken[i].get(), map.depth, range);
+                    (Matrix::plain(values, map.depth), [1, map.inputs])
+                }
             };
-            let a = Matrix { values: part(from, stride, slots), stride };
-            let c = part_mut(self.values[i].get_mut(), map.width, slots);
+            let c = part_mut(self.values[i].get_mut(), map.width, range);
             let (weights, bias) = (map.weights(*bucket), map.bias(*bucket));
-            multiply(simd, [slots.len(), map.inputs], a, weights, bias, c);
+            multiply(simd, range.len(), depth, a, weights, bias, c);
         }
         let last = maps.maps.len() - 1;
-        let values = part(self.values[last].get(), maps.maps[last].width, slots);
+        let values = part(self.values[last].get(), maps.maps[last].width, range);
         for (row, logit) in values.chunks_exact(maps.maps[last].width).zip(&mut *logits) {
             *logit = row[0];
         }
         if maps.skip {
             let map = &maps.maps[0];
-            let values = part(self.values[0].get(), map.width, slots);
+            let values = part(self.values[0].get(), map.width, range);
             for (row, logit) in values.chunks_exact(map.width).zip(logits) {
                 *logit += row[map.outputs - 1];
             }
         }
     }
 
-    /// From the gradients of the logits of some slots, `[slots]`, to those of the features, of the
-    /// first map's outputs, and of the upper maps.
+    /// From the gradients of the logits of some positions of one bucket to those of the first map's
+    /// outputs and of the upper maps.
     #[inline(always)]
     pub fn backward<S: Lanes>(
         &mut self,
         simd: S,
         maps: &Maps,
-        buckets: usize,
-        set: &Set,
+        span: &Span,
         logit_gradients: &[f32],
     ) {
-        let Set { bucket, slots } = set;
-        let starts = maps.starts(buckets);
+        let Span { of: bucket, range } = span;
+        let Maps { starts, zeros, .. } = maps;
         let last = maps.maps.len() - 1;
         let width = maps.maps[last].width;
-        let slopes = part_mut(self.slopes[last].get_mut(), width, slots);
+        let slopes = part_mut(self.slopes[last].get_mut(), width, range);
         slopes.fill(0.0);
         for (row, &gradient) in slopes.chunks_exact_mut(width).zip(logit_gradients) {
             row[0] = gradient;
@@ -248,56 +300,96 @@ impl Head {
         for i in (0..maps.maps.len()).rev() {
             let map = &maps.maps[i];
             let upper = &mut self.upper[starts[i]..starts[i + 1]];
-            let slopes = part(self.slopes[i].get(), map.width, slots);
+            let slopes = part(self.slopes[i].get(), map.width, range);
             let bias = match i {
                 0 => &mut upper[bucket * map.width..][..map.width],
                 _ => {
                     let all = &mut upper[bucket * map.gradients()..][..map.gradients()];
                     let (weights, bias) = all.split_at_mut(map.inputs * map.width);
-                    let taken = part(self.taken[i].get(), map.depth, slots);
-                    let a = Matrix { values: taken, stride: map.depth };
-                    let size = [slots.len(), map.inputs];
-                    gather_products(simd, size, a, slopes, map.width, weights);
+                    let taken = part(self.taken[i].get(), map.depth, range);
+                    let a = Matrix::plain(taken, map.depth);
+                    gather_products(simd, range.len(), a, slopes, map.width, weights);
                     bias
                 }
             };
             for row in slopes.chunks_exact(map.width) {
                 bias.iter_mut().zip(row).for_each(|(sum, slope)| *sum += slope);
             }
-            // To what the map takes.
-            let a = Matrix { values: slopes, stride: map.width };
-            let size = [slots.len(), map.outputs];
-            let zeros = &mut self.room;
-            zeros.resize(map.depth);
-            zeros.get_mut().fill(0.0);
-            let transposed = map.transposed(*bucket);
             if i == 0 {
-                debug_assert_eq!(map.depth, map.inputs);
-                let c = part_mut(self.feature_slopes.get_mut(), map.depth, slots);
-                multiply(simd, size, a, transposed, zeros.get(), c);
                 return;
             }
             let below = &maps.maps[i - 1];
             // What was taken is no longer needed: its gradients stand in its place.
-            let c = part_mut(self.taken[i].get_mut(), map.depth, slots);
-            multiply(simd, size, a, transposed, zeros.get(), c);
-            let values = part(self.values[i - 1].get(), below.width, slots);
-            let to = part_mut(self.slopes[i - 1].get_mut(), below.width, slots);
+            let a = Matrix::plain(slopes, map.width);
+            let c = part_mut(self.taken[i].get_mut(), map.depth, range);
+            let (b, zeros) = (map.transposed(*bucket, 0), &zeros[..map.depth]);
+            multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
+            let values = part(self.values[i - 1].get(), below.width, range);
+            let to = part_mut(self.slopes[i - 1].get_mut(), below.width, range);
             let skip = maps.skip && i == 1;
             steepen(maps.curves[i - 1], below, skip, values, [&*c, logit_gradients], map.depth, to);
         }
     }
+
+    /// The gradients of the features of a block, `[views, rows, columns]`, from those of the first
+    /// map's outputs.
+    #[inline(always)]
+    pub fn feature_slopes<S: Lanes>(
+        &self,
+        simd: S,
+        maps: &Maps,
+        buckets: &[Span],
+        block: usize,
+        to: &mut Aligned<f32>,
+    ) {
+        let map = &maps.maps[0];
+        to.resize(maps.views * self.rows * map.depth);
+        let views = to.get_mut().chunks_exact_mut(self.rows * map.depth);
+        for (panel, to) in (block * maps.views..).zip(views) {
+            for Span { of: bucket, range } in buckets {
+                let a = Matrix::plain(part(self.slopes[0].get(), map.width, range), map.width);
+                let c = part_mut(to, map.depth, range);
+                let (b, zeros) = (map.transposed(*bucket, panel), &maps.zeros[..map.depth]);
+                multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
+            }
+            to[(self.rows - 1) * map.depth..].fill(0.0);
+        }
+    }
+
+    /// Adds to the gradients of the first map's weights for the features of a block,
+    /// `[views, buckets, columns, width]`.
+    #[inline(always)]
+    pub fn first_products<S: Lanes>(
+        &self,
+        simd: S,
+        maps: &Maps,
+        buckets: &[Span],
+        block: usize,
+        sums: &mut [f32],
+    ) {
+        let map = &maps.maps[0];
+        let (size, share) = (self.rows * map.depth, map.depth * map.width);
+        for view in 0..maps.views {
+            let features = &self.features.get()[(block * maps.views + view) * size..][..size];
+            for Span { of: bucket, range } in buckets {
+                let a = Matrix::plain(part(features, map.depth, range), map.depth);
+                let b = part(self.slopes[0].get(), map.width, range);
+                let sums = &mut sums[(view * maps.buckets + bucket) * share..][..share];
+                gather_products(simd, range.len(), a, b, map.width, sums);
+            }
+        }
+    }
 }
 
-/// The rows of some slots.
+/// Some rows.
 #[inline(always)]
-pub(super) fn part<'a>(all: &'a [f32], width: usize, slots: &Range<usize>) -> &'a [f32] {
-    &all[slots.start * width..slots.end * width]
+fn part<'a>(all: &'a [f32], width: usize, rows: &Range<usize>) -> &'a [f32] {
+    &all[rows.start * width..rows.end * width]
 }
 
 #[inline(always)]
-fn part_mut<'a>(all: &'a mut [f32], width: usize, slots: &Range<usize>) -> &'a mut [f32] {
-    &mut all[slots.start * width..slots.end * width]
+fn part_mut<'a>(all: &'a mut [f32], width: usize, rows: &Range<usize>) -> &'a mut [f32] {
+    &mut all[rows.start * width..rows.end * width]
 }
 
 /// The activations of a map's values: those of each curve side by side, zeros behind them.

@@ -11,6 +11,20 @@ pub(super) const LINE: usize = 64;
 /// With rows numbered instead, the shifts of their numbers would be a fifth of all instructions.
 pub(super) const STEP: usize = 8;
 
+/// Lets the processor fetch the line of `numbers[place]`, if there is one, into its second cache.
+/// What comes from farther away would be waited for.
+#[inline(always)]
+pub(super) fn prefetch<T>(numbers: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if place < numbers.len() {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: the number is there, and every x86-64 can prefetch.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(numbers.as_ptr().add(place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (numbers, place);
+}
+
 /// A buffer that begins at a cache line's start, as vectors across two lines are slow.
 #[derive(Default)]
 pub(super) struct Aligned<T> {

@@ -24,4 +24,4 @@ pub use adamw::AdamW as Adam;
 pub use fused::{Scratch, logits, loss};
 pub use level::Level;
 pub use net::{Gradients, Kernel, Positions, Precision, Weights};
-pub use terms::{TermsGradients, TermsJob, terms_gradients, terms_logits, terms_loss};
+pub use terms::{TermsGradients, TermsJob, terms_gradients, terms_logits};

@@ -1,5 +1,7 @@
 //! What the kernels work on: a net, its numbers, a batch of positions.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +76,23 @@ pub struct Positions<'a> {
     pub places: usize,
 }
 
+impl Positions<'_> {
+    /// How many there are.
+    pub(super) fn len(&self, views: usize) -> usize {
+        self.indices.len() / (views * self.places)
+    }
+
+    /// Some of them.
+    pub(super) fn part(self, views: usize, range: Range<usize>) -> Self {
+        let size = views * self.places;
+        Self {
+            indices: &self.indices[range.start * size..range.end * size],
+            buckets: self.buckets.get(range).unwrap_or_default(),
+            places: self.places,
+        }
+    }
+}
+
 /// Slices in the order of [`Architecture::arrays`], sorted by what they are for.
 struct Sorted<T> {
     accumulator: T,
@@ -85,14 +104,13 @@ struct Sorted<T> {
 impl<T: Default + AsRef<[f32]>> Sorted<T> {
     /// # Panics
     /// When a slice does not fit its array.
-    fn new(net: &Architecture, slices: impl Iterator<Item = T>) -> Self {
+    fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
         let mut sorted = Self {
             accumulator: T::default(),
             factoriser: T::default(),
             bias: T::default(),
             maps: Vec::new(),
         };
-        let mut slices = slices;
         for array in net.arrays() {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
@@ -130,6 +148,12 @@ impl<'a> Gradients<'a> {
 }
 
 impl Kernel {
+    /// Views that the accumulators of a position are worked out for side by side: all, or one at a
+    /// time, so that views of one king bucket can stand together.
+    pub(super) fn together(&self) -> usize {
+        if self.net.inputs.kings.count() > 1 { 1 } else { self.net.views() }
+    }
+
     /// The number of positions, after checks of their shapes.
     ///
     /// # Panics
@@ -140,7 +164,7 @@ impl Kernel {
         assert!((1..=256).contains(&positions.places), "{} places a list", positions.places);
         let size = views * positions.places;
         assert_eq!(positions.indices.len() % size, 0, "indices are not whole positions");
-        let batch = positions.indices.len() / size;
+        let batch = positions.len(views);
         if buckets > 1 {
             assert_eq!(positions.buckets.len(), batch, "a bucket a position");
             assert!(positions.buckets.iter().all(|it| usize::from(*it) < buckets), "buckets");

@@ -21,13 +21,13 @@ pub(super) struct Packed<F> {
     rows: Aligned<F>,
     /// `[blocks, columns]`
     bias: Aligned<F>,
-    /// `[blocks, buckets, views, columns]`; none where more layers follow
+    /// `[blocks, buckets, views, columns]`; none in deep nets
     output: Aligned<f32>,
-    /// `[blocks, buckets, views, columns]`; none where more layers follow
+    /// `[blocks, buckets, views, columns]`; none in deep nets
     ratios: Aligned<f32>,
-    /// `[blocks, columns]`; none where more layers follow
+    /// `[blocks, columns]`; none in deep nets
     factors: Aligned<f32>,
-    /// By bucket; none where more layers follow.
+    /// By bucket; none in deep nets.
     pub output_bias: Vec<f32>,
     /// None where the output follows at once.
     pub maps: Maps,
@@ -54,6 +54,11 @@ impl Columns {
     /// Blocks of all neurons.
     pub fn blocks(&self) -> usize {
         self.runs * self.blocks_of_view()
+    }
+
+    /// 2 where the neurons of two halves are multiplied, else 1.
+    pub fn halves(&self) -> usize {
+        self.runs
     }
 
     /// Blocks of what a view hands on.
@@ -101,10 +106,7 @@ impl<F: Number> Packed<F> {
         let poisoned = parts.any(|part| kernel.level.run(Poison(part)).is_nan());
 
         if net.is_deep() {
-            let (of_view, place) = (net.outputs_of_view(), columns.blocks_of_view() * each);
-            let place = |input: usize| input / of_view * place + input % of_view;
-            let features = views * columns.blocks_of_view() * each;
-            self.maps.pack(kernel, weights, lanes, features, place);
+            self.maps.pack(kernel, weights, columns, lanes);
             if poisoned {
                 self.maps.poison();
             }
@@ -140,15 +142,18 @@ impl<F: Number> Packed<F> {
         }
     }
 
+    /// `next` is worked on after this one.
     #[inline(always)]
-    pub fn block(&self, net: &Architecture, block: usize) -> Block<'_, F> {
+    pub fn block(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
         let each = self.columns.each;
         let output = match net.is_deep() {
             true => &[],
             false => part(self.output.get(), net.buckets * net.views() * each, block),
         };
+        let size = (net.rows() + 1) * each;
         Block {
-            rows: part(self.rows.get(), (net.rows() + 1) * each, block),
+            rows: part(self.rows.get(), size, block),
+            next: part(self.rows.get(), size, next % self.columns.blocks()),
             bias: part(self.bias.get(), each, block),
             output,
         }

@@ -3,12 +3,14 @@
 //! Both directions walk over lists of a few dozen entries, and a mispredicted end of a list costs
 //! as much as half of it. So positions of equally many pieces stand together for the way forward,
 //! and inputs that occur equally often for the way back: the ends are then nearly always as
-//! predicted. Positions of one output bucket stand together before all that.
+//! predicted. Before all that, views of one king bucket stand together, as its rows fit the first
+//! cache and those of all do not; else positions of one output bucket, which share their weights.
 
 use std::ops::Range;
 
 use super::layout::{LINE, STEP};
 use super::net::{Kernel, Positions};
+use crate::architecture::PIECES;
 
 /// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
 pub(super) const ABREAST: usize = 8;
@@ -19,22 +21,31 @@ pub(super) const FOUR: usize = 4;
 
 /// The lists of a chunk, in working order.
 ///
-/// A slot is a place in that order; the lists of slot `s` have the numbers `s * views..`.
+/// A slot is a place in that order, and holds what [`Kernel::together`] says: all views of a
+/// position, or a view alone. The lists of slot `s` have the numbers `s * together..`.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// The position in each slot; those behind are empty, to make [`ABREAST`] lists.
+    /// What stands in each slot, `position * groups + group`, where a position has so many groups
+    /// of views. Behind these are empty slots, to make [`ABREAST`] lists.
     pub order: Vec<u16>,
-    /// `[slots * views, stride]` offsets of the inputs' rows, in units of `step` bytes; the offset
-    /// of the row behind the last is a blank.
+    /// The output weights of each slot, `bucket * groups + group`; of an empty one those of its
+    /// neighbour.
+    pub weights: Vec<u8>,
+    /// Neighbouring slots with the same output weights, all of them.
+    pub spans: Vec<Span>,
+    /// The positions by output bucket. Whoever asks a position's place asks where it stands here.
+    pub positions: Vec<u16>,
+    /// The place of each slot's position; of an empty slot it is behind the last.
+    pub places: Vec<u16>,
+    /// Neighbouring places of each output bucket that occurs.
+    pub buckets: Vec<Span>,
+    /// `[lists, stride]` offsets of the inputs' rows, in units of `step` bytes; the offset of the
+    /// row behind the last is a blank.
     pub entries: Vec<[u16; FOUR]>,
     /// [`STEP`], or [`LINE`] for nets of so many rows that 16 bits would not do.
     pub step: usize,
     /// Of the net.
     pub rows: usize,
-    /// The slots of each output bucket that occurs, in order, those that are empty with the last.
-    pub sets: Vec<Set>,
-    /// The output bucket of each slot.
-    pub buckets: Vec<u8>,
     /// Fours a list.
     pub stride: usize,
     /// Entries to walk, for each [`ABREAST`] lists.
@@ -45,16 +56,16 @@ pub(super) struct Plan {
     /// bytes. The last four is filled up with that of the row behind the last.
     pub holders: Vec<[u16; FOUR]>,
     /// Working space.
-    pieces: Vec<u16>,
+    keys: Vec<u16>,
     counts: Vec<u32>,
     unsorted: Vec<Run>,
 }
 
-/// Neighbouring slots of one output bucket.
+/// Neighbours of one kind.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
-    pub bucket: usize,
-    pub slots: Range<usize>,
+pub(super) struct Span {
+    pub of: usize,
+    pub range: Range<usize>,
 }
 
 /// The occurrences of one input.
@@ -71,37 +82,52 @@ impl Plan {
         self.walks.len() * ABREAST
     }
 
-    /// Puts the positions in order, for the way forward.
+    /// The inputs that occur, if their rows are too many for the second cache to keep them from
+    /// chunk to chunk: who asks for them in time need not wait.
+    pub fn far(&self) -> &[Run] {
+        if self.rows > PIECES { &self.runs } else { &[] }
+    }
+
+    /// Puts the views in order, for the way forward.
     ///
     /// # Panics
     /// When an index is beyond the rows.
     #[inline(always)]
     pub fn order(&mut self, kernel: &Kernel, positions: Positions) {
         let Positions { indices, buckets, places } = positions;
-        let (rows, views) = (kernel.net.rows(), kernel.net.views());
+        let (rows, together) = (kernel.net.rows(), kernel.together());
+        // A power of two, as is what remains of an item's number.
+        let groups = kernel.net.views() / together;
+        let (shift, group) = (groups.trailing_zeros(), groups - 1);
+        let kings = rows / PIECES;
         let blank = rows as u16;
-        let size = places * views;
-        let batch = indices.len() / size;
+        let size = places * together;
+        let bucket = |position: usize| buckets.get(position).map_or(0, |it| usize::from(*it));
 
         self.rows = rows;
-        self.pieces.clear();
+        self.runs.clear();
+        self.keys.clear();
         self.counts.clear();
-        // By output bucket and number of pieces.
-        self.counts.resize(kernel.net.buckets * (places + 1) + 1, 0);
-        let bucket = |position: usize| buckets.get(position).map_or(0, |it| usize::from(*it));
-        let key =
-            |position: usize, pieces: u16| bucket(position) * (places + 1) + usize::from(pieces);
+        let each = places + 1;
+        let kinds = if kings == 1 { kernel.net.buckets } else { kings * groups };
+        self.counts.resize(kinds * each + 1, 0);
         let mut most = 0;
-        for (position, lists) in indices.chunks_exact(size).enumerate() {
+        for (item, lists) in indices.chunks_exact(size).enumerate() {
             let mut pieces = 0;
             for list in lists.chunks_exact(places) {
                 for (place, &index) in list.iter().enumerate() {
                     most = most.max(index);
-                    pieces = pieces.max(if index == blank { 0 } else { place as u16 + 1 });
+                    pieces = pieces.max(if index == blank { 0 } else { place + 1 });
                 }
             }
-            self.pieces.push(pieces);
-            self.counts[key(position, pieces) + 1] += 1;
+            let kind = match kings {
+                1 => bucket(item >> shift),
+                // All rows of a view are of one king bucket.
+                _ => (usize::from(lists[0]) / PIECES).min(kings - 1) * groups + (item & group),
+            };
+            let key = kind * each + pieces;
+            self.keys.push(key as u16);
+            self.counts[key + 1] += 1;
         }
         assert!(most <= blank, "an index is {most}, but there are {blank} inputs");
 
@@ -109,47 +135,80 @@ impl Plan {
             self.counts[key] += self.counts[key - 1];
         }
         self.order.clear();
-        self.order.resize(batch, 0);
-        for (position, &pieces) in self.pieces.iter().enumerate() {
-            let slot = &mut self.counts[key(position, pieces)];
-            self.order[*slot as usize] = position as u16;
+        self.order.resize(self.keys.len(), 0);
+        for (item, &key) in self.keys.iter().enumerate() {
+            let slot = &mut self.counts[usize::from(key)];
+            self.order[*slot as usize] = item as u16;
             *slot += 1;
         }
 
+        // Of one kind the last has the most pieces; where kinds meet, any may.
         self.walks.clear();
-        for slots in self.order.chunks(ABREAST / views) {
-            let pieces = slots.iter().map(|position| self.pieces[usize::from(*position)]);
-            self.walks.push(pieces.max().unwrap_or(0));
+        for slots in self.order.chunks(ABREAST / together) {
+            let mut walk = 0;
+            for &item in slots {
+                walk = walk.max(usize::from(self.keys[usize::from(item)]) % each);
+            }
+            self.walks.push(walk as u16);
         }
-        self.sets.clear();
-        for (slot, &position) in self.order.iter().enumerate() {
-            let bucket = bucket(position.into());
-            match self.sets.last_mut() {
-                Some(set) if set.bucket == bucket => set.slots.end = slot + 1,
-                _ => self.sets.push(Set { bucket, slots: slot..slot + 1 }),
+        let slots = self.walks.len() * ABREAST / together;
+        self.weights.clear();
+        for &item in &self.order {
+            let item = usize::from(item);
+            self.weights.push((bucket(item >> shift) * groups + (item & group)) as u8);
+        }
+        self.weights.resize(slots, self.weights.last().copied().unwrap_or(0));
+        spans(self.weights.iter().map(|it| usize::from(*it)), &mut self.spans);
+
+        let batch = self.order.len() >> shift;
+        self.places.clear();
+        if kings == 1 {
+            self.positions.clone_from(&self.order);
+            self.places.extend(0..batch as u16);
+        } else {
+            self.by_bucket(batch, kernel.net.buckets, bucket);
+            for &item in &self.order {
+                self.places.push(self.keys[usize::from(item >> shift)]);
             }
         }
-        let slots = self.lists() / views;
-        self.buckets.clear();
-        if let Some(last) = self.sets.last_mut() {
-            last.slots.end = slots;
-            for Set { bucket, slots } in &self.sets {
-                self.buckets.resize(slots.end, *bucket as u8);
-            }
-        }
+        self.places.resize(slots, batch as u16);
+        let of = |position: &u16| bucket(usize::from(*position));
+        spans(self.positions.iter().map(of), &mut self.buckets);
+
         self.stride = places.div_ceil(FOUR);
         self.step = if (rows + 1) * (LINE / STEP) <= 1 << 16 { STEP } else { LINE };
         let scale = (LINE / self.step) as u16;
         self.entries.clear();
         self.entries.resize(self.lists() * self.stride, [blank * scale; FOUR]);
         let mut entries = self.entries.as_flattened_mut().chunks_exact_mut(self.stride * FOUR);
-        for &position in &self.order {
-            let lists = &indices[usize::from(position) * size..][..size];
+        for &item in &self.order {
+            let lists = &indices[usize::from(item) * size..][..size];
             for (list, entries) in lists.chunks_exact(places).zip(&mut entries) {
                 for (&index, entry) in list.iter().zip(entries) {
                     *entry = index * scale;
                 }
             }
+        }
+    }
+
+    /// Puts the positions in order of their buckets, and leaves the place of each in `keys`.
+    #[inline(always)]
+    fn by_bucket(&mut self, batch: usize, buckets: usize, bucket: impl Fn(usize) -> usize) {
+        self.counts.clear();
+        self.counts.resize(buckets + 1, 0);
+        for position in 0..batch {
+            self.counts[bucket(position) + 1] += 1;
+        }
+        for bucket in 1..buckets {
+            self.counts[bucket] += self.counts[bucket - 1];
+        }
+        self.positions.clear();
+        self.positions.resize(batch, 0);
+        for position in 0..batch {
+            let place = &mut self.counts[bucket(position)];
+            self.positions[*place as usize] = position as u16;
+            self.keys[position] = *place as u16;
+            *place += 1;
         }
     }
 
@@ -209,6 +268,18 @@ impl Plan {
             let next = &mut buckets[(run.fours as usize).min(BUCKETS - 1)];
             self.runs[*next as usize] = *run;
             *next += 1;
+        }
+    }
+}
+
+/// Finds neighbours of one kind.
+#[inline(always)]
+fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
+    spans.clear();
+    for (place, of) in kinds.enumerate() {
+        match spans.last_mut() {
+            Some(last) if last.of == of => last.range.end += 1,
+            _ => spans.push(Span { of, range: place..place + 1 }),
         }
     }
 }

@@ -7,9 +7,7 @@ use rayon::prelude::*;
 use super::activation::Rho;
 use super::backward::{BlockGradients, gather, slopes};
 use super::chunk::Chunk;
-use super::dense::{Matrix, gather_products};
 use super::format::Format;
-use super::head::part;
 use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::level::Task;
@@ -24,19 +22,32 @@ pub(super) struct Tally {
     pub rows: Aligned<f32>,
     /// `[columns]`
     pub bias: Aligned<f32>,
-    /// `[buckets, views, columns]`; where more layers follow the share of the first map,
-    /// `[parts, buckets, columns, width]`, see [`parts`].
+    /// `[buckets, views, columns]`; in deep nets the share of the first map,
+    /// `[views, buckets, columns, width]`, and nothing for the second half of two.
     pub output: Aligned<f32>,
 }
 
+/// Room for the gradients of a chunk's accumulators.
+#[derive(Default)]
+pub(super) struct Slopes<F> {
+    /// `[lists + 1, columns]`, the last row zero; in deep nets of each half.
+    pub rows: [Aligned<F>; 2],
+    /// Of deep nets, what the rows are in units of: `[columns]`.
+    pub units: Aligned<f32>,
+    /// Of deep nets, the gradients of what the accumulators hand on: `[views, rows, columns]`.
+    pub above: Aligned<f32>,
+}
+
 impl Tally {
-    /// `width` is that of the first of more layers; 0 where there are none.
-    pub fn clear(&mut self, net: &Architecture, columns: Columns, width: usize) {
+    /// `width` is that of the first map of a deep net.
+    pub fn clear(&mut self, net: &Architecture, columns: Columns, half: usize, width: usize) {
         self.rows.resize(net.rows() * columns.each);
         self.bias.resize(columns.each);
-        self.output.resize(match width {
-            0 => net.buckets * net.views() * columns.each,
-            _ => parts(net, columns, 0).count() * net.buckets * columns.each * width,
+        let output = net.buckets * net.views() * columns.each;
+        self.output.resize(match (net.is_deep(), half) {
+            (false, _) => output,
+            (true, 0) => output * width,
+            (true, _) => 0,
         });
         for sums in [&mut self.rows, &mut self.bias, &mut self.output] {
             sums.get_mut().fill(0.0);
@@ -44,29 +55,18 @@ impl Tally {
     }
 }
 
-/// The columns of what the views hand on, a block's worth each, that belong to the task of a block:
-/// all blocks together have each once, the first has the most.
-fn parts(
-    net: &Architecture,
-    columns: Columns,
-    block: usize,
-) -> impl Iterator<Item = usize> + use<> {
-    (block..net.views() * columns.blocks_of_view()).step_by(columns.blocks())
-}
-
 /// The way back through some chunks for one block.
-pub(super) struct Backward<'a, C, F, P, const H: usize, const VIEWS: usize> {
+pub(super) struct Backward<'a, C, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
     pub block: usize,
     pub chunks: C,
-    /// Room for the gradients of a chunk's accumulators.
-    pub room: &'a mut Aligned<F>,
+    pub room: &'a mut Slopes<F>,
     pub tally: &'a mut Tally,
     pub rho: PhantomData<P>,
 }
 
-impl<'c, C, F, P, const H: usize, const VIEWS: usize> Task for Backward<'_, C, F, P, H, VIEWS>
+impl<'c, C, F, P, const H: usize, const TOGETHER: usize> Task for Backward<'_, C, F, P, H, TOGETHER>
 where
     C: Iterator<Item = &'c Chunk<F>>,
     F: Format<H>,
@@ -87,14 +87,15 @@ where
             let size = chunk.plan.lists() * R * H * S::F32_LANES;
             let accumulators = &chunk.accumulators.get()[block * size..][..size];
             let columns = R * H * S::F32_LANES;
+            let room = &mut room.rows[0];
             room.resize(size + columns);
             let (rows, missing) = room.get_mut().split_at_mut(size);
             missing.fill(F::default());
-            slopes::<S, R, H, F, P, VIEWS>(
+            slopes::<S, R, H, F, P, TOGETHER>(
                 simd,
                 &chunk.plan,
                 &steepness,
-                (&chunk.logit_gradients, chunk.unit),
+                (&chunk.slot_gradients, chunk.unit),
                 accumulators,
                 rows,
                 &mut gradients,
@@ -105,55 +106,22 @@ where
     }
 }
 
-/// The same where more layers follow: the chunks hold the gradients of their accumulators.
-pub(super) struct DeepBackward<'a, C, F, const H: usize> {
-    pub kernel: &'a Kernel,
-    pub packed: &'a Packed<F>,
-    pub block: usize,
-    pub chunks: C,
-    pub tally: &'a mut Tally,
+/// The tallies of a block, one a shard. Those of a block and of the one by which its neurons are
+/// multiplied stand together.
+fn of_block(
+    tallies: &[Tally],
+    columns: Columns,
+    shards: usize,
+    block: usize,
+) -> impl Iterator<Item = &Tally> {
+    let (half, block) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
+    let halves = columns.halves();
+    tallies[block * shards * halves..].chunks_exact(halves).take(shards).map(move |it| &it[half])
 }
 
-impl<'c, C, F, const H: usize> Task for DeepBackward<'_, C, F, H>
-where
-    C: Iterator<Item = &'c Chunk<F>>,
-    F: Format<H>,
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let DeepBackward { kernel, packed, block, chunks, tally } = self;
-        let Packed { columns, maps, .. } = packed;
-        let each = columns.each;
-        let map = &maps.maps[0];
-        for chunk in chunks {
-            let size = (chunk.plan.lists() + 1) * each;
-            let slopes = &chunk.accumulators.get()[block * size..][..size];
-            let factors = &chunk.factors.get()[block * each..][..each];
-            let rows = tally.rows.get_mut();
-            gather::<S, R, H, F>(simd, &chunk.plan, slopes, factors, 1.0, rows);
-            let bias = &chunk.bias.get()[block * each..][..each];
-            tally.bias.get_mut().iter_mut().zip(bias).for_each(|(sum, bias)| *sum += bias);
-            let mut sums = tally.output.get_mut().chunks_exact_mut(each * map.width);
-            for from in parts(&kernel.net, *columns, block) {
-                let mut of_part = sums.by_ref().take(kernel.net.buckets).collect::<Vec<_>>();
-                for set in &chunk.plan.sets {
-                    let slots = &set.slots;
-                    let features = part(chunk.head.features.get(), map.inputs, slots);
-                    let a = Matrix { values: &features[from * each..], stride: map.inputs };
-                    let b = part(chunk.head.slopes[0].get(), map.width, slots);
-                    let sums = &mut *of_part[set.bucket];
-                    gather_products(simd, [slots.len(), each], a, b, map.width, sums);
-                }
-            }
-        }
-    }
-}
-
-/// Adds up the shards of each block, in order. Leaves out the output's bias, and of more layers all
+/// Adds up the shards of each block, in order. Leaves out the output's bias, and of deep nets all
 /// but the weights of the first map.
-pub(super) fn reduce<F>(
+pub(super) fn reduce<F: Sync>(
     net: &Architecture,
     tallies: &[Tally],
     shards: usize,
@@ -166,9 +134,9 @@ pub(super) fn reduce<F>(
     // Some rows at a time, as they lie side by side in a block.
     const ROWS: usize = 32;
     accumulator.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
-        for (block, tallies) in tallies.chunks(shards).enumerate() {
+        for block in 0..columns.blocks() {
             let neurons = columns.neurons(block);
-            for (shard, tally) in tallies.iter().enumerate() {
+            for (shard, tally) in of_block(tallies, columns, shards, block).enumerate() {
                 let rows = tally.rows.get().chunks_exact(each).skip(part * ROWS);
                 for (sums, row) in sums.chunks_exact_mut(hidden).zip(rows) {
                     add(&mut sums[neurons.clone()], row, shard == 0);
@@ -184,12 +152,17 @@ pub(super) fn reduce<F>(
         }
     });
     let [weights, _] = &mut maps[0];
-    for (block, tallies) in tallies.chunks(shards).enumerate() {
+    if net.is_deep() {
+        let each = weights.len() / net.buckets;
+        weights.par_chunks_exact_mut(each).enumerate().for_each(|(bucket, sums)| {
+            first_map(net, tallies, shards, packed, bucket, sums);
+        });
+    }
+    for block in 0..columns.blocks() {
         let neurons = columns.neurons(block);
-        for (shard, tally) in tallies.iter().enumerate() {
+        for (shard, tally) in of_block(tallies, columns, shards, block).enumerate() {
             add(&mut bias[neurons.clone()], tally.bias.get(), shard == 0);
             if net.is_deep() {
-                first_map(net, packed, block, tally, shard == 0, weights);
                 continue;
             }
             let rows = tally.output.get().chunks_exact(each);
@@ -200,27 +173,27 @@ pub(super) fn reduce<F>(
     }
 }
 
-/// Adds a task's share of the gradients of the first map, `[buckets, outputs, inputs]`.
+/// Adds up the gradients of the first map of one output bucket, `[outputs, inputs]`.
 fn first_map<F>(
     net: &Architecture,
+    tallies: &[Tally],
+    shards: usize,
     packed: &Packed<F>,
-    block: usize,
-    tally: &Tally,
-    first: bool,
+    bucket: usize,
     sums: &mut [f32],
 ) {
     let (columns, map) = (packed.columns, &packed.maps.maps[0]);
-    let of_view = net.outputs_of_view();
-    let mut shares = tally.output.get().chunks_exact(columns.each * map.width);
-    for part in parts(net, columns, block) {
-        let (view, block) = (part / columns.blocks_of_view(), part % columns.blocks_of_view());
-        let neurons = columns.neurons(block);
-        for (bucket, share) in shares.by_ref().take(net.buckets).enumerate() {
-            for (input, row) in neurons.clone().zip(share.chunks_exact(map.width)) {
-                let input = view * of_view + input;
-                for (output, &term) in row[..map.outputs].iter().enumerate() {
-                    let place = (bucket * map.outputs + output) * net.features() + input;
-                    sums[place] = if first { term } else { sums[place] + term };
+    let (of_view, inputs) = (net.outputs_of_view(), net.features());
+    let size = columns.each * map.width;
+    for block in 0..columns.blocks_of_view() {
+        for view in 0..net.views() {
+            for (shard, tally) in of_block(tallies, columns, shards, block).enumerate() {
+                let share = &tally.output.get()[(view * net.buckets + bucket) * size..][..size];
+                for (input, row) in columns.neurons(block).zip(share.chunks_exact(map.width)) {
+                    let places = (view * of_view + input..).step_by(inputs);
+                    for (place, &term) in places.zip(&row[..map.outputs]) {
+                        sums[place] = if shard == 0 { term } else { sums[place] + term };
+                    }
                 }
             }
         }

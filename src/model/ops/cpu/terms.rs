@@ -1,4 +1,4 @@
-//! The loss of handcrafted terms over pieces of data, with or without gradients, as one operation.
+//! The loss of handcrafted terms over pieces of data, with its gradients, as one operation.
 //!
 //! Pieces are cut into units of rows, and these into blocks. For each block the way leads forward
 //! over its entries, through the formula with a position a lane, and back over the entries while
@@ -72,16 +72,6 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
         terms: gradients.map(|gradient| (gradient * unit) as f32).collect(),
         tempo: if job.tempo { (all.tempo * unit) as f32 } else { 0.0 },
     }
-}
-
-/// The loss alone, with the same bits as that of [`terms_gradients`].
-///
-/// # Panics
-/// As [`terms_gradients`].
-pub fn terms_loss(weights: &[f32], tempo: f32, job: TermsJob) -> f64 {
-    let positions = job.check_targets();
-    let shards = job.run(weights, tempo, Purpose::Loss);
-    shards.iter().fold(0.0, |loss, shard| loss + shard.loss) / positions as f64
 }
 
 /// The logits, one a position, seen by White.

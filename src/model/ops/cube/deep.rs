@@ -52,18 +52,10 @@ pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
     pass.slope(loss, rows, others.zip(sums.map(Buffer::of)))
 }
 
-pub(super) fn loss(pass: &Pass) -> CubeTensor {
-    primitive(mean_loss(all_logits(pass), pass.job.targets, Loss::Squared))
-}
-
 pub(super) fn logits(pass: &Pass) -> CubeTensor {
-    primitive(all_logits(pass))
-}
-
-fn all_logits(pass: &Pass) -> Tensor<1> {
     let maps = maps(pass);
     let of_part = |part| logits_of(pass, &maps, accumulators(pass, part), part);
-    Tensor::cat(pass.tiles.parts.iter().map(of_part).collect(), 0)
+    primitive(Tensor::cat(pass.tiles.parts.iter().map(of_part).collect(), 0))
 }
 
 /// `[positions * views, N]` of a part.

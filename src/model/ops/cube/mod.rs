@@ -28,25 +28,12 @@ use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
 use gpu::{Buffer, Gpu, contiguous};
 
 impl FusedOps for Cube {
-    fn net_loss(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
-        net::loss(arrays, job)
-    }
-
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
         net::gradients(arrays, job)
     }
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
         net::logits(arrays, job)
-    }
-
-    fn terms_loss(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        kept: Kept,
-    ) -> FloatTensor<Self> {
-        terms::gradients(weights, tempo, job, &kept).loss
     }
 
     fn terms_gradients(

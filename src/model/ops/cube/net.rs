@@ -44,15 +44,6 @@ pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
 }
 
-pub(super) fn loss(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
-    if !job.kernel.net.is_deep() {
-        return gradients(arrays, job).loss;
-    }
-    assert_eq!(job.targets.len(), job.active.len(), "targets");
-    let part = part(&arrays, &job);
-    deep::loss(&Pass::new(arrays, job, part))
-}
-
 pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     if job.kernel.net.is_deep() {
         let part = part(&arrays, &job);

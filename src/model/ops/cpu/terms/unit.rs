@@ -22,7 +22,6 @@ pub(super) struct Unit<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Logits,
-    Loss,
     Gradients,
 }
 
@@ -110,16 +109,14 @@ impl Pass<'_> {
             }
             block.compare(loss);
             shard.loss += sum(&block.losses[..size]);
-            if purpose == Purpose::Gradients {
-                for (turn, slope) in block.turn.iter_mut().zip(&block.slopes) {
-                    *turn *= slope;
-                }
-                shard.tempo += sum(&block.turn[..size]);
-                block.differentiate();
-                normal.backward::<FUSED>(&block.normal, gradients);
-                safety.backward::<FUSED>(&block.safety, gradients);
-                complexity.backward::<FUSED>(&block.complexity, gradients);
+            for (turn, slope) in block.turn.iter_mut().zip(&block.slopes) {
+                *turn *= slope;
             }
+            shard.tempo += sum(&block.turn[..size]);
+            block.differentiate();
+            normal.backward::<FUSED>(&block.normal, gradients);
+            safety.backward::<FUSED>(&block.safety, gradients);
+            complexity.backward::<FUSED>(&block.complexity, gradients);
         }
         if purpose == Purpose::Gradients {
             for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {

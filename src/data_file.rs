@@ -1,0 +1,19 @@
+//! A file of positions as it was when it was read: what a checkpoint remembers of its data.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataFile {
+    pub path: PathBuf,
+    /// None, as are positions and bad records, where only a manifest tells of the file.
+    pub format: Option<String>,
+    pub bytes: u64,
+    pub sha256: String,
+    /// Positions in it.
+    pub positions: Option<u64>,
+    /// Games in it; 0 where they are unknown.
+    pub games: u64,
+    pub bad_records: Option<u64>,
+}

@@ -1,0 +1,48 @@
+//! Numbers as people read them.
+
+/// A share of 0 to 1 as "3.4 %", with two digits that say something.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        0.0 => "0 %".to_string(),
+        p if p < 0.01 => "under 0.01 %".to_string(),
+        p if p < 0.1 => format!("{p:.2} %"),
+        p if p < 10.0 => format!("{p:.1} %"),
+        p if p > 99.9 && p < 100.0 => "over 99.9 %".to_string(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// `part` of `all` as a share, 0 of nothing.
+pub fn share(part: u64, all: u64) -> f64 {
+    part as f64 / all.max(1) as f64
+}
+
+/// 1234567 as "1,234,567".
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// "1 game", "2,000 games".
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+/// 1234567 as "1.23 M".
+pub fn short(number: f64) -> String {
+    match number.abs() {
+        n if n >= 1e9 => format!("{:.2} G", number / 1e9),
+        n if n >= 1e6 => format!("{:.2} M", number / 1e6),
+        n if n >= 1e4 => format!("{:.1} k", number / 1e3),
+        _ => format!("{number:.0}"),
+    }
+}

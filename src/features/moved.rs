@@ -1,0 +1,91 @@
+//! What a move does to the rows of a view.
+
+use shakmaty::{CastlingSide, Color, Move, Role, Square};
+
+use super::row::seen;
+use crate::architecture::Inputs;
+use crate::sample::Man;
+
+/// The pieces that a move puts on squares and those that it takes from them, at most two each: what
+/// engines call dirty pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    added: [Man; 2],
+    /// How many of `added` there are, 1 or 2.
+    adds: usize,
+    removed: [Man; 2],
+    /// How many of `removed` there are, 1 or 2.
+    removes: usize,
+    /// Where the king of the side that moves goes, if it does, and where it comes from.
+    king: Option<[Square; 2]>,
+    turn: Color,
+}
+
+impl Moved {
+    /// What a legal move of one side does, castling in Chess960 included.
+    pub fn of(turn: Color, played: &Move) -> Self {
+        let man = |role, square| Man { square, color: turn, role, castles: false };
+        let other = |role, square| Man { square, color: !turn, role, castles: false };
+        let none = man(Role::Pawn, Square::A1);
+        let mut moved =
+            Self { added: [none; 2], adds: 0, removed: [none; 2], removes: 0, king: None, turn };
+        match *played {
+            Move::Normal { role, from, capture, to, promotion } => {
+                moved.remove(man(role, from));
+                if let Some(captured) = capture {
+                    moved.remove(other(captured, to));
+                }
+                moved.add(man(promotion.unwrap_or(role), to));
+                moved.king = (role == Role::King).then_some([from, to]);
+            }
+            Move::EnPassant { from, to } => {
+                moved.remove(man(Role::Pawn, from));
+                moved.remove(other(Role::Pawn, Square::from_coords(to.file(), from.rank())));
+                moved.add(man(Role::Pawn, to));
+            }
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_queen_side(rook < king);
+                let (king_to, rook_to) = (
+                    Square::from_coords(side.king_to_file(), king.rank()),
+                    Square::from_coords(side.rook_to_file(), rook.rank()),
+                );
+                moved.remove(man(Role::King, king));
+                moved.remove(man(Role::Rook, rook));
+                moved.add(man(Role::King, king_to));
+                moved.add(man(Role::Rook, rook_to));
+                moved.king = Some([king, king_to]);
+            }
+            Move::Put { role, to } => moved.add(man(role, to)),
+        }
+        moved
+    }
+
+    fn add(&mut self, man: Man) {
+        self.added[self.adds] = man;
+        self.adds += 1;
+    }
+
+    fn remove(&mut self, man: Man) {
+        self.removed[self.removes] = man;
+        self.removes += 1;
+    }
+
+    /// The pieces on their new squares.
+    pub fn added(&self) -> &[Man] {
+        &self.added[..self.adds]
+    }
+
+    /// The pieces on the squares that they leave, the captured one among them.
+    pub fn removed(&self) -> &[Man] {
+        &self.removed[..self.removes]
+    }
+}
+
+impl Inputs {
+    /// Whether a move makes other rows count in the view of a colour, so that it is to be looked at
+    /// anew.
+    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
+        let seen = |square| self.kings.seen(seen(view, square));
+        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
+    }
+}

@@ -1,0 +1,226 @@
+//! Export: from weights, and what is known of them, to a net with floats and manifest.
+
+pub mod pieces;
+pub mod scales;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::folder::{BEST, LAST};
+use super::listener::Listener;
+use super::recipe::{self, Recipe};
+use crate::architecture::Views;
+use crate::export::{
+    self, Beside, Exported, Given, Imported, Losses, Margins, MatchedTo, Provenance, fitted_scale,
+};
+use crate::input;
+use crate::loader::{Part, Plan};
+use crate::net::Hints;
+use crate::output;
+use crate::sample::Sample;
+use crate::scales::Scales;
+use crate::train::checkpoint::Checkpoint;
+
+/// A net that was written.
+pub struct Written {
+    pub exported: Exported,
+    /// What it was made of, in words.
+    pub kind: &'static str,
+    /// Of floats, net and manifest.
+    pub paths: [PathBuf; 3],
+    /// Whether there were positions to measure it on.
+    pub measured: bool,
+}
+
+/// Exports a checkpoint of a run that has just ended.
+pub fn checkpoint(
+    path: &Path,
+    net: &Path,
+    licence: Option<String>,
+    scales: Scales,
+    validation: &[Sample],
+) -> Result<Written> {
+    refuse_overwriting(path, net)?;
+    let mut source = read(path, &Given::default())?;
+    source.scales = scales;
+    let origin = Origin::of(&source)?;
+    let on = origin.on(&[]);
+    let samples = &validation[..validation.len().min(MEASURED)];
+    let provenance = Provenance { licence, ..origin.provenance };
+    write(&source, provenance, Basis { samples, on, matched: None, margins: None }, net)
+}
+
+/// A file of weights, or a quantised net turned back into floats. What it is, the file, the
+/// manifest or the description beside it says; what all leave open is what was given.
+///
+/// # Errors
+/// Also if what was given contradicts the file or its manifest.
+pub fn read(path: &Path, given: &Given) -> Result<Imported> {
+    let name = path.display();
+    let bytes = input::read(path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+    let beside = export::beside_net(path, &bytes)?;
+    // The format of the head is that of the file, whatever is asked for.
+    let over = |said: &Hints| {
+        let Scales { head_format, .. } = said.scales;
+        let Hints { net, scales } = given.over(said.clone());
+        Hints { net, scales: Scales { head_format, ..scales } }
+    };
+    let hints = match &beside {
+        Beside::Manifest(manifest) => {
+            let said = manifest.hints();
+            Hints { scales: over(&said).scales, ..said }
+        }
+        Beside::Description(said) => over(said),
+        Beside::Nothing => given.over(Hints::default()),
+    };
+    let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    if let Beside::Description(said) = &beside {
+        export::agrees(path, said, &source.architecture)?;
+    }
+    refuse_contradiction(given, &source).with_context(|| name.to_string())?;
+    Ok(source)
+}
+
+/// An export must not take the name of what it is made from, by whatever path or link.
+pub fn refuse_overwriting(checkpoint: &Path, net: &Path) -> Result<()> {
+    for path in export::paths(net)? {
+        ensure!(
+            !output::is_device(&path),
+            "{} is no regular file, and a net is one of three files; name another",
+            path.display()
+        );
+        ensure!(
+            !output::same(checkpoint, &path),
+            "the export would overwrite {}, which it is made from; choose another name than {}",
+            path.display(),
+            net.display()
+        );
+        ensure!(
+            ![LAST, BEST].iter().any(|name| path.ends_with(name)),
+            "{} is the name of a run's checkpoint; choose another name than {}",
+            path.display(),
+            net.display()
+        );
+    }
+    Ok(())
+}
+
+/// Options may say what a file does not say, but not the opposite of what it says.
+fn refuse_contradiction(given: &Given, source: &Imported) -> Result<()> {
+    let found = &source.architecture;
+    let features = (given.features.map(Views::name), found.inputs.views.name());
+    let activation =
+        (given.activation.map(|activation| activation.name()), found.activation.name());
+    for (option, (given, found)) in [("features", features), ("activation", activation)] {
+        if let Some(given) = given.filter(|given| *given != found) {
+            bail!("it says that its {option} is {found}, not {given}; leave --{option} out");
+        }
+    }
+    Ok(())
+}
+
+/// Positions to measure integers against floats on: enough for the mean and for rare extremes.
+const MEASURED: usize = 100_000;
+
+/// Positions that QA and QB are chosen on.
+pub const SCALED_ON: usize = 20_000;
+
+/// What an export is measured on.
+pub struct Basis<'a> {
+    pub samples: &'a [Sample],
+    /// Where they come from, in words.
+    pub on: String,
+    pub matched: Option<MatchedTo>,
+    pub margins: Option<Margins>,
+}
+
+/// What a checkpoint's header says of its origin.
+pub struct Origin {
+    pub provenance: Provenance,
+    recipe: Option<Recipe>,
+}
+
+impl Origin {
+    /// Everything is empty for files that are no checkpoints of this program.
+    pub fn of(source: &Imported) -> Result<Self> {
+        let recipe = Recipe::read(&source.facts)?;
+        let state = Checkpoint::state(&source.facts).unwrap_or_default();
+        let chosen = recipe.as_ref().map(|recipe| &recipe.validation_sketch);
+        let provenance = Provenance {
+            licence: None,
+            recipe: recipe.as_ref().map(|recipe| recipe.config.to_toml()),
+            data: recipe.as_ref().map_or(Vec::new(), |recipe| recipe.data.clone()),
+            sketch: recipe.as_ref().map(|recipe| recipe.sketch.clone().into()),
+            validation: recipe.as_ref().map_or(Vec::new(), |recipe| recipe.validation.clone()),
+            validation_sketch: chosen
+                .filter(|sketch| !sketch.is_empty())
+                .map(|sketch| sketch.clone().into()),
+            start: recipe.as_ref().and_then(|recipe| recipe.start.clone()),
+            positions: (state.positions > 0).then_some(state.positions),
+            losses: Losses {
+                train: state.train_loss,
+                validation: state.best.map(|best| best.loss),
+            },
+        };
+        Ok(Self { provenance, recipe })
+    }
+
+    /// Where [`Origin::samples`] come from, in words.
+    pub fn on(&self, files: &[PathBuf]) -> String {
+        let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
+            let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
+            names.join(", ")
+        };
+        match (files, &self.recipe) {
+            ([], Some(recipe)) => {
+                let files = names(&mut recipe.validating().iter().map(|file| &file.path));
+                format!("validation games of {files}")
+            }
+            (files, _) => names(&mut files.iter()),
+        }
+    }
+
+    /// Positions of the files, or else those that validated the run, if its data is still there:
+    /// scales are chosen on them, and what is chosen must not be chosen on the test.
+    pub fn samples(&self, files: &[PathBuf], listener: &dyn Listener) -> Result<Vec<Sample>> {
+        let mut samples = match (files, &self.recipe) {
+            ([], Some(recipe)) if recipe.config.validates() => {
+                match recipe.unchanged_validation() {
+                    Ok(_) => recipe::collect(&recipe.plan()?, Part::Validation, listener)?,
+                    Err(error) => {
+                        listener.remark(&format!(
+                            "integers are not measured against floats: {error:#}"
+                        ));
+                        Vec::new()
+                    }
+                }
+            }
+            ([], _) => Vec::new(),
+            (files, _) => recipe::collect(&Plan::reading(files.to_vec()), Part::All, listener)?,
+        };
+        samples.truncate(MEASURED);
+        Ok(samples)
+    }
+}
+
+/// Quantises, proves, measures and writes a net with its floats and its manifest.
+pub fn write(
+    source: &Imported,
+    provenance: Provenance,
+    measured: Basis,
+    path: &Path,
+) -> Result<Written> {
+    let Imported { weights, architecture, scales, padding, facts, kind, .. } = source;
+    let Basis { samples, on, matched, margins } = measured;
+    let positions = samples.iter().map(|sample| sample.position);
+    let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
+    let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
+    exported.manifest.fitted_scale = fitted_scale(&exported.net, samples, &on);
+    exported.manifest.matched = matched;
+    exported.manifest.margins = margins;
+    exported.manifest.piece_values = Some(pieces::values(&exported.net, samples, &on));
+    let paths = exported.write(path, weights, facts)?;
+    let measured = !samples.is_empty();
+    Ok(Written { exported, kind, paths, measured })
+}

@@ -1,0 +1,204 @@
+//! A run's folder: what lies in it, and that only one process works there.
+
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::listener::Listener;
+use crate::config::RUN_HEADER;
+use crate::input;
+use crate::output::{self, Output};
+use crate::train::{Anchor, KEPT, Moved};
+
+pub const CONFIG: &str = "config.toml";
+/// To resume from.
+pub const LAST: &str = "last.safetensors";
+/// The lowest held-out loss.
+pub const BEST: &str = "best.safetensors";
+/// The quantised best; its manifest and floats have the same name.
+pub const NET: &str = "net.bin";
+/// The best handcrafted terms.
+pub const TERMS: &str = "terms.json";
+/// What training did to each term.
+pub const TERMS_CSV: &str = "terms.csv";
+/// Pictures of the terms.
+pub const TERMS_SVG: &str = "terms.svg";
+
+/// Whether the run has overfitted, and whether its terms are sane.
+pub const JUDGEMENT: &str = "judgement.json";
+/// What training looked like, row by row.
+pub const LOG: &str = "log.csv";
+/// The run as a page.
+pub const REPORT: &str = "report.html";
+
+const LOCK: &str = ".lock";
+
+/// Everything that a run writes, but for its config and its lock.
+const FILES: [&str; 11] = [
+    LAST,
+    BEST,
+    NET,
+    TERMS,
+    TERMS_CSV,
+    TERMS_SVG,
+    "net.json",
+    "net.safetensors",
+    JUDGEMENT,
+    LOG,
+    REPORT,
+];
+
+/// A folder that this process alone trains in.
+pub struct RunFolder {
+    pub path: PathBuf,
+    anchor: Anchor,
+    /// Released when the process ends, by whatever death.
+    _lock: File,
+}
+
+/// Whether a run may begin here: an error if the folder cannot be written to, holds something
+/// else than a run, or a run that is not to be overwritten.
+fn check(path: &Path, overwrite: bool) -> Result<()> {
+    let folder = path.display();
+    ensure!(
+        !path.starts_with("-"),
+        "a run is a folder of files and cannot be written to standard output; name a folder with \
+         --out, `./-` if it is to be called so"
+    );
+    let config = path.join(CONFIG);
+    let ours = input::text(&config, input::TEXT).is_ok_and(|text| text.starts_with(RUN_HEADER));
+    let foreign = config.exists() || FILES.iter().any(|name| path.join(name).exists());
+    ensure!(
+        ours || !foreign,
+        "{folder} holds files that are no run of nnuance; choose another folder with --out"
+    );
+    ensure!(
+        overwrite || !path.join(LAST).exists(),
+        "{folder} holds a run already; go on with `nnuance train --resume {folder}`, begin anew \
+         with --overwrite, or choose another folder with --out"
+    );
+    // Opened and dropped: a folder that cannot be written to is found before the long work.
+    Output::create(&config)?;
+    Ok(())
+}
+
+impl Drop for RunFolder {
+    /// A command that failed before its run began leaves nothing.
+    fn drop(&mut self) {
+        if self.check().is_err() {
+            return;
+        }
+        let _ = std::fs::remove_file(self.file(LOCK));
+        // Only an empty folder goes.
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
+impl RunFolder {
+    /// Takes a new folder, or one that [`check`] lets pass, for this process.
+    pub fn take(path: &Path, overwrite: bool, listener: &dyn Listener) -> Result<Self> {
+        check(path, overwrite)?;
+        let folder = Self::open(path, listener)?;
+        // Once more, now that nobody else can begin a run here.
+        check(path, overwrite)?;
+        Ok(folder)
+    }
+
+    /// Takes an existing run for this process.
+    pub fn of_run(path: &Path, listener: &dyn Listener) -> Result<Self> {
+        let (folder, last) = (path.display(), path.join(LAST));
+        if !last.exists() && path.join(CONFIG).exists() {
+            bail!(
+                "the run in {folder} was stopped before its first checkpoint, and there is nothing \
+                 to go on from; begin it anew with `nnuance train {} --out {folder}`",
+                path.join(CONFIG).display()
+            );
+        }
+        ensure!(
+            last.exists(),
+            "there is no run in {folder}: {LAST} is missing; name the folder of a run, as `nnuance \
+             train --out` did"
+        );
+        Self::open(path, listener)
+    }
+
+    fn open(path: &Path, listener: &dyn Listener) -> Result<Self> {
+        let name = path.join(LOCK);
+        let lock =
+            File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                bail!("a run is under way in {}; wait for it, or stop it", path.display())
+            }
+            // Some network drives know no locks; better no lock than no training.
+            Err(TryLockError::Error(error)) => {
+                listener.remark(&format!(
+                    "{} cannot be locked ({error}): start no second run",
+                    path.display()
+                ));
+            }
+        }
+        let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
+        let folder = Self { path: path.to_path_buf(), anchor, _lock: lock };
+        let kept = folder.file(KEPT).join(CONFIG);
+        for removed in sweep(&folder.file(CONFIG)).chain(sweep(&kept)) {
+            listener.remark(&removed);
+        }
+        Ok(folder)
+    }
+
+    /// Removes what an earlier run left.
+    pub fn clear(&self) -> Result<()> {
+        remove(&self.path, |name| FILES.contains(&name))?;
+        let kept = self.file(KEPT);
+        remove(&kept, |name| name.ends_with(".safetensors"))?;
+        // Only an empty folder goes.
+        let _ = std::fs::remove_dir(&kept);
+        Ok(())
+    }
+
+    /// The checkpoints that are kept for good, in the order of their names.
+    pub fn kept(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.file(KEPT)).into_iter().flatten().flatten();
+        let mut kept: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        kept.retain(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
+        kept.sort();
+        kept
+    }
+
+    /// An error if the folder is no longer where it was: it must not be made anew.
+    pub fn check(&self) -> Result<(), Moved> {
+        self.anchor.check()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+/// Removes what killed runs left in the folder of a file that is about to be written; what was
+/// removed, in words.
+pub fn sweep(file: &Path) -> impl Iterator<Item = String> {
+    let removed = output::sweep(&output::folder(file)).into_iter();
+    removed
+        .map(|path| format!("removed {}, which a killed run had left unfinished", path.display()))
+}
+
+/// Removes files from a folder, if there is one.
+fn remove(folder: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
+    let failed = || format!("cannot clear {}", folder.display());
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.with_context(failed)?;
+        if entry.file_name().to_str().is_some_and(&which) {
+            std::fs::remove_file(entry.path()).with_context(failed)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Looking into the evaluation of a run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::export;
+use super::folder::BEST;
+use super::listener::Listener;
+use super::recipe::{self, Recipe};
+use super::tuned::weights;
+use crate::draw::Section;
+use crate::export::{Given, Imported};
+use crate::hce::{self, HceWeights, Tally};
+use crate::inspect::{Inspection, Options, inspect, work};
+use crate::loader::{Part, Plan};
+use crate::report::before_after::TermResult;
+use crate::report::sanity::{Counted, Sanity};
+use crate::sample::Sample;
+
+/// The net of a run as sections of its report.
+pub fn sections(
+    net: &str,
+    name: &str,
+    samples: &[Sample],
+    mut options: Options,
+    listener: &dyn Listener,
+) -> Result<Vec<Section>> {
+    let source = export::read(Path::new(net), &Given::default())?;
+    options
+        .hce
+        .get_or_insert_with(|| HceWeights::of_list(hce::terms::list(), source.scales.scale.into()));
+    let inspection = look(&source, samples, &options, listener).with_context(|| net.to_string())?;
+    let mut sections = inspection.pictures();
+    for section in &mut sections {
+        section.title = format!("{} of {name}", section.title);
+    }
+    Ok(sections)
+}
+
+/// Looks into a net through these positions.
+pub fn look(
+    source: &Imported,
+    samples: &[Sample],
+    options: &Options,
+    listener: &dyn Listener,
+) -> Result<Inspection> {
+    let Imported { weights, architecture, scales, .. } = source;
+    let counter = listener.count(Some(work(architecture, samples.len(), options)), "looking");
+    Ok(inspect(weights, architecture, *scales, samples, options, &*counter)?)
+}
+
+/// Positions of the files, or else those that validated the run.
+pub fn positions(
+    files: &[PathBuf],
+    recipe: Option<&Recipe>,
+    net: &Path,
+    listener: &dyn Listener,
+) -> Result<Vec<Sample>> {
+    match (files, recipe) {
+        ([], Some(recipe)) if recipe.config.validates() => {
+            recipe.unchanged_validation()?;
+            Ok(recipe::collect(&recipe.plan()?, Part::Validation, listener)?)
+        }
+        ([], Some(_)) => {
+            bail!("no game validated {}; name files of positions with --data", net.display())
+        }
+        ([], None) => bail!(
+            "nothing is known of the data of {}; name files of positions with --data",
+            net.display()
+        ),
+        (files, _) => {
+            let plan = Plan { colours: true, ..Plan::reading(files.to_vec()) };
+            Ok(recipe::collect(&plan, Part::All, listener)?)
+        }
+    }
+}
+
+/// Handcrafted terms, of a file or a run, against their start values, in up to `most` positions of
+/// the files.
+pub fn sanity(
+    terms: &Path,
+    files: &[PathBuf],
+    most: usize,
+    listener: &dyn Listener,
+) -> Result<Sanity> {
+    let weights = weights(terms)?;
+    let best = terms.join(BEST);
+    let recipe = match best.exists() {
+        true => Some(recipe::open(&best)?.1),
+        false => None,
+    };
+    let mut samples = positions(files, recipe.as_ref(), terms, listener)?;
+    samples.truncate(most);
+    let tally = Tally::of(&samples);
+    let terms = weights.list.terms.iter().zip(&weights.values);
+    let results: Vec<TermResult> = terms
+        .map(|(term, value)| TermResult {
+            name: term.name.clone(),
+            kind: term.kind,
+            count: None,
+            start: term.start,
+            tuned: *value,
+            error: None,
+            held: None,
+        })
+        .collect();
+    let counted: Vec<Counted> = results
+        .iter()
+        .zip(&tally.times)
+        .map(|(result, times)| Counted { result, times: *times as f64 })
+        .collect();
+    Ok(Sanity::of(&counted, tally.phase(), None))
+}

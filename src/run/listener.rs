@@ -1,0 +1,55 @@
+//! Who hears what a run does meanwhile. What stands on the terminal is the affair of `cli`.
+
+use std::path::Path;
+
+use crate::architecture::Architecture;
+use crate::loader::{Plan, Scan, TraceScan};
+use crate::model::Adapter;
+use crate::train::length::Span;
+use crate::train::{End, Settings, Watch};
+
+/// Told of so many positions more; the work is over when it is dropped.
+pub type Counter = Box<dyn Fn(u64) + Sync>;
+
+/// Hears what happens while something else is awaited.
+pub trait Listener {
+    /// A remark, which may have several lines.
+    fn remark(&self, text: &str);
+    /// Positions will be gone through, so many of them where that is known; `what` is the verb.
+    fn count(&self, total: Option<u64>, what: &'static str) -> Counter;
+    /// All data was read once.
+    fn scanned(&self, plan: &Plan, scan: &Scan);
+    /// The same of another engine's traces.
+    fn traced(&self, plan: &Plan, scan: &TraceScan);
+    /// Training is about to begin.
+    fn opens(&self, opening: &Opening);
+    /// Training begins, `done` of `total` positions behind it.
+    fn watch(&self, total: u64, done: u64) -> Box<dyn Watch + '_>;
+    /// Training has ended.
+    fn ends(&self, ending: &Ending);
+}
+
+/// A run before its first step.
+pub struct Opening<'a> {
+    /// To train on.
+    pub positions: u64,
+    pub span: &'a Span,
+    pub settings: &'a Settings,
+    /// None where handcrafted terms are tuned.
+    pub net: Option<Architecture>,
+    /// None where the processor computes alone.
+    pub adapter: Option<Adapter>,
+    /// How it computes, in words.
+    pub compute: String,
+}
+
+/// A run behind its last step.
+pub struct Ending<'a> {
+    pub end: End,
+    pub step: u64,
+    /// Those that it was to make.
+    pub steps: u64,
+    /// Whether its method ends by itself.
+    pub direct: bool,
+    pub folder: &'a Path,
+}

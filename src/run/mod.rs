@@ -1,0 +1,29 @@
+//! What a run is: from a config and data to an evaluation that stands in a folder, is known again
+//! by its path, and is measured on what it has not seen.
+//!
+//! Nothing here prints, exits, or reads clock and environment; what happens meanwhile a
+//! [`Listener`] hears.
+
+pub mod curve;
+pub mod evaluator;
+pub mod export;
+pub mod folder;
+pub mod honest;
+pub mod inspect;
+pub mod judgement;
+mod listener;
+pub mod measure;
+mod own_engine;
+pub mod path;
+mod place;
+pub mod recipe;
+pub mod report;
+pub mod terms;
+pub mod train;
+pub mod tuned;
+
+pub use evaluator::Evaluator;
+pub use listener::{Counter, Ending, Listener, Opening};
+pub use place::Place;
+pub use recipe::Recipe;
+pub use terms::RunTerms;

@@ -1,0 +1,53 @@
+//! Where and how models compute: device, vector instructions, fused or plain operations.
+
+use anyhow::{Result, anyhow, ensure};
+
+use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
+
+/// A place as a user names it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Of the backend, with the number of the device, or `auto`.
+    pub device: String,
+    /// Of the vector instructions; none: the best that are there.
+    pub level: Option<String>,
+    /// Whether Burn's plain operations take the place of the fused ones.
+    pub plain: bool,
+}
+
+impl Place {
+    /// # Errors
+    /// If there is no such place here, or it cannot compute with this precision.
+    pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
+        let choice = Choice::named(&self.device)?;
+        let device = choice.device()?;
+        let level = self.level()?;
+        if choice.backend == Backend::Flex && !self.plain {
+            return Ok((device, Compute::Fused { level, precision }));
+        }
+        ensure!(
+            precision == Precision::F32,
+            "`model.precision = \"mixed\"` needs the fused operations of `--device flex`"
+        );
+        let compute = match is_gpu(&device) && !self.plain {
+            true => Compute::Gpu { room: ROOM },
+            false => Compute::Plain,
+        };
+        Ok((device, compute))
+    }
+
+    fn level(&self) -> Result<Level> {
+        let Some(name) = &self.level else { return Ok(Level::detect()) };
+        let names =
+            |levels: &[Level]| levels.iter().map(|it| it.name()).collect::<Vec<_>>().join(", ");
+        let level = Level::named(name).ok_or_else(|| {
+            anyhow!("no SIMD level is named {name}; there are {}", names(&Level::ALL))
+        })?;
+        ensure!(
+            level.is_available(),
+            "this machine lacks {name}; it has {}",
+            names(&Level::available())
+        );
+        Ok(level)
+    }
+}

@@ -1,0 +1,286 @@
+//! What weights and nets say about their origin: the config and the data behind them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use super::listener::Listener;
+use super::terms::RunTerms;
+use crate::architecture::{Architecture, PointOfView};
+use crate::config::{BatchSize, Config, Inputs};
+use crate::data_file::DataFile;
+use crate::digest;
+use crate::export::{self, StartedFrom};
+use crate::input;
+use crate::loader::{self, LoadError, Part, Plan, Share, Sketch, Split};
+use crate::model::Kind;
+use crate::sample::Sample;
+use crate::scales::Scales;
+use crate::train::checkpoint::Checkpoint;
+
+/// The header entry that says how a run computed.
+pub const COMPUTE: &str = "compute";
+
+/// The header entry with the number of positions to train on.
+pub const POSITIONS: &str = "positions";
+
+/// A run that made an evaluation.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub config: Config,
+    pub data: Vec<DataFile>,
+    /// The games of the data, those that it holds out among them.
+    pub sketch: Sketch,
+    /// The files that only validated; none where games of `data` did.
+    pub validation: Vec<DataFile>,
+    /// The games of those, by which a checkpoint was chosen.
+    pub validation_sketch: Sketch,
+    /// The terms of another engine, the text of its list.
+    pub term_list: Option<String>,
+    /// The net that it started from, if not from chance.
+    pub start: Option<StartedFrom>,
+}
+
+impl Recipe {
+    /// None for handcrafted terms.
+    pub fn architecture(&self) -> Result<Option<Architecture>> {
+        Ok(self.config.architecture()?)
+    }
+
+    pub fn kind(&self) -> Result<Kind> {
+        Ok(match self.architecture()? {
+            Some(net) => Kind::Net(net),
+            None => Kind::Hce(self.terms()?.context("no net, so terms")?.shape(&self.config)),
+        })
+    }
+
+    /// The handcrafted terms; none for nets.
+    pub fn terms(&self) -> Result<Option<RunTerms>> {
+        RunTerms::of(&self.config, self.term_list.as_deref())
+    }
+
+    /// The header entries of a file of weights.
+    pub fn facts(&self) -> Result<BTreeMap<String, String>> {
+        let mut facts = match self.architecture()? {
+            Some(net) => export::facts(&net, self.scales()),
+            None => BTreeMap::from([
+                ("kind".to_string(), self.config.model.inputs.clone()),
+                ("scale".to_string(), self.config.scale().to_string()),
+            ]),
+        };
+        if let Some(list) = &self.term_list {
+            facts.insert("term_list".into(), list.clone());
+        }
+        if let Some(start) = &self.start {
+            facts.insert("start".into(), serde_json::to_string(start)?);
+        }
+        let described =
+            |files: &[DataFile]| serde_json::to_string(files).context("a path is no text");
+        let data = described(&self.data)?;
+        if !self.validation.is_empty() {
+            facts.insert("validation".into(), described(&self.validation)?);
+        }
+        if !self.validation_sketch.is_empty() {
+            let sketch = serde_json::to_string(&self.validation_sketch)?;
+            facts.insert("validation_sketch".into(), sketch);
+        }
+        let sketch = serde_json::to_string(&self.sketch)?;
+        let config = self.config.to_toml();
+        facts.extend(
+            [("config", config), ("data", data), ("sketch", sketch)]
+                .map(|(key, value)| (key.to_string(), value)),
+        );
+        Ok(facts)
+    }
+
+    /// Reads the header of a file of weights; none where the weights come from elsewhere.
+    pub fn read(facts: &BTreeMap<String, String>) -> Result<Option<Self>> {
+        let [Some(config), Some(data), Some(sketch)] =
+            ["config", "data", "sketch"].map(|key| facts.get(key))
+        else {
+            return Ok(None);
+        };
+        let validation = facts.get("validation").map(|files| serde_json::from_str(files));
+        let chosen = facts.get("validation_sketch").map(|sketch| serde_json::from_str(sketch));
+        Ok(Some(Self {
+            config: Config::recorded(config, "the config in its header")?,
+            data: serde_json::from_str(data).context("the list of data in its header")?,
+            sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
+            validation: validation
+                .transpose()
+                .context("the list of validation files in its header")?
+                .unwrap_or_default(),
+            validation_sketch: chosen
+                .transpose()
+                .context("the sketch of validation files in its header")?
+                .unwrap_or_default(),
+            term_list: facts.get("term_list").cloned(),
+            start: facts
+                .get("start")
+                .map(|start| serde_json::from_str(start).context("the start in its header"))
+                .transpose()?,
+        }))
+    }
+
+    /// What a net's manifest says; none where it does not come from a run of this program.
+    pub fn of_manifest(provenance: &export::Provenance) -> Option<Self> {
+        let config = provenance.recipe.as_deref()?;
+        let chosen = provenance.validation_sketch.clone().unwrap_or_default();
+        Some(Self {
+            config: Config::recorded(config, "the manifest's recipe").ok()?,
+            data: provenance.data.clone(),
+            sketch: provenance.sketch.clone()?.try_into().ok()?,
+            validation: provenance.validation.clone(),
+            validation_sketch: chosen.try_into().ok()?,
+            term_list: None,
+            start: provenance.start.clone(),
+        })
+    }
+
+    /// The default scales of a net, with this run's centipawns.
+    pub fn scales(&self) -> Scales {
+        Scales { scale: self.config.scale() as i32, ..Scales::default() }
+    }
+
+    pub fn split(&self) -> Split {
+        Split { share: self.config.data.held_out, seed: self.config.data.held_out_seed }
+    }
+
+    /// How the run reads its data.
+    pub fn plan(&self) -> Result<Plan> {
+        plan(&self.config)
+    }
+
+    /// How the positions of the run's data are read to be measured: all of them, or those that it
+    /// took where it took so many of each file.
+    pub fn measured_again(&self) -> Result<Plan> {
+        let Plan { format, bad_records, view, .. } = self.plan()?;
+        let plan = Plan { format, bad_records, view, ..Plan::reading(self.unchanged_data()?) };
+        let data = &self.config.data;
+        Ok(match data.limit {
+            None => plan,
+            limit => {
+                let (filter, scores) = (data.filter.clone(), self.config.needs_scores());
+                Plan { limit, filter, scores, ..plan }
+            }
+        })
+    }
+
+    /// An error if a file of the run's data cannot be opened.
+    pub fn reachable_data(&self) -> Result<()> {
+        for DataFile { path, .. } in self.data.iter().chain(&self.validation) {
+            input::regular(path)
+                .and_then(|()| File::open(path))
+                .with_context(|| format!("{}; {HERE}", cannot_read(path)))?;
+        }
+        Ok(())
+    }
+
+    /// The run's data with the paths where they lie now, for commands with an option `--data`; an
+    /// error if one has changed or is gone.
+    pub fn unchanged_data(&self) -> Result<Vec<PathBuf>> {
+        unchanged(&self.data)
+    }
+
+    /// The same of the files with the positions that validated.
+    pub fn unchanged_validation(&self) -> Result<Vec<PathBuf>> {
+        unchanged(self.validating())
+    }
+
+    /// The files with the positions that validated.
+    pub fn validating(&self) -> &[DataFile] {
+        if self.validation.is_empty() { &self.data } else { &self.validation }
+    }
+
+    /// The first file of the data, or of those that only validate, that is another `now` than when
+    /// the run began.
+    pub fn changed(&self, now: [&[DataFile]; 2]) -> Option<&Path> {
+        let then = self.data.iter().chain(&self.validation);
+        let mut pairs = then.zip(now.into_iter().flatten());
+        let same = |then: &DataFile, now: &DataFile| {
+            (then.bytes, &then.sha256) == (now.bytes, &now.sha256)
+        };
+        pairs.find(|(then, now)| !same(then, now)).map(|(then, _)| then.path.as_path())
+    }
+}
+
+fn unchanged(files: &[DataFile]) -> Result<Vec<PathBuf>> {
+    for DataFile { path, bytes, sha256, .. } in files {
+        // The header of a checkpoint may name anything: what has another length is not read.
+        let found = input::regular(path).and_then(|()| match path.metadata()?.len() == *bytes {
+            true => digest::of_file(path).map(Some),
+            false => Ok(None),
+        });
+        let found = found.with_context(|| {
+            format!("{}; {HERE}, or name the files with --data", cannot_read(path))
+        })?;
+        ensure!(
+            found == Some((*bytes, sha256.clone())),
+            "{} has changed since the run began; restore it, or name files with --data",
+            path.display()
+        );
+    }
+    Ok(files.iter().map(|file| file.path.clone()).collect())
+}
+
+/// A cure for data that is not where the run found it.
+const HERE: &str = "run from the folder where training began";
+
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
+}
+
+/// The loader's part of a config.
+pub fn plan(config: &Config) -> Result<Plan> {
+    Ok(Plan {
+        files: config.data.files.clone(),
+        validation: config.data.validation.clone(),
+        format: config.format()?,
+        bad_records: config.data.bad_records,
+        view: config.view()?,
+        check_view: config.data.check_view,
+        filter: config.data.filter.clone(),
+        split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
+        test: config.test(),
+        share: Share(config.data.share),
+        scores: config.needs_scores(),
+        colours: match config.inputs()? {
+            Inputs::Net(views) => views.point_of_view() == PointOfView::White,
+            Inputs::Hce | Inputs::Trace => false,
+        },
+        limit: config.data.limit,
+        window: config.window(u64::MAX),
+        shuffle: config.data.shuffle,
+        seed: config.seed,
+        batch: match config.batch() {
+            BatchSize::Positions(count) => count,
+            BatchSize::All => usize::MAX,
+        },
+        expected: None,
+    })
+}
+
+/// A checkpoint of this program with its recipe.
+pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
+    let checkpoint = Checkpoint::read(path)?;
+    let recipe = Recipe::read(&checkpoint.facts)
+        .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
+        .with_context(|| path.display().to_string())?;
+    Ok((checkpoint, recipe))
+}
+
+/// Reads positions.
+pub fn collect(plan: &Plan, part: Part, listener: &dyn Listener) -> Result<Vec<Sample>, LoadError> {
+    let counter = listener.count(None, "reading");
+    loader::collect(plan, part, &*counter)
+}
+
+/// The text of an engine's list of terms, where the config names one.
+pub fn term_list(config: &Config) -> Result<Option<String>> {
+    let Some(path) = &config.model.term_list else { return Ok(None) };
+    let text = input::text(path, input::TEXT)
+        .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
+    Ok(Some(text))
+}

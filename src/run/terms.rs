@@ -1,0 +1,149 @@
+//! The handcrafted terms of a config: which there are, which move, and where they start.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::listener::Listener;
+use crate::config::{Config, Inputs};
+use crate::hce::{self, Coding, HceWeights};
+use crate::input;
+use crate::loader::TermsEncoder;
+use crate::model::HceShape;
+use crate::scales::Scales;
+use crate::terms::{Chosen, Kind, OwnTerms, TermList};
+use crate::weights::Weights;
+
+/// The terms of a run.
+#[derive(Clone, Debug)]
+pub struct RunTerms {
+    pub list: Arc<TermList>,
+    /// How an engine writes its traces; none for the built-in terms.
+    pub own: Option<OwnTerms>,
+    /// The terms that the evaluation has.
+    pub present: Chosen,
+    /// Those that training moves; where tables are mirrored, of two squares the one on files a
+    /// to d.
+    pub chosen: Chosen,
+    /// Whether tables of squares are the same on both wings.
+    pub mirror: bool,
+}
+
+impl RunTerms {
+    /// None for nets. `term_list` is the text of an engine's list of terms.
+    ///
+    /// # Errors
+    /// A pattern that names no term, and a list of terms that cannot be read.
+    pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
+        let own = match config.inputs()? {
+            Inputs::Net(_) => return Ok(None),
+            Inputs::Hce => None,
+            Inputs::Trace => {
+                let name = config.model.term_list.as_deref().unwrap_or(Path::new("term list"));
+                let text = term_list.context("the list of the engine's terms is missing")?;
+                Some(OwnTerms::parse(text, name)?)
+            }
+        };
+        let list = match &own {
+            Some(own) => Arc::new(own.list.clone()),
+            None => hce::terms::list(),
+        };
+        let present = match &config.model.terms {
+            Some(patterns) => list.choose(patterns).context("`model.terms`")?,
+            None => Chosen::all(list.len()),
+        };
+        let mut chosen = match &config.model.tune {
+            Some(patterns) => list.choose(patterns).context("`model.tune`")?,
+            None => present.clone(),
+        };
+        for (chosen, present) in chosen.terms.iter_mut().zip(&present.terms) {
+            *chosen &= present;
+        }
+        chosen.tempo &= present.tempo;
+        let mut present = present;
+        let mirror = config.model.mirror == Some(true);
+        if mirror {
+            for (term, twin) in hce::wings().iter().map(|twin| usize::from(*twin)).enumerate() {
+                if twin != term {
+                    let any = |terms: &[bool]| terms[term] || terms[twin];
+                    let (there, moves) = (any(&present.terms), any(&chosen.terms));
+                    (present.terms[term], present.terms[twin]) = (there, there);
+                    (chosen.terms[term], chosen.terms[twin]) = (false, moves);
+                }
+            }
+        }
+        Ok(Some(Self { list, own, present, chosen, mirror }))
+    }
+
+    /// The term whose weight a term has: its own, or that of the other wing.
+    pub fn stands_for(&self, term: usize) -> usize {
+        if self.mirror { hce::wings()[term].into() } else { term }
+    }
+
+    pub fn kinds(&self) -> Vec<Kind> {
+        self.list.terms.iter().map(|term| term.kind).collect()
+    }
+
+    /// Where training starts: at the start values of the terms, or at given weights. Terms that
+    /// the evaluation does not have weigh nothing.
+    pub fn start(&self, given: Option<&str>, listener: &dyn Listener) -> Result<HceWeights> {
+        let mut weights = match given {
+            None => HceWeights::of_list(self.list.clone(), Scales::default().scale.into()),
+            Some("zero") => HceWeights::zero(Scales::default().scale.into()),
+            Some("material") => HceWeights::material(),
+            Some(path) => {
+                let text = input::text(Path::new(path), input::TEXT)
+                    .with_context(|| format!("cannot read the start weights {path}"))?;
+                HceWeights::from_json(&text).with_context(|| path.to_string())?
+            }
+        };
+        for (weight, present) in weights.values.iter_mut().zip(&self.present.terms) {
+            if !present {
+                *weight = [0.0; 2];
+            }
+        }
+        if !self.present.tempo {
+            weights.tempo = 0.0;
+        }
+        weights.scale_factor = self.present.scale_factor;
+        if self.mirror {
+            let (mirrored, furthest) = weights.mirrored();
+            if furthest > 0.0 {
+                listener.remark(&format!(
+                    "the tables to start from differ between the wings: their means are taken, up \
+                     to {furthest:.1} cp away"
+                ));
+            }
+            return Ok(mirrored);
+        }
+        Ok(weights)
+    }
+
+    /// The weights of a checkpoint.
+    pub fn trained(&self, weights: &Weights, scale: f64) -> Result<HceWeights> {
+        let weights = HceWeights::from_weights(weights, self.list.clone(), scale)?;
+        let weights = if self.mirror { weights.unfolded() } else { weights };
+        Ok(HceWeights { scale_factor: self.present.scale_factor, ..weights })
+    }
+
+    /// What turns positions into these terms; those that are not chosen weigh `weights`.
+    pub fn encoder(&self, weights: &HceWeights) -> TermsEncoder {
+        let coding = Coding::new(&self.present.terms, self.present.scale_factor);
+        TermsEncoder {
+            coding: if self.mirror { coding.mirrored() } else { coding },
+            chosen: self.chosen.clone(),
+            weights: weights.values.clone(),
+            kinds: self.kinds(),
+        }
+    }
+
+    pub fn shape(&self, config: &Config) -> HceShape {
+        HceShape {
+            terms: self.list.len(),
+            scale: config.scale() as f32,
+            tempo: self.chosen.tempo,
+            loss: config.target.loss,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Training from a config to an evaluation in a folder.
+
+mod data;
+mod finish;
+mod finished;
+mod judge;
+mod length;
+mod open;
+mod resume;
+mod start;
+mod tuning;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use super::folder::{self, RunFolder};
+use super::listener::{Ending, Listener, Opening};
+use super::place::Place;
+use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
+use crate::config::{Config, ONE_LIST};
+use crate::model::{Adapter, Compute, Device, Need};
+use crate::output;
+use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::{self, End, Training};
+use data::Data;
+pub use finished::{Finished, Made};
+pub use resume::resume;
+
+/// How a run is carried out, whatever its config says.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    pub place: &'a Place,
+    pub listener: &'a dyn Listener,
+    /// Whether a page is written at the end.
+    pub page: bool,
+}
+
+/// Starts a run; what it leaves, or none if it was interrupted.
+pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Option<Finished>> {
+    let listener = means.listener;
+    let place = means.place.open(config.model.precision)?;
+    let term_list = recipe::term_list(&config)?;
+    refuse_twins(&config)?;
+    let began = start::open(&config, listener)?;
+    let (data, mut weights) =
+        open::open(&mut config, term_list.as_deref(), None, &place, listener)?;
+    config.data.window = config.data.window.or(data.window(&config));
+    // Found before the folder is cleared.
+    length::settings(&config, data.summary.train)?;
+    let mut recipe = Recipe {
+        config: config.resolved(),
+        data: data.summary.files.clone(),
+        sketch: data.summary.sketch.clone(),
+        validation: data.summary.validating.files.clone(),
+        validation_sketch: data.summary.validating.sketch.clone(),
+        term_list,
+        start: None,
+    };
+    if let Some(began) = began {
+        weights = began.weights;
+        let known = began.sketch.shared(&recipe.validation_sketch);
+        if known > 0 {
+            listener.remark(&format!(
+                "caution: {} was trained on games of `data.validation` ({known} or more): the \
+                 validation loss looks better than it is",
+                began.from.file
+            ));
+        }
+        recipe.sketch.join(&began.sketch);
+        recipe.validation_sketch.join(&began.validation_sketch);
+        recipe.start = Some(began.from);
+    }
+    folder.clear()?;
+    output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;
+    let (optimizer, state) = (Vec::new(), State::default());
+    let mut facts = recipe.facts()?;
+    facts.insert(COMPUTE.into(), how(&place.1));
+    facts.insert(POSITIONS.into(), data.summary.train.to_string());
+    let checkpoint = Checkpoint { weights, optimizer, state, facts };
+    train(&recipe, data, checkpoint, folder, &place, means)
+}
+
+/// A file that is named twice would count twice.
+fn refuse_twins(config: &Config) -> Result<()> {
+    let real = |path: &PathBuf| path.canonicalize().ok();
+    let twin = |path: &PathBuf, among: &[PathBuf]| {
+        let mut among = among.iter();
+        among.find(|it| real(it).is_some() && real(it) == real(path)).cloned()
+    };
+    let data = &config.data;
+    for (key, files) in [("data.files", &data.files), ("data.validation", &data.validation)] {
+        for (i, path) in files.iter().enumerate() {
+            if let Some(twin) = twin(path, &files[..i]) {
+                let (path, twin) = (path.display(), twin.display());
+                bail!("`{key}`: {twin} and {path} are one file; remove one");
+            }
+        }
+    }
+    for path in &data.validation {
+        if let Some(twin) = twin(path, &data.files) {
+            let (path, twin) = (path.display(), twin.display());
+            bail!("`data.validation`: {path} and {twin} of `data.files` are one file; {ONE_LIST}");
+        }
+    }
+    Ok(())
+}
+
+fn how(compute: &Compute) -> String {
+    match compute {
+        Compute::Plain => "plain tensor operations".to_string(),
+        Compute::Fused { level, precision } => {
+            format!("fused operations ({}, {})", level.name(), precision.name())
+        }
+        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
+    }
+}
+
+fn train(
+    recipe: &Recipe,
+    data: Data,
+    start: Checkpoint,
+    folder: &RunFolder,
+    place: &(Device, Compute),
+    &Means { listener, page, .. }: &Means,
+) -> Result<Option<Finished>> {
+    let (device, compute) = place;
+    let config = &recipe.config;
+    let positions = data.summary.train;
+    let span = config.span(positions);
+    let (batch, steps) = (span.batch, span.steps);
+    let settings = length::settings(config, positions)?;
+    listener.opens(&Opening {
+        positions,
+        span: &span,
+        settings: &settings,
+        net: recipe.architecture()?,
+        adapter: Adapter::of(device),
+        compute: how(compute),
+    });
+    if let Some(caution) = judge::caution(recipe, &data)? {
+        listener.remark(&format!("caution: {caution}"));
+    }
+
+    let kind = recipe.kind()?;
+    Need::of(&kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
+    let job = Training {
+        kind,
+        compute: *compute,
+        device,
+        settings: &settings,
+        folder: &folder.path,
+        held_out: &data.validation,
+    };
+    let batches = data.batches(recipe, &start)?;
+    let mut watch = listener.watch(steps * batch, start.state.positions);
+    let ended = train::run(&job, start, batches, &mut *watch);
+    drop(watch);
+    let (end, checkpoint) = ended?;
+    let direct = settings.optimizer.name.is_direct();
+    let step = checkpoint.state.step;
+    listener.ends(&Ending { end, step, steps, direct, folder: &folder.path });
+    if end == End::Interrupted {
+        return Ok(None);
+    }
+    finish::refuse_untrained(recipe, &checkpoint, folder)?;
+    folder.check()?;
+    let mut finished = finish::finish(recipe, &data, folder, place, listener)?;
+    finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
+    Ok(Some(finished))
+}

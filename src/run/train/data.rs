@@ -1,0 +1,142 @@
+//! The data of a run: read, described, encoded.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::batch::Batch;
+use crate::config::{BatchSize, Config};
+use crate::data_file::DataFile;
+use crate::hce::{HceWeights, Tally};
+use crate::loader::{
+    Cursor, Cut, Encoder, LoadError, Plan, Scan, Sketch, Store, Stored, Stream, Validating, scan,
+};
+use crate::run::listener::Listener;
+use crate::run::recipe::Recipe;
+use crate::run::terms::RunTerms;
+use crate::sample::Sample;
+use crate::train::checkpoint::Checkpoint;
+
+/// Where the batches of a run come from, and those that validate.
+pub struct Data {
+    pub summary: Summary,
+    pub validation: Vec<Batch>,
+    /// The positions of the games that validate; none of another engine's traces.
+    pub validating: Vec<Sample>,
+    /// Those of the test games, for the report alone.
+    pub test: Vec<Sample>,
+    /// Some of the positions to train on; none of another engine's traces.
+    pub some: Vec<Sample>,
+    pub source: BatchSource,
+    /// The handcrafted terms; none for nets.
+    pub terms: Option<Tuned>,
+}
+
+/// What is known of the files.
+pub struct Summary {
+    pub files: Vec<DataFile>,
+    pub validating: Validating,
+    pub sketch: Sketch,
+    /// Positions to train on.
+    pub train: u64,
+}
+
+pub enum BatchSource {
+    /// From the files, again and again.
+    Files { plan: Box<Plan>, encoder: Encoder },
+    /// From memory.
+    Store(Arc<Store>),
+}
+
+/// The handcrafted terms of a run.
+pub struct Tuned {
+    pub terms: RunTerms,
+    pub start: HceWeights,
+    /// In how many positions each term has an entry; none where the data streams by.
+    pub counts: Option<Vec<u64>>,
+    /// How often each term was counted, in some of the positions.
+    pub tally: Tally,
+}
+
+/// Positions of handcrafted terms that are kept in memory, some 250 bytes each.
+const KEPT: u64 = 8 << 20;
+
+/// Positions a batch of those that validate.
+const VALIDATION_BATCH: usize = 4096;
+
+/// Reads all data once; up to `keep` positions to train on are kept.
+pub fn read(plan: &Plan, keep: u64, listener: &dyn Listener) -> Result<Scan, LoadError> {
+    let counter = listener.count(None, "reading");
+    let scan = scan(plan, keep, &*counter);
+    drop(counter);
+    let scan = scan?;
+    listener.scanned(plan, &scan);
+    Ok(scan)
+}
+
+/// Batches of the positions that validate.
+pub fn validation(encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
+    samples.chunks(VALIDATION_BATCH).map(|samples| encoder.encode(samples)).collect()
+}
+
+/// How many positions to keep in memory as terms.
+pub fn keep(config: &Config) -> u64 {
+    match (config.batch(), config.data.window) {
+        (BatchSize::All, _) => u64::MAX,
+        (_, Some(_)) => 0,
+        (_, None) => KEPT,
+    }
+}
+
+impl Summary {
+    pub fn of(scan: Scan) -> Self {
+        let Scan { files, validating, sketch, train, .. } = scan;
+        Self { files, validating, sketch, train }
+    }
+}
+
+impl Data {
+    /// The window to write into the config of the run.
+    pub fn window(&self, config: &Config) -> Option<usize> {
+        match &self.source {
+            BatchSource::Files { .. } => Some(config.window(self.summary.train)),
+            BatchSource::Store(_) => None,
+        }
+    }
+
+    /// The batches from a checkpoint on.
+    pub fn batches(&self, recipe: &Recipe, start: &Checkpoint) -> Result<Batches> {
+        let cursor = Cursor::parse(&start.state.cursor)?;
+        Ok(match &self.source {
+            BatchSource::Files { plan, encoder } => {
+                Batches::Stream(Stream::new(Plan::clone(plan), encoder.clone(), cursor))
+            }
+            BatchSource::Store(store) => {
+                let batch = match recipe.config.batch() {
+                    BatchSize::Positions(count) => Some(count),
+                    BatchSize::All => None,
+                };
+                let Config { seed, ref data, .. } = recipe.config;
+                let cut = Cut { batch, shuffle: data.shuffle, seed };
+                Batches::Stored(Stored::new(store.clone(), cut, cursor))
+            }
+        })
+    }
+}
+
+/// Batches without end.
+pub enum Batches {
+    Stream(Stream),
+    Stored(Stored),
+}
+
+impl Iterator for Batches {
+    type Item = Result<Batch, LoadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Batches::Stream(stream) => stream.next(),
+            Batches::Stored(stored) => stored.next(),
+        }
+    }
+}

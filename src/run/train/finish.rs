@@ -1,0 +1,185 @@
+//! What a finished run leaves: the net with its manifest, or the tuned terms as tables.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+
+use super::data::{BatchSource, Data, Tuned};
+use super::{Finished, Made, judge};
+use crate::export::tables::heat::Picture;
+use crate::export::tables::heat_svg::svg;
+use crate::hce::HceWeights;
+use crate::loader::Store;
+use crate::model::{Compute, Device};
+use crate::output;
+use crate::report::before_after::{TermResult, Why, csv};
+use crate::report::sanity::Sanity;
+use crate::run::folder::{self, RunFolder};
+use crate::run::listener::Listener;
+use crate::run::recipe::Recipe;
+use crate::run::{export, report};
+use crate::sample::{Sample, mix};
+use crate::train::checkpoint::{Best, Checkpoint, State};
+use crate::train::direct::{Certainty, certainty};
+use crate::train::optimizer::Name;
+use crate::train::target::targets;
+
+/// Positions of the test, about, that the report measures on.
+const SHOWN: usize = 100_000;
+
+/// An error where a net that began with chance has learnt nothing: untrained weights must not be
+/// taken for a net.
+pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) -> Result<()> {
+    let Some(Best { step: 0, loss }) = last.state.best.filter(|_| last.state.step > 0) else {
+        return Ok(());
+    };
+    let config = &recipe.config;
+    ensure!(
+        !config.is_net() || config.model.start.is_some(),
+        "nothing was learnt: after {} steps no validation loss was below that of the untrained net, \
+         {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
+         nets learn with 0.001. The checkpoints stand in {}",
+        last.state.step,
+        config.learning_rate().range().1,
+        folder.path.display()
+    );
+    Ok(())
+}
+
+/// Writes what an engine loads, and judges it.
+pub fn finish(
+    recipe: &Recipe,
+    data: &Data,
+    folder: &RunFolder,
+    place: &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<Finished> {
+    let path = folder.file(folder::BEST);
+    let best = Checkpoint::read(&path)?;
+    let State { step, best: lowest, .. } = best.state;
+    let what = match lowest {
+        Some(Best { step: 0, loss }) => {
+            listener.remark(
+                "nothing was gained: no validation loss was below that of the start; what is written \
+                 are the weights that the run began with",
+            );
+            format!("the weights of the start, validation loss {loss:.6}: no step was better")
+        }
+        Some(Best { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
+        None => format!("weights of step {step}"),
+    };
+    let (made, sanity) = match &data.terms {
+        Some(tuned) => {
+            let (results, sanity) = terms(recipe, data, tuned, &best, &what, folder)?;
+            (Made::Terms(results), Some(sanity))
+        }
+        None => {
+            let net = folder.file(folder::NET);
+            let written = export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
+                .with_context(|| format!("{} stands, but gives no net", path.display()))?;
+            (Made::Net(Box::new(written)), None)
+        }
+    };
+    let kept = folder.kept();
+    let judgement = judge::judge(recipe, data, &best, sanity, folder, place)?;
+    Ok(Finished { folder: folder.path.clone(), what, kept, judgement, made, page: None })
+}
+
+/// Writes a page about the run; its path. What was trained stands: a page that cannot be written
+/// is no reason to fail.
+pub fn page(
+    recipe: &Recipe,
+    data: &Data,
+    folder: &RunFolder,
+    place: &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<PathBuf> {
+    let [validating, test] = [&data.validating, &data.test].map(|held| shown(held));
+    report::of_ended(&folder.path, recipe, [&validating, &test], place, listener)
+}
+
+/// Games for the report: all of the test, or so many by the hash of their content that it
+/// takes no longer than a few seconds.
+fn shown(held: &[Sample]) -> Vec<Sample> {
+    let most = u64::MAX / (held.len().max(SHOWN) as u64) * SHOWN as u64;
+    held.iter().filter(|sample| mix(sample.group(), SHOWN as u64) <= most).copied().collect()
+}
+
+fn terms(
+    recipe: &Recipe,
+    data: &Data,
+    tuned: &Tuned,
+    best: &Checkpoint,
+    what: &str,
+    folder: &RunFolder,
+) -> Result<(Vec<TermResult>, Sanity)> {
+    let scale = recipe.config.scale();
+    let exact = tuned.terms.trained(&best.weights, scale)?;
+    let mut weights = exact.clone().rounded(2);
+    weights.source = Some(format!("trained by nnuance: {what}"));
+    let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());
+    write(folder::TERMS, weights.to_json())?;
+
+    let certainty = match &data.source {
+        BatchSource::Store(store) => certain(recipe, store, tuned, best)?,
+        BatchSource::Files { .. } => Certainty::default(),
+    };
+    let results = results(recipe, tuned, &certainty.errors, &exact)?;
+    let sanity = judge::sanity(tuned, &results, &certainty)?;
+    write(folder::TERMS_CSV, csv(&results))?;
+    let (list, values) = weights.used();
+    let unseen: HashSet<&str> = results
+        .iter()
+        .filter(|result| result.count == Some(0))
+        .map(|result| &result.name[..])
+        .collect();
+    let seen: Vec<bool> = list.terms.iter().map(|term| !unseen.contains(&term.name[..])).collect();
+    let picture = Picture { list: &list, weights: &values, seen: Some(&seen) };
+    write(folder::TERMS_SVG, svg(&picture, "Handcrafted terms", scale)?)?;
+    Ok((results, sanity))
+}
+
+/// Before and after, term by term, those that the evaluation does not have left out.
+fn results(
+    recipe: &Recipe,
+    tuned: &Tuned,
+    errors: &[Option<f64>],
+    weights: &HceWeights,
+) -> Result<Vec<TermResult>> {
+    let Tuned { terms, start, counts, .. } = tuned;
+    let asked = recipe.terms()?.context("the run has terms")?.chosen;
+    let results = (0..terms.list.len()).filter(|i| terms.present.terms[*i]).map(|i| {
+        let entry = &terms.list.terms[i];
+        let (place, i) = (i, terms.stands_for(i));
+        let error = |phase: usize| errors.get(2 * i + phase).copied().flatten();
+        TermResult {
+            name: entry.name.clone(),
+            kind: entry.kind,
+            count: counts.as_ref().map(|counts| counts[i]),
+            start: start.values[place],
+            tuned: weights.values[place],
+            error: match (error(0), error(1)) {
+                (None, None) => None,
+                (mg, eg) => Some([mg.unwrap_or(0.0), eg.unwrap_or(0.0)]),
+            },
+            held: match (terms.chosen.terms[i], asked.terms[i]) {
+                (true, _) => None,
+                (false, true) => Some(Why::Rare),
+                (false, false) => Some(Why::NotChosen),
+            },
+        }
+    });
+    Ok(results.collect())
+}
+
+/// How sure the weights are, by their numbers.
+fn certain(recipe: &Recipe, store: &Store, tuned: &Tuned, best: &Checkpoint) -> Result<Certainty> {
+    let config = &recipe.config;
+    let all = store.all();
+    let targets = targets(&all, config.final_wdl(), config.score_scale());
+    let optimizer = config.optimizer();
+    let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
+    let shape = tuned.terms.shape(config);
+    Ok(certainty(shape, &best.weights, &store.pieces, &targets, prior)?)
+}

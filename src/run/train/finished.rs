@@ -1,0 +1,29 @@
+//! What a run leaves.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::report::before_after::TermResult;
+use crate::run::export::Written;
+use crate::run::judgement::Judgement;
+
+/// What a run leaves in its folder.
+pub struct Finished {
+    pub folder: PathBuf,
+    /// Which weights are the best, in words.
+    pub what: String,
+    /// The checkpoints that are kept for good.
+    pub kept: Vec<PathBuf>,
+    pub judgement: Judgement,
+    pub made: Made,
+    /// The page about the run; none where none was asked for.
+    pub page: Option<Result<PathBuf>>,
+}
+
+/// What an engine loads.
+pub enum Made {
+    Net(Box<Written>),
+    /// Terms, before and after.
+    Terms(Vec<TermResult>),
+}

@@ -1,0 +1,54 @@
+//! The data of a run, and the weights that it starts with.
+
+use anyhow::{Context, Result};
+
+use super::data::{BatchSource, Data, Summary, read, validation};
+use super::tuning;
+use crate::config::Config;
+use crate::hce::HceWeights;
+use crate::loader::Encoder;
+use crate::model::{Compute, Device, initial};
+use crate::run::listener::Listener;
+use crate::run::recipe;
+use crate::run::terms::RunTerms;
+use crate::weights::Weights;
+
+/// Opens the data of a run, and gives the weights that training starts with. `begun` are the
+/// weights of a run that goes on. The config gets its scale, where it has none.
+pub fn open(
+    config: &mut Config,
+    term_list: Option<&str>,
+    begun: Option<&Weights>,
+    place: &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<(Data, Weights)> {
+    let Some(terms) = RunTerms::of(config, term_list)? else { return net(config, listener) };
+    let start = match begun {
+        Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale())?,
+        None => terms.start(config.model.start.as_deref(), listener)?,
+    };
+    match terms.own {
+        Some(_) => tuning::traces(config, terms, start, place, listener),
+        None => tuning::positions(config, terms, start, place, listener),
+    }
+}
+
+fn net(config: &Config, listener: &dyn Listener) -> Result<(Data, Weights)> {
+    let net = config.architecture()?.context("a net has an architecture")?;
+    let mut plan = recipe::plan(config)?;
+    let mut scan = read(&plan, 0, listener)?;
+    plan.expected = Some(scan.train);
+    plan.window = config.window(scan.train);
+    let encoder = Encoder::net(&net);
+    let weights = initial(&net, config.seed);
+    let data = Data {
+        validation: validation(&encoder, &scan.validation.samples),
+        validating: std::mem::take(&mut scan.validation.samples),
+        test: std::mem::take(&mut scan.test.samples),
+        some: std::mem::take(&mut scan.some),
+        source: BatchSource::Files { plan: Box::new(plan), encoder },
+        summary: Summary::of(scan),
+        terms: None,
+    };
+    Ok((data, weights))
+}

@@ -1,0 +1,142 @@
+//! Where a net starts from, if not from chance.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::architecture::Architecture;
+use crate::config::Config;
+use crate::digest::digest;
+use crate::export::{self, Beside, Imported, StartedFrom, floats_path};
+use crate::input;
+use crate::loader::{Sketch, Split};
+use crate::net::Hints;
+use crate::run::folder::BEST;
+use crate::run::listener::Listener;
+use crate::run::path::{FileKind, in_folder, kind_of};
+use crate::run::recipe::Recipe;
+use crate::weights::Weights;
+
+/// Weights to start from, and what is known of them.
+pub struct Start {
+    pub weights: Weights,
+    /// The games that they have seen.
+    pub sketch: Sketch,
+    /// The games of files that their checkpoint was chosen by.
+    pub validation_sketch: Sketch,
+    pub from: StartedFrom,
+}
+
+/// The start that a net's config names; none where it names none, and for handcrafted terms, which
+/// have their own.
+pub fn open(config: &Config, listener: &dyn Listener) -> Result<Option<Start>> {
+    let (Some(name), Some(wanted)) = (&config.model.start, config.architecture()?) else {
+        return Ok(None);
+    };
+    let start = read(Path::new(name), &wanted, config, listener);
+    start.map(Some).context("`model.start`")
+}
+
+fn read(
+    given: &Path,
+    wanted: &Architecture,
+    config: &Config,
+    listener: &dyn Listener,
+) -> Result<Start> {
+    let path = in_folder(given, BEST)?;
+    let name = path.display();
+    let bytes =
+        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+    let beside = match kind_of(&bytes) {
+        FileKind::Weights => Beside::Nothing,
+        _ => export::beside_net(&path, &bytes)?,
+    };
+    // What other files do not say of themselves is what the config wants.
+    let wants = || Hints { net: wanted.clone(), ..Hints::default() };
+    let hints = beside.hints().unwrap_or_else(wants);
+    let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    let mut kind = source.kind;
+    if source.kind == "quantised net" {
+        match floats(&path, &source) {
+            Some(floats) => {
+                (source.weights, source.architecture) = (floats.weights, floats.architecture);
+                kind = "net, from the floats beside it";
+            }
+            None => kind = "net, from its integers, since its floats are not beside it",
+        }
+    }
+    ensure!(
+        source.architecture.merged() == wanted.merged(),
+        "{name} is a net of shape {}, and the config asks for {wanted}; give the config the shape \
+         of its start",
+        source.architecture
+    );
+    let weights = export::factorised_as(&source.weights, &source.architecture, wanted);
+    let weights = weights.with_context(|| name.to_string())?;
+    if let Some((array, place, value)) = weights.non_finite() {
+        bail!("{name}: {array}[{place}] is {value}; start from an earlier checkpoint");
+    }
+    let recipe = match &beside {
+        Beside::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
+        _ => Recipe::read(&source.facts).with_context(|| name.to_string())?,
+    };
+    listener.remark(&format!("starts from {name}: {}, {kind}", source.architecture));
+    if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.score_scale())
+        && config.needs_scores()
+        && then != config.score_scale()
+    {
+        listener.remark(&format!(
+            "note: it learnt with score_scale {then}, and goes on with {}: its first outputs mean \
+             other chances than these scores",
+            config.score_scale()
+        ));
+    }
+    let doubt = doubt(&path, recipe.as_ref(), config);
+    if let Some(doubt) = &doubt {
+        listener.remark(&format!("note: {doubt}"));
+    }
+    let from = StartedFrom { file: name.to_string(), sha256: digest(&bytes), doubt };
+    let sketches = recipe.map(|recipe| (recipe.sketch, recipe.validation_sketch));
+    let (sketch, validation_sketch) = sketches.unwrap_or_default();
+    Ok(Start { weights, sketch, validation_sketch, from })
+}
+
+/// The floats beside a net, if they are those that it was made of.
+fn floats(net: &Path, source: &Imported) -> Option<Imported> {
+    let bytes = input::read(&floats_path(net), input::WEIGHTS).ok()?;
+    let Imported { weights, architecture, scales, .. } = source;
+    let hints = Hints { net: architecture.clone(), scales: *scales };
+    let floats = export::import(&bytes, &hints).ok()?;
+    let again = |weights, architecture| export::quantise(weights, architecture, *scales).ok();
+    let ours = again(&floats.weights, &floats.architecture)?;
+    (ours.numbers() == again(weights, architecture)?.numbers()).then_some(floats)
+}
+
+/// Why the start may know games that this run holds out.
+fn doubt(path: &Path, recipe: Option<&Recipe>, config: &Config) -> Option<String> {
+    let name = path.display();
+    let Some(recipe) = recipe else {
+        return Some(format!(
+            "nothing is known of what {name} was trained on, so the games that are held out here \
+             may be known to it"
+        ));
+    };
+    let split = Split { share: config.data.held_out, seed: config.data.held_out_seed };
+    let then = recipe.split();
+    // A smaller share of the same seed is a part of a larger one.
+    if then.seed != split.seed || then.share < split.share {
+        return Some(format!(
+            "{name} held out other games (held_out {}, held_out_seed {}) than this run ({}, {}), so \
+             it may have been trained on those that are held out here",
+            then.share, then.seed, split.share, split.seed
+        ));
+    }
+    let [kept, wanted] = [recipe.config.test().0, config.test().0];
+    if kept < wanted {
+        return Some(format!(
+            "{name} kept a smaller share of its held-out games for the test ({kept}) than this run \
+             ({wanted}), so its checkpoint may have been chosen on games of this test"
+        ));
+    }
+    recipe.start.as_ref().and_then(|start| start.doubt.clone())
+}

@@ -1,0 +1,153 @@
+//! The data of a run that tunes handcrafted terms.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::data::{BatchSource, Data, Summary, Tuned, keep, read, validation};
+use crate::batch::Batch;
+use crate::config::Config;
+use crate::digits::grouped;
+use crate::hce::{HceWeights, Tally};
+use crate::loader::{Encoder, Store, TraceScan, scan_traces};
+use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, try_to_host};
+use crate::report::fit::{Conventions, fit};
+use crate::run::listener::Listener;
+use crate::run::recipe;
+use crate::run::terms::RunTerms;
+use crate::weights::Weights;
+
+/// Positions that are enough to fit a scale on.
+const FIT_ON: usize = 200_000;
+
+/// Terms of the built-in evaluation, on positions.
+pub fn positions(
+    config: &mut Config,
+    mut terms: RunTerms,
+    start: HceWeights,
+    place: &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<(Data, Weights)> {
+    let mut plan = recipe::plan(config)?;
+    let mut scan = read(&plan, keep(config), listener)?;
+    plan.expected = Some(scan.train);
+    plan.window = config.window(scan.train);
+    let kept = scan.kept.take();
+    let (source, counts, weights);
+    match kept {
+        Some(records) => {
+            let mut store = Store::encode(records, &terms.encoder(&start));
+            let seen = store.counts.clone();
+            if hold_rare(&mut terms, &seen, config.rare(), listener) {
+                store.hold(&terms.encoder(&start));
+            }
+            weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+            counts = Some(seen);
+            source = BatchSource::Store(Arc::new(store));
+        }
+        None => {
+            listener.remark(
+                "the positions stream by and nobody counts their terms: none is held as rare",
+            );
+            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+            weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place, listener)?;
+            counts = None;
+            source = BatchSource::Files { plan: Box::new(plan), encoder };
+        }
+    }
+    let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let tally = Tally::of(&scan.some);
+    let data = Data {
+        validation: validation(&encoder, &scan.validation.samples),
+        validating: std::mem::take(&mut scan.validation.samples),
+        test: std::mem::take(&mut scan.test.samples),
+        some: std::mem::take(&mut scan.some),
+        source,
+        summary: Summary::of(scan),
+        terms: Some(Tuned { terms, start, counts, tally }),
+    };
+    Ok((data, weights))
+}
+
+/// Terms of another engine, on the traces that it printed.
+pub fn traces(
+    config: &mut Config,
+    mut terms: RunTerms,
+    start: HceWeights,
+    place: &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<(Data, Weights)> {
+    let own = terms.own.clone().context("an engine's terms")?;
+    let encoder = terms.encoder(&start);
+    let plan = recipe::plan(config)?;
+    let counter = listener.count(None, "reading");
+    let scan = scan_traces(&plan, &own, &encoder, &*counter);
+    drop(counter);
+    let scan = scan?;
+    listener.traced(&plan, &scan);
+    let TraceScan { files, train: mut store, mut validation, validating, .. } = scan;
+    let TraceScan { sketch, tally, .. } = scan;
+    let seen = store.counts.clone();
+    if hold_rare(&mut terms, &seen, config.rare(), listener) {
+        let encoder = terms.encoder(&start);
+        store.hold(&encoder);
+        validation.hold(&encoder);
+    }
+    let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+    let summary = Summary { files, validating, sketch, train: store.len() as u64 };
+    let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
+    let source = BatchSource::Store(Arc::new(store));
+    let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
+    let [validating, test, some] = [const { Vec::new() }; 3];
+    let data = Data { validation, validating, test, some, source, summary, terms };
+    Ok((data, weights))
+}
+
+/// Holds the terms that too few positions have, and says so; whether there are any.
+fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64, listener: &dyn Listener) -> bool {
+    let mut held = Vec::new();
+    for (i, chosen) in terms.chosen.terms.iter_mut().enumerate() {
+        if *chosen && seen[i] < rare {
+            *chosen = false;
+            held.push(i);
+        }
+    }
+    if !held.is_empty() {
+        let moving = terms.chosen.terms.iter().filter(|chosen| **chosen).count();
+        listener.remark(&format!(
+            "{:>13} terms are held, seen in fewer than {rare} positions; {moving} move",
+            grouped(held.len() as u64)
+        ));
+    }
+    !held.is_empty()
+}
+
+/// The starting weights. A config without a scale gets the one that fits the start best.
+fn begin(
+    config: &mut Config,
+    terms: &RunTerms,
+    start: &HceWeights,
+    batch: &Batch,
+    (device, compute): &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<Weights> {
+    let weights = start.to_weights();
+    if config.target.scale.is_none() {
+        // With one centipawn a logit the logits are centipawns.
+        let shape = HceShape { scale: 1.0, ..terms.shape(config) };
+        let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
+        let cp: Vec<f64> =
+            try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
+        let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
+        let scale = fit(&cp, &results).scale.unwrap_or(config.scale());
+        // Three digits are far finer than the data can tell.
+        let scale = (scale * 10.0).round() / 10.0;
+        let Conventions { k10, ke, k, .. } = Conventions::of(scale);
+        listener.remark(&format!(
+            "scale {scale}: with it sigmoid(cp / scale) of the start weights fits the results best \
+             (K {k10:.4} with 1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
+        ));
+        config.target.scale = Some(scale);
+    }
+    Ok(weights)
+}

@@ -1,0 +1,50 @@
+//! Handcrafted weights that a run has tuned, or a file holds.
+
+use std::path::Path;
+
+use anyhow::{Context, Error, Result, anyhow};
+
+use super::folder::{BEST, TERMS};
+use super::path::{FileKind, in_folder, kind_of};
+use super::recipe::{self, Recipe};
+use crate::hce::{HceFileError, HceWeights};
+use crate::input;
+
+/// The handcrafted weights of a JSON file or a run.
+pub fn weights(path: &Path) -> Result<HceWeights> {
+    let path = in_folder(path, TERMS)?;
+    let name = path.display();
+    let bytes =
+        input::read(&path, input::WEIGHTS).with_context(|| format!("cannot read {name}"))?;
+    let text = String::from_utf8(bytes).ok().filter(|text| text.trim_start().starts_with('{'));
+    let text = text.with_context(|| {
+        format!("{name} is no JSON of handcrafted weights; name {TERMS} of a run of such terms")
+    })?;
+    HceWeights::from_json(&text).map_err(|error| match error {
+        HceFileError::Own => anyhow!(
+            "{name} has the weights of an engine's own terms, which only the engine can count; \
+             name weights of the built-in terms with --hce"
+        ),
+        error => Error::from(error).context(name.to_string()),
+    })
+}
+
+/// The weights of a JSON file or a run, and an engine's phase and scale factor where its list is
+/// there.
+pub fn with_tapering(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
+    let best = path.join(BEST);
+    let path = if path.is_dir() { &best } else { path };
+    let bytes = input::read(path, input::WEIGHTS)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    if let FileKind::Json = kind_of(&bytes) {
+        let text = std::str::from_utf8(&bytes).context("not UTF-8 text")?;
+        return Ok((HceWeights::from_json(text)?, None));
+    }
+    let (checkpoint, recipe) = recipe::open(path)?;
+    let terms = recipe.terms()?.context("these weights belong to a net")?;
+    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale())?;
+    let Recipe { data, .. } = &recipe;
+    let files: Vec<String> = data.iter().map(|file| file.path.display().to_string()).collect();
+    weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));
+    Ok((weights, terms.own.map(|own| [own.phase, own.scale])))
+}

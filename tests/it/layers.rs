@@ -1,0 +1,173 @@
+//! Clips and learning rates of single arrays, on every path that an optimiser takes.
+
+use burn::optim::ModuleOptimizer;
+use nnuance::architecture::Architecture;
+use nnuance::config::Config;
+use nnuance::loader::Encoder;
+use nnuance::model::{Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision};
+use nnuance::train::optimizer::Settings;
+use nnuance::weights::Weights;
+
+use crate::largest::largest;
+use crate::{drawn, games};
+
+const CONFIG: &str = r#"version = 1
+data.files = ["games.vf"]
+schedule = { epochs = 1, learning_rate = 0.01 }
+[model]
+inputs = "perspective"
+mirror = true
+king_buckets = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+factorised = true
+hidden = 12
+activation = "crelu"
+pairwise = true
+head = [
+    { size = 5, activation = "dual" },
+    { size = 3, activation = "screlu" },
+    { size = 1 },
+]
+skip = true
+output_buckets = 4
+"#;
+
+const LAYERS: &str = r#"[optimizer.layers]
+accumulator = { rate = 0.25 }
+factoriser.clip = 0.06
+head.clip = 0.11
+head.rate = 3.0
+head.1.clip = 0.09
+head.1.bias.rate = 0.5
+output.weight = { clip = 0 }
+"#;
+
+/// The clip and the rate of each array, where all others have 0.15.
+const HELD: [(&str, f64, f64); 9] = [
+    ("accumulator.weight", 0.15, 0.25),
+    ("accumulator.bias", 0.15, 0.25),
+    ("factoriser.weight", 0.06, 1.0),
+    ("head.0.weight", 0.11, 3.0),
+    ("head.0.bias", 0.11, 3.0),
+    ("head.1.weight", 0.09, 3.0),
+    ("head.1.bias", 0.09, 0.5),
+    ("output.weight", 0.0, 1.0),
+    ("output.bias", 0.15, 1.0),
+];
+
+fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
+    let text = format!("{CONFIG}[optimizer]\nclip = {clip:?}\n{optimizer}\n{layers}");
+    Config::parse(&text, "layers", &[]).expect("a config")
+}
+
+/// A net, and gradients for some steps that do not hang on what the steps make of it.
+struct Walk<'a> {
+    net: Architecture,
+    device: &'a Device,
+    compute: Compute,
+}
+
+impl Walk<'_> {
+    fn model(&self) -> Model {
+        let weights = drawn::weights(&self.net, 5);
+        let device = self.device.clone().autodiff();
+        Model::new(&Kind::Net(self.net.clone()), &weights, &device, self.compute).expect("a net")
+    }
+
+    /// Steps from a model, seeds of their batches, and where they lead.
+    fn steps(
+        &self,
+        mut optimizer: ModuleOptimizer,
+        mut model: Model,
+        seeds: std::ops::Range<u64>,
+        rate: f64,
+    ) -> (ModuleOptimizer, Model) {
+        let still = self.model();
+        for seed in seeds {
+            let batch = Encoder::net(&self.net).encode(&games::samples(60, seed));
+            let gradients = still.slope(&batch, &batch.results).gradients;
+            model = optimizer.step(rate, model, gradients);
+        }
+        (optimizer, model)
+    }
+
+    fn weights(&self, settings: &Settings, rate: f64) -> Weights {
+        self.steps(settings.build(self.compute), self.model(), 0..4, rate).1.weights()
+    }
+}
+
+/// Each array takes the steps that it takes where all have its clip and rate, to the bit; and a
+/// state that was written and read goes on with them.
+pub fn check(device: &Device, compute: Compute) {
+    for optimizer in [
+        "name = \"adamw\"",
+        "name = \"adamw\"\nbias_correction = false",
+        "name = \"adam\"\nweight_decay = 0.01",
+        "name = \"adagrad\"",
+        "name = \"sgd\"",
+        "name = \"sgd\"\nbeta1 = 0.0",
+    ] {
+        let rate = if optimizer.contains("sgd") { 4.0 } else { 0.02 };
+        let config_with = |layers, clip| config(layers, optimizer, clip);
+        let net = config_with("", 0.0).architecture().expect("a net").expect("no terms");
+        let walk = Walk { net, device, compute };
+        let settings = config_with(LAYERS, 0.15).optimizer();
+        let held = walk.weights(&settings, rate);
+        let before = walk.model().weights();
+        assert_eq!(held.0.len(), HELD.len());
+        for (name, clip, factor) in HELD {
+            let what = format!("{compute:?}, {optimizer}: {name}");
+            let alone = walk.weights(&config_with("", clip).optimizer(), rate * factor);
+            assert!(held.0[name] == alone.0[name], "{what}: other bits");
+            let most = |weights: &Weights| {
+                largest(weights.0[name].values.iter().map(|it| f64::from(it.abs())))
+            };
+            let bound = if clip == 0.0 { 2.0 } else { f64::from(clip as f32) };
+            assert!(most(&held) <= bound, "{what} is up to {}", most(&held));
+            let few = name == "output.bias";
+            assert!(clip == 0.0 || few || most(&before) > bound, "{what} needs no clip");
+        }
+        let (first, model) = walk.steps(settings.build(compute), walk.model(), 0..2, rate);
+        let state = first.into_bytes().expect("a record");
+        let second = settings.build(compute).from_bytes(state).expect("its own record");
+        let (_, resumed) = walk.steps(second, model, 2..4, rate);
+        assert!(resumed.weights() == held, "{compute:?}, {optimizer}: other bits when resumed");
+    }
+}
+
+#[test]
+fn arrays_have_their_own_clips_and_rates() {
+    let device = Backend::Flex.device().expect("flex is always there");
+    check(&device, Compute::Plain);
+    for level in Level::available() {
+        for precision in [Precision::F32, Precision::Mixed] {
+            check(&device, Compute::Fused { level, precision });
+        }
+    }
+    let other = Backend::NdArray.device().expect("ndarray is always there");
+    check(&other, Compute::Plain);
+}
+
+/// With the gradient g a step of plain descent is rate * g, and half of it at half the rate.
+#[test]
+fn half_the_rate_is_half_the_step() {
+    let device = Backend::Flex.device().expect("flex is always there");
+    let half = "[optimizer.layers]\nhead.0 = { rate = 0.5 }";
+    let descent = "name = \"sgd\"\nbeta1 = 0.0";
+    let net = config("", "", 0.0).architecture().expect("a net").expect("no terms");
+    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+    let walk = Walk { net, device: &device, compute };
+    let before = walk.model();
+    let batch = Encoder::net(&walk.net).encode(&games::samples(60, 0));
+    let (_, gradients) = before.gradients(&batch, &batch.results);
+    let mut optimizer = config(half, descent, 0.0).optimizer().build(compute);
+    let slope = before.slope(&batch, &batch.results).gradients;
+    let after = optimizer.step(0.5, before.clone(), slope).weights();
+    for (name, array) in &before.weights().0 {
+        let rate: f32 = if name.starts_with("head.0.") { 0.25 } else { 0.5 };
+        let step = |(p, g): (&f32, &f32)| p - rate * g;
+        let right: Vec<f32> =
+            array.values.iter().zip(&gradients.0[name].values).map(step).collect();
+        assert!(after.0[name].values == right, "{name}");
+    }
+}
