@@ -81,11 +81,7 @@ where
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Forward { kernel, packed, positions, purpose, chunk, .. } = self;
         let net = &kernel.net;
-        let backward = matches!(purpose, Purpose::Gradients { .. });
-        chunk.plan.order(kernel, positions);
-        if backward {
-            chunk.plan.invert();
-        }
+        let backward = chunk.order(kernel, positions, purpose);
         let Chunk { plan, accumulators, partial, sums, .. } = &mut *chunk;
         let lists = plan.lists();
         let size = lists * R * H * S::F32_LANES;
@@ -121,6 +117,18 @@ where
 }
 
 impl<F> Chunk<F> {
+    /// Puts the positions in order. Gives whether there is a way back, for which they are then
+    /// ready as well.
+    #[inline(always)]
+    pub fn order(&mut self, kernel: &Kernel, positions: Positions, purpose: Purpose) -> bool {
+        let backward = matches!(purpose, Purpose::Gradients { .. });
+        self.plan.order(kernel, positions);
+        if backward {
+            self.plan.invert();
+        }
+        backward
+    }
+
     /// From the logits to what is wanted of them. Gradients are over a unit in which the largest is
     /// `top`, if that is not 0.
     #[inline(always)]

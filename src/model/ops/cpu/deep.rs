@@ -37,37 +37,33 @@ where
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Deep { kernel, packed, positions, purpose, chunk, .. } = self;
-        let backward = matches!(purpose, Purpose::Gradients { .. });
-        chunk.plan.order(kernel, positions);
-        if backward {
-            chunk.plan.invert();
-        }
+        let backward = chunk.order(kernel, positions, purpose);
         forward::<S, R, H, F, P>(simd, &kernel.net, packed, chunk);
         let Chunk { plan, head, sums, .. } = &mut *chunk;
         // Compiled once for all that stands before the layers.
-        kernel.level.run(Up { maps: &packed.maps, plan, head, sums });
+        kernel.level.run(LayersForward { maps: &packed.maps, plan, head, sums });
         chunk.judge(purpose, 0.0, kernel.net.buckets);
         if backward {
             let Chunk { plan, head, logit_gradients, .. } = &mut *chunk;
-            kernel.level.run(Down { maps: &packed.maps, plan, head, logit_gradients });
+            kernel.level.run(LayersBackward { maps: &packed.maps, plan, head, logit_gradients });
         }
     }
 }
 
 /// From what the accumulators hand on to the logits, by place.
-struct Up<'a> {
+struct LayersForward<'a> {
     maps: &'a Maps,
     plan: &'a Plan,
     head: &'a mut Head,
     sums: &'a mut [f32],
 }
 
-impl Task for Up<'_> {
+impl Task for LayersForward<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Up { maps, plan, head, sums } = self;
+        let LayersForward { maps, plan, head, sums } = self;
         for span in &plan.buckets {
             head.forward(simd, maps, span, &mut sums[span.range.clone()]);
         }
@@ -75,19 +71,19 @@ impl Task for Up<'_> {
 }
 
 /// And back.
-struct Down<'a> {
+struct LayersBackward<'a> {
     maps: &'a Maps,
     plan: &'a Plan,
     head: &'a mut Head,
     logit_gradients: &'a [f32],
 }
 
-impl Task for Down<'_> {
+impl Task for LayersBackward<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Down { maps, plan, head, logit_gradients } = self;
+        let LayersBackward { maps, plan, head, logit_gradients } = self;
         head.upper.clear();
         head.upper.resize(maps.upper_len(), 0.0);
         for span in &plan.buckets {
@@ -119,7 +115,7 @@ fn forward<S, const R: usize, const H: usize, F, P>(
     let panels = net.views() * head.rows * each;
     for block in 0..of_view {
         let other = net.pairwise.then_some(of_view + block);
-        let order = [Some(block), other, Some(block + 1)].into_iter().flatten();
+        let order = [Some(block), other, Some((block + 1) % of_view)].into_iter().flatten();
         for (block, next) in order.clone().zip(order.skip(1)) {
             let room = &mut accumulators.get_mut()[block * size..][..size];
             accumulate::<S, R, H, F>(simd, plan, &packed.block(net, block, next), room);
@@ -130,8 +126,8 @@ fn forward<S, const R: usize, const H: usize, F, P>(
         let others = F::vectors(others).as_chunks::<R>().0;
         let to = &mut head.features.get_mut()[block * panels..][..panels];
         let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
-        for ((own, others), &seat) in own.iter().zip(others).zip(&head.seats) {
-            let to = &mut to[seat as usize];
+        for ((own, others), &row) in own.iter().zip(others).zip(&head.list_rows) {
+            let to = &mut to[row as usize];
             for r in 0..R {
                 let (wide, wide_other) = (F::widen(simd, own[r]), F::widen(simd, others[r]));
                 for h in 0..H {
@@ -178,11 +174,11 @@ where
             // Compiled once for all that stands before the layers.
             let maps = &packed.maps;
             let (above, output) = (&mut room.above, tallies[0].output.get_mut());
-            kernel.level.run(Under { maps, plan, head, block, above, output });
+            kernel.level.run(FirstMapBackward { maps, plan, head, block, above, output });
             let size = plan.lists() * each;
             let halves = blocks.map(|block| &accumulators.get()[block * size..][..size]);
             let above = room.above.get();
-            let seats = &head.seats[..plan.lists()];
+            let list_rows = &head.list_rows[..plan.lists()];
             let [rows, others] = &mut room.rows;
             // One more row of zeros.
             for rows in [&mut *rows, others] {
@@ -191,8 +187,8 @@ where
             }
             let rows = [rows.get_mut(), others.get_mut()];
             let [bias, units] = match tallies.len() {
-                2 => slopes::<S, R, H, F, P, true>(simd, halves, seats, above, rows),
-                _ => slopes::<S, R, H, F, P, false>(simd, halves, seats, above, rows),
+                2 => slopes::<S, R, H, F, P, true>(simd, halves, list_rows, above, rows),
+                _ => slopes::<S, R, H, F, P, false>(simd, halves, list_rows, above, rows),
             };
             for (half, tally) in tallies.iter_mut().enumerate() {
                 let sums = S::as_mut_simd_f32s(tally.bias.get_mut()).0;
@@ -211,7 +207,7 @@ where
 
 /// From the gradients of the first map's outputs to those of what a block hands on, and of the
 /// map's weights.
-struct Under<'a> {
+struct FirstMapBackward<'a> {
     maps: &'a Maps,
     plan: &'a Plan,
     head: &'a Head,
@@ -222,12 +218,12 @@ struct Under<'a> {
     output: &'a mut [f32],
 }
 
-impl Task for Under<'_> {
+impl Task for FirstMapBackward<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Under { maps, plan, head, block, above, output } = self;
+        let FirstMapBackward { maps, plan, head, block, above, output } = self;
         head.feature_slopes(simd, maps, &plan.buckets, block, above);
         head.first_products(simd, maps, &plan.buckets, block, output);
     }
@@ -243,7 +239,7 @@ type Halves<V, const R: usize, const H: usize> = [[[V; H]; R]; 2];
 fn slopes<S, const R: usize, const H: usize, F, P, const PAIRS: bool>(
     simd: S,
     halves: [&[F]; 2],
-    seats: &[u32],
+    list_rows: &[u32],
     above: &[f32],
     rows: [&mut [F]; 2],
 ) -> [Halves<S::f32s, R, H>; 2]
@@ -260,10 +256,10 @@ where
     // What is rounded is rounded to a share of the largest.
     if F::LARGEST_SLOPE > 0.0 {
         let mut largest = [zero; 2];
-        for ((&seat, own), other) in seats.iter().zip(halves[0]).zip(halves[1]) {
+        for ((&row, own), other) in list_rows.iter().zip(halves[0]).zip(halves[1]) {
             for r in 0..R {
-                let above = above[seat as usize][r];
-                let found = steep::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+                let above = above[row as usize][r];
+                let found = neuron_slopes::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
                 for half in 0..2 {
                     for h in 0..H {
                         let size = simd.abs_f32s(found[half][h]);
@@ -287,11 +283,11 @@ where
     let [first, second] = rows;
     let first = F::vectors_mut::<S>(first).as_chunks_mut::<R>().0.iter_mut();
     let second = F::vectors_mut::<S>(second).as_chunks_mut::<R>().0.iter_mut();
-    let lists = seats.iter().zip(halves[0]).zip(halves[1]);
-    for (((&seat, own), other), (first, second)) in lists.zip(first.zip(second)) {
+    let lists = list_rows.iter().zip(halves[0]).zip(halves[1]);
+    for (((&row, own), other), (first, second)) in lists.zip(first.zip(second)) {
         for r in 0..R {
-            let above = above[seat as usize][r];
-            let mut found = steep::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+            let above = above[row as usize][r];
+            let mut found = neuron_slopes::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
             for half in 0..2 {
                 for h in 0..H {
                     sums[half][r][h] = simd.add_f32s(sums[half][r][h], found[half][h]);
@@ -312,7 +308,7 @@ where
 /// The gradients of some neurons, and of those by which they are multiplied if they are, from those
 /// of what they hand on.
 #[inline(always)]
-fn steep<S, const H: usize, F, P, const PAIRS: bool>(
+fn neuron_slopes<S, const H: usize, F, P, const PAIRS: bool>(
     simd: S,
     [own, other]: [F::Vector<S>; 2],
     above: [S::f32s; H],

@@ -200,7 +200,7 @@ pub(super) struct Head {
     /// `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
     /// The row of each list among those of a block, `view * rows + row`.
-    pub seats: Vec<u32>,
+    pub list_rows: Vec<u32>,
     /// What each map gives, `[rows, width]`.
     values: Vec<Aligned<f32>>,
     /// What each map but the first takes, `[rows, depth]`.
@@ -216,13 +216,13 @@ impl Head {
     pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &Plan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
-        self.seats.clear();
+        self.list_rows.clear();
         let together = plan.lists() / plan.places.len();
         let groups = net.views() / together;
         let items = plan.order.iter().map(|item| usize::from(*item) & (groups - 1));
         for (first, place) in items.chain(std::iter::repeat(0)).zip(&plan.places) {
             for view in first..first + together {
-                self.seats.push((view * rows + usize::from(*place)) as u32);
+                self.list_rows.push((view * rows + usize::from(*place)) as u32);
             }
         }
 
