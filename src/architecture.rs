@@ -17,7 +17,7 @@ pub use activation::{Activation, Curve, LayerActivation};
 pub use arrays::{Array, Factor, Part};
 pub use check::Impossible;
 pub use form::{Form, LayerForm};
-pub use inputs::{Inputs, Kings, PIECES, PointOfView, Views};
+pub use inputs::{Inputs, Kings, PIECES, Views};
 
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::sums::Sums;
+
 /// What a model sees of the positions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inputs {
@@ -67,6 +69,19 @@ pub struct Held {
     /// Middlegame and endgame of White's SAFETY terms, then of Black's.
     pub safety: Vec<[f32; 4]>,
     pub complexity: Vec<f32>,
+}
+
+impl Held {
+    /// Those of a row; 0 where there are none.
+    fn sums(&self, row: usize) -> Sums {
+        let safety = self.safety.get(row).copied().unwrap_or_default();
+        let [white_mg, white_eg, black_mg, black_eg] = safety.map(f64::from);
+        Sums {
+            normal: self.normal.get(row).copied().unwrap_or_default().map(f64::from),
+            safety: [[white_mg, white_eg], [black_mg, black_eg]],
+            complexity: self.complexity.get(row).copied().unwrap_or_default().into(),
+        }
+    }
 }
 
 /// The entries of terms, row by row.
@@ -138,6 +153,37 @@ impl Terms {
 
     pub fn is_empty(&self) -> bool {
         self.turn.is_empty()
+    }
+
+    /// What the terms of a row add up to with these weights, middlegame and endgame of each; those
+    /// that are held included.
+    pub fn sums(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
+        self.add_entries(self.held.sums(row), row, weights)
+    }
+
+    /// The same without the terms that are held.
+    pub fn sums_of_entries(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
+        self.add_entries(Sums::default(), row, weights)
+    }
+
+    fn add_entries(&self, mut sums: Sums, row: usize, weights: &[[f64; 2]]) -> Sums {
+        fn add(sums: &mut [f64; 2], weight: [f64; 2], count: i8) {
+            for (sum, weight) in sums.iter_mut().zip(weight) {
+                *sum += f64::from(count) * weight;
+            }
+        }
+        for (term, count) in self.normal.row(row) {
+            add(&mut sums.normal, weights[term], count);
+        }
+        for (term, counts) in self.safety.row(row) {
+            for (sums, count) in sums.safety.iter_mut().zip(counts) {
+                add(sums, weights[term], count);
+            }
+        }
+        for (term, count) in self.complexity.row(row) {
+            sums.complexity += f64::from(count) * weights[term][1];
+        }
+        sums
     }
 
     /// Adds to `counts`, by term, the positions that have an entry of it; one that a position

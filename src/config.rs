@@ -17,8 +17,9 @@ pub use read::{ConfigError, nearest};
 pub use sections::{Data, Earlier, Model, Optimizer, Plan, Target};
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
-use crate::format::{Format, PointOfView};
+use crate::format::Format;
 use crate::loader::Test;
+use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
 use crate::train::length::Span;
 use crate::train::optimizer::{self, Name};

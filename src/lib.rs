@@ -48,6 +48,7 @@ pub mod loss;
 pub mod model;
 pub mod net;
 pub mod output;
+pub mod point_of_view;
 pub mod report;
 pub mod run;
 pub mod sample;

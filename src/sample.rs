@@ -29,7 +29,7 @@ pub struct Position {
     occupied: u64,
     /// One nibble for the piece on the i-th occupied square, low half first: its role
     /// (pawn 0 ... king 5, and 6 = a rook that may still castle), plus 8 if it is Black's.
-    men: [u8; 16],
+    nibbles: [u8; 16],
     /// Bit 7: Black is to move. Low bits: en passant square, 64 = none.
     turn_ep: u8,
     halfmove: u8,
@@ -42,7 +42,7 @@ const NO_EP: u8 = 64;
 
 /// A piece on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Man {
+pub struct Piece {
     pub square: Square,
     pub color: Color,
     pub role: Role,
@@ -56,13 +56,13 @@ pub enum Impossible {
     #[error("not a FEN ({0})")]
     Fen(String),
     #[error("{0} pieces on the board, at most 32 fit")]
-    TooManyMen(usize),
+    TooManyPieces(usize),
     #[error("impossible position: {0}")]
     Rules(String),
     #[error("nibble {0} stands for no piece")]
     Nibble(u8),
     #[error("{0} squares are occupied, but more pieces are listed")]
-    MoreMen(usize),
+    MorePieces(usize),
     #[error("en passant square number {0}, expected 0 to 63, or 64 for none")]
     EnPassant(u8),
 }
@@ -90,9 +90,9 @@ impl Position {
 
     /// Checks a raw board against the rules, as [`Position::from_fen`] does.
     pub fn from_setup(setup: Setup) -> Result<Self, Impossible> {
-        let men = setup.board.occupied().count();
-        if men > 32 {
-            return Err(Impossible::TooManyMen(men));
+        let count = setup.board.occupied().count();
+        if count > 32 {
+            return Err(Impossible::TooManyPieces(count));
         }
         Ok(Self::from_chess(&legal(setup)?))
     }
@@ -111,16 +111,16 @@ impl Position {
             board.black(),
         ]
         .map(u64::from);
-        let mut men = 0u128;
+        let mut nibbles = 0u128;
         for (i, square) in board.occupied().into_iter().enumerate().take(32) {
             let bit = |k: usize| bits[k] >> square as u32 & 1;
             let nibble = bit(0) | bit(1) << 1 | bit(2) << 2 | bit(3) << 3;
-            men |= u128::from(nibble) << (4 * i);
+            nibbles |= u128::from(nibble) << (4 * i);
         }
         let ep = chess.pseudo_legal_ep_square().map_or(NO_EP, |square| square as u8);
         Self {
             occupied: board.occupied().into(),
-            men: men.to_le_bytes(),
+            nibbles: nibbles.to_le_bytes(),
             turn_ep: ep | (chess.turn().is_black() as u8) << 7,
             halfmove: chess.halfmoves().min(255) as u8,
             fullmove: chess.fullmoves().get().min(65_535) as u16,
@@ -128,16 +128,16 @@ impl Position {
     }
 
     /// A board that came out of another position, without rights and counters.
-    pub fn of_board(occupied: u64, men: [u8; 16], turn: Color) -> Self {
+    pub fn of_board(occupied: u64, nibbles: [u8; 16], turn: Color) -> Self {
         let turn_ep = NO_EP | (turn.is_black() as u8) << 7;
-        Self { occupied, men, turn_ep, halfmove: 0, fullmove: 1 }
+        Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
     /// The raw parts, checked only for nibbles that stand for no piece or for no square.
     /// [`Position::to_chess`] asks the rules.
     pub fn from_parts(
         occupied: u64,
-        men: [u8; 16],
+        nibbles: [u8; 16],
         turn: Color,
         ep: Option<Square>,
         halfmove: u8,
@@ -145,21 +145,21 @@ impl Position {
     ) -> Result<Self, Impossible> {
         let count = occupied.count_ones() as usize;
         if count > 32 {
-            return Err(Impossible::TooManyMen(count));
+            return Err(Impossible::TooManyPieces(count));
         }
-        let nibbles = u128::from_le_bytes(men);
+        let packed = u128::from_le_bytes(nibbles);
         // The lowest bit of each nibble whose low three bits are all set, the only role too many.
-        let wrong = nibbles & nibbles >> 1 & nibbles >> 2 & (u128::MAX / 15);
+        let wrong = packed & packed >> 1 & packed >> 2 & (u128::MAX / 15);
         if wrong != 0 {
-            let nibble = (nibbles >> wrong.trailing_zeros()) as u8 & 15;
+            let nibble = (packed >> wrong.trailing_zeros()) as u8 & 15;
             return Err(Impossible::Nibble(nibble));
         }
-        if count < 32 && nibbles >> (4 * count) != 0 {
-            return Err(Impossible::MoreMen(count));
+        if count < 32 && packed >> (4 * count) != 0 {
+            return Err(Impossible::MorePieces(count));
         }
         let ep = ep.map_or(NO_EP, |square| square as u8);
         let turn_ep = ep | (turn.is_black() as u8) << 7;
-        Ok(Self { occupied, men, turn_ep, halfmove, fullmove })
+        Ok(Self { occupied, nibbles, turn_ep, halfmove, fullmove })
     }
 
     /// The position with all its rights, for move generation; an error if the rules forbid it.
@@ -171,7 +171,7 @@ impl Position {
         let mut setup = Setup::empty();
         setup.board = self.board();
         setup.castling_rights =
-            self.men().filter(|man| man.castles).map(|man| man.square).collect();
+            self.pieces().filter(|piece| piece.castles).map(|piece| piece.square).collect();
         setup.turn = self.turn();
         setup.ep_square = self.ep_square();
         setup.halfmoves = self.halfmove.into();
@@ -184,9 +184,9 @@ impl Position {
     pub fn board(&self) -> Board {
         let mut roles = ByRole::<Bitboard>::default();
         let mut colors = ByColor::<Bitboard>::default();
-        for man in self.men() {
-            roles[man.role].add(man.square);
-            colors[man.color].add(man.square);
+        for piece in self.pieces() {
+            roles[piece.role].add(piece.square);
+            colors[piece.color].add(piece.square);
         }
         Board::try_from_bitboards(roles, colors).expect("every piece has one role and one colour")
     }
@@ -201,20 +201,20 @@ impl Position {
     }
 
     /// The pieces in order of their squares, a1 first.
-    pub fn men(&self) -> impl Iterator<Item = Man> + '_ {
-        let nibbles = u128::from_le_bytes(self.men);
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        let nibbles = u128::from_le_bytes(self.nibbles);
         Bitboard(self.occupied).into_iter().enumerate().map(move |(i, square)| {
             let nibble = (nibbles >> (4 * i)) as u8 & 15;
             let castles = nibble & 7 == CASTLING_ROOK;
             let role = if castles { Role::Rook } else { ROLES[(nibble & 7) as usize] };
-            Man { square, color: Color::from_white(nibble & 8 == 0), role, castles }
+            Piece { square, color: Color::from_white(nibble & 8 == 0), role, castles }
         })
     }
 
     /// The letters of the pieces by square (a1 = 0), White's in capitals.
     pub fn letters(&self) -> [Option<char>; 64] {
         let mut letters = [None; 64];
-        for Man { square, color, role, .. } in self.men() {
+        for Piece { square, color, role, .. } in self.pieces() {
             letters[square as usize] = Some(color.fold_wb(role.upper_char(), role.char()));
         }
         letters
@@ -230,14 +230,14 @@ impl Position {
         let king = KING + if color.is_white() { 0 } else { 8 };
         let mut rest = self.occupied;
         // Half of the nibbles at a time: shifting 128 bits takes longer.
-        for half in self.men.chunks_exact(8) {
-            let mut men = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
+        for half in self.nibbles.chunks_exact(8) {
+            let mut nibbles = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
             for _ in 0..rest.count_ones().min(16) {
-                if men & 15 == king {
+                if nibbles & 15 == king {
                     return Some(Square::new(rest.trailing_zeros()));
                 }
                 rest &= rest - 1;
-                men >>= 4;
+                nibbles >>= 4;
             }
         }
         None
@@ -249,7 +249,7 @@ impl Position {
 
     /// The packed pieces, as the field of the same name.
     pub fn nibbles(&self) -> [u8; 16] {
-        self.men
+        self.nibbles
     }
 
     /// The squares of the pieces of each colour, White first, by role, pawn to king.
@@ -257,18 +257,18 @@ impl Position {
         let mut sets = [0u64; 16];
         let mut rest = self.occupied;
         // Half of the nibbles at a time: shifting 128 bits takes longer.
-        for half in self.men.chunks_exact(8) {
-            let mut men = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
+        for half in self.nibbles.chunks_exact(8) {
+            let mut nibbles = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
             for _ in 0..rest.count_ones().min(16) {
-                sets[(men & 15) as usize] |= rest & rest.wrapping_neg();
+                sets[(nibbles & 15) as usize] |= rest & rest.wrapping_neg();
                 rest &= rest - 1;
-                men >>= 4;
+                nibbles >>= 4;
             }
         }
         [0, 8].map(|colour| {
-            let mut men = std::array::from_fn(|role| sets[colour + role]);
-            men[Role::Rook as usize - 1] |= sets[colour + usize::from(CASTLING_ROOK)];
-            men
+            let mut pieces = std::array::from_fn(|role| sets[colour + role]);
+            pieces[Role::Rook as usize - 1] |= sets[colour + usize::from(CASTLING_ROOK)];
+            pieces
         })
     }
 
@@ -291,17 +291,17 @@ impl Position {
     /// The same position with the colours swapped and the board mirrored top to bottom: every
     /// evaluation seen by the side to move stays what it was.
     pub fn flipped(&self) -> Self {
-        let nibbles = u128::from_le_bytes(self.men);
-        let mut men = 0u128;
+        let nibbles = u128::from_le_bytes(self.nibbles);
+        let mut turned = 0u128;
         for (i, square) in Bitboard(self.occupied.swap_bytes()).into_iter().enumerate().take(32) {
             let below = (1u64 << square.flip_vertical() as u32) - 1;
             let place = (self.occupied & below).count_ones();
-            men |= (nibbles >> (4 * place) & 15 ^ 8) << (4 * i);
+            turned |= (nibbles >> (4 * place) & 15 ^ 8) << (4 * i);
         }
         let ep = self.ep_square().map_or(NO_EP, |square| square.flip_vertical() as u8);
         Self {
             occupied: self.occupied.swap_bytes(),
-            men: men.to_le_bytes(),
+            nibbles: turned.to_le_bytes(),
             turn_ep: ep | (self.turn().is_white() as u8) << 7,
             ..*self
         }
@@ -320,8 +320,8 @@ impl Position {
     /// machine and for the flipped position; counters do not enter.
     pub fn key(&self) -> u64 {
         let seen = if self.turn().is_black() { self.flipped() } else { *self };
-        let men = u128::from_le_bytes(seen.men);
-        [seen.occupied, men as u64, (men >> 64) as u64, seen.turn_ep.into()]
+        let nibbles = u128::from_le_bytes(seen.nibbles);
+        [seen.occupied, nibbles as u64, (nibbles >> 64) as u64, seen.turn_ep.into()]
             .into_iter()
             .fold(0, mix)
     }

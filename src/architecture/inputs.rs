@@ -1,5 +1,7 @@
 //! What a net sees of a position.
 
+use crate::point_of_view::PointOfView;
+
 /// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
 
@@ -22,13 +24,6 @@ pub enum Views {
     SideToMove,
     /// That of the side to move, then that of the other side, by the same weights.
     Perspective,
-}
-
-/// Whose advantage the output of an evaluation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PointOfView {
-    White,
-    SideToMove,
 }
 
 /// How the square of a view's own king chooses among the rows of the pieces.

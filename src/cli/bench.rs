@@ -181,7 +181,7 @@ pub fn run(args: Args) -> Result<()> {
         bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
     };
     let first_views = active.indices.chunks_exact(active.places).step_by(active.views);
-    let men = first_views.flatten().filter(|input| usize::from(**input) < active.rows).count();
+    let pieces = first_views.flatten().filter(|input| usize::from(**input) < active.rows).count();
     let in_batch =
         size_of_val(&active.indices[..]) + size_of_val(&results[..]) + size_of_val(&scores[..]);
     let on_disk: u64 = scan.files.iter().map(|file| file.bytes).sum();
@@ -196,7 +196,7 @@ pub fn run(args: Args) -> Result<()> {
         files: bench.config.data.files,
         positions: scan.read,
         kept: scan.train,
-        pieces: men as f64 / results.len() as f64,
+        pieces: pieces as f64 / results.len() as f64,
         bytes_per_position: Bytes {
             on_disk: on_disk as f64 / scan.read as f64,
             in_window: IN_WINDOW,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use clap::Command;
+use console::Term;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::digits::{grouped, short};
@@ -100,12 +100,11 @@ impl Live {
     }
 }
 
-/// Characters a line of the terminal, about. Of all that is here, the help texts know it.
+/// Characters a line of the terminal, where it is not too wide for a chart.
 fn width() -> usize {
-    const WIDEST: usize = 200;
-    let words = "x ".repeat(WIDEST / 2);
-    let help = Command::new("width").max_term_width(WIDEST).about(words).help_template("{about}");
-    help.clone().render_help().to_string().lines().map(str::len).max().unwrap_or(0)
+    const WIDEST: u16 = 200;
+    let (_, columns) = Term::stderr().size();
+    columns.min(WIDEST).into()
 }
 
 impl Screen {

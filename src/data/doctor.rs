@@ -173,8 +173,8 @@ impl Exam {
 /// that a game starts at 24.
 fn phase(sets: &[[u64; 6]; 2]) -> i64 {
     let worth = [(Role::Knight, 1), (Role::Bishop, 1), (Role::Rook, 2), (Role::Queen, 4)];
-    let of = |men: &[u64; 6]| -> u32 {
-        worth.iter().map(|(role, worth)| men[*role as usize - 1].count_ones() * worth).sum()
+    let of = |pieces: &[u64; 6]| -> u32 {
+        worth.iter().map(|(role, worth)| pieces[*role as usize - 1].count_ones() * worth).sum()
     };
     i64::from(of(&sets[0]) + of(&sets[1]))
 }

@@ -40,10 +40,10 @@ impl Record {
         let bytes = &self.0;
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("40 bytes"));
-        let men = *bytes[8..].first_chunk().expect("32 bytes follow");
+        let nibbles = *bytes[8..].first_chunk().expect("32 bytes follow");
         let position = Position::from_parts(
             occupied,
-            men,
+            nibbles,
             Color::from_black(bytes[24] >> 7 == 1),
             Square::try_from(u32::from(bytes[24] & 127)).ok(),
             bytes[25],

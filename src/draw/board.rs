@@ -9,14 +9,14 @@ const CELL: usize = 40;
 /// Below and left of the squares, for files and ranks.
 const EDGE: usize = 16;
 
-/// A diagram. Men by square, a1 = 0, as letters of a FEN.
-pub fn diagram(title: &str, men: &[Option<char>; 64]) -> Markup {
+/// A diagram. Pieces by square, a1 = 0, as letters of a FEN.
+pub fn diagram(title: &str, pieces: &[Option<char>; 64]) -> Markup {
     board(title, |square| {
         let dark = (square / 8 + square % 8) % 2 == 0;
-        let man = men[square].map(glyph);
+        let piece = pieces[square].map(glyph);
         html! {
             rect class=(if dark { "dark" } else { "light" }) width="40" height="40" {}
-            @if let Some((glyph, colour)) = man {
+            @if let Some((glyph, colour)) = piece {
                 text.man.(colour) x="20" y="31" text-anchor="middle" { (glyph) }
             }
         }
@@ -24,8 +24,8 @@ pub fn diagram(title: &str, men: &[Option<char>; 64]) -> Markup {
 }
 
 /// The pieces of a FEN's board by square, a1 = 0; none where its first field is no board.
-pub fn men(fen: &str) -> Option<[Option<char>; 64]> {
-    let mut men = [None; 64];
+pub fn pieces(fen: &str) -> Option<[Option<char>; 64]> {
+    let mut pieces = [None; 64];
     let ranks: Vec<&str> = fen.split_whitespace().next()?.split('/').collect();
     let ranks: [&str; 8] = ranks.try_into().ok()?;
     for (rank, text) in ranks.into_iter().rev().enumerate() {
@@ -34,14 +34,14 @@ pub fn men(fen: &str) -> Option<[Option<char>; 64]> {
             match letter.to_digit(10) {
                 Some(empty) => file += empty as usize,
                 None => {
-                    *men.get_mut(8 * rank + file).filter(|_| file < 8)? = Some(letter);
+                    *pieces.get_mut(8 * rank + file).filter(|_| file < 8)? = Some(letter);
                     file += 1;
                 }
             }
         }
         (file == 8).then_some(())?;
     }
-    Some(men)
+    Some(pieces)
 }
 
 /// A board coloured by numbers, with the numbers in it. The faintest colour stands for `middle`,
@@ -84,8 +84,8 @@ fn board(title: &str, square: impl Fn(usize) -> Markup) -> Markup {
 }
 
 /// The filled glyph serves both colours; the variation selector keeps it text on every phone.
-fn glyph(man: char) -> (String, &'static str) {
-    let glyph = match man.to_ascii_lowercase() {
+fn glyph(piece: char) -> (String, &'static str) {
+    let glyph = match piece.to_ascii_lowercase() {
         'p' => '♟',
         'n' => '♞',
         'b' => '♝',
@@ -93,7 +93,7 @@ fn glyph(man: char) -> (String, &'static str) {
         'q' => '♛',
         _ => '♚',
     };
-    (format!("{glyph}\u{fe0e}"), if man.is_uppercase() { "white" } else { "black" })
+    (format!("{glyph}\u{fe0e}"), if piece.is_uppercase() { "white" } else { "black" })
 }
 
 /// No decimals; what rounds to nothing has no sign.

@@ -46,9 +46,9 @@ pub fn start(arrays: ByColor<u16>) -> Chess {
         [(Color::White, Rank::First, Rank::Second), (Color::Black, Rank::Eighth, Rank::Seventh)]
     {
         for (file, role) in File::ALL.into_iter().zip(back_rank(*arrays.get(color))) {
-            let man = |role| Piece { color, role };
-            setup.board.set_piece_at(Square::from_coords(file, first), man(role));
-            setup.board.set_piece_at(Square::from_coords(file, pawns), man(Role::Pawn));
+            let piece = |role| Piece { color, role };
+            setup.board.set_piece_at(Square::from_coords(file, first), piece(role));
+            setup.board.set_piece_at(Square::from_coords(file, pawns), piece(Role::Pawn));
         }
     }
     setup.castling_rights = setup.board.rooks() & Bitboard::BACKRANKS;

@@ -28,11 +28,11 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Role};
 
 use crate::architecture::{Activation, Kings, PIECES, Part};
-use crate::features::{index, men};
+use crate::features::{index, pieces};
 use crate::net::{Net, Numbers};
 use crate::scales::Scales;
 
-/// Men of a side besides the king.
+/// Pieces of a side besides the king.
 const OTHERS: usize = 15;
 /// Rows that a move adds before it takes others away: king and rook, castling.
 const ADDED: i64 = 2;
@@ -284,11 +284,11 @@ impl Table {
             kings: [const { Vec::new() }; 2],
             others: std::array::from_fn(|_| vec![Vec::new(); 64]),
         };
-        for man in men() {
-            let row = index(Color::White, man);
-            let side = usize::from(man.color.is_black());
-            let square = man.square as usize;
-            match man.role {
+        for piece in pieces() {
+            let row = index(Color::White, piece);
+            let side = usize::from(piece.color.is_black());
+            let square = piece.square as usize;
+            match piece.role {
                 // A view that is turned shows its king on files a to d.
                 Role::King if side == 0 && buckets.seen(square) != (0, bucket) => {}
                 Role::King => table.kings[side].push(row),

@@ -3,34 +3,35 @@
 use shakmaty::{Color, Role, Square};
 
 use super::index;
-use crate::architecture::{Architecture, Inputs, PIECES, Part, PointOfView};
-use crate::sample::Man;
+use crate::architecture::{Architecture, Inputs, PIECES, Part};
+use crate::point_of_view::PointOfView;
+use crate::sample::Piece;
 
 impl Inputs {
-    /// The piece that switches a row on, seen by White or, as a white man, by the player whose view
-    /// it is; None beyond the last row.
-    pub fn man(&self, row: usize) -> Option<Man> {
+    /// The piece that switches a row on, seen by White or, as a white piece, by the player whose
+    /// view it is; None beyond the last row.
+    pub fn piece(&self, row: usize) -> Option<Piece> {
         let base = row % PIECES;
-        men().find(|&man| row < self.rows() && index(Color::White, man) == base)
+        pieces().find(|&piece| row < self.rows() && index(Color::White, piece) == base)
     }
 
     /// A row in words: "white queen on d4", or "own queen on d4" where the view is a player's; with
     /// the king's bucket where there are several.
     pub fn describe(&self, row: usize) -> String {
-        let Some(man) = self.man(row) else {
+        let Some(piece) = self.piece(row) else {
             return format!("input {row}");
         };
-        let whose = match (self.views.point_of_view(), man.color) {
+        let whose = match (self.views.point_of_view(), piece.color) {
             (PointOfView::White, color) => color.to_string(),
             (PointOfView::SideToMove, Color::White) => "own".to_string(),
             (PointOfView::SideToMove, Color::Black) => "opposing".to_string(),
         };
-        let role = format!("{:?}", man.role).to_lowercase();
+        let role = format!("{:?}", piece.role).to_lowercase();
         let bucket = match self.kings.count() {
             1 => String::new(),
             _ => format!(", king bucket {}", row / PIECES),
         };
-        format!("{whose} {role} on {}{bucket}", man.square)
+        format!("{whose} {role} on {}{bucket}", piece.square)
     }
 }
 
@@ -45,8 +46,8 @@ impl Architecture {
         match part {
             Part::Accumulator => {
                 let (row, neuron) = (i / hidden, i % hidden);
-                let man = self.inputs.describe(row);
-                format!("accumulator.weight of input {row} ({man}) to neuron {neuron}")
+                let piece = self.inputs.describe(row);
+                format!("accumulator.weight of input {row} ({piece}) to neuron {neuron}")
             }
             Part::Factoriser => {
                 let (row, neuron) = (i / hidden, i % hidden);
@@ -86,10 +87,10 @@ impl Architecture {
 }
 
 /// Every piece on every square.
-pub fn men() -> impl Iterator<Item = Man> {
+pub fn pieces() -> impl Iterator<Item = Piece> {
     Color::ALL.into_iter().flat_map(|color| {
         Role::ALL.into_iter().flat_map(move |role| {
-            Square::ALL.into_iter().map(move |square| Man { square, color, role, castles: false })
+            Square::ALL.into_iter().map(move |square| Piece { square, color, role, castles: false })
         })
     })
 }

@@ -4,7 +4,7 @@ use shakmaty::{Color, Role, Square};
 
 use super::{MAX_ACTIVE, index, king};
 use crate::architecture::{Inputs, PIECES, Views};
-use crate::sample::{Man, Position};
+use crate::sample::{Piece, Position};
 
 impl Inputs {
     /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`. The
@@ -45,17 +45,17 @@ impl Inputs {
             }
         }
         let mut squares = position.occupied();
-        let mut men = u128::from_le_bytes(position.nibbles());
+        let mut nibbles = u128::from_le_bytes(position.nibbles());
         let mut place = 0;
         while squares != 0 {
             let square = squares.trailing_zeros() as u16;
-            let man = (men & 15) as usize;
+            let nibble = (nibbles & 15) as usize;
             for view in 0..VIEWS {
                 out[view * MAX_ACTIVE + place] =
-                    bases[view] + tables[view][man] + (square ^ flips[view]);
+                    bases[view] + tables[view][nibble] + (square ^ flips[view]);
             }
             squares &= squares - 1;
-            men >>= 4;
+            nibbles >>= 4;
             place += 1;
         }
     }
@@ -82,8 +82,8 @@ const fn first(view: Color) -> [u16; 16] {
         if nibble & 7 < roles.len() {
             let color = if nibble < 8 { Color::White } else { Color::Black };
             let square = if matches!(view, Color::White) { Square::A1 } else { Square::A8 };
-            let man = Man { square, color, role: roles[nibble & 7], castles: false };
-            table[nibble] = index(view, man) as u16;
+            let piece = Piece { square, color, role: roles[nibble & 7], castles: false };
+            table[nibble] = index(view, piece) as u16;
         }
         nibble += 1;
     }

@@ -9,13 +9,14 @@ mod lists;
 mod moved;
 mod row;
 
-pub use describe::men;
+pub use describe::pieces;
 pub use moved::Moved;
 pub use row::index;
 
 use shakmaty::{Color, Square};
 
-use crate::architecture::{Architecture, Inputs, PointOfView, Views};
+use crate::architecture::{Architecture, Inputs, Views};
+use crate::point_of_view::PointOfView;
 use crate::sample::Position;
 
 /// No position has more pieces than this, so no view has more active inputs.
@@ -38,7 +39,7 @@ impl Inputs {
     pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
         let color = self.views_of(position).nth(view).expect("these inputs have the view");
         let king = king(position, color);
-        position.men().for_each(|man| each(self.row(color, king, man)));
+        position.pieces().for_each(|piece| each(self.row(color, king, piece)));
     }
 
     /// +1, or -1 where the output of a net is the other side's advantage than that of the side to

@@ -6,15 +6,15 @@
 use shakmaty::{Color, Square};
 
 use crate::architecture::{Inputs, PIECES};
-use crate::sample::Man;
+use crate::sample::Piece;
 
 impl Inputs {
     /// The row that a piece switches on in the view of one colour, whose own king stands on a
     /// square; 0 to `self.rows() - 1`.
-    pub fn row(&self, view: Color, king: Square, man: Man) -> usize {
+    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
         let (turned, bucket) = self.kings.seen(seen(view, king));
         // The square is in the lowest bits.
-        PIECES * bucket + (index(view, man) ^ turned)
+        PIECES * bucket + (index(view, piece) ^ turned)
     }
 }
 
@@ -22,10 +22,10 @@ impl Inputs {
 /// mirroring.
 ///
 /// The one place where the index is computed.
-pub const fn index(view: Color, man: Man) -> usize {
+pub const fn index(view: Color, piece: Piece) -> usize {
     let other =
-        !matches!((view, man.color), (Color::White, Color::White) | (Color::Black, Color::Black));
-    384 * other as usize + 64 * (man.role as usize - 1) + seen(view, man.square)
+        !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
+    384 * other as usize + 64 * (piece.role as usize - 1) + seen(view, piece.square)
 }
 
 /// A square as the view of a colour has it, a1 = 0.

@@ -46,9 +46,9 @@ use std::io::Read;
 
 use super::chain::Games;
 use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, Told, View, Writer,
-    fill,
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Told, View, Writer, fill,
 };
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use chain::Chain;
 

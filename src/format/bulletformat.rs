@@ -22,7 +22,8 @@ use shakmaty::{Color, Role};
 
 use super::record::{self, LENGTH, Records};
 use super::rules::Boards;
-use super::{Facts, Format, Holds, PointOfView, View, Writer, fields};
+use super::{Facts, Format, Holds, View, Writer, fields};
+use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
 pub static FORMAT: Format = Format {
@@ -46,9 +47,9 @@ pub static FORMAT: Format = Format {
 
 fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
     let occupied = u64::from_le_bytes(*record.first_chunk().expect("32 bytes"));
-    let men = *record[8..].first_chunk().expect("24 bytes follow");
+    let nibbles = *record[8..].first_chunk().expect("24 bytes follow");
     let [score @ .., result, own, theirs] = record[24..].first_chunk::<5>().expect("8 follow");
-    let position = Position::from_parts(occupied, men, Color::White, None, 0, 1)
+    let position = Position::from_parts(occupied, nibbles, Color::White, None, 0, 1)
         .map_err(|error| error.to_string())?;
     check(&position, *own, *theirs)?;
     Ok(Sample {
@@ -98,13 +99,13 @@ impl Writer for BulletWriter {
         };
         let score = fields::score_in_range(score)?;
         let result = fields::result_byte(sample.result)?;
-        let (mut men, mut own, mut theirs) = (0u128, None, None);
-        for (i, man) in position.men().enumerate() {
-            let nibble = (man.role as u128 - 1) | u128::from(man.color.is_black()) << 3;
-            men |= nibble << (4 * i);
-            match (man.role, man.color) {
-                (Role::King, Color::White) => own = Some(man.square as u8),
-                (Role::King, Color::Black) => theirs = Some(man.square.flip_vertical() as u8),
+        let (mut nibbles, mut own, mut theirs) = (0u128, None, None);
+        for (i, piece) in position.pieces().enumerate() {
+            let nibble = (piece.role as u128 - 1) | u128::from(piece.color.is_black()) << 3;
+            nibbles |= nibble << (4 * i);
+            match (piece.role, piece.color) {
+                (Role::King, Color::White) => own = Some(piece.square as u8),
+                (Role::King, Color::Black) => theirs = Some(piece.square.flip_vertical() as u8),
                 _ => {}
             }
         }
@@ -112,7 +113,7 @@ impl Writer for BulletWriter {
             return Err("a king is missing".to_string());
         };
         out.extend_from_slice(&position.occupied().to_le_bytes());
-        out.extend_from_slice(&men.to_le_bytes());
+        out.extend_from_slice(&nibbles.to_le_bytes());
         out.extend_from_slice(&score.to_le_bytes());
         out.extend_from_slice(&[result, own, theirs, 0, 0, 0]);
         Ok(())

@@ -9,7 +9,8 @@
 //! last line without an end are fine. Castling rights and en passant squares that the board
 //! contradicts are dropped. Lines of `FEN score result` are another format, [`super::hce`].
 
-use super::{Facts, Format, Holds, PointOfView, View, Writer, fields, lines};
+use super::{Facts, Format, Holds, View, Writer, fields, lines};
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 pub static FORMAT: Format = Format {

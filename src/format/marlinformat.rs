@@ -22,8 +22,9 @@
 use shakmaty::{Color, Role, Square};
 
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, Holds, PointOfView, View, Writer, fields, rules};
-use crate::sample::{Impossible, Man, Position, Sample};
+use super::{Facts, Format, Holds, View, Writer, fields, rules};
+use crate::point_of_view::PointOfView;
+use crate::sample::{Impossible, Piece, Position, Sample};
 
 const NO_EP: u8 = 64;
 
@@ -61,9 +62,10 @@ fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     if let Some(square) = position.ep_square() {
         let (rank, passed) = if position.turn().is_white() { (5, 32) } else { (2, 24) };
         let pawn = Square::new(passed + square as u32 % 8);
-        let stands =
-            |man: Man| (man.square, man.role, man.color) == (pawn, Role::Pawn, !position.turn());
-        if square as u32 / 8 != rank || !position.men().any(stands) {
+        let stands = |piece: Piece| {
+            (piece.square, piece.role, piece.color) == (pawn, Role::Pawn, !position.turn())
+        };
+        if square as u32 / 8 != rank || !position.pieces().any(stands) {
             return Err(format!("en passant on {square}, but no pawn has passed it"));
         }
     }
@@ -81,7 +83,7 @@ pub(super) struct Record {
 impl Record {
     pub fn decode(bytes: &[u8; LENGTH]) -> Result<Self, String> {
         let occupied = u64::from_le_bytes(*bytes.first_chunk().expect("32 bytes"));
-        let men = *bytes[8..].first_chunk().expect("24 bytes follow");
+        let nibbles = *bytes[8..].first_chunk().expect("24 bytes follow");
         let [turn_ep, halfmove, full_low, full_high, score @ .., result, _] =
             bytes.last_chunk::<8>().expect("32 bytes");
         let ep = match turn_ep & 127 {
@@ -93,7 +95,7 @@ impl Record {
         };
         let turn = Color::from_black(turn_ep >> 7 == 1);
         let fullmove = u16::from_le_bytes([*full_low, *full_high]);
-        let position = Position::from_parts(occupied, men, turn, ep, *halfmove, fullmove)
+        let position = Position::from_parts(occupied, nibbles, turn, ep, *halfmove, fullmove)
             .map_err(|error| error.to_string())?;
         let white_result = fields::byte_result(*result)?;
         Ok(Self { position, white_score: i16::from_le_bytes(*score), white_result })

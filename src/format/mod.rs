@@ -35,7 +35,7 @@ pub mod viriformat;
 pub use correlation::Correlation;
 pub use sink::{Finished, Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
-pub use view::{PointOfView, View};
+pub use view::View;
 
 use std::fmt;
 use std::io::{self, BufRead};

@@ -9,7 +9,8 @@
 //! the length of the game, which samples do not tell.
 
 use super::lines::{self, Text};
-use super::{BLOCK, Facts, Fault, Format, Holds, PointOfView, Reader, View, Writer, fields};
+use super::{BLOCK, Facts, Fault, Format, Holds, Reader, View, Writer, fields};
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 const HEADER: &str = "Hash,Ply,GamePly,FEN,Result";

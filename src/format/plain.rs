@@ -21,7 +21,8 @@ use shakmaty::uci::UciMove;
 
 use super::fields;
 use super::lines::{self, Text};
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, PointOfView, Reader, View, Writer};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Reader, View, Writer};
+use crate::point_of_view::PointOfView;
 use crate::sample::{Played, Position, Sample};
 
 pub static FORMAT: Format = Format {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use shakmaty::Color;
 
 use super::{
-    BLOCK, BadRecord, Fault, Format, Input, PointOfView, Reader, View, fields, fill, pipe, sniff,
-    unpack,
+    BLOCK, BadRecord, Fault, Format, Input, Reader, View, fields, fill, pipe, sniff, unpack,
 };
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 /// The head of a file by which its format is recognised: many records of any format.

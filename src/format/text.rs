@@ -6,7 +6,8 @@
 //! such a line is a bad record. Castling rights and en passant squares that the board contradicts
 //! are dropped.
 
-use super::{Facts, Format, Holds, PointOfView, View, Writer, fields, lines};
+use super::{Facts, Format, Holds, View, Writer, fields, lines};
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 pub static FORMAT: Format = Format {

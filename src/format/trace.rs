@@ -55,9 +55,8 @@ use std::num::NonZeroU64;
 
 use shakmaty::Color;
 
-use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View, fields, fill,
-};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, fields, fill};
+use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample, mix};
 use crate::terms::{Kind, OwnTerms};
 use verify::Rules;

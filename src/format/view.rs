@@ -9,44 +9,8 @@ use std::fmt;
 use shakmaty::{Color, Role};
 
 use super::Correlation;
+use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
-
-/// Who sees a score or a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PointOfView {
-    White,
-    SideToMove,
-}
-
-impl PointOfView {
-    /// The name in configs.
-    pub fn name(self) -> &'static str {
-        match self {
-            PointOfView::White => "white",
-            PointOfView::SideToMove => "side-to-move",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        [PointOfView::White, PointOfView::SideToMove].into_iter().find(|view| view.name() == name)
-    }
-
-    fn other(self) -> Self {
-        match self {
-            PointOfView::White => PointOfView::SideToMove,
-            PointOfView::SideToMove => PointOfView::White,
-        }
-    }
-}
-
-impl fmt::Display for PointOfView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PointOfView::White => "White",
-            PointOfView::SideToMove => "the side to move",
-        })
-    }
-}
 
 /// Who sees the scores and results of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,15 +157,15 @@ fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
 /// Own minus their material in pawns: 1, 3, 3, 5, 9.
 fn material(position: &Position) -> f64 {
     let turn = position.turn();
-    let men = position.men().map(|man| {
-        let value = match man.role {
+    let pieces = position.pieces().map(|piece| {
+        let value = match piece.role {
             Role::Pawn => 1,
             Role::Knight | Role::Bishop => 3,
             Role::Rook => 5,
             Role::Queen => 9,
             Role::King => 0,
         };
-        if man.color == turn { value } else { -value }
+        if piece.color == turn { value } else { -value }
     });
-    f64::from(men.sum::<i32>())
+    f64::from(pieces.sum::<i32>())
 }

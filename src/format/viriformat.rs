@@ -30,9 +30,9 @@ use shakmaty::{Chess, Position as _};
 use super::chain::{Chain, Games, MOVELESS};
 use super::marlinformat::Record;
 use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, Told, View, Writer,
-    fields, fill,
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Told, View, Writer, fields, fill,
 };
+use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, LEFT_OUT, Played, Position, Sample};
 
 const START: usize = 32;

@@ -1,25 +1,7 @@
-//! Batches of terms as sums: of the terms that training holds still, and of all.
+//! Sums in the place of the terms that training holds still.
 
 use crate::batch::{Held, Rows, Terms};
-use crate::sums::Sums;
 use crate::terms::{Chosen, Kind};
-
-/// What the terms of a row add up to with these weights, what is held included.
-pub fn sums(terms: &Terms, row: usize, weights: &[[f64; 2]]) -> Sums {
-    let mut sums = held(&terms.held, row);
-    for (term, count) in terms.normal.row(row) {
-        grow(&mut sums.normal, weights[term], count);
-    }
-    for (term, counts) in terms.safety.row(row) {
-        for (sum, count) in sums.safety.iter_mut().zip(counts) {
-            grow(sum, weights[term], count);
-        }
-    }
-    for (term, count) in terms.complexity.row(row) {
-        sums.complexity += f64::from(count) * weights[term][1];
-    }
-    sums
-}
 
 /// Turns the entries of the terms that are not chosen into sums, and adds those that are held
 /// already. `weights` and `kinds` are those of all terms, by number.
@@ -47,7 +29,7 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind])
         }
     }
     for row in 0..rows {
-        let sums = sums(&terms, row, &masked);
+        let sums = terms.sums(row, &masked);
         if normal || !terms.held.normal.is_empty() {
             held_sums.normal.push(sums.normal.map(|sum| sum as f32));
         }
@@ -76,20 +58,4 @@ fn kept<C: Copy>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
         kept.push(row, entries.map(|(term, count)| (term as u16, count)));
     }
     kept
-}
-
-/// The sums that are held; 0 where there are none.
-fn held(held: &Held, row: usize) -> Sums {
-    let [a, b, c, d] = held.safety.get(row).copied().unwrap_or_default().map(f64::from);
-    Sums {
-        normal: held.normal.get(row).copied().unwrap_or_default().map(f64::from),
-        safety: [[a, b], [c, d]],
-        complexity: held.complexity.get(row).copied().unwrap_or_default().into(),
-    }
-}
-
-fn grow(sums: &mut [f64; 2], weight: [f64; 2], count: i8) {
-    for (sum, weight) in sums.iter_mut().zip(weight) {
-        *sum += f64::from(count) * weight;
-    }
 }

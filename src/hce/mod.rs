@@ -28,7 +28,7 @@ pub use encode::Coding;
 pub use evaluate::evaluate;
 pub use evaluator::HceEvaluator;
 pub use explain::{Danger, Explanation, GroupShare, TermShare, explain};
-pub use hold::{hold, sums};
+pub use hold::hold;
 pub use json::HceFileError;
 pub use phase::Phase;
 pub use sink::{Only, Score, Sink};

@@ -3,7 +3,7 @@
 use shakmaty::Role;
 
 use super::evaluate::Board;
-use super::scale::factor;
+use super::scale;
 use crate::sample::Position;
 
 /// The phase of a position in 256ths, and the scale factor of its endgame in 128ths.
@@ -21,14 +21,14 @@ impl Phase {
     /// The denominator of `rho`.
     pub const ONE: i32 = 256;
     /// The scale factor of a normal endgame.
-    pub const UNSCALED: i32 = 128;
+    pub const UNSCALED: i32 = scale::UNSCALED;
 
     pub fn of(position: &Position) -> Phase {
         Phase::of_board(&Board::of(position))
     }
 
     pub(super) fn of_board(board: &Board) -> Phase {
-        Phase { rho: (256 * (24 - lambda(board)) + 12) / 24, xi: factor(board) }
+        Phase { rho: (256 * (24 - lambda(board)) + 12) / 24, xi: scale::factor(board) }
     }
 
     /// `lambda`: 24 with all pieces on, 0 with kings and pawns alone.

@@ -123,7 +123,7 @@ impl<'a> Forward<'a> {
         self.evaluate(room, None, told)
     }
 
-    /// The same without the piece at a place, see [`Position::men`]. It must not be a king, with
+    /// The same without the piece at a place, see [`Position::pieces`]. It must not be a king, with
     /// which rows of others may come and go.
     pub fn without(&self, room: &mut Room, place: usize) -> f64 {
         self.evaluate(room, Some(place), &mut |_, _| ())

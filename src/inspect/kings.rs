@@ -14,7 +14,7 @@ use super::pieces::{BANDS, band};
 use super::removal::{owners_square, pieces, without};
 use super::squares::{Equations, SquareTable};
 use crate::hce::{HceEvaluator, Phase};
-use crate::sample::{Man, Position, Sample, mix};
+use crate::sample::{Piece, Position, Sample, mix};
 
 /// As if so many kings had been seen whose squares were worth nothing: it holds what no
 /// difference determines.
@@ -42,18 +42,18 @@ pub(super) fn steps(samples: &[&Sample]) -> Vec<Step> {
     samples.iter().flat_map(|sample| of_position(&sample.position, &squares)).collect()
 }
 
-fn kings(position: &Position) -> impl Iterator<Item = (usize, Man)> {
-    position.men().enumerate().filter(|(_, man)| man.role == Role::King)
+fn kings(position: &Position) -> impl Iterator<Item = (usize, Piece)> {
+    position.pieces().enumerate().filter(|(_, piece)| piece.role == Role::King)
 }
 
 fn of_position(position: &Position, squares: &[Vec<u8>; BANDS.len()]) -> Vec<Step> {
     let squares = &squares[band(pieces(position))];
-    let step = |(place, king): (usize, Man)| {
+    let step = |(place, king): (usize, Piece)| {
         let draw = mix(mix(0, position.key()), king.color as u64);
         let to = squares[(draw % squares.len() as u64) as usize];
         let flip = if king.color == Color::White { 0 } else { 56 };
         let target = u32::from(to ^ flip);
-        let near = |(_, other): (usize, Man)| {
+        let near = |(_, other): (usize, Piece)| {
             let other_square = other.square as u32;
             let files = (other_square % 8).abs_diff(target % 8);
             other.color != king.color && files.max((other_square / 8).abs_diff(target / 8)) < 2
@@ -63,14 +63,14 @@ fn of_position(position: &Position, squares: &[Vec<u8>; BANDS.len()]) -> Vec<Ste
         }
         let gone = without(position, place);
         let after = (gone.occupied() & ((1 << target) - 1)).count_ones() as usize;
-        let men = u128::from_le_bytes(gone.nibbles());
+        let nibbles = u128::from_le_bytes(gone.nibbles());
         let below = (1 << (4 * after)) - 1;
         let nibble = u128::from_le_bytes(position.nibbles()) >> (4 * place) & 15;
-        let men = men & below | nibble << (4 * after) | (men & !below) << 4;
+        let nibbles = nibbles & below | nibble << (4 * after) | (nibbles & !below) << 4;
         let occupied = gone.occupied() | 1 << target;
         Some(Step {
             position: *position,
-            moved: Position::of_board(occupied, men.to_le_bytes(), position.turn()),
+            moved: Position::of_board(occupied, nibbles.to_le_bytes(), position.turn()),
             squares: [owners_square(&king).into(), to.into()],
             middlegame: Phase::of(position).middlegame(),
             for_owner: if king.color == position.turn() { 1.0 } else { -1.0 },

@@ -85,9 +85,9 @@ impl<'a> Faces<'a> {
                 input,
                 weight: weight(input),
                 what: inputs.describe(input),
-                short: inputs.man(input).map_or_else(String::new, |man| {
-                    let letter = man.color.fold_wb(man.role.upper_char(), man.role.char());
-                    format!("{letter}{}", man.square)
+                short: inputs.piece(input).map_or_else(String::new, |piece| {
+                    let letter = piece.color.fold_wb(piece.role.upper_char(), piece.role.char());
+                    format!("{letter}{}", piece.square)
                 }),
             };
             most(0..PIECES, MOVERS, moves).into_iter().map(mover).collect()

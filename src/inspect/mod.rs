@@ -40,9 +40,10 @@ pub use worth::worth;
 
 use self::forward::Forward;
 use self::maps::Faces;
-use crate::architecture::{Architecture, Part, PointOfView};
+use crate::architecture::{Architecture, Part};
 use crate::features::MAX_ACTIVE;
 use crate::hce::{HceEvaluator, HceWeights};
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::weights::{Weights, WeightsError};
@@ -143,11 +144,11 @@ pub struct Beside {
 
 /// The positions that [`inspect`] tells `seen` of in all, for so many given.
 pub fn work(net: &Architecture, positions: usize, options: &Options) -> u64 {
-    let men = thinned(positions, options.pieces).count();
+    let pieces = thinned(positions, options.pieces).count();
     let terms = thinned(positions, options.terms).count();
     let evaluations = if options.hce.is_some() { 2 } else { 1 };
     let passes = if net.has_layers() { 2 } else { 1 };
-    (passes * positions + evaluations * men + 2 * terms) as u64
+    (passes * positions + evaluations * pieces + 2 * terms) as u64
 }
 
 /// Looks into a net through some positions; `seen` is told of positions as they go by,

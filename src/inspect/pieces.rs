@@ -32,7 +32,7 @@ pub(super) fn band(pieces: u8) -> usize {
 /// What pieces of one role are worth in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// Men taken off, one at a time.
+    /// Pieces taken off, one at a time.
     pub count: u64,
     /// Centipawns for the owner: mean and standard deviation over the pieces.
     pub mean: f64,

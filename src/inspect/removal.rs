@@ -5,7 +5,7 @@ use shakmaty::{Color, Role};
 
 use super::forward::Forward;
 use crate::hce::{HceEvaluator, Phase};
-use crate::sample::{Man, Position, Sample};
+use crate::sample::{Piece, Position, Sample};
 
 /// Positions that a thread looks at, one after the other.
 const CHUNK: usize = 256;
@@ -91,24 +91,24 @@ fn worth(
 ) {
     let pieces = pieces(position);
     let middlegame = Phase::of(position).middlegame() as f32;
-    let men = position.men().enumerate().filter(|(_, man)| man.role != Role::King);
-    worths.extend(men.map(|(place, man)| {
-        let for_owner = if man.color == position.turn() { 1.0 } else { -1.0 };
+    let some = position.pieces().enumerate().filter(|(_, piece)| piece.role != Role::King);
+    worths.extend(some.map(|(place, piece)| {
+        let for_owner = if piece.color == position.turn() { 1.0 } else { -1.0 };
         let value = (for_owner * value(place)) as f32;
-        Worth { role: man.role, square: owners_square(&man), pieces, middlegame, bucket, value }
+        Worth { role: piece.role, square: owners_square(&piece), pieces, middlegame, bucket, value }
     }));
 }
 
 /// The square as the piece's owner sees it, a1 = 0.
-pub(super) fn owners_square(man: &Man) -> u8 {
-    man.square as u8 ^ if man.color == Color::White { 0 } else { 56 }
+pub(super) fn owners_square(piece: &Piece) -> u8 {
+    piece.square as u8 ^ if piece.color == Color::White { 0 } else { 56 }
 }
 
-/// The position without the piece at a place, see [`Position::men`].
+/// The position without the piece at a place, see [`Position::pieces`].
 pub fn without(position: &Position, place: usize) -> Position {
-    let men = u128::from_le_bytes(position.nibbles());
+    let nibbles = u128::from_le_bytes(position.nibbles());
     let below = (1 << (4 * place)) - 1;
-    let left = men & below | men >> 4 & !below;
-    let square = position.men().nth(place).map_or(0, |man| 1 << man.square as u32);
+    let left = nibbles & below | nibbles >> 4 & !below;
+    let square = position.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
     Position::of_board(position.occupied() & !square, left.to_le_bytes(), position.turn())
 }

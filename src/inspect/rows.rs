@@ -7,7 +7,7 @@ use shakmaty::{Role, Square};
 use super::forward::Forward;
 use crate::architecture::{Inputs, PIECES, Part};
 use crate::features::MAX_ACTIVE;
-use crate::sample::Man;
+use crate::sample::Piece;
 
 /// The rows of the accumulator's weights; what king buckets share is added to each of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -103,13 +103,13 @@ fn squares(inputs: &Inputs, bucket: usize) -> Vec<Square> {
 
 /// By row: whether no position can switch it on.
 pub(super) fn impossible(inputs: &Inputs) -> Vec<bool> {
-    let men: Vec<Option<Man>> = (0..PIECES).map(|input| inputs.man(input)).collect();
+    let pieces: Vec<Option<Piece>> = (0..PIECES).map(|input| inputs.piece(input)).collect();
     let impossible = |row: usize| {
         let input = row % PIECES;
         let own_king = (KING..KING + 64).contains(&input);
-        men[input].is_none_or(|man| match man.role {
-            Role::Pawn => matches!(man.square as u32 / 8, 0 | 7),
-            _ => own_king && inputs.kings.seen(man.square as usize) != (0, row / PIECES),
+        pieces[input].is_none_or(|piece| match piece.role {
+            Role::Pawn => matches!(piece.square as u32 / 8, 0 | 7),
+            _ => own_king && inputs.kings.seen(piece.square as usize) != (0, row / PIECES),
         })
     };
     (0..inputs.rows()).map(impossible).collect()

@@ -50,7 +50,7 @@ pub(super) struct Equations {
 
 /// The pieces of one role.
 #[derive(Clone)]
-struct Men {
+struct OfRole {
     /// By square and sum of pieces: pieces, and the sum of their worths.
     counts: [[u32; PIECES]; SQUARES],
     worths: [[f64; PIECES]; SQUARES],
@@ -60,24 +60,24 @@ struct Men {
 
 /// The tables of pawn to queen.
 pub(super) fn tables(worths: &[Worth]) -> Vec<SquareTable> {
-    let none = Men {
+    let none = OfRole {
         counts: [[0; PIECES]; SQUARES],
         worths: [[0.0; PIECES]; SQUARES],
         middlegame: [0.0; PIECES],
     };
-    let mut men = vec![none; ROLES.len()];
+    let mut roles = vec![none; ROLES.len()];
     for worth in worths {
-        let men = &mut men[place(worth.role)];
+        let role = &mut roles[place(worth.role)];
         let (square, pieces) = (usize::from(worth.square), usize::from(worth.pieces));
         let pieces = pieces.min(PIECES - 1);
-        men.counts[square][pieces] += 1;
-        men.worths[square][pieces] += f64::from(worth.value);
-        men.middlegame[pieces] = worth.middlegame.into();
+        role.counts[square][pieces] += 1;
+        role.worths[square][pieces] += f64::from(worth.value);
+        role.middlegame[pieces] = worth.middlegame.into();
     }
-    ROLES.into_iter().zip(&men).map(|(role, men)| men.table(role)).collect()
+    ROLES.into_iter().zip(&roles).map(|(role, its)| its.table(role)).collect()
 }
 
-impl Men {
+impl OfRole {
     fn table(&self, role: &'static str) -> SquareTable {
         const CURVE: usize = 2 * SQUARES;
         let mut matrix = Mat::<f64>::zeros(CURVE + PIECES, CURVE + PIECES);
@@ -123,10 +123,10 @@ impl SquareTable {
 impl Equations {
     /// So many pieces with this share of the middlegame.
     pub fn add(&mut self, mg: f64, count: u64) {
-        let (eg, men) = (1.0 - mg, count as f64);
+        let (eg, many) = (1.0 - mg, count as f64);
         self.count += count;
         let [mg_mg, mg_eg, eg_eg] = self.shares;
-        self.shares = [mg_mg + men * mg * mg, mg_eg + men * mg * eg, eg_eg + men * eg * eg];
+        self.shares = [mg_mg + many * mg * mg, mg_eg + many * mg * eg, eg_eg + many * eg * eg];
     }
 
     /// What is left of each phase's squares when the other phase has explained its part.

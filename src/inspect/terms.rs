@@ -12,11 +12,12 @@ use serde::Serialize;
 use super::activity::Activity;
 use super::forward::Forward;
 use super::ridge::{Columns, RIDGE, explained};
-use crate::architecture::{Inputs, PointOfView, Views};
+use crate::architecture::{Inputs, Views};
 use crate::batch::Terms;
 use crate::features::MAX_ACTIVE;
 use crate::hce::terms::TERMS;
 use crate::hce::{Coding, HceEvaluator, HceWeights, Term, Trace};
+use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, games_known, mix};
 
 /// Terms that fewer positions have are left out: half of these are too few to measure on.

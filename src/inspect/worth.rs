@@ -20,7 +20,8 @@ pub fn worth(
     let of_position = |position: &Position| {
         let with = evaluate(position);
         let mut sums = [(0u64, 0.0); ROLES.len()];
-        for (number, piece) in position.men().enumerate().filter(|(_, it)| it.role != Role::King) {
+        for (number, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King)
+        {
             let lost = with - evaluate(&without(position, number));
             let sum = &mut sums[place(piece.role)];
             let for_owner = if piece.color == position.turn() { lost } else { -lost };

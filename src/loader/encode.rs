@@ -5,10 +5,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::packed::Packed;
-use crate::architecture::{Architecture, PointOfView};
+use crate::architecture::Architecture;
 use crate::batch::{Active, Batch, Inputs, Terms};
 use crate::features::MAX_ACTIVE;
 use crate::hce::{self, Coding, Trace};
+use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 use crate::terms::{Chosen, Kind};
 

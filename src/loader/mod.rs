@@ -34,7 +34,8 @@ pub use stored::{Cut, Stored};
 pub use stream::{Cursor, Stream};
 pub use traces::{TraceScan, push, scan_traces};
 
-use crate::format::{Format, PointOfView, ReadError};
+use crate::format::{Format, ReadError};
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 /// Which positions to read, and how.

@@ -9,7 +9,7 @@ use crate::sample::{Position, Sample};
 #[repr(C)]
 pub struct Packed {
     occupied: u64,
-    men: [u8; 16],
+    nibbles: [u8; 16],
     result: f32,
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
@@ -24,7 +24,7 @@ impl Packed {
 
     /// The board with the side to move; rights and counters are gone.
     pub fn position(&self) -> Position {
-        Position::of_board(self.occupied, self.men, Color::from_black(self.black))
+        Position::of_board(self.occupied, self.nibbles, Color::from_black(self.black))
     }
 
     /// Seen by the side to move.
@@ -43,7 +43,7 @@ impl From<&Sample> for Packed {
         let position = &sample.position;
         Self {
             occupied: position.occupied(),
-            men: position.nibbles(),
+            nibbles: position.nibbles(),
             result: sample.result,
             score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
             black: position.turn().is_black(),

@@ -5,7 +5,7 @@ use shakmaty::Color;
 use super::Net;
 use crate::architecture::Views;
 use crate::features::{Moved, king};
-use crate::sample::{Man, Position};
+use crate::sample::{Piece, Position};
 
 /// The accumulators of a position and of those that led to it.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl<'a> Accumulator<'a> {
                 continue;
             }
             let king = king(after, color);
-            let row = |man: &Man| net.row(inputs.row(color, king, *man));
+            let row = |piece: &Piece| net.row(inputs.row(color, king, *piece));
             // Most moves put one piece on a square and take one from it: one pass does both.
             if let ([added], [removed]) = (moved.added(), moved.removed()) {
                 let rows = row(added).iter().zip(row(removed));
@@ -119,8 +119,8 @@ fn of_colours<'a>(
 fn fill(net: &Net, position: &Position, color: Color, view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     let king = king(position, color);
-    for man in position.men() {
-        let row = net.row(net.architecture().inputs.row(color, king, man));
+    for piece in position.pieces() {
+        let row = net.row(net.architecture().inputs.row(color, king, piece));
         view.iter_mut().zip(row).for_each(|(a, &w)| *a += i32::from(w));
     }
 }

@@ -295,10 +295,10 @@ fn starts_small(bytes: &[u8]) -> bool {
 /// Whether the first record is a board of marlinformat or its kin.
 fn packed_positions(bytes: &[u8]) -> Option<&'static str> {
     let occupied = u64::from_le_bytes(*bytes.first_chunk()?);
-    let men = *bytes.get(8..)?.first_chunk()?;
+    let nibbles = *bytes.get(8..)?.first_chunk()?;
     // The side to move is stored elsewhere in each of them: one of the two must be legal.
     let legal = shakmaty::Color::ALL.into_iter().any(|turn| {
-        Position::from_parts(occupied, men, turn, None, 0, 1)
+        Position::from_parts(occupied, nibbles, turn, None, 0, 1)
             .is_ok_and(|position| position.to_chess().is_ok())
     });
     (legal && occupied.count_ones() > 1).then_some(

@@ -2,7 +2,7 @@
 
 /// How pieces are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Men {
+pub enum Signs {
     /// As in the FEN: White's are capitals.
     #[default]
     Letters,
@@ -10,10 +10,10 @@ pub enum Men {
     Pieces,
 }
 
-impl Men {
+impl Signs {
     fn draw(self, letter: char) -> char {
         const LETTERS: &str = "KQRBNPkqrbnp";
-        let place = LETTERS.find(letter).filter(|_| self == Men::Pieces);
+        let place = LETTERS.find(letter).filter(|_| self == Signs::Pieces);
         // The twelve pieces stand there in this order from U+2654 on.
         place.and_then(|i| char::from_u32(0x2654 + i as u32)).unwrap_or(letter)
     }
@@ -25,10 +25,10 @@ impl Men {
 /// Reads the board field only, and shows what is there: a rank that is too short is filled with
 /// empty squares. None where the field cannot be a board, with a letter of no piece, or with more
 /// than eight ranks or files.
-pub fn board(fen: &str, men: Men, facts: &[String]) -> Option<String> {
+pub fn board(fen: &str, signs: Signs, facts: &[String]) -> Option<String> {
     let field = fen.split_whitespace().next()?;
     let mut ranks: Vec<Vec<char>> =
-        field.split('/').map(|it| rank(it, men)).collect::<Option<_>>()?;
+        field.split('/').map(|it| rank(it, signs)).collect::<Option<_>>()?;
     if ranks.len() > 8 {
         return None;
     }
@@ -55,7 +55,7 @@ pub fn board(fen: &str, men: Men, facts: &[String]) -> Option<String> {
     Some(text)
 }
 
-fn rank(text: &str, men: Men) -> Option<Vec<char>> {
+fn rank(text: &str, signs: Signs) -> Option<Vec<char>> {
     let mut squares = Vec::with_capacity(8);
     for letter in text.chars() {
         match letter {
@@ -63,7 +63,7 @@ fn rank(text: &str, men: Men) -> Option<Vec<char>> {
                 let empty = letter as usize - '0' as usize;
                 squares.extend(std::iter::repeat_n('.', empty));
             }
-            _ if "KQRBNPkqrbnp".contains(letter) => squares.push(men.draw(letter)),
+            _ if "KQRBNPkqrbnp".contains(letter) => squares.push(signs.draw(letter)),
             _ => return None,
         }
     }

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::board::{Men, board};
+use super::board::{Signs, board};
 use super::estimate::{Estimate, Means};
 use super::groups::Groups;
 use super::text::{between, least, loss, wrap};
@@ -100,7 +100,7 @@ impl Disagreement {
         self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
         for apart in &self.positions {
             text.push('\n');
-            text.push_str(&apart.text(&self.names, Men::Letters));
+            text.push_str(&apart.text(&self.names, Signs::Letters));
         }
         text
     }
@@ -135,14 +135,14 @@ impl Disagreement {
 
 impl Apart {
     /// The board with what both say beside it.
-    pub fn text(&self, names: &[String; 2], men: Men) -> String {
+    pub fn text(&self, names: &[String; 2], signs: Signs) -> String {
         let mut facts = vec![format!("result {}", self.result)];
         for (i, name) in names.iter().enumerate() {
             let cp = self.cp[i].map_or(String::new(), |cp| format!(", {cp:+.0} cp"));
             facts.push(format!("{name} expects {:.3}{cp}", self.expected[i]));
         }
         facts.push(format!("nearer: {}", self.nearer.as_deref().unwrap_or("neither")));
-        let board = board(&self.fen, men, &facts).unwrap_or_else(|| facts.join("\n") + "\n");
+        let board = board(&self.fen, signs, &facts).unwrap_or_else(|| facts.join("\n") + "\n");
         format!("{}\n{board}", self.fen)
     }
 }

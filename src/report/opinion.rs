@@ -12,7 +12,7 @@ const WIDEST: usize = 7;
 
 /// A board with rank 8 on top, two lines a rank: the letters of pieces by square (a1 = 0), dots for
 /// empty squares, and below each the number of its square in whole centipawns.
-pub fn worths(men: &[Option<char>; 64], values: &[Option<f64>; 64]) -> String {
+pub fn worths(pieces: &[Option<char>; 64], values: &[Option<f64>; 64]) -> String {
     let values: Vec<String> =
         values.iter().map(|value| value.map_or_else(String::new, whole)).collect();
     let widest = values.iter().map(String::len).max().unwrap_or(1).max(1);
@@ -24,7 +24,8 @@ pub fn worths(men: &[Option<char>; 64], values: &[Option<f64>; 64]) -> String {
     for rank in (0..8).rev() {
         let squares = 8 * rank..8 * rank + 8;
         let label = (b'1' + rank as u8) as char;
-        let mut letters = men[squares.clone()].iter().map(|man| man.unwrap_or('.').to_string());
+        let mut letters =
+            pieces[squares.clone()].iter().map(|piece| piece.unwrap_or('.').to_string());
         out.push_str(&line(label, &mut letters));
         out.push_str(&line(' ', &mut values[squares].iter().cloned()));
         out.push('\n');

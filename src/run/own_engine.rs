@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use crate::batch::Terms;
 use crate::format::Source;
 use crate::format::trace::{FORMAT, TraceSource, Traced};
-use crate::hce::{HceWeights, sums};
+use crate::hce::HceWeights;
 use crate::loader::push;
 use crate::sample::{Position, Sample};
 use crate::terms::OwnTerms;
@@ -58,7 +58,7 @@ impl OwnEngine {
         let mut row = Terms::default();
         push(traced, &self.own, &mut row);
         let shares = self.own.shares(traced.phase, traced.scale);
-        let white = sums(&row, 0, &self.weights.values).white(shares);
+        let white = row.sums(0, &self.weights.values).white(shares);
         traced.turn.fold_wb(white, -white) + self.weights.tempo
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use super::listener::Listener;
 use super::terms::RunTerms;
-use crate::architecture::{Architecture, PointOfView};
+use crate::architecture::Architecture;
 use crate::config::{BatchSize, Config, Inputs};
 use crate::data_file::DataFile;
 use crate::digest;
@@ -16,6 +16,7 @@ use crate::export::{self, StartedFrom};
 use crate::input;
 use crate::loader::{self, LoadError, Part, Plan, Share, Sketch, Split};
 use crate::model::Kind;
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;

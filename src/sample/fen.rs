@@ -12,7 +12,7 @@ use super::{CASTLING_ROOK, Position};
 /// What a byte of the board field does.
 #[derive(Clone, Copy)]
 struct Letter {
-    /// The nibble of a piece, or [`NO_MAN`].
+    /// The nibble of a piece, or [`NO_PIECE`].
     nibble: u8,
     /// The squares it fills.
     squares: u8,
@@ -20,11 +20,11 @@ struct Letter {
     room: u8,
 }
 
-const NO_MAN: u8 = 15;
+const NO_PIECE: u8 = 15;
 
 static LETTERS: [Letter; 256] = {
     // A byte that means nothing asks for more room than any rank has.
-    let mut letters = [Letter { nibble: NO_MAN, squares: 0, room: 128 }; 256];
+    let mut letters = [Letter { nibble: NO_PIECE, squares: 0, room: 128 }; 256];
     let mut role = 0;
     while role < 6 {
         let (white, black) = (b"PNBRQK"[role], b"pnbrqk"[role]);
@@ -35,11 +35,11 @@ static LETTERS: [Letter; 256] = {
     let mut squares = 1;
     while squares <= 8 {
         let room = 0u8.wrapping_sub(squares);
-        letters[(b'0' + squares) as usize] = Letter { nibble: NO_MAN, squares, room };
+        letters[(b'0' + squares) as usize] = Letter { nibble: NO_PIECE, squares, room };
         squares += 1;
     }
     // The next rank begins, for which this one has to be full.
-    letters[b'/' as usize] = Letter { nibble: NO_MAN, squares: 0, room: 8 };
+    letters[b'/' as usize] = Letter { nibble: NO_PIECE, squares: 0, room: 8 };
     letters
 };
 
@@ -50,7 +50,7 @@ const LONGEST: usize = 71;
 /// castling rights `-` or such letters of `KQkq` as kings and rooks at home bear out, no en
 /// passant square, and counters of at most 4 digits.
 pub(super) fn plain(fen: &[u8]) -> Option<Position> {
-    let (occupied, men, rest) = board(fen)?;
+    let (occupied, nibbles, rest) = board(fen)?;
     let mut fields = rest.split(|&byte| byte == b' ');
     let turn = match fields.next()? {
         [b'w'] => Color::White,
@@ -66,15 +66,17 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     if fields.next().is_some() {
         return None;
     }
-    let men = men.to_le_bytes();
-    let mut position = Position { halfmove, fullmove, ..Position::of_board(occupied, men, turn) };
+    let nibbles = nibbles.to_le_bytes();
+    let mut position =
+        Position { halfmove, fullmove, ..Position::of_board(occupied, nibbles, turn) };
     let sets = position.bitboards().map(|side| side.map(Bitboard));
     if !is_legal(&sets, Bitboard(occupied), turn) {
         return None;
     }
     if !matches!(castling, [b'-']) {
         let rooks = castling_rooks(castling, &sets)?;
-        position.men = (u128::from_le_bytes(men) ^ at_places(rooks, occupied)).to_le_bytes();
+        position.nibbles =
+            (u128::from_le_bytes(nibbles) ^ at_places(rooks, occupied)).to_le_bytes();
     }
     Some(position)
 }
@@ -82,40 +84,40 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
 /// The occupied squares and the nibbles of a board field of at most 32 pieces, and what follows the
 /// space behind it.
 fn board(text: &[u8]) -> Option<(u64, u128, &[u8])> {
-    // Men in the order of the field, with room to load eight at any place; the squares they stand
-    // on, a8 in the lowest bit.
-    let (mut men, mut count, mut ranks) = ([0u8; LONGEST + 8], 0, 0u64);
-    // The squares passed, and those still free in the rank. Men and digits come in no order that
+    // Pieces in the order of the field, with room to load eight at any place; the squares they
+    // stand on, a8 in the lowest bit.
+    let (mut pieces, mut count, mut ranks) = ([0u8; LONGEST + 8], 0, 0u64);
+    // The squares passed, and those still free in the rank. Pieces and digits come in no order that
     // a processor could foresee, so nothing branches on which of them it is.
     let (mut passed, mut room) = (0u32, 8u8);
     for (at, &byte) in text.iter().enumerate().take(LONGEST + 1) {
         if byte == b' ' {
             let whole = passed == 64 && room == 0 && count <= 32;
-            return whole.then(|| (ranks.swap_bytes(), packed(&men, ranks), &text[at + 1..]));
+            return whole.then(|| (ranks.swap_bytes(), packed(&pieces, ranks), &text[at + 1..]));
         }
         let letter = LETTERS[usize::from(byte)];
         room = room.wrapping_add(letter.room);
         if room > 8 {
             return None;
         }
-        let man = letter.nibble != NO_MAN;
-        men[count] = letter.nibble;
-        count += usize::from(man);
-        ranks |= u64::from(man).wrapping_shl(passed);
+        let piece = letter.nibble != NO_PIECE;
+        pieces[count] = letter.nibble;
+        count += usize::from(piece);
+        ranks |= u64::from(piece).wrapping_shl(passed);
         passed += u32::from(letter.squares);
     }
     None
 }
 
 /// The nibbles in order of their squares, a1 first, of pieces from a8 to h1.
-fn packed(men: &[u8; LONGEST + 8], ranks: u64) -> u128 {
+fn packed(pieces: &[u8; LONGEST + 8], ranks: u64) -> u128 {
     // The pieces of each rank, one count a byte, by adding neighbours.
     let mut counts = ranks - (ranks >> 1 & 0x5555_5555_5555_5555);
     counts = (counts & 0x3333_3333_3333_3333) + (counts >> 2 & 0x3333_3333_3333_3333);
     counts = (counts + (counts >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
     let (mut packed, mut from) = (0u128, 0);
     for count in counts.to_le_bytes().map(usize::from) {
-        let eight = men[from..from + 8].try_into().expect("eight bytes were taken");
+        let eight = pieces[from..from + 8].try_into().expect("eight bytes were taken");
         // Eight bytes become eight nibbles: gaps of 4, 8 and 16 bits close in turn.
         let mut nibbles = u64::from_le_bytes(eight) & 0x0f0f_0f0f_0f0f_0f0f;
         nibbles = (nibbles | nibbles >> 4) & 0x00ff_00ff_00ff_00ff;

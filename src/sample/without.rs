@@ -12,15 +12,16 @@ impl Position {
     /// result is for evaluations and need not be legal: without the piece that stood between, the
     /// side that just moved may be in check.
     pub fn without(&self, square: Square) -> Option<Self> {
-        let man = self.men().find(|man| man.square == square)?;
-        if man.role == Role::King {
+        let piece = self.pieces().find(|piece| piece.square == square)?;
+        if piece.role == Role::King {
             return None;
         }
         let bit = 1u64 << square as u32;
-        let nibbles = u128::from_le_bytes(self.men);
+        let nibbles = u128::from_le_bytes(self.nibbles);
         let below = (1u128 << (4 * (self.occupied & (bit - 1)).count_ones())) - 1;
-        let men = nibbles & below | nibbles >> 4 & !below;
-        let mut rest = Self { occupied: self.occupied & !bit, men: men.to_le_bytes(), ..*self };
+        let nibbles = nibbles & below | nibbles >> 4 & !below;
+        let (occupied, nibbles) = (self.occupied & !bit, nibbles.to_le_bytes());
+        let mut rest = Self { occupied, nibbles, ..*self };
         if rest.ep_square().is_some_and(|target| !rest.takes_en_passant(target)) {
             rest.turn_ep = rest.turn_ep & 128 | NO_EP;
         }
@@ -30,7 +31,7 @@ impl Position {
     /// Whether a pawn stands in front of an en passant square, and one that attacks the square.
     fn takes_en_passant(&self, target: Square) -> bool {
         let turn = self.turn();
-        let [white, black] = self.bitboards().map(|men| Bitboard(men[0]));
+        let [white, black] = self.bitboards().map(|roles| Bitboard(roles[0]));
         let [own, other] = turn.fold_wb([white, black], [black, white]);
         let moved = target.offset(turn.fold_wb(-8, 8));
         moved.is_some_and(|moved| other.contains(moved))

@@ -1,6 +1,6 @@
 //! Boards as text.
 
-use nnuance::report::board::{Men, board};
+use nnuance::report::board::{Signs, board};
 
 #[test]
 fn boards() {
@@ -17,14 +17,14 @@ fn boards() {
 1  R . . . K . . R
    a b c d e f g h
 ";
-    assert_eq!(board(fen, Men::Letters, &facts).unwrap(), expected);
-    let pieces = board(fen, Men::Pieces, &[]).unwrap();
+    assert_eq!(board(fen, Signs::Letters, &facts).unwrap(), expected);
+    let pieces = board(fen, Signs::Pieces, &[]).unwrap();
     assert!(pieces.starts_with("8  ♜ . . . ♚ . . ♜\n") && pieces.contains("1  ♖ . . . ♔ . . ♖\n"));
     assert!(pieces.contains("5  . . . ♟ ♙ . . .\n"));
     let many: Vec<String> = (0..12).map(|i| format!("fact {i}")).collect();
-    let long = board(fen, Men::Letters, &many).unwrap();
+    let long = board(fen, Signs::Letters, &many).unwrap();
     assert!(long.ends_with("                      fact 11\n") && long.lines().count() == 12);
     for wrong in ["", "9/8 w", "x7 w", "8/8/8/8/8/8/8/8/8 w", "pppppppp1 w"] {
-        assert!(board(wrong, Men::Letters, &[]).is_none(), "{wrong}");
+        assert!(board(wrong, Signs::Letters, &[]).is_none(), "{wrong}");
     }
 }

@@ -107,7 +107,7 @@ fn both_wings_count_as_one() {
             rising.is_sorted() && rising.iter().all(|term| usize::from(wings()[*term]) == *term)
         );
         // Symmetric weights give the same sums either way.
-        let [one, two] = [&folded, &whole].map(|it| nnuance::hce::sums(it, 0, &weights.values));
+        let [one, two] = [&folded, &whole].map(|it| it.sums(0, &weights.values));
         assert_eq!(one, two, "{}", position.fen());
         // The squares of the position turned round are the same squares.
         let squares = |terms: &Terms| -> Vec<(usize, i8)> {

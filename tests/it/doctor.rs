@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use nnuance::data::doctor::{Exam, Grade, Keys, Reading};
-use nnuance::format::{BadRecords, Format, PointOfView, Source, write_all};
+use nnuance::format::{BadRecords, Format, Source, write_all};
 use nnuance::loader::{Plan, scan};
+use nnuance::point_of_view::PointOfView;
 use nnuance::sample::{Sample, mix};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -94,9 +95,9 @@ fn real_files_are_fit() {
         assert_eq!(grade, "ok", "{path}: {says}");
         let positions = file["diagnosis"]["positions"].as_u64().unwrap();
         assert_eq!(positions == 60_000, file["limited"] == true, "{path}");
-        let men = file["diagnosis"]["pieces"]["counts"].as_array().unwrap();
-        let men: u64 = men.iter().map(|count| count.as_u64().unwrap()).sum();
-        assert_eq!(men, positions, "{path}");
+        let pieces = file["diagnosis"]["pieces"]["counts"].as_array().unwrap();
+        let pieces: u64 = pieces.iter().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(pieces, positions, "{path}");
     }
 }
 
@@ -112,7 +113,7 @@ fn counts_are_those_of_a_slow_pass() {
     assert_eq!(it["white"]["wins"], count(&|it| it.result == white(it)));
     assert_eq!(it["noise"]["in_check"], count(&|it| it.position.in_check()));
     assert_eq!(it["pieces"]["counts"][30], count(&|it| it.position.count() == 32));
-    let castles = |it: &Sample| it.position.men().any(|man| man.castles);
+    let castles = |it: &Sample| it.position.pieces().any(|piece| piece.castles);
     assert_eq!(it["sound"]["castling"], count(&castles));
     let distinct: std::collections::HashSet<_> = all.iter().map(|it| it.position.key()).collect();
     let repeated = 1.0 - distinct.len() as f64 / all.len() as f64;

@@ -80,14 +80,14 @@ fn a_chart_takes_its_colours_from_the_theme() {
 
 #[test]
 fn the_men_of_a_board() {
-    let men = board::men("r3k3/8/8/8/8/8/4P3/7K w - - 0 1").unwrap();
+    let pieces = board::pieces("r3k3/8/8/8/8/8/4P3/7K w - - 0 1").unwrap();
     let placed: Vec<(usize, char)> =
-        men.iter().enumerate().filter_map(|(square, man)| Some((square, (*man)?))).collect();
+        pieces.iter().enumerate().filter_map(|(square, piece)| Some((square, (*piece)?))).collect();
     assert_eq!(placed, [(7, 'K'), (12, 'P'), (56, 'r'), (60, 'k')]);
     for wrong in
         ["", "8/8/8/8/8/8/8", "9/8/8/8/8/8/8/8", "ppppppppp/8/8/8/8/8/8/8", "7/8/8/8/8/8/8/8"]
     {
-        assert_eq!(board::men(wrong), None, "{wrong}");
+        assert_eq!(board::pieces(wrong), None, "{wrong}");
     }
 }
 

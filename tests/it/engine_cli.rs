@@ -109,7 +109,8 @@ fn openings_and_rules_of_games() {
     let won = play("won.vf", "--win-score 1 --win-plies 1 --chess960 single --random-plies 0");
     // The fake engine's scores are hardly ever 0, so that every game is won at its first move.
     assert!(won.iter().filter(|game| game.len() == 1 && game[0].result != 0.5).count() > 10);
-    let castles = won.iter().all(|game| game[0].position.men().filter(|m| m.castles).count() == 4);
+    let castles =
+        won.iter().all(|game| game[0].position.pieces().filter(|m| m.castles).count() == 4);
     assert!(castles);
     let level =
         play("level.vf", "--draw-score 301 --draw-plies 2 --draw-from 12 --random-plies 8..8");

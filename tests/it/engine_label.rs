@@ -299,11 +299,11 @@ fn labels_the_same_twice(engine: EngineSettings) {
     assert!(agree);
     // Random positions are mostly decided by material; the sign must be the mover's.
     let material = |sample: &Sample| {
-        let value = |man: nnuance::sample::Man| {
-            let value = [0, 1, 3, 3, 5, 9, 0][man.role as usize];
-            if man.color == sample.position.turn() { value } else { -value }
+        let value = |piece: nnuance::sample::Piece| {
+            let value = [0, 1, 3, 3, 5, 9, 0][piece.role as usize];
+            if piece.color == sample.position.turn() { value } else { -value }
         };
-        sample.position.men().map(value).sum::<i32>()
+        sample.position.pieces().map(value).sum::<i32>()
     };
     let clear: Vec<_> = made.iter().filter(|sample| material(sample).abs() >= 5).collect();
     let right = clear.iter().filter(|sample| (material(sample) > 0) == (sample.score.unwrap() > 0));

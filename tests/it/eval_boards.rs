@@ -33,7 +33,7 @@ fn evaluations_stand_side_by_side() {
     // Why material tells no result; the net's manifest knows the scale that was fitted to it.
     assert_eq!(text.matches("no expected result of ").count(), 1, "{text}");
     assert!(text.contains("no expected result of material"), "{text}");
-    // Black's men count against White; with material alone every pawn is a hundred.
+    // Black's pieces count against White; with material alone every pawn is a hundred.
     let board = text.split("in material,").nth(1).unwrap().lines().skip(2).take(3);
     let lines: Vec<&str> = board.collect();
     assert_eq!(lines[0].split_whitespace().next(), Some("8"), "{text}");

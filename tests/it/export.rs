@@ -142,7 +142,7 @@ fn the_bound_is_reached_where_it_is_exact() {
     assert_eq!((proof.output.least, proof.output.most), (0, 255));
 }
 
-/// A perspective net whose neuron 2 has a large weight wherever a man can stand.
+/// A perspective net whose neuron 2 has a large weight wherever a piece can stand.
 fn overflowing(weight: i16, output: i16) -> Net {
     let hidden = 4;
     let mut accumulator = vec![1; 768 * hidden];

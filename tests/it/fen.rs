@@ -162,7 +162,7 @@ fn lines_take_no_empty_pocket() {
     assert!(read(&text::FORMAT, &line.replace("K7", "K7/")).is_none());
 }
 
-/// A board of random men, of the usual shape more often than not.
+/// A board of random pieces, of the usual shape more often than not.
 fn boards() -> impl Strategy<Value = String> {
     let sparse = || prop::collection::vec("[1-8]|[pnbrqkPNBRQK]", 1..6);
     let pieces = prop_oneof![sparse(), prop::collection::vec("[pnbrqPNBRQ1-3]", 1..9)];
@@ -185,8 +185,9 @@ fn boards() -> impl Strategy<Value = String> {
         }
         squares[white] = Some('K');
         squares[black] = Some('k');
-        let rank =
-            |rank: &[Option<char>]| rank.iter().map(|man| man.unwrap_or('1')).collect::<String>();
+        let rank = |rank: &[Option<char>]| {
+            rank.iter().map(|piece| piece.unwrap_or('1')).collect::<String>()
+        };
         squares.chunks(8).map(rank).collect::<Vec<_>>().join("/")
     })
 }

@@ -8,7 +8,7 @@ use nnuance::format::{
     self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, pgn, text,
     viriformat,
 };
-use nnuance::sample::{GameHash, Man, Played, Position, Sample, mix};
+use nnuance::sample::{GameHash, Piece, Played, Position, Sample, mix};
 use proptest::prelude::*;
 use shakmaty::{
     Board, CastlingMode, Chess, Color, FromSetup as _, Position as _, Role, Setup, Square,
@@ -92,15 +92,15 @@ pub fn kept(format: &Format, sample: &Sample) -> Sample {
             Color::Black => sample.position.flipped(),
         };
         // Rooks that may castle become rooks.
-        let mut men = turned.nibbles();
-        for byte in &mut men {
+        let mut pieces = turned.nibbles();
+        for byte in &mut pieces {
             for shift in [0, 4] {
                 if *byte >> shift & 7 == 6 {
                     *byte ^= 5 << shift;
                 }
             }
         }
-        let position = Position::from_parts(turned.occupied(), men, Color::White, None, 0, 1);
+        let position = Position::from_parts(turned.occupied(), pieces, Color::White, None, 0, 1);
         kept.position = position.unwrap();
     }
     if format.facts.plies == Holds::Never {
@@ -129,9 +129,9 @@ pub fn kept(format: &Format, sample: &Sample) -> Sample {
 
 /// The position with another move number.
 fn numbered(position: &Position, fullmove: u16) -> Position {
-    let (occupied, men, turn) = (position.occupied(), position.nibbles(), position.turn());
+    let (occupied, pieces, turn) = (position.occupied(), position.nibbles(), position.turn());
     let (ep, halfmove) = (position.ep_square(), position.halfmove());
-    Position::from_parts(occupied, men, turn, ep, halfmove, fullmove).unwrap()
+    Position::from_parts(occupied, pieces, turn, ep, halfmove, fullmove).unwrap()
 }
 
 pub const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -303,10 +303,10 @@ fn castling_rooks_and_chess960() {
     let rooks = |sample: &Sample| {
         sample
             .position
-            .men()
-            .filter(|man| man.castles)
-            .inspect(|man| assert_eq!(man.role, Role::Rook))
-            .map(|man| man.square)
+            .pieces()
+            .filter(|piece| piece.castles)
+            .inspect(|piece| assert_eq!(piece.role, Role::Rook))
+            .map(|piece| piece.square)
             .collect::<Vec<_>>()
     };
     assert_eq!(rooks(&sample), [Square::A1, Square::D1, Square::B8, Square::H8]);
@@ -331,7 +331,7 @@ fn castling_rooks_and_chess960() {
     // bulletformat has no rights to hold, but the rooks stay.
     let bytes = write(&bulletformat::FORMAT, &[sample]).unwrap();
     let back = read_as(&bulletformat::FORMAT, &bytes).unwrap();
-    assert_eq!(back[0].position.men().filter(|man| man.role == Role::Rook).count(), 4);
+    assert_eq!(back[0].position.pieces().filter(|piece| piece.role == Role::Rook).count(), 4);
     assert_eq!(rooks(&back[0]), []);
 }
 
@@ -394,24 +394,28 @@ pub fn chess960_games_come_back() {
 
 #[test]
 fn positions_pack_as_their_men_stand() {
-    // The quick way from a board to nibbles and back, against the men one by one.
+    // The quick way from a board to nibbles and back, against the pieces one by one.
     for sample in chess960_games() {
         let position = sample.position;
         let chess = position.to_chess().unwrap();
         assert_eq!(position.board(), *chess.board());
         assert_eq!(position.in_check(), chess.is_check());
         let rights = chess.castles().castling_rights();
-        for (man, (square, piece)) in position.men().zip(chess.board().iter()) {
-            assert_eq!((man.square, man.color, man.role), (square, piece.color, piece.role));
-            assert_eq!(man.castles, rights.contains(square));
+        for (found, (square, piece)) in position.pieces().zip(chess.board().iter()) {
+            assert_eq!((found.square, found.color, found.role), (square, piece.color, piece.role));
+            assert_eq!(found.castles, rights.contains(square));
         }
         let flipped = position.flipped();
-        let mut men: Vec<_> = position
-            .men()
-            .map(|man| Man { square: man.square.flip_vertical(), color: !man.color, ..man })
+        let mut pieces: Vec<_> = position
+            .pieces()
+            .map(|piece| Piece {
+                square: piece.square.flip_vertical(),
+                color: !piece.color,
+                ..piece
+            })
             .collect();
-        men.sort_by_key(|man| man.square);
-        assert!(flipped.men().eq(men));
+        pieces.sort_by_key(|piece| piece.square);
+        assert!(flipped.pieces().eq(pieces));
         assert_eq!(flipped.flipped(), position);
         assert_eq!(flipped.key(), position.key());
     }

@@ -55,7 +55,7 @@ fn loss_and_gradients_equal_the_plain_ones() {
     }
 }
 
-/// Boards with 0 to 32 men, as no game has them all.
+/// Boards with 0 to 32 pieces, as no game has them all.
 #[test]
 fn any_number_of_men_will_do() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -63,11 +63,11 @@ fn any_number_of_men_will_do() {
     let mut indices = Vec::new();
     for position in 0..33 {
         for _ in 0..views {
-            let men = (0..places).map(|i| match i < position {
+            let pieces = (0..places).map(|i| match i < position {
                 true => random.random_range(0..768),
                 false => 768,
             });
-            indices.extend(men);
+            indices.extend(pieces);
         }
     }
     let batch = Batch {

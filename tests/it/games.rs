@@ -42,7 +42,7 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
         played: None,
         game: None,
     };
-    // Every other position of longer games, so that few men occur too.
+    // Every other position of longer games, so that few pieces occur too.
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()
 }
 

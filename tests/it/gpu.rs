@@ -95,8 +95,8 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
     }
 }
 
-/// Lists that no game has: without men, with two men on one square, with the same input in every
-/// list of more than one piece of the index.
+/// Lists that no game has: without pieces, with two pieces on one square, with the same input in
+/// every list of more than one part of the index.
 #[test]
 fn any_lists_will_do_in_one_part_or_in_many() {
     let Some(gpu) = gpu() else { return };
@@ -104,10 +104,10 @@ fn any_lists_will_do_in_one_part_or_in_many() {
     let (positions, views, places) = (2500, 2, 32);
     let mut indices = Vec::new();
     for list in 0..positions * views {
-        let men = list % 33;
+        let pieces = list % 33;
         let input = |place| match place {
             0 if list % 5 > 0 => 700,
-            place if place < men => random.random_range(0..768),
+            place if place < pieces => random.random_range(0..768),
             _ => 768,
         };
         indices.extend((0..places).map(input));

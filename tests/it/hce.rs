@@ -4,7 +4,6 @@ use nnuance::batch::Terms;
 use nnuance::hce::terms::{GROUPS, TERMS, list};
 use nnuance::hce::{
     Coding, HceEvaluator, HceWeights, Only, Part, Parts, Phase, Score, Term, Trace, evaluate, hold,
-    sums,
 };
 use nnuance::sample::Position;
 use nnuance::sums::Sums;
@@ -147,8 +146,8 @@ fn phase_runs_from_0_to_256() {
 fn bitboards_hold_the_men() {
     for position in positions() {
         let mut sets = [[0u64; 6]; 2];
-        for man in position.men() {
-            sets[man.color.fold_wb(0, 1)][man.role as usize - 1] |= 1 << man.square as u32;
+        for piece in position.pieces() {
+            sets[piece.color.fold_wb(0, 1)][piece.role as usize - 1] |= 1 << piece.square as u32;
         }
         assert_eq!(position.bitboards(), sets, "{position:?}");
     }
@@ -211,7 +210,7 @@ fn a_batch_holds_the_evaluation() {
     }
     assert_eq!(batch.len(), positions.len());
     for (row, position) in positions.iter().enumerate() {
-        let found = sums(&batch, row, &weights.values);
+        let found = batch.sums(row, &weights.values);
         let expected = by_hand(&traced(position), &weights.values);
         assert!(close(found, expected, 1e-8), "{position:?}");
         let rising = |terms: Vec<usize>| {
@@ -286,7 +285,7 @@ fn held_terms_keep_the_sums() {
     };
     let same = |held: &Terms| {
         for row in 0..batch.len() {
-            let gap = (sums(held, row, &weights.values), sums(&batch, row, &weights.values));
+            let gap = (held.sums(row, &weights.values), batch.sums(row, &weights.values));
             // The sums are stored in single precision.
             assert!(close(gap.0, gap.1, 1e-2), "{gap:?}");
         }
@@ -310,17 +309,17 @@ proptest::proptest! {
     fn any_board_has_an_evaluation(
         squares in proptest::collection::btree_map(0..64u32, (0..7u8, 0..2u8), 0..32),
     ) {
-        let (mut occupied, mut men) = (0, 0u128);
+        let (mut occupied, mut pieces) = (0, 0u128);
         for (i, (square, (role, colour))) in squares.into_iter().enumerate() {
             occupied |= 1u64 << square;
-            men |= u128::from(role | colour << 3) << (4 * i);
+            pieces |= u128::from(role | colour << 3) << (4 * i);
         }
-        let men = men.to_le_bytes();
-        let position = Position::from_parts(occupied, men, Color::Black, None, 0, 1).unwrap();
+        let pieces = pieces.to_le_bytes();
+        let position = Position::from_parts(occupied, pieces, Color::Black, None, 0, 1).unwrap();
         let weights = odd_weights();
         let mut batch = Terms::default();
         Coding::new(&[true; TERMS], true).encode(&position, &mut Trace::default(), &mut batch);
-        let found = sums(&batch, 0, &weights.values);
+        let found = batch.sums(0, &weights.values);
         proptest::prop_assert!(close(HceEvaluator::new(&weights).sums(&position), found, 1e-6));
     }
 }

@@ -76,10 +76,10 @@ fn shapes() -> impl Iterator<Item = Architecture> {
 #[test]
 fn a_man_taken_off_is_no_longer_there() {
     for position in positions(300, 1) {
-        for (place, man) in position.men().enumerate() {
-            let left: Vec<_> = position.men().filter(|other| *other != man).collect();
+        for (place, piece) in position.pieces().enumerate() {
+            let left: Vec<_> = position.pieces().filter(|other| *other != piece).collect();
             let without = without(&position, place);
-            assert_eq!(without.men().collect::<Vec<_>>(), left);
+            assert_eq!(without.pieces().collect::<Vec<_>>(), left);
             assert_eq!(without.turn(), position.turn());
         }
     }
@@ -101,10 +101,11 @@ fn the_worth_of_men_is_what_two_whole_evaluations_differ_by() {
                 + 2 * count(Role::Rook)
                 + 4 * count(Role::Queen);
             let band = BANDS.iter().position(|it| (it.from..=it.to).contains(&pieces)).unwrap();
-            for (place, man) in position.men().enumerate().filter(|it| it.1.role != Role::King) {
+            for (place, piece) in position.pieces().enumerate().filter(|it| it.1.role != Role::King)
+            {
                 let worth = float.logit(position) - float.logit(&without(position, place));
-                let worth = 400.0 * if man.color == position.turn() { worth } else { -worth };
-                worths[man.role as usize - 1][band].push(worth);
+                let worth = 400.0 * if piece.color == position.turn() { worth } else { -worth };
+                worths[piece.role as usize - 1][band].push(worth);
             }
         }
         for (found, worths) in found.values.iter().flatten().zip(worths.iter().flatten()) {
@@ -173,12 +174,12 @@ fn dead_and_saturated_neurons_are_counted() {
     // Neurons: dead; saturated; both kings, so the sum is 2; own queens; one that only own kings
     // on h8 switch on.
     let row = |input: usize, neuron: usize| {
-        let man = Inputs::of(views).man(input).unwrap();
-        let own = man.color == Color::White;
+        let piece = Inputs::of(views).piece(input).unwrap();
+        let own = piece.color == Color::White;
         f32::from(match neuron {
-            2 => man.role == Role::King,
-            3 => own && man.role == Role::Queen,
-            4 => own && man.role == Role::King && man.square == shakmaty::Square::H8,
+            2 => piece.role == Role::King,
+            3 => own && piece.role == Role::Queen,
+            4 => own && piece.role == Role::King && piece.square == shakmaty::Square::H8,
             _ => false,
         })
     };
@@ -207,7 +208,7 @@ fn dead_and_saturated_neurons_are_counted() {
     assert_eq!(activity.neurons[0].before.counts[0], views as u64);
 }
 
-/// What a man is worth in a net that is linear, in 64ths of a logit.
+/// What a piece is worth in a net that is linear, in 64ths of a logit.
 fn made_up(role: Role, square: usize) -> f32 {
     let worth = [16, 48, 52, 80, 144, 0][role as usize - 1];
     (worth + (square as i32 * 7 + role as i32 * 3) % 16) as f32 / 64.0
@@ -219,10 +220,10 @@ fn a_linear_net_gives_its_piece_values_and_tables_back() {
     for views in [Views::SideToMove, Views::Perspective] {
         let architecture = Architecture::simple(views, 1, Activation::ReLU);
         let row = |input: usize, _| {
-            let man = Inputs::of(views).man(input).unwrap();
-            let own = man.color == Color::White;
-            let square = man.square as usize ^ if own { 0 } else { 56 };
-            made_up(man.role, square) * if own { 1.0 } else { -1.0 }
+            let piece = Inputs::of(views).piece(input).unwrap();
+            let own = piece.color == Color::White;
+            let square = piece.square as usize ^ if own { 0 } else { 56 };
+            made_up(piece.role, square) * if own { 1.0 } else { -1.0 }
         };
         // The bias keeps the accumulator positive; two views with opposite weights cancel it.
         let count = views.count() as f32;
@@ -283,10 +284,10 @@ fn handcrafted_tables_agree_with_themselves() {
     let views = Views::Plain;
     let architecture = Architecture::simple(views, 1, Activation::ReLU);
     let row = |input: usize, _| {
-        let man = Inputs::of(views).man(input).unwrap();
-        let own = man.color == Color::White;
-        let square = man.square as usize ^ if own { 0 } else { 56 };
-        made_up(man.role, square) * if own { 1.0 } else { -1.0 }
+        let piece = Inputs::of(views).piece(input).unwrap();
+        let own = piece.color == Color::White;
+        let square = piece.square as usize ^ if own { 0 } else { 56 };
+        made_up(piece.role, square) * if own { 1.0 } else { -1.0 }
     };
     let weights = net(&architecture, row, |_| 64.0, |_| 1.0, -64.0);
     let options = Options { hce: Some(hce), ..no_terms() };

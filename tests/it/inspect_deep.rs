@@ -69,10 +69,11 @@ fn worths_are_what_two_whole_evaluations_differ_by() {
         let mut all = vec![Vec::new(); ROLES.len()];
         let mut by_bucket = vec![vec![Vec::new(); ROLES.len()]; net.buckets];
         for Sample { position, .. } in &samples {
-            for (place, man) in position.men().enumerate().filter(|it| it.1.role != Role::King) {
+            for (place, piece) in position.pieces().enumerate().filter(|it| it.1.role != Role::King)
+            {
                 let worth = float.logit(position) - float.logit(&without(position, place));
-                let worth = 400.0 * if man.color == position.turn() { worth } else { -worth };
-                let role = man.role as usize - 1;
+                let worth = 400.0 * if piece.color == position.turn() { worth } else { -worth };
+                let role = piece.role as usize - 1;
                 all[role].push(worth);
                 by_bucket[net.bucket(position.count())][role].push(worth);
             }
@@ -294,8 +295,9 @@ fn a_net_made_by_hand_gives_the_piece_values_of_each_bucket_back() {
     let factor = |bucket: usize| 2.0 - bucket as f32 / 8.0;
     let mut weights = Weights::default();
     let row = |row: usize| {
-        let man = net.inputs.man(row).unwrap();
-        WORTHS[man.role as usize - 1] / 64.0 * if man.color == Color::White { 1.0 } else { -1.0 }
+        let piece = net.inputs.piece(row).unwrap();
+        WORTHS[piece.role as usize - 1] / 64.0
+            * if piece.color == Color::White { 1.0 } else { -1.0 }
     };
     weights.insert("accumulator.weight", &[PIECES, 1], (0..PIECES).map(row).collect());
     weights.insert("accumulator.bias", &[1], vec![64.0]);
@@ -332,8 +334,8 @@ fn a_kings_table_counts_what_its_bucket_does_to_other_pieces() {
     let worth = |bucket: usize| [0.0, 0.3, 0.1, 0.8][bucket];
     // The other king, of which there is always one, carries the worth of the own king's bucket.
     let row = |row: usize| {
-        let man = net.inputs.man(row).unwrap();
-        let carries = man.color == Color::Black && man.role == Role::King;
+        let piece = net.inputs.piece(row).unwrap();
+        let carries = piece.color == Color::Black && piece.role == Role::King;
         if carries { worth(row / PIECES) } else { 0.0 }
     };
     let mut weights = Weights::default();

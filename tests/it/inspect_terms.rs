@@ -15,9 +15,9 @@ fn what_a_neuron_computes_is_explained_and_nothing_else() {
     let architecture = Architecture::simple(views, 2, Activation::ReLU);
     // Own knights; and own bishops beyond the first, which is the pair where no pawn became one.
     let row = |input: usize, neuron: usize| {
-        let man = architecture.inputs.man(input).unwrap();
+        let piece = architecture.inputs.piece(input).unwrap();
         let wanted = [Role::Knight, Role::Bishop][neuron];
-        f32::from(man.color == Color::White && man.role == wanted)
+        f32::from(piece.color == Color::White && piece.role == wanted)
     };
     let weights = net(&architecture, row, |i| [0.0, -1.0][i], |_| 0.5, 0.0);
     let explained = look(&weights, &architecture, &samples, &Options::default()).terms.unwrap();

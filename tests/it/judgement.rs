@@ -91,7 +91,8 @@ fn the_doctor_weighs_data_against_models() {
 #[test]
 fn the_doctor_sees_where_results_know_nothing_of_material() {
     use nnuance::data::doctor::{Exam, Grade, Reading};
-    use nnuance::format::{BadRecords, Format, PointOfView};
+    use nnuance::format::{BadRecords, Format};
+    use nnuance::point_of_view::PointOfView;
     use nnuance::sample::Sample;
     let samples = crate::games::samples(20_000, 5);
     // Who has more wins by this much, in positions with many pieces and with few.

@@ -81,11 +81,11 @@ impl Case {
         let targets: Vec<f32> = (0..batch).map(|_| rng.random_range(0.0..=1.0)).collect();
         let mut indices = vec![net.rows() as u16; batch * net.views() * PLACES];
         for position in indices.chunks_exact_mut(net.views() * PLACES) {
-            let men = rng.random_range(0..=PLACES);
+            let pieces = rng.random_range(0..=PLACES);
             for list in position.chunks_exact_mut(PLACES) {
                 // One view now and then has fewer; inputs may repeat.
-                let men = men.saturating_sub(rng.random_range(0..20) / 18);
-                for index in &mut list[..men] {
+                let pieces = pieces.saturating_sub(rng.random_range(0..20) / 18);
+                for index in &mut list[..pieces] {
                     *index = rng.random_range(0..USED);
                 }
             }

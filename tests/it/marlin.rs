@@ -29,19 +29,25 @@ fn castling_rooks_stay_rooks() {
     let bytes = write(&marlinformat::FORMAT, &chess960_games()).unwrap();
     let samples = read_bytes(&bytes).unwrap();
     let rooks = |sample: &Sample| {
-        sample.position.men().filter(|man| man.castles).map(|man| man.role).collect::<Vec<_>>()
+        sample
+            .position
+            .pieces()
+            .filter(|piece| piece.castles)
+            .map(|piece| piece.role)
+            .collect::<Vec<_>>()
     };
     let castling: Vec<Role> = samples.iter().flat_map(rooks).collect();
     assert!(castling.len() > 1000 && castling.iter().all(|&role| role == Role::Rook));
     // In bulletformat they are plain rooks, and never bishops.
-    let men = |samples: &[Sample], role| {
-        let men = |sample: &Sample| sample.position.men().filter(|man| man.role == role).count();
-        samples.iter().map(men).sum::<usize>()
+    let pieces = |samples: &[Sample], role| {
+        let pieces =
+            |sample: &Sample| sample.position.pieces().filter(|piece| piece.role == role).count();
+        samples.iter().map(pieces).sum::<usize>()
     };
     let bullet = write(&bulletformat::FORMAT, &samples).unwrap();
     let bullet = read_bytes(&bullet).unwrap();
     for role in Role::ALL {
-        assert_eq!(men(&samples, role), men(&bullet, role), "{role:?}");
+        assert_eq!(pieces(&samples, role), pieces(&bullet, role), "{role:?}");
     }
 }
 
@@ -57,7 +63,7 @@ fn rights_that_the_board_contradicts_are_dropped() {
         read_as(&marlinformat::FORMAT, &bytes).unwrap()[0]
     };
     assert_eq!(changed(&[]), plain);
-    // The men are a rook on a1, a king on e1, a rook on h1, and Black's king.
+    // The pieces are a rook on a1, a king on e1, a rook on h1, and Black's king.
     assert_eq!(changed(&[(8, 0x56)]).position.fen(), "4k3/8/8/8/8/8/8/R3K2R w Q - 0 1");
     assert_eq!(changed(&[(24, 0x80 | 40)]).position.ep_square(), None);
     let moved = samples("4k3/8/8/8/8/8/4K3/R6R w - - 0 1 | 0 | 0.5")[0];

@@ -1,15 +1,16 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
-use nnuance::architecture::{self, Activation, Architecture, PointOfView, Views};
+use nnuance::architecture::{self, Activation, Architecture, Views};
 use nnuance::batch::{Batch, Inputs, Terms};
 use nnuance::features::index;
-use nnuance::hce::{HceWeights, Phase, sums, terms::TERMS};
+use nnuance::hce::{HceWeights, Phase, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::Loss;
 use nnuance::loss::sigmoid;
 use nnuance::model::{
     Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial,
 };
+use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::targets;
 use nnuance::weights::Weights;
 use shakmaty::Color;
@@ -86,7 +87,7 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
                 values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
             let position = |piece: &Terms, row: usize| {
                 let shares = [piece.middlegame[row], piece.endgame[row]].map(f64::from);
-                let white = sums(piece, row, &pairs).white(shares);
+                let white = piece.sums(row, &pairs).white(shares);
                 (white + f64::from(piece.turn[row]) * tempo) / f64::from(*scale)
             };
             let rows =
@@ -176,9 +177,9 @@ fn lists_hold_the_index_of_every_man() {
             let mut lists = vec![0; 32 * views.len()];
             architecture::Inputs::of(seen).write(&position, &mut lists);
             for (list, view) in lists.chunks_exact(32).zip(views) {
-                let men = position.men().map(|man| index(*view, man) as u16);
+                let pieces = position.pieces().map(|piece| index(*view, piece) as u16);
                 let padding = std::iter::repeat(768);
-                let expected: Vec<u16> = men.chain(padding).take(32).collect();
+                let expected: Vec<u16> = pieces.chain(padding).take(32).collect();
                 assert_eq!(list, expected, "{position:?}");
             }
         }

@@ -9,11 +9,11 @@ fn letters(fen: &str) -> [Option<char>; 64] {
 
 #[test]
 fn values_stand_below_their_men() {
-    let men = letters("4k3/8/8/8/8/8/4P3/R3K3 w - - 0 1");
+    let pieces = letters("4k3/8/8/8/8/8/4P3/R3K3 w - - 0 1");
     let mut values = [None; 64];
     values[0] = Some(511.6);
     values[12] = Some(-0.3);
-    let text = worths(&men, &values);
+    let text = worths(&pieces, &values);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 25);
     assert_eq!(lines[18], "2     .     .     .     .     P     .     .     .");
@@ -27,8 +27,8 @@ fn values_stand_below_their_men() {
 fn no_value_is_too_wide_for_a_line() {
     let values: Vec<f64> = vec![1e300, -1e300, 1e9, f64::NAN, f64::INFINITY, -12_345_678.0, 1e-320];
     let values: [_; 64] = std::array::from_fn(|i| Some(values[i % values.len()]));
-    let men = [Some('Q'); 64];
-    for line in worths(&men, &values).lines() {
+    let pieces = [Some('Q'); 64];
+    for line in worths(&pieces, &values).lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
 }

@@ -1,6 +1,7 @@
 //! Text formats of other tools: Stockfish's plain text, Pedantic's tables, lines of tuners.
 
-use nnuance::format::{Format, PointOfView, Source, epd, hce, pedantic, plain, text};
+use nnuance::format::{Format, Source, epd, hce, pedantic, plain, text};
+use nnuance::point_of_view::PointOfView;
 use nnuance::sample::Sample;
 
 use crate::formats::{START, exhaust, read_as, read_bytes, samples, scratch, write};

@@ -146,9 +146,10 @@ pub fn collinear() -> Vec<Arc<Terms>> {
     let mut terms = Terms::default();
     for row in 0..500 {
         let counts: [i8; 3] = [(); 3].map(|()| dice.below(5) as i8 - 2);
-        let men = counts.iter().sum::<i8>();
+        let pieces = counts.iter().sum::<i8>();
         let entries = counts.into_iter().enumerate().map(|(square, count)| (square as u16, count));
-        let entries: Vec<_> = entries.chain([(3, men)]).filter(|(_, count)| *count != 0).collect();
+        let entries: Vec<_> =
+            entries.chain([(3, pieces)]).filter(|(_, count)| *count != 0).collect();
         terms.normal.push(row, entries.into_iter());
         let phase = dice.share() as f32;
         terms.middlegame.push(phase);

@@ -217,7 +217,7 @@ impl Encoded {
 
     /// Centipawns of a position, seen by White, and the shares of the phases.
     fn value(&self, row: usize, weights: &[[f64; 2]], tempo: f64) -> f64 {
-        let sums = hce::sums(&self.terms, row, weights);
+        let sums = self.terms.sums(row, weights);
         sums.white(self.shares(row)) + tempo * f64::from(self.terms.turn[row])
     }
 
@@ -537,7 +537,7 @@ fn adagrad_follows_its_formula() {
             let slope = 2.0 * (expected - encoded.results[row]) * expected * (1.0 - expected)
                 / SCALE
                 / 300.0;
-            let sums = hce::sums(&encoded.terms, row, &here.values);
+            let sums = encoded.terms.sums(row, &here.values);
             let slopes = sums.slopes(encoded.shares(row));
             for phase in 0..2 {
                 for (term, count) in encoded.terms.normal.row(row) {

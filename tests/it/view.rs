@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use nnuance::format::view::{Of, Verdict, measure};
-use nnuance::format::{Holds, PointOfView, Source};
+use nnuance::format::{Holds, Source};
+use nnuance::point_of_view::PointOfView;
 use nnuance::sample::Sample;
 
 use crate::formats::{BULLET, GAMES, QUIET, SCORED};

@@ -1,4 +1,4 @@
-//! Positions without one of their men, against the FEN text without the letter.
+//! Positions without one of their pieces, against the FEN text without the letter.
 
 use nnuance::hce::HceWeights;
 use nnuance::sample::Position;
@@ -6,7 +6,7 @@ use shakmaty::{Role, Square};
 
 use crate::games;
 
-/// The FEN of a position without the man on a square, put together as text. Castling is written
+/// The FEN of a position without the piece on a square, put together as text. Castling is written
 /// with the files of the rooks, so that no other rook takes the right over.
 fn text(position: &Position, gone: Square) -> String {
     let mut board = String::new();
@@ -14,13 +14,13 @@ fn text(position: &Position, gone: Square) -> String {
         let mut empty = 0;
         for file in 0..8 {
             let square = Square::new(8 * rank + file);
-            match position.men().find(|man| man.square == square && square != gone) {
+            match position.pieces().find(|piece| piece.square == square && square != gone) {
                 None => empty += 1,
-                Some(man) => {
+                Some(piece) => {
                     board.push_str(&if empty > 0 { empty.to_string() } else { String::new() });
                     empty = 0;
-                    let letter = man.role.char();
-                    board.push(man.color.fold_wb(letter.to_ascii_uppercase(), letter));
+                    let letter = piece.role.char();
+                    board.push(piece.color.fold_wb(letter.to_ascii_uppercase(), letter));
                 }
             }
         }
@@ -28,11 +28,11 @@ fn text(position: &Position, gone: Square) -> String {
         board.push_str(if rank > 0 { "/" } else { "" });
     }
     let castling: String = position
-        .men()
-        .filter(|man| man.castles && man.square != gone)
-        .map(|man| {
-            let file = man.square.file().char();
-            man.color.fold_wb(file.to_ascii_uppercase(), file)
+        .pieces()
+        .filter(|piece| piece.castles && piece.square != gone)
+        .map(|piece| {
+            let file = piece.square.file().char();
+            piece.color.fold_wb(file.to_ascii_uppercase(), file)
         })
         .collect();
     let castling = if castling.is_empty() { "-".to_string() } else { castling };
@@ -59,14 +59,14 @@ fn a_position_without_a_man_is_that_of_the_text_without_its_letter() {
     let (mut equal, mut en_passant, mut castling) = (0, [0, 0], 0);
     for position in &positions {
         for square in Square::ALL {
-            let man = position.men().find(|man| man.square == square);
-            let Some(man) = man.filter(|man| man.role != Role::King) else {
+            let piece = position.pieces().find(|piece| piece.square == square);
+            let Some(piece) = piece.filter(|piece| piece.role != Role::King) else {
                 assert_eq!(position.without(square), None);
                 continue;
             };
-            let without = position.without(square).expect("a man that is no king");
+            let without = position.without(square).expect("a piece that is no king");
             let fen = text(position, square);
-            castling += usize::from(man.castles);
+            castling += usize::from(piece.castles);
             if position.ep_square().is_some() {
                 en_passant[usize::from(without.ep_square().is_some())] += 1;
             }
@@ -75,7 +75,7 @@ fn a_position_without_a_man_is_that_of_the_text_without_its_letter() {
                     assert_eq!(without, expected, "{fen}");
                     equal += 1;
                 }
-                // The text can only be refused for a check that the man had stopped.
+                // The text can only be refused for a check that the piece had stopped.
                 Err(_) => {
                     let other =
                         Position::of_board(without.occupied(), without.nibbles(), !without.turn());

@@ -99,7 +99,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
         Ok(())
     })?;
 
-    let men: usize = scan.some.iter().map(|sample| sample.position.count()).sum();
+    let pieces: usize = scan.some.iter().map(|sample| sample.position.count()).sum();
     let entries = store.pieces.iter().map(|piece| {
         piece.normal.term.len() + piece.safety.term.len() + piece.complexity.term.len()
     });
@@ -109,7 +109,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
         gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
         positions: scan.read,
         kept: scan.train,
-        pieces: men as f64 / scan.some.len() as f64,
+        pieces: pieces as f64 / scan.some.len() as f64,
         terms: terms.present.terms.iter().filter(|present| **present).count(),
         moving: terms.chosen.terms.iter().filter(|moving| **moving).count(),
         entries_per_position: entries.sum::<usize>() as f64 / store.len() as f64,

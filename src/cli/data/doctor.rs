@@ -16,8 +16,9 @@ use crate::cli::out;
 use crate::cli::progress::bar;
 use crate::data::doctor::{Diagnosis, Exam, Fitted, Keys, Reading};
 use crate::draw::Section;
-use crate::format::{Format, PointOfView, Source};
+use crate::format::{Format, Source};
 use crate::output;
+use crate::point_of_view::PointOfView;
 use crate::report::fit;
 use crate::sample::Sample;
 

@@ -13,8 +13,9 @@ use crate::cli::progress::interrupts;
 use crate::data::carry;
 use crate::digits::grouped;
 use crate::format::view::{self, Of};
-use crate::format::{ALL, Format, Holds, PointOfView, ReadError, Sink, Source, View, WriteError};
+use crate::format::{ALL, Format, Holds, ReadError, Sink, Source, View, WriteError};
 use crate::output;
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 /// Files to read.

@@ -1,4 +1,4 @@
-//! One position with boards: what each evaluation says, what each man is worth, and why.
+//! One position with boards: what each evaluation says, what each piece is worth, and why.
 
 use anyhow::{Result, bail};
 
@@ -26,7 +26,7 @@ pub fn page(evaluators: &[Evaluator], position: &Position) -> Result<String> {
             "What each piece adds for White in {}, in centipawns: the evaluation less that without \
              it\n\n{}\n",
             evaluator.name,
-            worths(&position.letters(), &values.men)
+            worths(&position.letters(), &values.pieces)
         );
     }
     let table = opinions(&said, position.turn().is_white());
@@ -47,18 +47,18 @@ pub fn page(evaluators: &[Evaluator], position: &Position) -> Result<String> {
     Ok(text)
 }
 
-/// Centipawns of a position for the side to move, and what each man adds for White.
+/// Centipawns of a position for the side to move, and what each piece adds for White.
 struct Worth {
     whole: f64,
-    men: [Option<f64>; 64],
+    pieces: [Option<f64>; 64],
 }
 
 fn values(evaluator: &Evaluator, position: &Position) -> Result<Worth> {
     let mut squares = Vec::new();
     let mut samples = vec![Sample::of(*position)];
-    for man in position.men() {
-        if let Some(without) = position.without(man.square) {
-            squares.push(man.square);
+    for piece in position.pieces() {
+        if let Some(without) = position.without(piece.square) {
+            squares.push(piece.square);
             samples.push(Sample::of(without));
         }
     }
@@ -66,11 +66,11 @@ fn values(evaluator: &Evaluator, position: &Position) -> Result<Worth> {
         bail!("{} gives no centipawns for a position", evaluator.name);
     };
     let white = if position.turn().is_white() { 1.0 } else { -1.0 };
-    let mut men = [None; 64];
+    let mut pieces = [None; 64];
     for (square, value) in squares.into_iter().zip(&cp[1..]) {
-        men[square as usize] = Some(white * (cp[0] - value));
+        pieces[square as usize] = Some(white * (cp[0] - value));
     }
-    Ok(Worth { whole: cp[0], men })
+    Ok(Worth { whole: cp[0], pieces })
 }
 
 /// A handcrafted evaluation by groups of terms, and its heaviest terms.

@@ -7,7 +7,8 @@ use super::{
     Calibration, Finding, Grade, Histogram, Material, Order, Overlap, Repeats, Results, Scores,
     Seen, Soundness,
 };
-use crate::format::{BadRecords, PointOfView};
+use crate::format::BadRecords;
+use crate::point_of_view::PointOfView;
 
 /// What the reader of a file says once it is done.
 #[derive(Clone, Debug)]

@@ -72,7 +72,7 @@ pub struct Keys {
 /// Shares of what came before in the same file, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repeats {
-    /// Men, side to move, castling rights and en passant square are the same; a position and the
+    /// Pieces, side to move, castling rights and en passant square are the same; a position and the
     /// same with colours swapped are one.
     pub positions: f64,
     /// Result and score are the same too.

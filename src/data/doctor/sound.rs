@@ -41,19 +41,19 @@ impl Soundness {
             }
         }
         let (mut castling, mut unusual, mut at_home) = (false, false, false);
-        for (men, first) in sets.iter().zip([0, 56]) {
-            let king = men[Role::King as usize - 1];
-            let corners = men[Role::Rook as usize - 1] & 0x81 << first;
+        for (pieces, first) in sets.iter().zip([0, 56]) {
+            let king = pieces[Role::King as usize - 1];
+            let corners = pieces[Role::Rook as usize - 1] & 0x81 << first;
             at_home |= king == 0x10 << first && corners != 0;
         }
         // Only rooks on their first rank can have the right, which most positions lack.
         let rooks = [(&sets[0], 0xff), (&sets[1], 0xff << 56)];
-        if rooks.iter().any(|(men, rank)| men[Role::Rook as usize - 1] & rank != 0) {
-            for man in position.men().filter(|man| man.castles) {
+        if rooks.iter().any(|(pieces, rank)| pieces[Role::Rook as usize - 1] & rank != 0) {
+            for piece in position.pieces().filter(|piece| piece.castles) {
                 castling = true;
-                let home = if man.color.is_white() { Square::E1 } else { Square::E8 };
-                let king = sets[usize::from(man.color.is_black())][Role::King as usize - 1];
-                let corner = matches!(man.square.file() as u32, 0 | 7);
+                let home = if piece.color.is_white() { Square::E1 } else { Square::E8 };
+                let king = sets[usize::from(piece.color.is_black())][Role::King as usize - 1];
+                let corner = matches!(piece.square.file() as u32, 0 | 7);
                 unusual |= !corner || king != 1 << home as u32;
             }
         }
@@ -65,23 +65,23 @@ impl Soundness {
 
 /// Why no game can reach a position, if that is plain to see.
 fn fault(position: &Position, sets: &[[u64; 6]; 2]) -> Option<&'static str> {
-    let count = |men: &[u64; 6], role: Role| men[role as usize - 1].count_ones();
-    for men in sets {
-        match count(men, Role::King) {
+    let count = |pieces: &[u64; 6], role: Role| pieces[role as usize - 1].count_ones();
+    for pieces in sets {
+        match count(pieces, Role::King) {
             0 => return Some("a king is missing"),
             1 => {}
             _ => return Some("a side has more than one king"),
         }
-        if men[0] & BACK_RANKS != 0 {
+        if pieces[0] & BACK_RANKS != 0 {
             return Some("a pawn stands on the first or last rank");
         }
-        let pawns = count(men, Role::Pawn);
+        let pawns = count(pieces, Role::Pawn);
         if pawns > 8 {
             return Some("a side has more than eight pawns");
         }
         let usual = [(Role::Knight, 2), (Role::Bishop, 2), (Role::Rook, 2), (Role::Queen, 1)];
         let promoted: u32 =
-            usual.iter().map(|(role, usual)| count(men, *role).saturating_sub(*usual)).sum();
+            usual.iter().map(|(role, usual)| count(pieces, *role).saturating_sub(*usual)).sum();
         if promoted > 8 - pawns {
             return Some("a side has more pieces than its pawns can have become");
         }

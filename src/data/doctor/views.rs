@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::format::PointOfView;
 use crate::format::view::{Of, Verdict, measure};
+use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 /// A file is looked at in so many parts too: others may have been appended to it.

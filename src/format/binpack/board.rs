@@ -41,7 +41,7 @@ const fn castling(
 #[derive(Clone)]
 pub struct Board {
     /// A nibble a piece in order of squares, role and + 8 Black's; rooks that may castle are rooks.
-    pub(super) men: u128,
+    pub(super) nibbles: u128,
     /// The same nibbles by square, of no meaning where no piece stands.
     pub(super) squares: [u8; 64],
     pub(super) roles: [Bitboard; 6],
@@ -60,10 +60,10 @@ impl Board {
     /// The board of a position; an error where its castling rights do not fit.
     pub fn new(position: &Position) -> Result<Self, String> {
         let mut board = Self::empty(position.turn(), position.halfmove());
-        for man in position.men() {
-            board.put(man.square, man.role as usize - 1, man.color);
-            if man.castles {
-                let place = CASTLINGS.iter().position(|castling| castling.rook == man.square);
+        for piece in position.pieces() {
+            board.put(piece.square, piece.role as usize - 1, piece.color);
+            if piece.castles {
+                let place = CASTLINGS.iter().position(|castling| castling.rook == piece.square);
                 let kind =
                     place.ok_or("castling from other squares than those of the usual chess")?;
                 board.rights |= 1 << kind;
@@ -129,8 +129,8 @@ impl Board {
     pub fn pack(&self) -> [u8; 24] {
         let mut nibbles = 0u128;
         for (i, square) in self.occupied().into_iter().enumerate() {
-            let man = self.man(square);
-            let (role, color) = (man & 7, Color::from_black(man & 8 != 0));
+            let nibble = self.nibble(square);
+            let (role, color) = (nibble & 7, Color::from_black(nibble & 8 != 0));
             let pushed = self.ep.is_some_and(|ep| ep as u32 ^ 8 == square as u32);
             let castles = (0..4).any(|kind| {
                 self.rights >> kind & 1 == 1 && CASTLINGS[kind].rook == square && role == ROOK
@@ -151,23 +151,30 @@ impl Board {
 
     /// The position, its move number that of the half-move.
     pub fn position(&self, ply: u16) -> Position {
-        let mut men = self.men;
+        let mut nibbles = self.nibbles;
         for (kind, castling) in CASTLINGS.iter().enumerate() {
             // A rook's nibble becomes that of one that may castle.
             if self.rights >> kind & 1 == 1 && self.stands_ready(castling) {
-                men ^= 5 << self.shift(castling.rook);
+                nibbles ^= 5 << self.shift(castling.rook);
             }
         }
         let ep = self.ep_shown();
         let occupied = self.occupied().0;
-        Position::from_parts(occupied, men.to_le_bytes(), self.turn, ep, self.halfmove, ply / 2 + 1)
-            .expect("the board holds pieces and no more than 32")
+        Position::from_parts(
+            occupied,
+            nibbles.to_le_bytes(),
+            self.turn,
+            ep,
+            self.halfmove,
+            ply / 2 + 1,
+        )
+        .expect("the board holds pieces and no more than 32")
     }
 
     fn empty(turn: Color, halfmove: u8) -> Self {
         let (roles, sides) = ([Bitboard::EMPTY; 6], [Bitboard::EMPTY; 2]);
         Self {
-            men: 0,
+            nibbles: 0,
             squares: [0; 64],
             roles,
             sides,
@@ -230,16 +237,16 @@ impl Board {
     }
 
     /// The nibble of the piece on an occupied square.
-    pub(super) fn man(&self, square: Square) -> usize {
+    pub(super) fn nibble(&self, square: Square) -> usize {
         usize::from(self.squares[square as usize])
     }
 
     /// Puts a piece on an empty square; there are fewer than 32.
     pub(super) fn put(&mut self, square: Square, role: usize, color: Color) {
         let shift = self.shift(square);
-        let below = self.men & ((1 << shift) - 1);
+        let below = self.nibbles & ((1 << shift) - 1);
         let nibble = role as u8 | u8::from(color.is_black()) << 3;
-        self.men = (self.men ^ below) << 4 | u128::from(nibble) << shift | below;
+        self.nibbles = (self.nibbles ^ below) << 4 | u128::from(nibble) << shift | below;
         self.squares[square as usize] = nibble;
         self.roles[role].add(square);
         self.sides[usize::from(color.is_black())].add(square);
@@ -247,18 +254,18 @@ impl Board {
 
     /// Takes the piece off an occupied square.
     pub(super) fn take(&mut self, square: Square) {
-        let (shift, man) = (self.shift(square), self.man(square));
-        let below = self.men & ((1 << shift) - 1);
-        self.men = (self.men >> shift >> 4) << shift | below;
-        self.roles[man & 7].discard(square);
-        self.sides[man >> 3].discard(square);
+        let (shift, nibble) = (self.shift(square), self.nibble(square));
+        let below = self.nibbles & ((1 << shift) - 1);
+        self.nibbles = (self.nibbles >> shift >> 4) << shift | below;
+        self.roles[nibble & 7].discard(square);
+        self.sides[nibble >> 3].discard(square);
     }
 
     /// Puts a piece in the place of one of the other side.
     pub(super) fn replace(&mut self, square: Square, role: usize, color: Color) {
-        let taken = self.man(square);
+        let taken = self.nibble(square);
         let nibble = role as u8 | u8::from(color.is_black()) << 3;
-        self.men ^= u128::from(taken as u8 ^ nibble) << self.shift(square);
+        self.nibbles ^= u128::from(taken as u8 ^ nibble) << self.shift(square);
         self.squares[square as usize] = nibble;
         self.roles[taken & 7].discard(square);
         self.sides[taken >> 3].discard(square);

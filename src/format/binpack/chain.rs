@@ -219,9 +219,9 @@ impl Entry {
         if ply > PLY {
             return Err(format!("ply {ply} cannot be held, expected at most {PLY}"));
         }
-        let (occupied, men, turn) = (position.occupied(), position.nibbles(), position.turn());
+        let (occupied, nibbles, turn) = (position.occupied(), position.nibbles(), position.turn());
         let (ep, halfmove) = (position.ep_square(), position.halfmove());
-        let numbered = Position::from_parts(occupied, men, turn, ep, halfmove, ply / 2 + 1);
+        let numbered = Position::from_parts(occupied, nibbles, turn, ep, halfmove, ply / 2 + 1);
         let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
         Ok(Self {
             position: numbered.map_err(|error| error.to_string())?,

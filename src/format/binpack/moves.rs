@@ -17,16 +17,16 @@ impl Board {
     pub fn read_move(&self, bits: &mut BitReader) -> Result<Played, String> {
         let ends = || "the movetext ends within a move".to_string();
         let own = self.side(self.turn);
-        let men = own.count() as u32;
-        let number = bits.take(width(men)).ok_or_else(ends)?;
-        let from = nth(own, number).ok_or_else(|| format!("piece {number} of {men}"))?;
+        let count = own.count() as u32;
+        let number = bits.take(width(count)).ok_or_else(ends)?;
+        let from = nth(own, number).ok_or_else(|| format!("piece {number} of {count}"))?;
         let (to, choices) = self.choices(from);
         let number = bits.take(width(choices)).ok_or_else(ends)?;
         let wrong = || format!("move {number} of {choices} of the piece on {from}");
         if number >= choices {
             return Err(wrong());
         }
-        let (to, kind) = match self.man(from) & 7 {
+        let (to, kind) = match self.nibble(from) & 7 {
             PAWN if self.promotes(from) => {
                 (nth(to, number / 4).ok_or_else(wrong)?, (number % 4) << 12 | 3 << 14)
             }
@@ -74,7 +74,7 @@ impl Board {
             return (0..4)
                 .any(|kind| self.rights >> kind & 1 == 1 && self.may_castle(kind, from, to));
         }
-        let pawn = self.man(from) & 7 == PAWN;
+        let pawn = self.nibble(from) & 7 == PAWN;
         self.choices(from).0.contains(to)
             && played.promotion().is_some() == (pawn && self.promotes(from))
             && played.is_en_passant() == (pawn && self.ep == Some(to))
@@ -84,7 +84,7 @@ impl Board {
     /// leaves the own king in check, or castles where that is not allowed.
     pub fn play(&mut self, played: Played) -> Result<(), String> {
         let (from, to, us) = (played.from(), played.to(), self.turn);
-        let role = self.man(from) & 7;
+        let role = self.nibble(from) & 7;
         let illegal = || format!("move {from}{to} is not legal");
         let mut quiet = role != PAWN;
         let ep = self.ep.take();
@@ -134,7 +134,7 @@ impl Board {
     fn choices(&self, from: Square) -> (Bitboard, u32) {
         let (us, occupied) = (self.turn, self.occupied());
         let free = !self.side(us);
-        let to = match self.man(from) & 7 {
+        let to = match self.nibble(from) & 7 {
             PAWN => {
                 let ep = self.ep.map_or(Bitboard::EMPTY, Bitboard::from_square);
                 let to = attacks::pawn_attacks(us, from) & (self.side(!us) | ep)

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::game::Wrong;
+use shakmaty::Color;
+
 use crate::format::Input;
 
 /// No game is longer, not even one whose comments hold long lines of play.
@@ -25,6 +26,17 @@ impl Frame {
     pub fn line_of(&self, at: usize) -> u64 {
         self.line + self.text[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
     }
+}
+
+/// Why a game is none.
+pub struct Wrong {
+    /// The byte where that shows.
+    pub at: usize,
+    /// The number of the move in question, and whose it is.
+    pub turn: Option<(u32, Color)>,
+    pub reason: String,
+    /// Whether that may come of the text breaking off.
+    pub at_end: bool,
 }
 
 /// The games of a file, one after the other.

@@ -1,11 +1,12 @@
 //! A game replayed: every position before a move becomes a sample.
 
 use shakmaty::{
-    Chess, Color, Move, Position as _,
+    Chess, Move, Position as _,
     san::{San, SanError},
 };
 
 use super::comment::{self, Said};
+use super::frame::Wrong;
 use super::shown;
 use super::tags::{Outcome, Tags};
 use super::token::{Token, Tokens};
@@ -21,17 +22,6 @@ pub enum Game {
     Unfinished,
     /// No game at all: blank lines, or text between games.
     Nothing,
-}
-
-/// Why a game is none.
-pub struct Wrong {
-    /// The byte where that shows.
-    pub at: usize,
-    /// The number of the move in question, and whose it is.
-    pub turn: Option<(u32, Color)>,
-    pub reason: String,
-    /// Whether that may come of the text breaking off.
-    pub at_end: bool,
 }
 
 /// Appends the samples of a game; of a game that is wrong, some of them may have been appended.

@@ -33,10 +33,11 @@ mod writer;
 
 use shakmaty::Color;
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, PointOfView, Reader, View};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View};
+use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
-use frame::{Frame, Frames};
-use game::{Game, Wrong};
+use frame::{Frame, Frames, Wrong};
+use game::Game;
 
 pub static FORMAT: Format = Format {
     name: "pgn",

@@ -123,11 +123,11 @@ fn write_tags(start: &Position, outcome: Outcome, part: bool, out: &mut Vec<u8>)
 fn castles_unusually(position: &Position) -> bool {
     let king = |color| {
         position
-            .men()
-            .find(|man| man.role == Role::King && man.color == color)
-            .map(|man| man.square)
+            .pieces()
+            .find(|piece| piece.role == Role::King && piece.color == color)
+            .map(|piece| piece.square)
     };
-    position.men().filter(|man| man.castles).any(|rook| {
+    position.pieces().filter(|piece| piece.castles).any(|rook| {
         !matches!(rook.square.file(), File::A | File::H)
             || king(rook.color).is_some_and(|king| king.file() != File::E)
     })

@@ -8,7 +8,7 @@ use shakmaty::Color;
 
 use super::verify::Rules;
 use super::{BYTE_ORDER_MARK, BadRecord, Entry, Fault, Traced, Traces, fields};
-use crate::format::PointOfView;
+use crate::point_of_view::PointOfView;
 
 /// The first line of a file; words that say how evaluations are printed may stand behind it.
 pub const HEADER: &str = "nnuance-trace 1";

@@ -3,7 +3,7 @@
 use shakmaty::Color;
 
 use super::{Entry, Traced};
-use crate::format::PointOfView;
+use crate::point_of_view::PointOfView;
 use crate::sums::Sums;
 use crate::terms::{Kind, OwnTerms};
 

@@ -18,21 +18,21 @@ const CENTRE: u64 = 0x18_1800_0000;
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    let pawns = us.men[PAWN] | them.men[PAWN];
-    if us.men[BISHOP] & DARK != 0 && us.men[BISHOP] & !DARK != 0 {
+    let pawns = us.pieces[PAWN] | them.pieces[PAWN];
+    if us.pieces[BISHOP] & DARK != 0 && us.pieces[BISHOP] & !DARK != 0 {
         add(PAIR.at([]), 1);
     }
-    for square in each(us.men[BISHOP]) {
+    for square in each(us.pieces[BISHOP]) {
         let bit = 1u64 << square;
         let colour = if bit & DARK != 0 { DARK } else { !DARK };
-        let bad = us.men[PAWN] & colour;
-        let rammed = bad & them.men[PAWN] >> 8;
+        let bad = us.pieces[PAWN] & colour;
+        let rammed = bad & them.pieces[PAWN] >> 8;
         for (term, set) in [(PAWNS, bad), (RAMMED, rammed)] {
             if set != 0 {
                 add(term.at([]), number(set));
             }
         }
-        if is_outpost(square, them.men[PAWN]) {
+        if is_outpost(square, them.pieces[PAWN]) {
             let defended = usize::from(us.attacks[PAWN] & bit != 0);
             add(OUTPOST.at([central(square), defended]), 1);
         }

@@ -14,19 +14,19 @@ const PSQT: Row<2> = row("psqt");
 pub struct Board<'a> {
     pub position: &'a Position,
     /// The pieces of each colour by role, White first, pawn to king.
-    pub men: [[u64; 6]; 2],
+    pub pieces: [[u64; 6]; 2],
     /// How many they are.
     counts: [[i32; 6]; 2],
 }
 
 impl<'a> Board<'a> {
     pub fn of(position: &'a Position) -> Self {
-        let men = position.bitboards();
-        let counts = men.map(|men| men.map(|men| men.count_ones() as i32));
-        Self { position, men, counts }
+        let pieces = position.bitboards();
+        let counts = pieces.map(|sets| sets.map(|set| set.count_ones() as i32));
+        Self { position, pieces, counts }
     }
 
-    /// Men of a role, by colour.
+    /// Pieces of a role, by colour.
     pub fn counts(&self, role: Role) -> [i32; 2] {
         self.counts.map(|counts| counts[role as usize - 1])
     }
@@ -42,9 +42,9 @@ pub fn count(board: &Board, sink: &mut impl Sink) {
     }
     if sink.wants(Part::Psqt) {
         // Square after square: a loop for each role would be mispredicted twelve times.
-        for man in board.position.men() {
-            let square = man.square as usize ^ man.color.fold_wb(0, 56);
-            sink.add(PSQT.at([man.role as usize - 1, square]), man.color, 1);
+        for piece in board.position.pieces() {
+            let square = piece.square as usize ^ piece.color.fold_wb(0, 56);
+            sink.add(PSQT.at([piece.role as usize - 1, square]), piece.color, 1);
         }
     }
 }

@@ -14,7 +14,7 @@ const CONSTANT: Row<0> = row("complexity.constant");
 const QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
 pub fn count(board: &Board, sink: &mut impl Sink) {
-    let [white, black] = &board.men;
+    let [white, black] = &board.pieces;
     let pawns = white[PAWN] | black[PAWN];
     let pieces = (KNIGHT..=QUEEN).fold(0, |all, role| all | white[role] | black[role]);
     let flanks = pawns & QUEENSIDE != 0 && pawns & !QUEENSIDE != 0;

@@ -49,15 +49,15 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
             let pawns = pawns & file(at) & reach;
             (pawns != 0).then(|| pawns.trailing_zeros())
         };
-        let below = |square: u32| square >= 8 && view.us.men[PAWN] >> (square - 8) & 1 == 1;
-        let storm = nearest(view.them.men[PAWN]).map(|square| match below(square) {
+        let below = |square: u32| square >= 8 && view.us.pieces[PAWN] >> (square - 8) & 1 == 1;
+        let storm = nearest(view.them.pieces[PAWN]).map(|square| match below(square) {
             true => Storm::Blocked(rank_of(square).saturating_sub(2)),
             false => Storm::Free(pawn_rank(square)),
         });
         KingFile {
             file: at,
             own: at == file_of(king),
-            shelter: nearest(view.us.men[PAWN]).map_or(0, rank_of),
+            shelter: nearest(view.us.pieces[PAWN]).map_or(0, rank_of),
             storm,
         }
     })
@@ -65,9 +65,9 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let us = &view.us;
-    let guards = us.men[PAWN] | us.men[KNIGHT] | us.men[BISHOP];
+    let guards = us.pieces[PAWN] | us.pieces[KNIGHT] | us.pieces[BISHOP];
     add(DEFENDERS.at([number(us.area & guards) as usize]), 1);
-    let pawns = us.men[PAWN] | view.them.men[PAWN];
+    let pawns = us.pieces[PAWN] | view.them.pieces[PAWN];
     if let Some(far) = each(pawns).map(|pawn| file_of(pawn).abs_diff(file_of(us.king))).min() {
         add(PAWNS.at([far]), 1);
     }

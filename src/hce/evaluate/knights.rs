@@ -12,10 +12,10 @@ const CLOSED: Row<1> = row("knights.closed");
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    let pawns = us.men[PAWN] | them.men[PAWN];
-    for square in each(us.men[KNIGHT]) {
+    let pawns = us.pieces[PAWN] | them.pieces[PAWN];
+    for square in each(us.pieces[KNIGHT]) {
         let bit = 1u64 << square;
-        if is_outpost(square, them.men[PAWN]) {
+        if is_outpost(square, them.pieces[PAWN]) {
             let defended = usize::from(us.attacks[PAWN] & bit != 0);
             add(OUTPOST.at([central(square), defended]), 1);
         }

@@ -12,8 +12,8 @@ const STEPS: Row<1> = row("mobility.king");
 /// Squares that no enemy pawn attacks and that hold neither the own king nor an own pawn that
 /// is blocked or still on rank 2.
 fn area(view: &View) -> u64 {
-    let stuck = view.us.men[PAWN] & (view.occupied >> 8 | RANK_1 << 8);
-    !(view.them.attacks[PAWN] | view.us.men[KING] | stuck)
+    let stuck = view.us.pieces[PAWN] & (view.occupied >> 8 | RANK_1 << 8);
+    !(view.them.attacks[PAWN] | view.us.pieces[KING] | stuck)
 }
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {

@@ -16,11 +16,11 @@ const RUNNER: Row<0> = row("pawns.passed.runner");
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    for square in each(us.men[PAWN]) {
+    for square in each(us.pieces[PAWN]) {
         let way = ahead(square);
         let guarded = way | beside_file(square) & above(square);
         // A pawn on rank 8 is none of chess, but a damaged file may hold one.
-        if guarded & them.men[PAWN] != 0 || way & us.men[PAWN] != 0 || way == 0 {
+        if guarded & them.pieces[PAWN] != 0 || way & us.pieces[PAWN] != 0 || way == 0 {
             continue;
         }
         let (bit, rank, next) = (1u64 << square, pawn_rank(square), square + 8);
@@ -35,7 +35,7 @@ pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
             add(PATH.at([]), 1);
         }
         let behind = rook(square, view.occupied) & file(file_of(square)) & !way;
-        for (i, rooks) in [us.men[ROOK], them.men[ROOK]].into_iter().enumerate() {
+        for (i, rooks) in [us.pieces[ROOK], them.pieces[ROOK]].into_iter().enumerate() {
             if behind & rooks != 0 {
                 add(ROOK_BEHIND.at([i]), 1);
             }
@@ -50,7 +50,7 @@ pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
 /// rule of the square, with the double step of a pawn on rank 2.
 fn runs(view: &View, square: u32) -> bool {
     let them = &view.them;
-    let alone = them.all == them.men[PAWN] | them.men[KING];
+    let alone = them.all == them.pieces[PAWN] | them.pieces[KING];
     let steps = (7 - rank_of(square)).min(5);
     let promotion = 56 + file_of(square) as u32;
     alone && distance(them.king, promotion) > steps + usize::from(!view.our_turn)

@@ -15,7 +15,7 @@ const LATER: Row<1> = row("pawns.candidate.later");
 const NOW: Row<1> = row("pawns.candidate.now");
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
-    let (pawns, enemies) = (view.us.men[PAWN], view.them.men[PAWN]);
+    let (pawns, enemies) = (view.us.pieces[PAWN], view.them.pieces[PAWN]);
     for square in each(pawns) {
         let (bit, rank) = (1u64 << square, pawn_rank(square));
         let near = beside_file(square);

@@ -10,12 +10,13 @@ const DISTANCE: Row<1> = row("queens.distance");
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let them = &view.them;
-    for square in each(view.us.men[QUEEN]) {
+    for square in each(view.us.pieces[QUEEN]) {
         let beyond = |attacks: fn(u32, u64) -> u64| {
             let direct = attacks(square, view.occupied);
             attacks(square, view.occupied & !direct) & !direct
         };
-        let hidden = number(beyond(bishop) & them.men[BISHOP] | beyond(rook) & them.men[ROOK]);
+        let hidden =
+            number(beyond(bishop) & them.pieces[BISHOP] | beyond(rook) & them.pieces[ROOK]);
         if hidden != 0 {
             add(EXPOSED.at([]), hidden);
         }

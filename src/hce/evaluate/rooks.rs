@@ -14,11 +14,11 @@ const CLOSED: Row<1> = row("rooks.closed");
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let seventh = RANK_1 << 48;
-    let prey = rank_of(them.king) >= 6 || them.men[PAWN] & seventh != 0;
+    let prey = rank_of(them.king) >= 6 || them.pieces[PAWN] & seventh != 0;
     for piece in view.pieces().filter(|piece| piece.role == ROOK) {
         let (square, file) = (piece.square, file(file_of(piece.square)));
-        if us.men[PAWN] & file == 0 {
-            let row = if them.men[PAWN] & file == 0 { OPEN } else { HALF };
+        if us.pieces[PAWN] & file == 0 {
+            let row = if them.pieces[PAWN] & file == 0 { OPEN } else { HALF };
             add(row.at([]), 1);
         }
         if seventh >> square & 1 == 1 && prey {

@@ -18,7 +18,7 @@ const BLOCKED: Row<1> = row("king.safety.storm.blocked");
 
 pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
-    let queen = them.men[QUEEN] != 0;
+    let queen = them.pieces[QUEEN] != 0;
     if them.attackers.iter().sum::<i32>() < 2 - i32::from(queen) {
         return;
     }

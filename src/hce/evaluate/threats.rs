@@ -21,26 +21,26 @@ pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
             add(term, number(set));
         }
     };
-    let men = them.all & !them.men[KING];
-    let pieces = men & !them.men[PAWN];
+    let takeable = them.all & !them.pieces[KING];
+    let pieces = takeable & !them.pieces[PAWN];
     // Poorly defended: by no pawn, and not twice unless attacked twice.
-    let poor = men & !them.attacks[PAWN] & (!them.twice | us.twice);
+    let poor = takeable & !them.attacks[PAWN] & (!them.twice | us.twice);
     let minors = us.attacks[KNIGHT] | us.attacks[BISHOP];
-    let great = them.men[QUEEN] | them.men[ROOK];
+    let great = them.pieces[QUEEN] | them.pieces[ROOK];
     for role in PAWN..=QUEEN {
-        let victims = them.men[role];
+        let victims = them.pieces[role];
         if role != PAWN {
             some(BY_PAWN.at([role - 1]), us.attacks[PAWN] & victims);
         }
         some(BY_MINOR.at([role]), minors & victims & (poor | great));
-        some(BY_ROOK.at([role]), us.attacks[ROOK] & victims & (poor | them.men[QUEEN]));
+        some(BY_ROOK.at([role]), us.attacks[ROOK] & victims & (poor | them.pieces[QUEEN]));
     }
     some(BY_QUEEN.at([]), us.attacks[QUEEN] & poor);
     some(BY_KING.at([]), us.attacks[KING] & poor);
     some(HANGING.at([]), us.attacked & pieces & !them.attacked);
     let once = us.attacked & !us.twice & them.attacked & !them.twice;
     some(OVERLOADED.at([]), once & pieces);
-    some(PUSH.at([]), after_pushes(view) & (pieces | them.men[KING]) & !us.attacks[PAWN]);
+    some(PUSH.at([]), after_pushes(view) & (pieces | them.pieces[KING]) & !us.attacks[PAWN]);
 }
 
 /// What pawns attack after a push to a square that no enemy pawn attacks, and that is defended
@@ -48,7 +48,7 @@ pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
 fn after_pushes(view: &View) -> u64 {
     let (us, them) = (&view.us, &view.them);
     let empty = !view.occupied;
-    let once = us.men[PAWN] << 8 & empty;
+    let once = us.pieces[PAWN] << 8 & empty;
     let twice = (once & RANK_1 << 16) << 8 & empty;
     let safe = !them.attacks[PAWN] & (us.attacked | !them.attacked);
     pawn_attacks((once | twice) & safe)

@@ -16,7 +16,7 @@ pub struct Piece {
 #[derive(Clone, Copy)]
 pub struct Side {
     /// By role.
-    pub men: [u64; 6],
+    pub pieces: [u64; 6],
     pub all: u64,
     /// Where the king stands.
     pub king: u32,
@@ -53,8 +53,8 @@ impl View {
     }
 
     pub fn both(board: &Board) -> [View; 2] {
-        let [white, black] = board.men;
-        let flip = |men: [u64; 6]| men.map(u64::swap_bytes);
+        let [white, black] = board.pieces;
+        let flip = |sets: [u64; 6]| sets.map(u64::swap_bytes);
         let (ours, white_list, white_len) = Side::of(&white, &black);
         let (theirs, black_list, black_len) = Side::of(&flip(black), &flip(white));
         let occupied = ours.all | theirs.all.swap_bytes();
@@ -78,12 +78,12 @@ impl View {
 
 impl Side {
     fn of(us: &[u64; 6], them: &[u64; 6]) -> (Side, [Piece; 32], usize) {
-        let all = us.iter().fold(0, |all, men| all | men);
-        let occupied = them.iter().fold(all, |all, men| all | men);
+        let all = us.iter().fold(0, |all, set| all | set);
+        let occupied = them.iter().fold(all, |all, set| all | set);
         let target = area(king_square(them[KING], 56), true);
         let king_at = king_square(us[KING], 0);
         let mut side = Side {
-            men: *us,
+            pieces: *us,
             all,
             king: king_at,
             area: area(king_at, false),
@@ -100,8 +100,8 @@ impl Side {
         let mut len = 0;
         let through_queens = occupied & !us[QUEEN];
         let through_rooks = through_queens & !us[ROOK];
-        for (role, men) in us.iter().enumerate().take(QUEEN + 1).skip(KNIGHT) {
-            for square in each(*men) {
+        for (role, squares) in us.iter().enumerate().take(QUEEN + 1).skip(KNIGHT) {
+            for square in each(*squares) {
                 let attacks = match role {
                     KNIGHT => knight(square),
                     BISHOP => bishop(square, through_queens),
@@ -129,7 +129,7 @@ impl Side {
     /// The side as the other one sees it.
     fn flipped(&self) -> Side {
         Side {
-            men: self.men.map(u64::swap_bytes),
+            pieces: self.pieces.map(u64::swap_bytes),
             all: self.all.swap_bytes(),
             king: self.king ^ 56,
             area: self.area.swap_bytes(),

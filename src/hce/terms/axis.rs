@@ -14,7 +14,7 @@ pub enum Axis {
 }
 
 /// Pawn to queen: a king is never off the board, so it has no material value.
-pub const MEN: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
+pub const WITH_PAWNS: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
 /// Pawn to king.
 pub const ROLES: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
 /// Knight to queen.

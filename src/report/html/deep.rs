@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::draw::board::{diagram, men};
+use crate::draw::board::{diagram, pieces};
 use crate::draw::page::figure;
 use crate::draw::{Chart, Line, Section};
 use crate::report::calibration::Calibration;
@@ -91,7 +91,7 @@ fn position(apart: &Apart, names: &[String; 2]) -> Markup {
     html! {
         figure.board {
             figcaption { (turn) " to move, " (result) }
-            @if let Some(men) = men(&apart.fen) { (diagram(&apart.fen, &men)) }
+            @if let Some(pieces) = pieces(&apart.fen) { (diagram(&apart.fen, &pieces)) }
             @for (i, name) in names.iter().enumerate() {
                 p.soft {
                     (name) ": " (format!("{:.2}", apart.expected[i]))

@@ -64,14 +64,14 @@ impl Evaluated {
             let positions = (chunk.first..).zip(chunk.rows.clone());
             let state = |(position, row): (usize, usize)| {
                 let state = State {
-                    sums: Whole::of(moving.sums_of_entries(terms, row))
+                    sums: Whole::of(terms.sums_of_entries(row, &moving.weights))
                         .ok_or(ProblemError::Sum(position))?,
                     shares: shares(terms, row).map(|share| share as f32),
                     target: targets[position],
                     turn: terms.turn[row],
                     loss: 0.0,
                 };
-                Ok((state, still.sums(terms, row)))
+                Ok((state, terms.sums(row, &still.weights)))
             };
             positions.map(state).collect::<Result<Vec<_>, _>>()
         };

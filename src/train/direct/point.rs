@@ -1,7 +1,7 @@
 //! A point in the space of weights, and what a position is worth there.
 
 use crate::batch::Terms;
-use crate::sums::{Slopes, Sums};
+use crate::sums::Slopes;
 
 /// Absolute weights in centipawns, middlegame and endgame of each term, and the tempo.
 ///
@@ -46,43 +46,14 @@ impl Point {
         self.weights.iter().flatten().copied().chain([self.tempo])
     }
 
-    /// What the terms of a position add up to, those that are held included.
-    pub fn sums(&self, terms: &Terms, row: usize) -> Sums {
-        self.add_entries(held(terms, row), terms, row)
-    }
-
-    /// The same without the terms that are held.
-    pub fn sums_of_entries(&self, terms: &Terms, row: usize) -> Sums {
-        self.add_entries(Sums::default(), terms, row)
-    }
-
-    fn add_entries(&self, mut sums: Sums, terms: &Terms, row: usize) -> Sums {
-        for (term, count) in terms.normal.row(row) {
-            let [mg, eg] = self.weights[term];
-            sums.normal[0] += f64::from(count) * mg;
-            sums.normal[1] += f64::from(count) * eg;
-        }
-        for (term, counts) in terms.safety.row(row) {
-            let [mg, eg] = self.weights[term];
-            for (sum, count) in sums.safety.iter_mut().zip(counts) {
-                sum[0] += f64::from(count) * mg;
-                sum[1] += f64::from(count) * eg;
-            }
-        }
-        for (term, count) in terms.complexity.row(row) {
-            sums.complexity += f64::from(count) * self.weights[term][1];
-        }
-        sums
-    }
-
     /// Centipawns for White, the tempo included.
     pub fn value(&self, terms: &Terms, row: usize) -> f64 {
-        self.with_tempo(terms, row, self.sums(terms, row).white(shares(terms, row)))
+        self.with_tempo(terms, row, terms.sums(row, &self.weights).white(shares(terms, row)))
     }
 
     /// The value and its derivatives by the sums.
     pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, Slopes) {
-        let (sums, shares) = (self.sums(terms, row), shares(terms, row));
+        let (sums, shares) = (terms.sums(row, &self.weights), shares(terms, row));
         (self.with_tempo(terms, row, sums.white(shares)), sums.slopes(shares))
     }
 
@@ -94,20 +65,4 @@ impl Point {
 /// The shares of middlegame and endgame.
 pub fn shares(terms: &Terms, row: usize) -> [f64; 2] {
     [terms.middlegame[row], terms.endgame[row]].map(f64::from)
-}
-
-/// What the terms without entries add to a position.
-fn held(terms: &Terms, row: usize) -> Sums {
-    let mut sums = Sums::default();
-    if let Some(normal) = terms.held.normal.get(row) {
-        sums.normal = normal.map(f64::from);
-    }
-    if let Some(safety) = terms.held.safety.get(row) {
-        let [white_mg, white_eg, black_mg, black_eg] = safety.map(f64::from);
-        sums.safety = [[white_mg, white_eg], [black_mg, black_eg]];
-    }
-    if let Some(complexity) = terms.held.complexity.get(row) {
-        sums.complexity = f64::from(*complexity);
-    }
-    sums
 }

@@ -154,8 +154,8 @@ fn bad_lines(program: &Program) {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPP1/RNBQKBNP w KQkq - 0 1",
     ]
     .map(str::to_string);
-    // No man, another's man, own man, no square, no letter, a letter too many, two letters, no rook
-    // to castle with, nothing.
+    // No piece, another's piece, own piece, no square, no letter, a letter too many, two letters, no
+    // rook to castle with, nothing.
     let moves = ["e4e5", "e7e5", "a1a2", "e2e9", "e2", "e2e4q", "e2e4qq", "e1c1", "0000"];
     let moves = moves.map(|m| format!("{start} moves g1f3 g8f6 {m}"));
     let lines = [&fens[..], &moves].concat();

@@ -1,7 +1,7 @@
 //! Material, squares, mobility, and what makes a piece good or bad where it stands.
 
 use super::normal;
-use crate::hce::terms::axis::{Axis, MEN, ROLES};
+use crate::hce::terms::axis::{Axis, ROLES, WITH_PAWNS};
 use crate::hce::terms::{Group, Part};
 
 /// Undefended or defended by an own pawn.
@@ -15,8 +15,8 @@ fn outpost(i: usize) -> [i32; 2] {
 }
 
 pub const GROUPS: [Group; 23] = [
-    normal(Part::Material, "material", "pieces of this role", &[MEN], |man| {
-        [[100, 320, 330, 500, 900][man]; 2]
+    normal(Part::Material, "material", "pieces of this role", &[WITH_PAWNS], |role| {
+        [[100, 320, 330, 500, 900][role]; 2]
     }),
     normal(
         Part::Psqt,

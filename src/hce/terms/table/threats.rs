@@ -1,7 +1,7 @@
 //! Threats, and who owns the board.
 
 use super::normal;
-use crate::hce::terms::axis::{MEN, PIECES};
+use crate::hce::terms::axis::{PIECES, WITH_PAWNS};
 use crate::hce::terms::{Group, Part};
 
 pub const GROUPS: [Group; 10] = [
@@ -12,14 +12,14 @@ pub const GROUPS: [Group; 10] = [
         Part::Threats,
         "threats.minor",
         "enemy pieces that knights or bishops attack: poorly defended ones, and all rooks and queens",
-        &[MEN],
+        &[WITH_PAWNS],
         |i| [[4, 15], [20, 25], [20, 25], [50, 20], [40, 30]][i],
     ),
     normal(
         Part::Threats,
         "threats.rook",
         "enemy pieces that rooks attack: poorly defended ones, and all queens",
-        &[MEN],
+        &[WITH_PAWNS],
         |i| [[2, 15], [25, 25], [25, 25], [10, 15], [50, 20]][i],
     ),
     normal(

@@ -1,0 +1,40 @@
+//! From whose point of view a value is.
+
+use std::fmt;
+
+/// Who sees a score or a result, and whose advantage the output of an evaluation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointOfView {
+    White,
+    SideToMove,
+}
+
+impl PointOfView {
+    /// The name in configs.
+    pub fn name(self) -> &'static str {
+        match self {
+            PointOfView::White => "white",
+            PointOfView::SideToMove => "side-to-move",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        [PointOfView::White, PointOfView::SideToMove].into_iter().find(|view| view.name() == name)
+    }
+
+    pub fn other(self) -> Self {
+        match self {
+            PointOfView::White => PointOfView::SideToMove,
+            PointOfView::SideToMove => PointOfView::White,
+        }
+    }
+}
+
+impl fmt::Display for PointOfView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PointOfView::White => "White",
+            PointOfView::SideToMove => "the side to move",
+        })
+    }
+}
