@@ -66,12 +66,6 @@ pub enum CheckpointError {
 }
 
 impl Checkpoint {
-    /// The same without what only resuming needs.
-    pub fn without_optimizer(mut self) -> Self {
-        self.optimizer.clear();
-        self
-    }
-
     /// Writes the file atomically.
     pub fn write(&self, path: &Path) -> Result<(), OutputError> {
         let mut facts = self.facts.clone();

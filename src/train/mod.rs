@@ -240,7 +240,14 @@ impl<'a> Trainer<'a> {
                 break;
             }
             let batch = batches.next().ok_or(TrainError::OutOfData(self.state.step))?;
-            let progress = self.step(&batch.map_err(|error| TrainError::Data(error.into()))?)?;
+            let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
+            let progress = match is_gpu(self.job.device) {
+                // It keeps what each thread asks for apart.
+                true => self.step(&batch)?,
+                // The parallel loops of a step begin at once on a thread of the pool; from outside
+                // it each would be waited for asleep.
+                false => rayon::scope(|_| self.step(&batch))?,
+            };
             watch.step(&progress);
             let leg = self.job.settings.leg(progress.step - 1);
             let due = |every: u64| progress.step.is_multiple_of(every);
@@ -390,6 +397,13 @@ impl<'a> Trainer<'a> {
     }
 
     fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
+        let bare = self.bare_checkpoint()?;
+        let optimizer = self.rule.to_bytes().map_err(TrainError::Optimizer)?;
+        Ok(Checkpoint { optimizer, ..bare })
+    }
+
+    /// A checkpoint without what only resuming needs.
+    fn bare_checkpoint(&self) -> Result<Checkpoint, TrainError> {
         let weights = self.model().weights();
         if let Some((name, place, value)) = weights.non_finite() {
             return Err(TrainError::NotFinite {
@@ -401,9 +415,8 @@ impl<'a> Trainer<'a> {
                 path: self.path("last"),
             });
         }
-        let optimizer = self.rule.to_bytes().map_err(TrainError::Optimizer)?;
-        let facts = self.facts.clone();
-        Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts })
+        let (state, facts) = (self.state.clone(), self.facts.clone());
+        Ok(Checkpoint { weights, optimizer: Vec::new(), state, facts })
     }
 
     fn save(&mut self) -> Result<(), TrainError> {
@@ -424,11 +437,11 @@ impl<'a> Trainer<'a> {
         self.anchor.check()?;
         self.read()?;
         let path = self.job.folder.join(KEPT).join(format!("{name}.safetensors"));
-        Ok(self.checkpoint()?.without_optimizer().write(&path)?)
+        Ok(self.bare_checkpoint()?.write(&path)?)
     }
 
     fn best(&self) -> Result<(), TrainError> {
-        Ok(self.checkpoint()?.without_optimizer().write(&self.path("best"))?)
+        Ok(self.bare_checkpoint()?.write(&self.path("best"))?)
     }
 
     fn path(&self, name: &str) -> PathBuf {

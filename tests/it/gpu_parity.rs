@@ -11,6 +11,6 @@ fn losses_are_those_of_bullet() {
         return;
     }
     for test in LOSSES {
-        check(test, 10, (Backend::Wgpu, GPU), 1e-5);
+        check(test, (Backend::Wgpu, GPU), 1e-5);
     }
 }

@@ -51,14 +51,18 @@ impl AdamW {
         let factors = self.factors(lr, step);
         // A piece and its means fit the second cache; a small tensor is not worth a second thread.
         const PIECE: usize = 1 << 14;
+        let piece = |(((parameters, gradients), first), second)| {
+            self.level.run(Piece { factors: &factors, parameters, gradients, first, second });
+        };
+        if len <= PIECE {
+            return piece((((parameters, gradients), first), second));
+        }
         parameters
             .par_chunks_mut(PIECE)
             .zip(gradients.par_chunks(PIECE))
             .zip(first.par_chunks_mut(PIECE))
             .zip(second.par_chunks_mut(PIECE))
-            .for_each(|(((parameters, gradients), first), second)| {
-                self.level.run(Piece { factors: &factors, parameters, gradients, first, second });
-            });
+            .for_each(piece);
     }
 }
 

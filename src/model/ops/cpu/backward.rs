@@ -89,7 +89,9 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
 const AHEAD: usize = 32;
 
 /// Adds, to the row of each input, the gradients of the accumulators that hold it, in the units
-/// of `factors`, `[columns]`, times `unit`: `[lists + 1, columns]`, the last row zero.
+/// of `factors`, `[columns]`, times `unit`: `[lists + 1, columns]`, the last row zero. The
+/// accumulators `next` are asked for meanwhile where those of a chunk share the caches with too
+/// many rows to be still there.
 #[inline(always)]
 pub(super) fn gather<S, const R: usize, const H: usize, F>(
     simd: S,
@@ -98,6 +100,7 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
     factors: &[f32],
     unit: f32,
     gradients: &mut [f32],
+    next: &[F],
 ) where
     S: Lanes,
     F: Format<H>,
@@ -111,10 +114,17 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
     let zero = [F::zero(simd); R];
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     assert!(slopes.len() > plan.lists());
-    let mut later = plan.far().iter().skip(AHEAD);
+    let far = plan.far();
+    let mut later = far.iter().skip(AHEAD);
+    let each = next.len().div_ceil(far.len().max(1)).max(1);
+    let mut next = next.chunks(each.next_multiple_of(LINE / size_of::<F>()));
     for &Run { input, start, fours } in &plan.runs {
-        if let Some(later) = later.next() {
-            prefetch(gradients, later.input as usize);
+        if !far.is_empty() {
+            if let Some(&Run { input, .. }) = later.next() {
+                prefetch(gradients, input as usize..input as usize + 1);
+            }
+            let next = next.next().unwrap_or_default();
+            prefetch(next, 0..next.len());
         }
         let fours = &plan.holders[start as usize..(start + fours) as usize];
         let gradient = &mut gradients[input as usize];

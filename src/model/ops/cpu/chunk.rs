@@ -1,7 +1,6 @@
 //! A chunk of the batch: the way forward, and what the way back needs of it.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use super::activation::Rho;
 use super::format::Format;
@@ -11,7 +10,7 @@ use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Kernel, Positions};
-use super::packed::Packed;
+use super::packed::{Columns, Packed};
 use super::plan::{Plan, Span};
 
 #[derive(Default)]
@@ -23,7 +22,7 @@ pub(super) struct Chunk<F> {
     partial: Aligned<f32>,
     /// Logits, by place; and one more number.
     pub sums: Vec<f32>,
-    /// In the order of the positions; only where it is them that is wanted.
+    /// In the order in which the positions were chosen; only where it is them that is wanted.
     pub logits: Vec<f32>,
     /// By place, over `unit`; and a zero for what has no position.
     pub logit_gradients: Vec<f32>,
@@ -38,34 +37,29 @@ pub(super) struct Chunk<F> {
     pub head: Head,
 }
 
+/// Some positions of a batch.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen<'a> {
+    pub batch: Positions<'a>,
+    pub positions: &'a [u32],
+    pub purpose: Purpose<'a>,
+}
+
 /// What to do with the logits.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
     /// Leave them in the chunk.
     Logits,
-    /// Add up the loss against these targets, `[batch]`, and find the gradients, of the mean over a
-    /// batch of this size.
-    Gradients { targets: &'a [f32], batch: usize },
-}
-
-impl Purpose<'_> {
-    /// For some of the positions.
-    pub fn part(self, range: Range<usize>) -> Self {
-        match self {
-            Purpose::Logits => Purpose::Logits,
-            Purpose::Gradients { targets, batch } => {
-                Purpose::Gradients { targets: &targets[range], batch }
-            }
-        }
-    }
+    /// Add up the loss against the targets of the batch, `[batch]`, and find the gradients of its
+    /// mean over the batch.
+    Gradients(&'a [f32]),
 }
 
 /// The way forward for one chunk whose output follows the accumulators at once.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
-    pub positions: Positions<'a>,
-    pub purpose: Purpose<'a>,
+    pub chosen: Chosen<'a>,
     pub chunk: &'a mut Chunk<F>,
     pub rho: PhantomData<P>,
 }
@@ -79,9 +73,9 @@ where
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Forward { kernel, packed, positions, purpose, chunk, .. } = self;
+        let Forward { kernel, packed, chosen, chunk, .. } = self;
         let net = &kernel.net;
-        let backward = chunk.order(kernel, positions, purpose);
+        let backward = chunk.order(kernel, chosen);
         let Chunk { plan, accumulators, partial, sums, .. } = &mut *chunk;
         let lists = plan.lists();
         let size = lists * R * H * S::F32_LANES;
@@ -106,7 +100,7 @@ where
                 *sum += packed.output_bias[*of];
             }
         }
-        chunk.judge(purpose, F::LARGEST_SLOPE / P::STEEPEST, net.buckets);
+        chunk.judge(chosen, F::LARGEST_SLOPE / P::STEEPEST, net.buckets);
         if backward {
             let Chunk { plan, logit_gradients, slot_gradients, .. } = chunk;
             slot_gradients.clear();
@@ -116,13 +110,20 @@ where
     }
 }
 
-impl<F> Chunk<F> {
+impl<F: Copy + Default> Chunk<F> {
+    /// The accumulators of a block, `[lists, columns]`; none of one behind the last.
+    #[inline(always)]
+    pub fn accumulators_of(&self, block: usize, columns: Columns) -> &[F] {
+        let size = self.plan.lists() * columns.each;
+        self.accumulators.get().get(block * size..(block + 1) * size).unwrap_or_default()
+    }
+
     /// Puts the positions in order. Gives whether there is a way back, for which they are then
     /// ready as well.
     #[inline(always)]
-    pub fn order(&mut self, kernel: &Kernel, positions: Positions, purpose: Purpose) -> bool {
-        let backward = matches!(purpose, Purpose::Gradients { .. });
-        self.plan.order(kernel, positions);
+    pub fn order(&mut self, kernel: &Kernel, chosen: Chosen) -> bool {
+        let backward = matches!(chosen.purpose, Purpose::Gradients(_));
+        self.plan.order(kernel, chosen.batch, chosen.positions);
         if backward {
             self.plan.invert();
         }
@@ -132,22 +133,22 @@ impl<F> Chunk<F> {
     /// From the logits to what is wanted of them. Gradients are over a unit in which the largest is
     /// `top`, if that is not 0.
     #[inline(always)]
-    pub fn judge(&mut self, purpose: Purpose, top: f32, buckets: usize) {
+    pub fn judge(&mut self, chosen: Chosen, top: f32, buckets: usize) {
         let Chunk { plan, sums, logits: found, logit_gradients, loss, output_bias, .. } = self;
         let logits = plan.positions.iter().map(|&position| usize::from(position)).zip(&*sums);
-        match purpose {
+        match chosen.purpose {
             Purpose::Logits => {
                 found.resize(plan.positions.len(), 0.0);
                 logits.for_each(|(position, &logit)| found[position] = logit);
             }
-            Purpose::Gradients { targets, batch } => {
-                let scale = 2.0 / batch as f32;
+            Purpose::Gradients(targets) => {
+                let scale = 2.0 / targets.len() as f32;
                 *loss = 0.0;
                 logit_gradients.clear();
                 let mut largest = 0f32;
                 for (position, &logit) in logits {
                     let p = sigmoid(logit);
-                    let error = p - targets[position];
+                    let error = p - targets[chosen.positions[position] as usize];
                     let gradient = scale * error * p * (1.0 - p);
                     *loss += f64::from(error).powi(2);
                     largest = largest.max(gradient.abs());

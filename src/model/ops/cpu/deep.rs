@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 
 use super::activation::Rho;
 use super::backward::gather;
-use super::chunk::{Chunk, Purpose};
+use super::chunk::{Chosen, Chunk};
 use super::format::Format;
 use super::forward::accumulate;
 use super::head::{Head, Maps};
 use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::level::Task;
-use super::net::{Kernel, Positions};
+use super::net::Kernel;
 use super::packed::Packed;
 use super::plan::Plan;
 use super::tally::{Slopes, Tally};
@@ -21,8 +21,7 @@ use crate::architecture::Architecture;
 pub(super) struct Deep<'a, F, P, const H: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
-    pub positions: Positions<'a>,
-    pub purpose: Purpose<'a>,
+    pub chosen: Chosen<'a>,
     pub chunk: &'a mut Chunk<F>,
     pub rho: PhantomData<P>,
 }
@@ -36,13 +35,13 @@ where
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) {
-        let Deep { kernel, packed, positions, purpose, chunk, .. } = self;
-        let backward = chunk.order(kernel, positions, purpose);
+        let Deep { kernel, packed, chosen, chunk, .. } = self;
+        let backward = chunk.order(kernel, chosen);
         forward::<S, R, H, F, P>(simd, &kernel.net, packed, chunk);
         let Chunk { plan, head, sums, .. } = &mut *chunk;
         // Compiled once for all that stands before the layers.
         kernel.level.run(LayersForward { maps: &packed.maps, plan, head, sums });
-        chunk.judge(purpose, 0.0, kernel.net.buckets);
+        chunk.judge(chosen, 0.0, kernel.net.buckets);
         if backward {
             let Chunk { plan, head, logit_gradients, .. } = &mut *chunk;
             kernel.level.run(LayersBackward { maps: &packed.maps, plan, head, logit_gradients });
@@ -158,7 +157,7 @@ pub(super) struct DeepBackward<'a, C, F, P, const H: usize> {
 
 impl<'c, C, F, P, const H: usize> Task for DeepBackward<'_, C, F, P, H>
 where
-    C: Iterator<Item = &'c Chunk<F>>,
+    C: Iterator<Item = &'c Chunk<F>> + Clone,
     F: Format<H>,
     P: Rho,
 {
@@ -169,14 +168,17 @@ where
         let DeepBackward { kernel, packed, block, chunks, room, tallies, .. } = self;
         let (each, of_view) = (packed.columns.each, packed.columns.blocks_of_view());
         let blocks = [block, if tallies.len() == 2 { of_view + block } else { block }];
-        for chunk in chunks {
-            let Chunk { plan, accumulators, head, .. } = chunk;
+        // Behind the last chunk come, as a rule, the next blocks of the first.
+        let later = chunks.clone().take(1).map(|chunk| (chunk, 1));
+        let later = chunks.clone().skip(1).map(|chunk| (chunk, 0)).chain(later);
+        for (chunk, (later, further)) in chunks.zip(later) {
+            let Chunk { plan, head, .. } = chunk;
             // Compiled once for all that stands before the layers.
             let maps = &packed.maps;
             let (above, output) = (&mut room.above, tallies[0].output.get_mut());
             kernel.level.run(FirstMapBackward { maps, plan, head, block, above, output });
             let size = plan.lists() * each;
-            let halves = blocks.map(|block| &accumulators.get()[block * size..][..size]);
+            let halves = blocks.map(|block| chunk.accumulators_of(block, packed.columns));
             let above = room.above.get();
             let list_rows = &head.list_rows[..plan.lists()];
             let [rows, others] = &mut room.rows;
@@ -199,7 +201,8 @@ where
                 let to = S::as_mut_simd_f32s(room.units.get_mut()).0;
                 to.copy_from_slice(units[half].as_flattened());
                 let (rows, units) = (room.rows[half].get(), room.units.get());
-                gather::<S, R, H, F>(simd, plan, rows, units, 1.0, tally.rows.get_mut());
+                let next = later.accumulators_of(blocks[half] + further, packed.columns);
+                gather::<S, R, H, F>(simd, plan, rows, units, 1.0, tally.rows.get_mut(), next);
             }
         }
     }

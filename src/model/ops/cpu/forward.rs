@@ -118,7 +118,9 @@ impl<'a, F> Ahead<'a, F> {
     #[inline(always)]
     fn fetch(&mut self) {
         for run in self.runs.next().unwrap_or_default() {
-            prefetch(self.next, run.input as usize * (LINE / size_of::<F>()));
+            let columns = LINE / size_of::<F>();
+            let row = run.input as usize * columns;
+            prefetch(self.next, row..row + columns);
         }
     }
 }

@@ -14,7 +14,8 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::activation::{CReLU, ReLU, Rho, SCReLU};
-use super::chunk::{Chunk, Forward, Purpose};
+use super::chunk::{Chosen, Chunk, Forward, Purpose};
+use super::cut::Cut;
 use super::deep::{Deep, DeepBackward};
 use super::format::Format;
 use super::lanes::Lanes;
@@ -22,7 +23,7 @@ use super::level::Task;
 use super::net::{Gradients, Kernel, Positions, Precision, Weights};
 use super::packed::Packed;
 use super::tally::{Backward, Slopes, Tally, reduce};
-use crate::architecture::{Activation, PIECES};
+use crate::architecture::Activation;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
 #[derive(Default)]
@@ -30,6 +31,7 @@ pub struct Scratch {
     single: Room<f32>,
     half: Room<i16>,
     tallies: Vec<Tally>,
+    cut: Cut,
 }
 
 #[derive(Default)]
@@ -89,7 +91,7 @@ fn dispatch(
     job: Job,
     scratch: &mut Scratch,
 ) -> f64 {
-    let Scratch { single, half, tallies } = scratch;
+    let Scratch { single, half, tallies, cut } = scratch;
     macro_rules! run {
         ($format:ty, $h:literal, $room:expr) => {
             match (kernel.net.activation, kernel.together()) {
@@ -102,14 +104,16 @@ fn dispatch(
             }
         };
         ($format:ty, $h:literal, $room:expr, $rho:ty, $together:literal) => {
-            Run::<$format> { kernel, weights, positions, room: $room, tallies }
+            Run::<$format> { kernel, weights, positions, room: $room, tallies, cut }
                 .run::<$rho, $h, $together>(job)
         };
     }
-    match kernel.precision {
+    // On a thread of the pool: from outside it each of the many parallel loops would put the caller
+    // to sleep and wake it again, which takes as long as the smallest of them.
+    rayon::scope(|_| match kernel.precision {
         Precision::F32 => run!(f32, 1, single),
         Precision::Mixed => run!(i16, 2, half),
-    }
+    })
 }
 
 /// A job's surroundings.
@@ -119,6 +123,7 @@ struct Run<'a, F> {
     positions: Positions<'a>,
     room: &'a mut Room<F>,
     tallies: &'a mut Vec<Tally>,
+    cut: &'a mut Cut,
 }
 
 impl<F> Run<'_, F> {
@@ -126,7 +131,7 @@ impl<F> Run<'_, F> {
     where
         F: Format<H>,
     {
-        let Run { kernel, weights, positions, room, tallies } = self;
+        let Run { kernel, weights, positions, room, tallies, cut } = self;
         let Room { packed, chunks, idle } = room;
         let (net, idle) = (&kernel.net, &*idle);
         let [each, lanes] = kernel.level.run(Sizes);
@@ -134,16 +139,14 @@ impl<F> Run<'_, F> {
         let packed = &*packed;
         let (columns, deep) = (packed.columns, net.is_deep());
 
-        let batch = positions.len(net.views());
-        let bytes = columns.width() * net.views() * size_of::<F>();
-        let size = chunk_size(bytes, net.rows());
-        let count = batch.div_ceil(size);
-        let group = group(bytes, size).min(count);
+        cut.cut(kernel, positions, columns.width() * net.views() * size_of::<F>());
+        let (cut, count, group) = (&*cut, cut.chunks(), cut.group);
         if chunks.len() < group {
             chunks.resize_with(group, Chunk::default);
         }
         let (blocks, halves) = (columns.blocks(), columns.halves());
-        let shards = TASKS.div_ceil(blocks).min(count).max(1);
+        let most = SHARDS / (columns.width() * net.rows() * size_of::<f32>());
+        let shards = TASKS.div_ceil(blocks).min(most).min(count).max(1);
         let tasks = blocks * shards;
         if let Job::Gradients(..) = job {
             if tallies.len() < tasks {
@@ -156,7 +159,7 @@ impl<F> Run<'_, F> {
 
         let purpose = match &job {
             Job::Logits(_) => Purpose::Logits,
-            Job::Gradients(targets, _) => Purpose::Gradients { targets, batch },
+            Job::Gradients(targets, _) => Purpose::Gradients(targets),
         };
         let mut loss = 0.0;
         let mut output_bias = vec![0.0; net.buckets];
@@ -164,28 +167,21 @@ impl<F> Run<'_, F> {
         for first in (0..count).step_by(group.max(1)) {
             let chunks = &mut chunks[..group.min(count - first)];
             chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
-                let start = (first + i) * size;
-                let range = start..batch.min(start + size);
-                let positions = positions.part(net.views(), range.clone());
-                let (purpose, rho) = (purpose.part(range), PhantomData::<P>);
+                let chosen = Chosen { batch: positions, positions: cut.chunk(first + i), purpose };
+                let rho = PhantomData::<P>;
                 if deep {
-                    let task = Deep::<_, _, H> { kernel, packed, positions, purpose, chunk, rho };
+                    kernel.level.run(Deep::<_, _, H> { kernel, packed, chosen, chunk, rho });
+                } else {
+                    let task = Forward::<_, _, H, TOGETHER> { kernel, packed, chosen, chunk, rho };
                     kernel.level.run(task);
-                    return;
                 }
-                kernel.level.run(Forward::<_, _, H, TOGETHER> {
-                    kernel,
-                    packed,
-                    positions,
-                    purpose,
-                    chunk,
-                    rho,
-                });
             });
             for (chunk, i) in chunks.iter_mut().zip(first..) {
                 loss += chunk.loss;
                 if let Job::Logits(logits) = &mut job {
-                    logits[i * size..][..chunk.logits.len()].copy_from_slice(&chunk.logits);
+                    for (&position, &logit) in cut.chunk(i).iter().zip(&chunk.logits) {
+                        logits[position as usize] = logit;
+                    }
                 }
                 if let Job::Gradients(..) = job {
                     let terms = output_bias.iter_mut().zip(&chunk.output_bias);
@@ -238,7 +234,7 @@ impl<F> Run<'_, F> {
                 biases.iter_mut().zip(output_bias).for_each(|(to, sum)| *to = sum as f32);
             }
         }
-        loss / batch as f64
+        loss / positions.len(net.views()) as f64
     }
 }
 
@@ -248,22 +244,9 @@ const WHOLE: &str = "no thread panics while it holds the lock";
 /// to add up.
 const TASKS: usize = 32;
 
-/// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
-/// once; from memory that would cost as much as all the rest.
-const CACHE: usize = 2 << 20;
-
-/// Positions a chunk, when a position's accumulators take so many bytes: a power of two. More
-/// share the cost of fetching a block's weights and gradients, and of each input's sum; twice as
-/// many where king buckets share out the same pieces among more rows.
-fn chunk_size(bytes: usize, rows: usize) -> usize {
-    let size = 1 << (CACHE / bytes).clamp(64, 512).ilog2();
-    if rows > PIECES { 2 * size } else { size }
-}
-
-/// Chunks between two waits for all threads. It has no influence on the result.
-fn group(bytes: usize, chunk: usize) -> usize {
-    rayon::current_num_threads() * (CACHE / (bytes * chunk)).max(1)
-}
+/// Bytes of gradients, at most, that blocks of several tasks may have: to add up more costs more
+/// than the threads are worth that it would keep busy.
+const SHARDS: usize = 8 << 20;
 
 /// Columns a block, and lanes of a vector, of 32-bit numbers.
 struct Sizes;

@@ -4,6 +4,8 @@
 //! of a block stay in the first cache while a kernel walks over the positions, and the rows of a
 //! power-of-two number of columns do not fight for the same cache sets.
 
+use std::ops::Range;
+
 /// Bytes of a cache line, and of a row of a block.
 pub(super) const LINE: usize = 64;
 
@@ -11,18 +13,21 @@ pub(super) const LINE: usize = 64;
 /// With rows numbered instead, the shifts of their numbers would be a fifth of all instructions.
 pub(super) const STEP: usize = 8;
 
-/// Lets the processor fetch the line of `numbers[place]`, if there is one, into its second cache.
-/// What comes from farther away would be waited for.
+/// Lets the processor fetch `numbers[range]`, if it is there, into its second cache. What comes from
+/// farther away would be waited for.
 #[inline(always)]
-pub(super) fn prefetch<T>(numbers: &[T], place: usize) {
+pub(super) fn prefetch<T>(numbers: &[T], range: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
-    if place < numbers.len() {
+    {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: the number is there, and every x86-64 can prefetch.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(numbers.as_ptr().add(place).cast()) };
+        let numbers = numbers.get(range).unwrap_or_default();
+        for line in (0..size_of_val(numbers)).step_by(LINE) {
+            // SAFETY: the bytes are there, and every x86-64 can prefetch.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(numbers.as_ptr().byte_add(line).cast()) };
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (numbers, place);
+    let _ = (numbers, range);
 }
 
 /// A buffer that begins at a cache line's start, as vectors across two lines are slow.

@@ -5,6 +5,7 @@ mod activation;
 mod adamw;
 mod backward;
 mod chunk;
+mod cut;
 mod deep;
 mod dense;
 mod format;

@@ -1,7 +1,5 @@
 //! What the kernels work on: a net, its numbers, a batch of positions.
 
-use std::ops::Range;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,16 +78,6 @@ impl Positions<'_> {
     /// How many there are.
     pub(super) fn len(&self, views: usize) -> usize {
         self.indices.len() / (views * self.places)
-    }
-
-    /// Some of them.
-    pub(super) fn part(self, views: usize, range: Range<usize>) -> Self {
-        let size = views * self.places;
-        Self {
-            indices: &self.indices[range.start * size..range.end * size],
-            buckets: self.buckets.get(range).unwrap_or_default(),
-            places: self.places,
-        }
     }
 }
 

@@ -8,12 +8,15 @@
 
 use std::ops::Range;
 
-use super::layout::{LINE, STEP};
+use super::layout::{LINE, STEP, prefetch};
 use super::net::{Kernel, Positions};
 use crate::architecture::PIECES;
 
 /// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
 pub(super) const ABREAST: usize = 8;
+
+/// Positions before its turn that one's indices are asked for.
+const AHEAD: usize = 8;
 
 /// Indices that are fetched at once: the loads of single ones would take turns with those of the
 /// rows.
@@ -88,13 +91,13 @@ impl Plan {
         if self.rows > PIECES { &self.runs } else { &[] }
     }
 
-    /// Puts the views in order, for the way forward.
+    /// Puts the views of some positions of a batch in order, for the way forward.
     ///
     /// # Panics
     /// When an index is beyond the rows.
     #[inline(always)]
-    pub fn order(&mut self, kernel: &Kernel, positions: Positions) {
-        let Positions { indices, buckets, places } = positions;
+    pub fn order(&mut self, kernel: &Kernel, batch: Positions, chosen: &[u32]) {
+        let Positions { indices, buckets, places } = batch;
         let (rows, together) = (kernel.net.rows(), kernel.together());
         // A power of two, as is what remains of an item's number.
         let groups = kernel.net.views() / together;
@@ -102,7 +105,13 @@ impl Plan {
         let kings = rows / PIECES;
         let blank = rows as u16;
         let size = places * together;
-        let bucket = |position: usize| buckets.get(position).map_or(0, |it| usize::from(*it));
+        let bucket = |position: usize| {
+            buckets.get(chosen[position] as usize).map_or(0, |it| usize::from(*it))
+        };
+        let item = |item: usize| {
+            let item = ((chosen[item >> shift] as usize) << shift) | (item & group);
+            &indices[item * size..][..size]
+        };
 
         self.rows = rows;
         self.runs.clear();
@@ -112,7 +121,15 @@ impl Plan {
         let kinds = if kings == 1 { kernel.net.buckets } else { kings * groups };
         self.counts.resize(kinds * each + 1, 0);
         let mut most = 0;
-        for (item, lists) in indices.chunks_exact(size).enumerate() {
+        for number in 0..chosen.len() << shift {
+            // Those of several king buckets stand here and there in the batch.
+            if kings > 1
+                && let Some(&later) = chosen.get((number >> shift) + AHEAD)
+            {
+                let position = size << shift;
+                prefetch(indices, later as usize * position..(later as usize + 1) * position);
+            }
+            let lists = item(number);
             let mut pieces = 0;
             for list in lists.chunks_exact(places) {
                 for (place, &index) in list.iter().enumerate() {
@@ -121,9 +138,9 @@ impl Plan {
                 }
             }
             let kind = match kings {
-                1 => bucket(item >> shift),
+                1 => bucket(number >> shift),
                 // All rows of a view are of one king bucket.
-                _ => (usize::from(lists[0]) / PIECES).min(kings - 1) * groups + (item & group),
+                _ => (usize::from(lists[0]) / PIECES).min(kings - 1) * groups + (number & group),
             };
             let key = kind * each + pieces;
             self.keys.push(key as u16);
@@ -181,8 +198,8 @@ impl Plan {
         self.entries.clear();
         self.entries.resize(self.lists() * self.stride, [blank * scale; FOUR]);
         let mut entries = self.entries.as_flattened_mut().chunks_exact_mut(self.stride * FOUR);
-        for &item in &self.order {
-            let lists = &indices[usize::from(item) * size..][..size];
+        for &number in &self.order {
+            let lists = item(usize::from(number));
             for (list, entries) in lists.chunks_exact(places).zip(&mut entries) {
                 for (&index, entry) in list.iter().zip(entries) {
                     *entry = index * scale;

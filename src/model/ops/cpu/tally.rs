@@ -68,7 +68,7 @@ pub(super) struct Backward<'a, C, F, P, const H: usize, const TOGETHER: usize> {
 
 impl<'c, C, F, P, const H: usize, const TOGETHER: usize> Task for Backward<'_, C, F, P, H, TOGETHER>
 where
-    C: Iterator<Item = &'c Chunk<F>>,
+    C: Iterator<Item = &'c Chunk<F>> + Clone,
     F: Format<H>,
     P: Rho,
 {
@@ -83,9 +83,12 @@ where
             bias: tally.bias.get_mut(),
             output: tally.output.get_mut(),
         };
-        for chunk in chunks {
+        // Behind the last chunk comes, as a rule, the next block of the first.
+        let later = chunks.clone().take(1).map(|chunk| (chunk, block + 1));
+        let later = chunks.clone().skip(1).map(|chunk| (chunk, block)).chain(later);
+        for (chunk, (later, next)) in chunks.zip(later) {
             let size = chunk.plan.lists() * R * H * S::F32_LANES;
-            let accumulators = &chunk.accumulators.get()[block * size..][..size];
+            let accumulators = chunk.accumulators_of(block, packed.columns);
             let columns = R * H * S::F32_LANES;
             let room = &mut room.rows[0];
             room.resize(size + columns);
@@ -101,7 +104,8 @@ where
                 &mut gradients,
             );
             let (rows, factors) = (&mut *gradients.rows, steepness.factors);
-            gather::<S, R, H, F>(simd, &chunk.plan, room.get(), factors, chunk.unit, rows);
+            let next = later.accumulators_of(next, packed.columns);
+            gather::<S, R, H, F>(simd, &chunk.plan, room.get(), factors, chunk.unit, rows, next);
         }
     }
 }
