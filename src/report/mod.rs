@@ -4,7 +4,7 @@
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
 //! scale, [`estimate`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
 //! [`calibration`], where evaluations [`disagree`], and what integers cost ([`gap`]).
-//! [`learning()`] says what more data were worth.
+//! [`learning()`] says what more data were worth, [`elo`] what the games of a match tell.
 
 pub mod before_after;
 pub mod board;
@@ -13,6 +13,7 @@ pub mod chance;
 pub mod compare;
 pub mod deep;
 pub mod disagree;
+pub mod elo;
 pub mod estimate;
 pub mod fit;
 mod fitted;

@@ -22,6 +22,7 @@ mod devices;
 mod doctor;
 mod draw;
 mod drawn;
+mod elo;
 mod engine;
 mod engine_cli;
 mod engine_games;
