@@ -18,6 +18,7 @@
 //! - [`train`]: the loop, its schedules, optimisers, checkpoints and log;
 //! - [`weights`]: what is trained, on disk as safetensors;
 //! - [`export`] and [`net`]: integers, proved not to overflow, evaluated as an engine does;
+//! - [`search`]: chess played with any of these evaluations, the same for all;
 //! - [`report`]: which evaluation is better, and how sure that is; [`inspect`]: what a net has
 //!   learnt; [`draw`]: pictures and pages;
 //! - [`config`]: a run in TOML; [`run`]: what is done with it, from training to a page; [`cli`]: the
@@ -42,6 +43,7 @@ pub mod format;
 pub mod hce;
 pub mod input;
 pub mod inspect;
+pub mod interface;
 pub mod loader;
 pub mod log;
 pub mod loss;
@@ -53,6 +55,8 @@ pub mod report;
 pub mod run;
 pub mod sample;
 pub mod scales;
+pub mod score;
+pub mod search;
 pub mod sums;
 pub mod terms;
 pub mod train;

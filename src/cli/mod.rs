@@ -14,6 +14,7 @@ mod eval;
 mod export;
 mod inspect;
 mod keys;
+mod matches;
 mod place;
 mod progress;
 mod quickstart;
@@ -21,6 +22,7 @@ mod report;
 mod shape;
 mod terminal;
 mod train;
+mod uci;
 mod verify;
 
 pub use progress::chart;
@@ -54,6 +56,8 @@ enum Command {
     Inspect(inspect::Args),
     Keys(keys::Args),
     Curve(curve::Args),
+    Match(matches::Args),
+    Uci(uci::Args),
     Data(data::Args),
     Bench(bench::Args),
     Devices(devices::Args),
@@ -99,6 +103,8 @@ impl Cli {
             Command::Inspect(args) => inspect::run(args)?,
             Command::Keys(args) => keys::run(args)?,
             Command::Curve(args) => return curve::run(args),
+            Command::Match(args) => matches::run(args)?,
+            Command::Uci(args) => uci::run(args)?,
             Command::Data(args) => return data::run(args),
             Command::Bench(args) => bench::run(args)?,
             Command::Devices(args) => devices::run(args)?,

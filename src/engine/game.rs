@@ -5,9 +5,10 @@ use shakmaty::{Chess, Move, Position as _};
 use super::adjudicate::{Adjudication, Ending, Referee};
 use super::opening::Opener;
 use super::pool::Obstacle;
-use super::search::{Limit, Score};
+use super::search::Limit;
 use super::uci::{Line, Uci};
 use crate::sample::{GameHash, Played, Position, Sample};
+use crate::score::Score;
 
 /// So many openings are tried for a game.
 const ATTEMPTS: u64 = 100;

@@ -7,11 +7,12 @@ use shakmaty::Position as _;
 use super::job::{self, Kept};
 use super::journal::Journal;
 use super::pool::{Crew, Obstacle};
-use super::search::{Limit, Score};
+use super::search::Limit;
 use super::uci::{Line, Uci};
 use super::{EngineError, Report, Watch};
 use crate::format::{Format, Holds, Source, Writer};
 use crate::sample::Sample;
+use crate::score::Score;
 
 /// Positions between two entries in the journal.
 const EVERY: u64 = 256;

@@ -35,9 +35,11 @@ pub use label::{LabelJob, label};
 pub use opening::BookError;
 pub use pool::Crew;
 pub use resolve::{ResolveJob, resolve};
-pub use search::{Limit, Score};
+pub use search::Limit;
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};
+
+pub use crate::score::Score;
 
 use crate::format::{BadRecords, ReadError};
 

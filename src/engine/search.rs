@@ -1,8 +1,10 @@
-//! What an engine is asked and what it finds: limits, scores, and lines of `info`.
+//! What an engine is asked and what it finds: limits, and lines of `info`.
 
 use std::fmt;
 
 use shakmaty::{Chess, Move, Position as _, uci::UciMove};
+
+use crate::score::Score;
 
 /// How far an engine searches. Nodes and depth on one thread give the same answer every time;
 /// time does not.
@@ -23,33 +25,6 @@ impl fmt::Display for Limit {
             Limit::Nodes(nodes) => write!(f, "nodes {nodes}"),
             Limit::Movetime(milliseconds) => write!(f, "movetime {milliseconds}"),
         }
-    }
-}
-
-/// A score as the side to move sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Score {
-    Centipawns(i32),
-    /// Moves until mate; negative where the side to move is mated, 0 where it is already.
-    Mate(i32),
-}
-
-/// The score of a mate on the board.
-const MATE: i32 = 32_000;
-/// Nothing but a mate is scored higher, so that the two cannot be confused.
-const HIGHEST: i32 = 31_000;
-
-impl Score {
-    /// In 16 bits: centipawns within 31,000, mate in n as 32,000 - n.
-    pub fn centipawns(self) -> i16 {
-        let score = match self {
-            Score::Centipawns(score) => score.clamp(-HIGHEST, HIGHEST),
-            Score::Mate(moves) => {
-                let far = moves.saturating_abs().min(MATE - HIGHEST - 1);
-                if moves > 0 { MATE - far } else { far - MATE }
-            }
-        };
-        score as i16
     }
 }
 

@@ -21,13 +21,15 @@ struct Level {
     /// `[view][hidden]` by colour, White's first; the plain view has White's only.
     views: Vec<i32>,
     position: Position,
+    /// What led here, until the views are those of the position; a pass moves nothing.
+    pending: Option<Option<Moved>>,
 }
 
 impl<'a> Accumulator<'a> {
     pub fn new(net: &'a Net, position: &Position) -> Self {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
         let views = vec![0; colours * net.architecture().hidden];
-        let first = Level { views, position: *position };
+        let first = Level { views, position: *position, pending: None };
         let mut new = Self { net, levels: vec![first], depth: 0 };
         new.refresh(position);
         new
@@ -36,32 +38,86 @@ impl<'a> Accumulator<'a> {
     /// Begins anew at a position; the moves before it are forgotten.
     pub fn refresh(&mut self, position: &Position) {
         self.depth = 0;
-        let Level { views, position: here } = &mut self.levels[0];
-        *here = *position;
+        let Level { views, position: here, pending } = &mut self.levels[0];
+        (*here, *pending) = (*position, None);
         for (view, color) in of_colours(views, self.net) {
             fill(self.net, position, color, view);
         }
     }
 
-    /// Goes on by a legal move that leads to `after`. A view whose king has gone where other rows
-    /// count is looked at anew.
+    /// Goes on by a legal move that leads to `after`. Nothing is computed before a value is asked
+    /// for: many positions of a search never are.
     pub fn play(&mut self, moved: &Moved, after: &Position) {
-        let net = self.net;
+        self.go_on(Some(*moved), after);
+    }
+
+    /// Goes on to the same board with the other side to move.
+    pub fn pass(&mut self, after: &Position) {
+        self.go_on(None, after);
+    }
+
+    fn go_on(&mut self, moved: Option<Moved>, after: &Position) {
         self.depth += 1;
         if self.depth == self.levels.len() {
             self.levels.push(self.levels[self.depth - 1].clone());
         }
-        let (before, behind) = self.levels.split_at_mut(self.depth);
-        let Level { views, position } = &mut behind[0];
-        *position = *after;
+        let level = &mut self.levels[self.depth];
+        (level.position, level.pending) = (*after, Some(moved));
+    }
+
+    /// Makes the views of the position, and of those on the way to it, what they should be.
+    fn settle(&mut self) {
+        let settled = |level: &Level| level.pending.is_none();
+        let last = self.levels[..=self.depth].iter().rposition(settled);
+        for depth in last.expect("the first is settled") + 1..=self.depth {
+            let (before, behind) = self.levels.split_at_mut(depth);
+            behind[0].follow(&before[depth - 1].views, self.net);
+        }
+    }
+
+    /// Takes the last move back.
+    ///
+    /// # Panics
+    /// If none was played since the last [`Accumulator::refresh`].
+    pub fn undo(&mut self) {
+        self.depth = self.depth.checked_sub(1).expect("a move was played");
+    }
+
+    /// What [`Net::evaluate`] says of the position.
+    pub fn value(&mut self) -> i32 {
+        self.settle();
+        let Level { views, position, .. } = &self.levels[self.depth];
+        let architecture = self.net.architecture();
+        let of = |color: Color| {
+            let hidden = architecture.hidden;
+            &views[usize::from(color.is_black()) * hidden..][..hidden]
+        };
+        let (mut seen, mut count) = ([&views[..0]; 2], 0);
+        for color in architecture.inputs.views_of(position) {
+            seen[count] = of(color);
+            count += 1;
+        }
+        let value = self.net.value(&seen[..count], architecture.bucket_of(position));
+        self.net.seen_by_mover(value, position)
+    }
+}
+
+impl Level {
+    /// Does what is pending to the views of the position before. A view whose king has gone where
+    /// other rows count is looked at anew.
+    fn follow(&mut self, before: &[i32], net: &Net) {
+        let Level { views, position, pending } = self;
+        let Some(Some(moved)) = pending.take() else {
+            views.copy_from_slice(before);
+            return;
+        };
         let (inputs, hidden) = (net.architecture().inputs, net.architecture().hidden);
-        let from = before[self.depth - 1].views.chunks_exact(hidden);
-        for ((view, color), from) in of_colours(views, net).zip(from) {
-            if inputs.refreshes(color, moved) {
-                fill(net, after, color, view);
+        for ((view, color), from) in of_colours(views, net).zip(before.chunks_exact(hidden)) {
+            if inputs.refreshes(color, &moved) {
+                fill(net, position, color, view);
                 continue;
             }
-            let king = king(after, color);
+            let king = king(position, color);
             let row = |piece: &Piece| net.row(inputs.row(color, king, *piece));
             // Most moves put one piece on a square and take one from it: one pass does both.
             if let ([added], [removed]) = (moved.added(), moved.removed()) {
@@ -79,31 +135,6 @@ impl<'a> Accumulator<'a> {
                 view.iter_mut().zip(row).for_each(|(a, &w)| *a -= i32::from(w));
             }
         }
-    }
-
-    /// Takes the last move back.
-    ///
-    /// # Panics
-    /// If none was played since the last [`Accumulator::refresh`].
-    pub fn undo(&mut self) {
-        self.depth = self.depth.checked_sub(1).expect("a move was played");
-    }
-
-    /// What [`Net::evaluate`] says of the position.
-    pub fn value(&self) -> i32 {
-        let Level { views, position } = &self.levels[self.depth];
-        let architecture = self.net.architecture();
-        let of = |color: Color| {
-            let hidden = architecture.hidden;
-            &views[usize::from(color.is_black()) * hidden..][..hidden]
-        };
-        let (mut seen, mut count) = ([&views[..0]; 2], 0);
-        for color in architecture.inputs.views_of(position) {
-            seen[count] = of(color);
-            count += 1;
-        }
-        let value = self.net.value(&seen[..count], architecture.bucket_of(position));
-        self.net.seen_by_mover(value, position)
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
+use shakmaty::Chess;
 
 use super::folder::{BEST, LAST, NET};
 use super::listener::Listener;
@@ -16,9 +17,10 @@ use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::loader::Encoder;
 use crate::model::{Compute, Device, Evaluation as _, Kind, Model, try_to_host};
-use crate::net::Net;
+use crate::net::{Accumulator, Net};
 use crate::report::{Predictions, Values};
-use crate::sample::Sample;
+use crate::sample::{Position, Sample};
+use crate::search;
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 
@@ -158,6 +160,26 @@ impl Evaluator {
             }
             false => bail!("{name} has nothing to say of positions: {why}"),
         }
+    }
+
+    /// What goes along with a search.
+    ///
+    /// # Errors
+    /// If it cannot; the error says why, and what can.
+    pub fn in_search(&self) -> Result<Box<dyn search::Evaluate + Send + '_>> {
+        self.knows_bare_positions()?;
+        Ok(match &self.what {
+            What::Net(net) => {
+                let start = Position::from_chess(&Chess::default());
+                Box::new(Accumulator::new(net, &start))
+            }
+            What::Hce(terms) => Box::new(search::Terms::new(terms.evaluator.clone())),
+            _ => bail!(
+                "{} is a checkpoint of a net, and what plays are integers: `nnuance export` makes \
+                 them of it",
+                self.name
+            ),
+        })
     }
 
     /// Whether it consists of handcrafted terms.

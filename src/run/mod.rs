@@ -4,6 +4,7 @@
 //! Nothing here prints, exits, or reads clock and environment; what happens meanwhile a
 //! [`Listener`] hears.
 
+pub mod arena;
 pub mod curve;
 pub mod evaluator;
 pub mod export;

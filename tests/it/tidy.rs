@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others: of those above it, so that there are no
 /// circles.
-const ARROWS: [(&str, &[&str]); 32] = [
+const ARROWS: [(&str, &[&str]); 35] = [
     ("data_file", &[]),
     ("digits", &[]),
     ("draw", &[]),
@@ -16,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("point_of_view", &[]),
     ("sample", &[]),
     ("scales", &[]),
+    ("score", &[]),
     ("sums", &[]),
     ("weights", &[]),
     ("architecture", &["point_of_view"]),
@@ -29,9 +30,11 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("hce", &["batch", "sample", "scales", "sums", "terms", "weights"]),
     ("net", &["architecture", "features", "sample", "scales"]),
     ("report", &["digits", "draw", "log", "loss", "terms"]),
+    ("search", &["features", "hce", "net", "sample", "score"]),
+    ("interface", &["score", "search"]),
     ("train", &["batch", "input", "log", "loss", "model", "output", "sums", "weights"]),
     ("data", &["digits", "format", "point_of_view", "sample"]),
-    ("engine", &["digest", "format", "output", "sample"]),
+    ("engine", &["digest", "format", "output", "sample", "score"]),
     (
         "export",
         &[
@@ -110,6 +113,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
             "digest",
             "digits",
             "draw",
+            "engine",
             "export",
             "format",
             "hce",
@@ -124,6 +128,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
             "report",
             "sample",
             "scales",
+            "search",
             "terms",
             "train",
             "weights",
@@ -145,6 +150,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
             "hce",
             "input",
             "inspect",
+            "interface",
             "loader",
             "log",
             "model",
@@ -154,6 +160,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
             "run",
             "sample",
             "scales",
+            "search",
             "train",
             "weights",
         ],

@@ -1,0 +1,195 @@
+//! What a user interface says to an engine and hears from it: the words of UCI, the Universal
+//! Chess Interface (Meyer-Kahlen and Huber, 2000). Whoever reads, prints and has a clock is
+//! elsewhere.
+
+mod budget;
+
+pub use budget::{Budget, Clock};
+
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Color, Move};
+
+use crate::score::Score;
+use crate::search::{Game, Limits, Report};
+
+/// What an interface asks for.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Uci,
+    IsReady,
+    NewGame,
+    Set {
+        name: String,
+        value: String,
+    },
+    Position(Box<Game>),
+    Go(Go),
+    Stop,
+    /// The move that was pondered on was played.
+    PonderHit,
+    Quit,
+    /// Not of UCI: what the evaluation says of the position.
+    Eval,
+    /// Not of UCI: the position as FEN.
+    Show,
+}
+
+/// A search that is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Go {
+    pub limits: Limits,
+    /// Milliseconds for this move.
+    pub movetime: Option<u64>,
+    /// White's and Black's.
+    pub clocks: [Option<Clock>; 2],
+    /// Go on until told to stop, whatever is found.
+    pub infinite: bool,
+}
+
+impl Go {
+    /// How long the side to move may think; None if it does not matter. `overhead` is what passes
+    /// between a move and its clock, in milliseconds.
+    pub fn budget(&self, turn: Color, overhead: u64) -> Option<Budget> {
+        if self.infinite {
+            return None;
+        }
+        let clock = self.clocks[turn.fold_wb(0, 1)];
+        match self.movetime {
+            Some(time) => Some(Budget::exactly(time, overhead)),
+            None => clock.map(|clock| clock.budget(overhead)),
+        }
+    }
+}
+
+/// Reads a line; None if there is no word in it that is known. Castling is told as the mode has it.
+///
+/// # Errors
+/// What is wrong with a line whose first word is known.
+pub fn read(line: &str, mode: CastlingMode) -> Result<Option<Command>, String> {
+    let mut words = line.split_ascii_whitespace();
+    // Words before the first that is known are to be passed over.
+    Ok(Some(loop {
+        break match words.next() {
+            None => return Ok(None),
+            Some("uci") => Command::Uci,
+            Some("isready") => Command::IsReady,
+            Some("ucinewgame") => Command::NewGame,
+            Some("setoption") => option(words),
+            Some("position") => Command::Position(Box::new(position(words, mode)?)),
+            Some("go") => Command::Go(go(words)?),
+            Some("stop") => Command::Stop,
+            Some("ponderhit") => Command::PonderHit,
+            Some("quit") => Command::Quit,
+            Some("eval") => Command::Eval,
+            Some("d") => Command::Show,
+            Some(_) => continue,
+        };
+    }))
+}
+
+/// `name NAME [value VALUE]`, both of any number of words.
+fn option<'a>(words: impl Iterator<Item = &'a str>) -> Command {
+    let (mut name, mut value) = (Vec::new(), Vec::new());
+    let mut behind = false;
+    for word in words {
+        match (word, behind) {
+            ("name", false) if name.is_empty() => {}
+            ("value", false) => behind = true,
+            (word, false) => name.push(word),
+            (word, true) => value.push(word),
+        }
+    }
+    Command::Set { name: name.join(" "), value: value.join(" ") }
+}
+
+/// `startpos | fen FEN`, then `moves MOVE...`.
+fn position<'a>(
+    mut words: impl Iterator<Item = &'a str>,
+    mode: CastlingMode,
+) -> Result<Game, String> {
+    let chess = match words.next() {
+        Some("startpos") => match words.next() {
+            None | Some("moves") => Chess::default(),
+            Some(word) => return Err(format!("`{word}` where `moves` is expected")),
+        },
+        Some("fen") => {
+            let fen: Vec<&str> = words.by_ref().take_while(|word| *word != "moves").collect();
+            let fen = fen.join(" ");
+            let read: Fen = fen.parse().map_err(|error| format!("`{fen}` is no FEN: {error}"))?;
+            read.into_position(mode).map_err(|error| format!("`{fen}` cannot be: {error}"))?
+        }
+        _ => return Err("`position` is followed by `startpos` or `fen`".into()),
+    };
+    let mut game = Game::new(chess);
+    for word in words {
+        let played = word.parse::<UciMove>().ok().and_then(|it| it.to_move(game.chess()).ok());
+        game.play(played.ok_or_else(|| format!("`{word}` is no legal move"))?);
+    }
+    Ok(game)
+}
+
+fn go<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Go, String> {
+    let mut go = Go::default();
+    let (mut times, mut increments, mut to_go) = ([None; 2], [0; 2], None);
+    while let Some(word) = words.next() {
+        let mut number = || -> Result<u64, String> {
+            let value = words.next().ok_or_else(|| format!("`{word}` lacks its number"))?;
+            // Some interfaces let a clock that has run out go below zero.
+            let value = value.parse::<i64>().map_err(|_| format!("`{value}` is no number"))?;
+            Ok(value.max(0) as u64)
+        };
+        match word {
+            "infinite" | "ponder" => go.infinite = true,
+            "depth" => go.limits.depth = Some(number()?.clamp(1, u32::MAX.into()) as u32),
+            "nodes" => go.limits.nodes = Some(number()?.max(1)),
+            "mate" => go.limits.mate = Some(number()?.min(u32::MAX.into()) as u32),
+            "movetime" => go.movetime = Some(number()?),
+            "wtime" => times[0] = Some(number()?),
+            "btime" => times[1] = Some(number()?),
+            "winc" => increments[0] = number()?,
+            "binc" => increments[1] = number()?,
+            "movestogo" => to_go = Some(number()?.max(1)),
+            // Moves that alone should be searched: all are.
+            _ => {}
+        }
+    }
+    for side in 0..2 {
+        let clock = |time| Clock { time, increment: increments[side], moves_to_go: to_go };
+        go.clocks[side] = times[side].map(clock);
+    }
+    let timeless = go.movetime.is_none() && go.clocks == [None; 2];
+    go.infinite |= timeless && go.limits == Limits::default();
+    Ok(go)
+}
+
+/// A move as UCI writes it.
+pub fn word(played: Move, mode: CastlingMode) -> String {
+    UciMove::from_move(played, mode).to_string()
+}
+
+/// A line of an iteration, after so many milliseconds.
+pub fn info(report: &Report, milliseconds: u64, mode: CastlingMode) -> String {
+    let Report { depth, seldepth, nodes, number, line, full } = *report;
+    let score = match line.score {
+        Score::Centipawns(score) => format!("cp {score}"),
+        Score::Mate(moves) => format!("mate {moves}"),
+    };
+    let speed = nodes * 1000 / milliseconds.max(1);
+    let pv: Vec<String> = line.pv.iter().map(|&played| word(played, mode)).collect();
+    format!(
+        "info depth {depth} seldepth {seldepth} multipv {number} score {score} nodes {nodes} nps \
+         {speed} hashfull {full} time {milliseconds} pv {}",
+        pv.join(" ")
+    )
+}
+
+/// The last line of a search; `0000` where there is no move.
+pub fn best(line: &[Move], mode: CastlingMode) -> String {
+    let mut words = line.iter().map(|&played| word(played, mode));
+    match (words.next(), words.next()) {
+        (Some(best), Some(ponder)) => format!("bestmove {best} ponder {ponder}"),
+        (Some(best), None) => format!("bestmove {best}"),
+        (None, _) => "bestmove 0000".into(),
+    }
+}

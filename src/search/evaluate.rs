@@ -1,0 +1,80 @@
+//! What a search asks of an evaluation.
+
+use crate::features::Moved;
+use crate::hce::HceEvaluator;
+use crate::net::Accumulator;
+use crate::sample::Position;
+
+/// An evaluation that goes along with a search, move by move.
+pub trait Evaluate {
+    /// Begins anew at a position; the moves before it are forgotten.
+    fn refresh(&mut self, position: &Position);
+
+    /// Goes on by a legal move, or by none where the side to move passes, to `after`.
+    fn play(&mut self, moved: Option<&Moved>, after: &Position);
+
+    /// Takes the last move, or the last pass, back.
+    fn undo(&mut self);
+
+    /// Centipawns for the side to move.
+    fn value(&mut self) -> i32;
+}
+
+impl Evaluate for Accumulator<'_> {
+    fn refresh(&mut self, position: &Position) {
+        Accumulator::refresh(self, position);
+    }
+
+    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
+        match moved {
+            Some(moved) => Accumulator::play(self, moved, after),
+            None => self.pass(after),
+        }
+    }
+
+    fn undo(&mut self) {
+        Accumulator::undo(self);
+    }
+
+    fn value(&mut self) -> i32 {
+        Accumulator::value(self)
+    }
+}
+
+/// Handcrafted terms in a search; each position is looked at anew.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    evaluator: HceEvaluator,
+    /// The position and those that led to it.
+    positions: Vec<Position>,
+}
+
+impl Terms {
+    pub fn new(evaluator: HceEvaluator) -> Self {
+        Self { evaluator, positions: Vec::new() }
+    }
+}
+
+impl Evaluate for Terms {
+    fn refresh(&mut self, position: &Position) {
+        self.positions.clear();
+        self.positions.push(*position);
+    }
+
+    fn play(&mut self, _: Option<&Moved>, after: &Position) {
+        self.positions.push(*after);
+    }
+
+    fn undo(&mut self) {
+        self.positions.pop();
+    }
+
+    /// Halves are rounded away from zero.
+    ///
+    /// # Panics
+    /// If it was never told a position.
+    fn value(&mut self) -> i32 {
+        let position = self.positions.last().expect("a search begins with a position");
+        self.evaluator.evaluate(position).round() as i32
+    }
+}

@@ -1,0 +1,260 @@
+//! A chess search that is a measuring instrument: the same for every evaluation, on one thread,
+//! with neither clock nor chance, so that the same question gets the same answer from the same
+//! nodes.
+//!
+//! ```text
+//! Game ─ Searcher: depth by depth, line by line ─▶ Searched
+//!            │ a window around the last score
+//!            ▼
+//!          Tree ─▶ quiescence ─▶ Evaluate: a net, or handcrafted terms
+//!            │ moves in order, what was found before
+//!            ▼
+//!      order, exchange, table
+//! ```
+//!
+//! The methods are those of the chess programming literature: principal-variation alpha-beta with
+//! iterative deepening and aspiration windows, a transposition table, null move, late-move
+//! reductions and pruning, futility both ways, killers, history, static exchange evaluation, an
+//! extension for checks. The numbers that were chosen stand in `margins`.
+
+mod evaluate;
+mod exchange;
+mod game;
+mod margins;
+mod order;
+mod quiet;
+mod table;
+mod tree;
+
+pub use evaluate::{Evaluate, Terms};
+pub use exchange::exchange;
+pub use game::Game;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shakmaty::{Move, Position as _};
+
+use crate::score::Score;
+use margins::Margins;
+use order::History;
+use table::Table;
+use tree::{INFINITE, Tree};
+
+/// No line is longer, in half-moves from the root.
+pub const MOST_PLIES: usize = 128;
+/// No iteration is deeper.
+pub const MOST_DEPTH: u32 = 100;
+/// Scores beyond this are mates.
+const MATES: i32 = Score::HIGHEST;
+
+/// When a search ends; the first that is reached counts. Without any, after [`MOST_DEPTH`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Half-moves of the last iteration, at least 1.
+    pub depth: Option<u32>,
+    /// No more nodes than these, whatever is unfinished then.
+    pub nodes: Option<u64>,
+    /// No new iteration from so many nodes on.
+    pub soft_nodes: Option<u64>,
+    /// A mate in so many moves or fewer is enough.
+    pub mate: Option<u32>,
+}
+
+/// What is asked of a search, beside the position.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    pub limits: Limits,
+    /// How many best moves are wanted, each with its line; 0 counts as 1.
+    pub lines: usize,
+    /// What the evaluation's centipawns are worth: a share of `sigmoid(cp / scale)` of the points.
+    /// Margins are multiples of it, so that evaluations of any scale are pruned alike.
+    pub scale: f64,
+}
+
+/// A move and what is thought to follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Seen by the side to move.
+    pub score: Score,
+    /// The principal variation.
+    pub pv: Vec<Move>,
+}
+
+/// One line of an iteration that is finished.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// Half-moves.
+    pub depth: u32,
+    /// Half-moves of the longest way that was looked at.
+    pub seldepth: u32,
+    /// From the start of the search on.
+    pub nodes: u64,
+    /// Which of the best lines this is, from 1 on.
+    pub number: usize,
+    pub line: &'a Line,
+    /// How much of the table this search has filled, in thousandths.
+    pub full: u32,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// The best first. Where there is no legal move, one line without moves.
+    pub lines: Vec<Line>,
+    /// Half-moves of the last iteration that was finished, 0 if none was.
+    pub depth: u32,
+    /// Half-moves of the longest way that was looked at.
+    pub seldepth: u32,
+    pub nodes: u64,
+}
+
+impl Searched {
+    /// The move to play; None where there is none.
+    pub fn best(&self) -> Option<Move> {
+        self.lines[0].pv.first().copied()
+    }
+
+    /// Of the best line, seen by the side to move.
+    pub fn score(&self) -> Score {
+        self.lines[0].score
+    }
+}
+
+/// What remembers from search to search.
+#[derive(Debug)]
+pub struct Searcher {
+    table: Table,
+    history: History,
+}
+
+impl Searcher {
+    /// With a transposition table of so many MiB, at least 1.
+    pub fn new(mebibytes: usize) -> Self {
+        Self { table: Table::new(mebibytes), history: History::new() }
+    }
+
+    /// Forgets everything, for a new game, or for another evaluation.
+    pub fn forget(&mut self) {
+        self.table.clear();
+        self.history.clear();
+    }
+
+    /// Searches the present position of a game, and tells `watch` each line of each finished
+    /// iteration. The evaluation must be the one of the searches before, unless they are forgotten.
+    ///
+    /// Of an iteration that a limit or `stop` ends, the best line so far counts where its score is
+    /// exact; there is always a move if there is a legal one.
+    ///
+    /// # Panics
+    /// If the scale is not above 0 and finite.
+    pub fn search(
+        &mut self,
+        game: &Game,
+        evaluation: &mut dyn Evaluate,
+        question: &Question,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(Report),
+    ) -> Searched {
+        let Question { limits, lines: wanted, scale } = *question;
+        self.table.age();
+        self.history.age();
+        let memory = (&mut self.table, &mut self.history);
+        let most = limits.nodes.unwrap_or(u64::MAX);
+        let mut tree = Tree::new(game, evaluation, memory, Margins::new(scale), most, stop);
+        let moves = game.chess().legal_moves();
+        let mut lines = vec![at_first(game, &mut tree, moves.first())];
+        let mut finished = 0;
+        let wanted = wanted.clamp(1, moves.len().max(1));
+        for depth in 1..=limits.depth.unwrap_or(MOST_DEPTH).clamp(1, MOST_DEPTH) {
+            let enough = depth > 1 && limits.soft_nodes.is_some_and(|soft| tree.nodes >= soft);
+            if moves.is_empty() || enough || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            tree.depth = depth as i32;
+            let before = (depth > 1).then_some(&lines[..]);
+            let found = iterate(&mut tree, game, before, wanted);
+            if tree.is_stopped {
+                if let Some(line) = found.into_iter().next() {
+                    lines[0] = line;
+                }
+                break;
+            }
+            (lines, finished) = (found, depth);
+            let (nodes, seldepth, full) = (tree.nodes, tree.reached as u32, tree.table.full());
+            for (i, line) in lines.iter().enumerate() {
+                watch(Report { depth, seldepth, nodes, number: i + 1, line, full });
+            }
+            let near =
+                |moves: i32| limits.mate.is_some_and(|most| (1..=most as i32).contains(&moves));
+            if matches!(lines[0].score, Score::Mate(moves) if near(moves)) {
+                break;
+            }
+        }
+        Searched { lines, depth: finished, seldepth: tree.reached as u32, nodes: tree.nodes }
+    }
+}
+
+/// What is said before the first iteration: any legal move.
+fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Line {
+    let score = match first {
+        Some(_) => Score::Centipawns(tree.value()),
+        None if game.chess().is_check() => Score::Mate(0),
+        None => Score::Centipawns(0),
+    };
+    Line { score, pv: first.copied().into_iter().collect() }
+}
+
+/// One iteration: the best lines, the best first. Of one that is stopped the first line alone, if
+/// it is any good.
+fn iterate(tree: &mut Tree, game: &Game, before: Option<&[Line]>, wanted: usize) -> Vec<Line> {
+    let mut lines: Vec<(i32, Line)> = Vec::new();
+    tree.left_out.clear();
+    for number in 0..wanted {
+        let guess = before.and_then(|lines| lines.get(number)).map(|line| line.score);
+        let score = aspire(tree, game, guess);
+        if tree.is_stopped && number > 0 {
+            break;
+        }
+        let exact = if tree.is_stopped { tree.so_far } else { Some(score) };
+        let Some(exact) = exact else { break };
+        let pv = tree.pv().to_vec();
+        tree.left_out.extend(pv.first());
+        lines.push((exact, Line { score: told(exact), pv }));
+    }
+    // A line that was looked at later may turn out better: the table has grown since.
+    lines.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// The score of the root, in a small window around what the last iteration said, wider where that
+/// misses.
+fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
+    let mut width = tree.margins.window();
+    let (mut alpha, mut beta) = match guess {
+        Some(Score::Centipawns(guess)) if tree.depth >= 4 => (guess - width, guess + width),
+        _ => (-INFINITE, INFINITE),
+    };
+    loop {
+        tree.so_far = None;
+        let score = tree.search(game.chess(), [alpha, beta], tree.depth, 0, false);
+        if tree.is_stopped || alpha < score && score < beta {
+            return score;
+        }
+        width = width.saturating_mul(3);
+        let wide =
+            |bound: i32| if bound.abs() > MATES / 2 { bound.signum() * INFINITE } else { bound };
+        match score <= alpha {
+            true => alpha = wide(score.saturating_sub(width)),
+            false => beta = wide(score.saturating_add(width)),
+        }
+    }
+}
+
+/// A score as it is told.
+fn told(score: i32) -> Score {
+    match score {
+        score if score > MATES => Score::Mate((Score::MATE - score + 1) / 2),
+        score if score < -MATES => Score::Mate(-(Score::MATE + score + 1) / 2),
+        score => Score::Centipawns(score),
+    }
+}

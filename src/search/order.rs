@@ -1,0 +1,142 @@
+//! Which move is tried first: what cut the tree off before probably does so again.
+
+use shakmaty::{Chess, Color, Move, MoveList, Position as _, Role};
+
+use super::exchange::{exchange, worth};
+
+/// A move in 16 bits: from, to and promotion. 0 is none, since no move stays where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packed(u16);
+
+impl Packed {
+    pub fn of(played: Move) -> Self {
+        let from = played.from().map_or(0, |square| square as u16);
+        let promotion = played.promotion().map_or(0, |role| role as u16);
+        Self(from | (played.to() as u16) << 6 | promotion << 12)
+    }
+
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    fn squares(self) -> [usize; 2] {
+        [usize::from(self.0 & 63), usize::from(self.0 >> 6 & 63)]
+    }
+}
+
+/// Whether a move neither captures nor promotes.
+pub fn is_quiet(played: Move) -> bool {
+    !played.is_capture() && !played.is_promotion()
+}
+
+/// How often quiet moves have cut the tree off, by colour and squares, against how often they
+/// were tried in vain.
+#[derive(Debug)]
+pub struct History(Box<[[[i16; 64]; 64]; 2]>);
+
+impl History {
+    /// Numbers stay within this.
+    pub const MOST: i32 = 1 << 14;
+
+    pub fn new() -> Self {
+        Self(Box::new([[[0; 64]; 64]; 2]))
+    }
+
+    pub fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Halves what earlier searches have learnt.
+    pub fn age(&mut self) {
+        self.0.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|number| *number /= 2);
+    }
+
+    pub fn of(&self, turn: Color, played: Packed) -> i32 {
+        let [from, to] = played.squares();
+        self.0[turn as usize][from][to].into()
+    }
+
+    /// Rewards a move, or punishes it below 0. The nearer a number is to its end, the less it
+    /// moves, so that none gets stuck there.
+    pub fn learn(&mut self, turn: Color, played: Packed, bonus: i32) {
+        let [from, to] = played.squares();
+        let number = &mut self.0[turn as usize][from][to];
+        let old = i32::from(*number);
+        *number = (old + bonus - old * bonus.abs() / Self::MOST) as i16;
+    }
+}
+
+/// A move is tried the earlier the higher its rank is. Between these numbers lies the history of
+/// quiet moves, and captures that lose material rank behind all of it.
+const FIRST: i32 = 1 << 30;
+const WINNING: i32 = 1 << 28;
+const KILLER: i32 = 1 << 26;
+const LOSING: i32 = -(1 << 28);
+
+/// As many moves as a list of them can hold.
+const MOST_MOVES: usize = 270;
+
+/// The legal moves of a position, in the order in which they are tried.
+pub struct Picker {
+    moves: MoveList,
+    ranks: [i32; MOST_MOVES],
+    next: usize,
+}
+
+impl Picker {
+    /// All of these moves. `first` is the move to begin with, if it is one of them.
+    pub fn new(
+        chess: &Chess,
+        moves: MoveList,
+        first: Packed,
+        killers: [Packed; 2],
+        history: &History,
+    ) -> Self {
+        let mut ranks = [0; MOST_MOVES];
+        for (rank, played) in ranks.iter_mut().zip(&moves) {
+            let packed = Packed::of(*played);
+            *rank = match () {
+                () if packed == first => FIRST,
+                () if !is_quiet(*played) => noisy(chess, *played),
+                () if packed == killers[0] => KILLER + 1,
+                () if packed == killers[1] => KILLER,
+                () => history.of(chess.turn(), packed),
+            };
+        }
+        Self { moves, ranks, next: 0 }
+    }
+
+    /// The best of the moves that are left.
+    pub fn pick(&mut self) -> Option<Move> {
+        let place = self.next;
+        let rest = &self.ranks[place..self.moves.len()];
+        // The first of equals, so that nothing but the rules decides.
+        let (mut best, mut highest) = (0, *rest.first()?);
+        for (i, rank) in rest.iter().enumerate() {
+            if *rank > highest {
+                (best, highest) = (i, *rank);
+            }
+        }
+        self.moves.swap(place, place + best);
+        self.ranks.swap(place, place + best);
+        self.next += 1;
+        Some(self.moves[place])
+    }
+
+    /// Whether the move picked last, and so each after it, captures or promotes and loses by it.
+    pub fn is_losing(&self) -> bool {
+        self.ranks[self.next - 1] < LOSING / 2
+    }
+}
+
+/// Captures and promotions: the greatest victim first, and of those who take it the least.
+fn noisy(chess: &Chess, played: Move) -> i32 {
+    let victim = played.capture().map_or(0, worth);
+    let gain = 16 * victim + played.promotion().map_or(0, worth) - played.role() as i32;
+    // Other promotions are for rare cases.
+    let strange = played.promotion().is_some_and(|role| role != Role::Queen);
+    // Who takes what is worth more than itself cannot lose by it.
+    let safe = || victim >= worth(played.role()) && !played.is_promotion();
+    let wins = !strange && (safe() || exchange(chess, played) >= 0);
+    if wins { WINNING + gain } else { LOSING + gain }
+}

@@ -1,0 +1,157 @@
+//! What was found before, by position: the transposition table.
+
+use shakmaty::{Chess, Position as _};
+
+use super::order::Packed;
+use super::{MATES, MOST_PLIES};
+
+/// How a score stands to the true one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Bound {
+    /// The true score is this or less.
+    Upper = 1,
+    /// The true score is this or more.
+    Lower = 2,
+    Exact = 3,
+}
+
+/// What is known of a position.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// Seen from here: mates are as far away as they are.
+    pub score: i32,
+    pub bound: Bound,
+    /// Half-moves that it was searched.
+    pub depth: i32,
+    /// What the evaluation says; None in check.
+    pub value: Option<i32>,
+    pub best: Packed,
+}
+
+impl Found {
+    /// Whether the score says enough for this window. Near the fifty-move rule, of which hashes
+    /// know nothing, it does not.
+    pub fn answers(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
+        let says = match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => self.score >= beta,
+            Bound::Upper => self.score <= alpha,
+        };
+        says && chess.halfmoves() < NEAR_FIFTY
+    }
+}
+
+/// Sixteen bytes; four of them make a cache line, the places where a position may stand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    key: u64,
+    score: i16,
+    /// [`NO_VALUE`] in check.
+    value: i16,
+    best: Packed,
+    depth: u8,
+    /// The bound in the two lowest bits, 0 where nothing stands, and the generation above them.
+    mark: u8,
+}
+
+const NO_VALUE: i16 = i16::MIN;
+/// Generations are numbers of six bits.
+const GENERATIONS: u8 = 64;
+/// Half-moves without a capture or a move of a pawn.
+const NEAR_FIFTY: u32 = 90;
+/// A search ago counts as much as so many half-moves less.
+const AGE: i32 = 4;
+
+impl Entry {
+    fn bound(&self) -> Option<Bound> {
+        [None, Some(Bound::Upper), Some(Bound::Lower), Some(Bound::Exact)]
+            [usize::from(self.mark & 3)]
+    }
+
+    fn generation(&self) -> u8 {
+        self.mark >> 2
+    }
+}
+
+#[derive(Debug)]
+pub struct Table {
+    lines: Vec<[Entry; 4]>,
+    generation: u8,
+}
+
+impl Table {
+    /// An empty one of so many MiB, at least 1.
+    pub fn new(mebibytes: usize) -> Self {
+        let lines = (mebibytes.max(1) << 20) / size_of::<[Entry; 4]>();
+        Self { lines: vec![Default::default(); lines], generation: 0 }
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.fill(Default::default());
+        self.generation = 0;
+    }
+
+    /// From now on a new search writes; what older ones wrote gives way first.
+    pub fn age(&mut self) {
+        self.generation = (self.generation + 1) % GENERATIONS;
+    }
+
+    /// What is known of a position that stands `ply` half-moves behind the root.
+    pub fn find(&self, key: u64, ply: usize) -> Option<Found> {
+        let entry = self.lines[self.line(key)].iter().find(|entry| entry.key == key)?;
+        let ply = ply as i32;
+        let score = match i32::from(entry.score) {
+            score if score > MATES => score - ply,
+            score if score < -MATES => score + ply,
+            score => score,
+        };
+        let value = (entry.value != NO_VALUE).then_some(entry.value.into());
+        let (bound, depth, best) = (entry.bound()?, entry.depth.into(), entry.best);
+        Some(Found { score, bound, depth, value, best })
+    }
+
+    /// Writes what was found `ply` half-moves behind the root, over what is least worth.
+    pub fn keep(&mut self, key: u64, ply: usize, found: &Found) {
+        let (line, generation) = (self.line(key), self.generation);
+        let worth = |entry: &Entry| {
+            let age = (generation + GENERATIONS - entry.generation()) % GENERATIONS;
+            let here = if entry.key == key { i32::MIN / 2 } else { 0 };
+            here + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
+        };
+        let entry = &mut self.lines[line];
+        let entry = entry.iter_mut().min_by_key(|entry| worth(entry)).expect("there are four");
+        let known = entry.key == key && entry.mark != 0;
+        let deeper = i32::from(entry.depth) > found.depth + AGE;
+        if known && deeper && found.bound != Bound::Exact && entry.generation() == generation {
+            return;
+        }
+        let ply = ply as i32;
+        let score = match found.score {
+            score if score > MATES => score + ply,
+            score if score < -MATES => score - ply,
+            score => score,
+        };
+        *entry = Entry {
+            key,
+            score: score as i16,
+            value: found.value.map_or(NO_VALUE, |value| value as i16),
+            // A search that fails low knows no best move; that of one before may still be it.
+            best: if known && found.best.is_none() { entry.best } else { found.best },
+            depth: found.depth.clamp(0, MOST_PLIES as i32) as u8,
+            mark: found.bound as u8 | generation << 2,
+        };
+    }
+
+    /// Thousandths that the present search has written, of a sample.
+    pub fn full(&self) -> u32 {
+        let sample = self.lines.iter().flatten().take(1000);
+        let written = |entry: &&Entry| entry.mark != 0 && entry.generation() == self.generation;
+        sample.filter(written).count() as u32
+    }
+
+    /// The highest bits choose, so that any number of lines will do.
+    fn line(&self, key: u64) -> usize {
+        ((u128::from(key) * self.lines.len() as u128) >> 64) as usize
+    }
+}

@@ -1,0 +1,387 @@
+//! The tree: alpha-beta with a principal variation, and what of it need not be looked at.
+//!
+//! Scores are centipawns for the side to move, within [`Score::HIGHEST`]; a mate on the board in
+//! `ply` half-moves from the root is `Score::MATE - ply`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shakmaty::{Chess, Move, Position as _};
+
+use super::game::{self, Game};
+use super::margins::{Margins, late, reduction};
+use super::order::{History, Packed, Picker, is_quiet};
+use super::table::{Bound, Found, Table};
+use super::{Evaluate, MATES, MOST_PLIES};
+use crate::features::Moved;
+use crate::sample::Position;
+use crate::score::Score;
+
+/// Above every score.
+pub const INFINITE: i32 = Score::MATE + 1;
+/// The flag is looked at once in so many nodes.
+const POLL: u64 = 256;
+/// Quiet moves that are remembered to be punished where a later one cuts off.
+const TRIED: usize = 32;
+
+/// What is kept of each node on the way from the root.
+#[derive(Clone, Debug, Default)]
+struct Frame {
+    /// What the evaluation says; None in check.
+    value: Option<i32>,
+    /// Quiet moves that cut off here, the last one first.
+    killers: [Packed; 2],
+    /// The principal variation from here on.
+    pv: Vec<Move>,
+}
+
+/// A search on its way.
+pub struct Tree<'a> {
+    pub(super) evaluation: &'a mut dyn Evaluate,
+    pub(super) table: &'a mut Table,
+    pub(super) history: &'a mut History,
+    pub(super) margins: Margins,
+    stop: &'a AtomicBool,
+    /// Positions looked at: one a move that is played.
+    pub nodes: u64,
+    most_nodes: u64,
+    /// Whether the search was told to end; what it returns from then on means nothing.
+    pub is_stopped: bool,
+    /// Half-moves of the iteration.
+    pub depth: i32,
+    /// Half-moves of the longest way so far.
+    pub reached: usize,
+    /// Moves that the root leaves out: those of the lines before.
+    pub left_out: Vec<Move>,
+    /// The score of the root's best move so far, where it is exact.
+    pub so_far: Option<i32>,
+    /// The hashes of the game and of the way from the root.
+    keys: Vec<u64>,
+    /// The place of the root's hash.
+    root: usize,
+    /// Where the last pass was: no repetition reaches behind it.
+    passed: usize,
+    frames: Vec<Frame>,
+}
+
+impl<'a> Tree<'a> {
+    pub fn new(
+        game: &Game,
+        evaluation: &'a mut dyn Evaluate,
+        (table, history): (&'a mut Table, &'a mut History),
+        margins: Margins,
+        most_nodes: u64,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        evaluation.refresh(&Position::from_chess(game.chess()));
+        let keys = game.keys().to_vec();
+        let root = keys.len() - 1;
+        let frames = vec![Frame::default(); MOST_PLIES + 2];
+        Self {
+            evaluation,
+            table,
+            history,
+            margins,
+            stop,
+            nodes: 0,
+            most_nodes,
+            is_stopped: false,
+            depth: 0,
+            reached: 0,
+            left_out: Vec::new(),
+            so_far: None,
+            keys,
+            root,
+            passed: 0,
+            frames,
+        }
+    }
+
+    /// The principal variation of the last search of the root.
+    pub fn pv(&self) -> &[Move] {
+        &self.frames[0].pv
+    }
+
+    /// The score of a position, `depth` half-moves deep: exact between `alpha` and `beta`, else a
+    /// bound beyond the one that it misses. The best line of the root is in [`Tree::pv`].
+    pub fn search(
+        &mut self,
+        chess: &Chess,
+        [mut alpha, mut beta]: [i32; 2],
+        mut depth: i32,
+        ply: usize,
+        may_pass: bool,
+    ) -> i32 {
+        self.frames[ply].pv.clear();
+        if ply > 0 {
+            if self.is_drawn(chess) {
+                return 0;
+            }
+            // No line from here is better than mate at once, or worse than being mated now.
+            alpha = alpha.max(ply as i32 - Score::MATE);
+            beta = beta.min(Score::MATE - 1 - ply as i32);
+            if alpha >= beta {
+                return alpha;
+            }
+        }
+        let in_check = chess.is_check();
+        if in_check && ply < 2 * self.depth as usize {
+            depth += 1;
+        }
+        if depth <= 0 || ply >= MOST_PLIES {
+            return self.quiesce(chess, [alpha, beta], ply);
+        }
+        self.reached = self.reached.max(ply);
+        let (on_pv, key) = (beta - alpha > 1, self.key());
+        let found = self.table.find(key, ply);
+        if let Some(found) = found.filter(|it| !on_pv && it.depth >= depth)
+            && found.answers([alpha, beta], chess)
+        {
+            return found.score;
+        }
+        let value = self.look(in_check, found);
+        self.frames[ply].value = value;
+        self.frames[ply + 1].killers = Default::default();
+        let improves = match (value, ply.checked_sub(2).and_then(|ply| self.frames[ply].value)) {
+            (Some(now), Some(before)) => now > before,
+            (now, _) => now.is_some(),
+        };
+        let value = value.map(|value| sharper(value, found));
+        if let Some(value) = value.filter(|_| !on_pv && beta.abs() < MATES) {
+            // Reverse futility: so far above beta that a few moves will not change it.
+            let margin = self.margins.reverse(depth, improves);
+            if depth <= 8 && value - margin >= beta {
+                return value;
+            }
+            if may_pass && depth >= 3 && value >= beta {
+                let score = self.pass(chess, value, beta, depth, ply);
+                if self.is_stopped {
+                    return 0;
+                }
+                if let Some(score) = score.filter(|score| *score >= beta) {
+                    return score.min(MATES);
+                }
+            }
+        }
+        let first = found.map_or(Packed::default(), |found| found.best);
+        if first.is_none() && depth >= 4 {
+            // With no idea where to begin, a shallower search is to find one.
+            depth -= 1;
+        }
+        let moves = chess.legal_moves();
+        if moves.is_empty() {
+            return if in_check { ply as i32 - Score::MATE } else { 0 };
+        }
+        let killers = self.frames[ply].killers;
+        let mut picker = Picker::new(chess, moves, first, killers, self.history);
+        let (mut best, mut best_move, lowest) = (-INFINITE, Packed::default(), alpha);
+        let (mut count, mut tried, mut quiets) = (0, [Packed::default(); TRIED], 0);
+        while let Some(played) = picker.pick() {
+            if ply == 0 && self.left_out.contains(&played) {
+                continue;
+            }
+            let (packed, quiet) = (Packed::of(played), is_quiet(played));
+            let learnt = self.history.of(chess.turn(), packed);
+            if ply > 0 && best > -MATES && !in_check {
+                let futile =
+                    || value.is_some_and(|value| value + self.margins.futility(depth) <= alpha);
+                if quiet && depth <= 8 && (count >= late(depth, improves) || !on_pv && futile()) {
+                    continue;
+                }
+                if depth <= 6 && self.margins.loses(chess, played, quiet, depth) {
+                    continue;
+                }
+            }
+            if self.is_over() {
+                return 0;
+            }
+            let after = self.play(chess, played);
+            count += 1;
+            let (next, ply_after) = (depth - 1, ply + 1);
+            let mut score = 0;
+            let mut deep = count == 1;
+            if count > 1 {
+                // Others than the first need only be shown to be no better.
+                let mut less = 0;
+                if depth >= 3 && quiet && count > 2 + i32::from(on_pv) {
+                    less = reduction(depth, count) - i32::from(on_pv) + i32::from(!improves)
+                        - i32::from(killers.contains(&packed))
+                        - i32::from(in_check)
+                        - learnt / (History::MOST / 2);
+                    less = less.clamp(0, next - 1);
+                }
+                let window = [-alpha - 1, -alpha];
+                score = -self.search(&after, window, next - less, ply_after, true);
+                if score > alpha && less > 0 && !self.is_stopped {
+                    score = -self.search(&after, window, next, ply_after, true);
+                }
+                deep = on_pv && score > alpha && !self.is_stopped;
+            }
+            if deep {
+                score = -self.search(&after, [-beta, -alpha], next, ply_after, true);
+            }
+            self.undo();
+            if self.is_stopped {
+                return 0;
+            }
+            if score > best {
+                best = score;
+                if score > alpha {
+                    alpha = score;
+                    best_move = packed;
+                    if on_pv {
+                        self.extend(ply, played);
+                    }
+                    if ply == 0 {
+                        self.so_far = (score < beta).then_some(score);
+                    }
+                    if score >= beta {
+                        if quiet {
+                            self.learn(chess, packed, &tried[..quiets], depth, ply);
+                        }
+                        break;
+                    }
+                }
+            }
+            if quiet && quiets < TRIED {
+                tried[quiets] = packed;
+                quiets += 1;
+            }
+        }
+        // Every move may have been left out, or been no use to look at.
+        if best == -INFINITE {
+            return alpha;
+        }
+        let bound = match () {
+            () if best >= beta => Bound::Lower,
+            () if best > lowest => Bound::Exact,
+            () => Bound::Upper,
+        };
+        if ply > 0 || self.left_out.is_empty() {
+            let value = self.frames[ply].value;
+            self.table.keep(key, ply, &Found { score: best, bound, depth, value, best: best_move });
+        }
+        best
+    }
+
+    /// Null move: if passing is enough to be above beta, a move is too. Not with pawns alone, where
+    /// having to move may be a misfortune.
+    fn pass(
+        &mut self,
+        chess: &Chess,
+        value: i32,
+        beta: i32,
+        depth: i32,
+        ply: usize,
+    ) -> Option<i32> {
+        let pieces = chess.us() & !chess.board().pawns() & !chess.board().kings();
+        // With one piece zugzwang is near, where to pass would be the best of moves.
+        if pieces.count() < 2 || self.is_over() {
+            return None;
+        }
+        let other = chess.clone().swap_turn();
+        let after = other.or_else(shakmaty::PositionError::ignore_too_much_material).ok()?;
+        let before = std::mem::replace(&mut self.passed, self.keys.len());
+        self.nodes += 1;
+        self.keys.push(game::key(&after));
+        self.evaluation.play(None, &Position::from_chess(&after));
+        let less = self.margins.pass(depth, value - beta);
+        let score = -self.search(&after, [-beta, 1 - beta], depth - less, ply + 1, false);
+        self.undo();
+        self.passed = before;
+        Some(score)
+    }
+
+    /// A quiet move cut off; those tried before it did not.
+    fn learn(&mut self, chess: &Chess, best: Packed, tried: &[Packed], depth: i32, ply: usize) {
+        let killers = &mut self.frames[ply].killers;
+        if killers[0] != best {
+            *killers = [best, killers[0]];
+        }
+        let bonus = (16 * depth * depth).min(History::MOST / 8);
+        self.history.learn(chess.turn(), best, bonus);
+        tried.iter().for_each(|packed| self.history.learn(chess.turn(), *packed, -bonus));
+    }
+
+    /// Writes a better move and what follows it into the principal variation.
+    pub(super) fn extend(&mut self, ply: usize, played: Move) {
+        let (here, behind) = self.frames.split_at_mut(ply + 1);
+        let pv = &mut here[ply].pv;
+        pv.clear();
+        pv.push(played);
+        pv.extend_from_slice(&behind[0].pv);
+    }
+
+    /// What the evaluation says of the position; None in check, where it is asked nothing.
+    pub(super) fn look(&mut self, in_check: bool, found: Option<Found>) -> Option<i32> {
+        if in_check {
+            return None;
+        }
+        Some(found.and_then(|found| found.value).unwrap_or_else(|| self.value()))
+    }
+
+    /// The evaluation, short of mates.
+    pub(super) fn value(&mut self) -> i32 {
+        self.evaluation.value().clamp(-MATES, MATES)
+    }
+
+    pub(super) fn clear_pv(&mut self, ply: usize) {
+        self.frames[ply].pv.clear();
+    }
+
+    /// The hash of the position.
+    pub(super) fn key(&self) -> u64 {
+        self.keys[self.keys.len() - 1]
+    }
+
+    pub(super) fn play(&mut self, chess: &Chess, played: Move) -> Chess {
+        let (after, key) = game::follow(chess, self.key(), played);
+        self.nodes += 1;
+        self.keys.push(key);
+        let moved = Moved::of(chess.turn(), &played);
+        self.evaluation.play(Some(&moved), &Position::from_chess(&after));
+        after
+    }
+
+    pub(super) fn undo(&mut self) {
+        self.keys.pop();
+        self.evaluation.undo();
+    }
+
+    /// Whether to end, asked before each move.
+    pub(super) fn is_over(&mut self) -> bool {
+        let told = || self.nodes.is_multiple_of(POLL) && self.stop.load(Ordering::Relaxed);
+        self.is_stopped = self.is_stopped || self.nodes >= self.most_nodes || told();
+        self.is_stopped
+    }
+
+    /// Draws by rule. A position that stood before in this search is one at once, since what could
+    /// be tried here could be tried there; one of the game has to come for the third time.
+    pub(super) fn is_drawn(&self, chess: &Chess) -> bool {
+        if chess.halfmoves() >= 100 && !chess.is_checkmate() {
+            return true;
+        }
+        let last = self.keys.len() - 1;
+        let first = self.passed.max(last.saturating_sub(chess.halfmoves() as usize));
+        let mut seen = 0;
+        for place in (first..last.saturating_sub(3)).rev().step_by(2) {
+            if self.keys[place] == self.keys[last] {
+                seen += 1;
+                if place >= self.root || seen == 2 {
+                    return true;
+                }
+            }
+        }
+        chess.is_insufficient_material()
+    }
+}
+
+/// The value of a position, or the score of the table where it knows better.
+pub(super) fn sharper(value: i32, found: Option<Found>) -> i32 {
+    match found {
+        Some(Found { score, .. }) if score.abs() > MATES => value,
+        Some(Found { score, bound: Bound::Exact, .. }) => score,
+        Some(Found { score, bound: Bound::Lower, .. }) => value.max(score),
+        Some(Found { score, bound: Bound::Upper, .. }) => value.min(score),
+        None => value,
+    }
+}

@@ -1,0 +1,74 @@
+//! `nnuance match`: evaluations against each other.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn matched(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nnuance")).arg("match").args(arguments).output().unwrap()
+}
+
+fn told(arguments: &[&str]) -> Value {
+    let output = matched(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+const NET: &str = "nets/quickstart-32.bin";
+const SHORT: [&str; 5] = ["--pairs", "32", "--nodes", "100", "--json"];
+
+#[test]
+fn a_net_beats_material_with_any_number_of_threads_alike() {
+    let once = told(&[&[NET, "material", "--threads", "1"], &SHORT[..]].concat());
+    let again = told(&[&[NET, "material", "--threads", "3"], &SHORT[..]].concat());
+    assert_eq!(once, again);
+    let verdict = &once["verdicts"][0];
+    assert_eq!(verdict["decided"], true, "{once}");
+    assert_eq!(verdict["weaker"], "material");
+    assert_eq!(once["meetings"][0]["pairs"], 32);
+}
+
+#[test]
+fn several_are_rated_together() {
+    let zero = tempfile::tempdir().unwrap();
+    let copy = zero.path().join("copy.bin");
+    std::fs::copy(NET, &copy).unwrap();
+    std::fs::copy("nets/quickstart-32.json", zero.path().join("copy.json")).unwrap();
+    let copy = copy.to_string_lossy().into_owned();
+    let told = told(&[&[NET, "material", &copy], &SHORT[..]].concat());
+    let players = told["ratings"]["players"].as_array().unwrap();
+    assert_eq!(players.len(), 3);
+    assert_eq!(players[2]["name"], "material");
+    assert_eq!(told["meetings"].as_array().unwrap().len(), 3);
+    // A net against its like.
+    let alike = told["verdicts"].as_array().unwrap().iter();
+    let mut alike = alike.filter(|it| it["weaker"] != "material" && it["stronger"] != "material");
+    assert_eq!(alike.next().unwrap()["decided"], false);
+}
+
+#[test]
+fn a_sequential_test_ends_as_soon_as_it_can_tell() {
+    let output = matched(&[NET, "material", "--sprt", "0,20", "--pairs", "2000", "--nodes", "100"]);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    let told =
+        told(&[NET, "material", "--sprt", "0,20", "--pairs", "2000", "--nodes", "100", "--json"]);
+    assert!(told["meetings"][0]["pairs"].as_u64().unwrap() < 2000, "{said}");
+}
+
+#[test]
+fn what_cannot_be_matched_is_refused() {
+    for (arguments, why) in [
+        (&["material"][..], "2 values required"),
+        (&["material", "material"], "named twice"),
+        (&["material", "score"], "score"),
+        (&["material", NET, "--sprt", "5,0"], "elo"),
+        (&["material", NET, "--book", "no/such/book.epd"], "no/such/book.epd"),
+    ] {
+        let output = matched(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.to_lowercase().contains(why), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+}

@@ -1,0 +1,223 @@
+//! What a search finds, where the answer is known, and when it ends.
+
+use std::sync::atomic::AtomicBool;
+
+use nnuance::features::Moved;
+use nnuance::hce::{HceEvaluator, HceWeights};
+use nnuance::sample::Position;
+use nnuance::score::Score;
+use nnuance::search::{
+    Evaluate, Game, Limits, Line, MOST_DEPTH, Question, Searched, Searcher, Terms,
+};
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Position as _};
+
+use crate::search_walks::KIWIPETE;
+
+const SCALE: f64 = 200.0;
+
+fn material() -> Terms {
+    Terms::new(HceEvaluator::new(&HceWeights::material()))
+}
+
+fn game(fen: &str, moves: &str) -> Game {
+    let mut game = Game::new(Position::from_fen(fen).unwrap().to_chess().unwrap());
+    for word in moves.split_whitespace() {
+        game.play(word.parse::<UciMove>().unwrap().to_move(game.chess()).unwrap());
+    }
+    game
+}
+
+/// What a fresh searcher says, and what it says on the way.
+fn ask(game: &Game, limits: Limits, lines: usize) -> (Searched, Vec<(u32, usize, Line)>) {
+    let (mut said, stop) = (Vec::new(), AtomicBool::new(false));
+    let question = Question { limits, lines, scale: SCALE };
+    let mut watch = |report: nnuance::search::Report| {
+        said.push((report.depth, report.number, report.line.clone()));
+    };
+    let found = Searcher::new(2).search(game, &mut material(), &question, &stop, &mut watch);
+    (found, said)
+}
+
+fn depth(depth: u32) -> Limits {
+    Limits { depth: Some(depth), ..Limits::default() }
+}
+
+fn nodes(nodes: u64) -> Limits {
+    Limits { nodes: Some(nodes), ..Limits::default() }
+}
+
+fn best(found: &Searched) -> String {
+    found.best().map_or_else(String::new, |best| best.to_uci(CastlingMode::Standard).to_string())
+}
+
+#[test]
+fn mates_are_found_and_counted() {
+    let mates = [
+        ("7k/8/6K1/8/8/8/8/R7 w - - 0 1", 1, "a1a8"),
+        ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", 2, "a1a6"),
+        ("r1bq2r1/b4pk1/p1pp1p2/1p2pP2/1P2P1PB/3P4/1PPQ2P1/R3K2R w KQ - 0 1", 2, "d2h6"),
+        ("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1", 3, "f6a6"),
+        ("7R/r1p1q1pp/3k4/1p1n1Q2/3N4/8/1PP2PPP/2B3K1 w - - 1 1", 4, "h8d8"),
+        // Several moves do here; Stockfish 15.1 finds none that is faster.
+        ("8/8/2k5/8/8/8/8/K5RR w - - 0 1", 5, ""),
+    ];
+    for (fen, moves, first) in mates {
+        let limits = Limits { mate: Some(moves), ..nodes(4_000_000) };
+        let (found, _) = ask(&game(fen, ""), limits, 1);
+        assert_eq!(found.score(), Score::Mate(moves as i32), "{fen} {found:?}");
+        assert_eq!(found.lines[0].pv.len(), 2 * moves as usize - 1, "{fen}");
+        if first.is_empty() {
+            continue;
+        }
+        assert_eq!(best(&found), first, "{fen}");
+        // The side that is mated says so too.
+        let after = game(fen, first);
+        let (found, _) = ask(&after, nodes(500_000), 1);
+        assert_eq!(found.score(), Score::Mate(1 - moves as i32), "{fen} after {first}");
+    }
+}
+
+#[test]
+fn games_that_are_over_have_no_move() {
+    for (fen, score) in [
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", Score::Centipawns(0)),
+        ("R6k/8/6K1/8/8/8/8/8 b - - 0 1", Score::Mate(0)),
+    ] {
+        let (found, said) = ask(&game(fen, ""), depth(5), 3);
+        assert_eq!((found.score(), found.best(), found.lines.len()), (score, None, 1), "{fen}");
+        assert_eq!((found.nodes, said.len()), (0, 0));
+    }
+}
+
+#[test]
+fn draws_by_rule_are_zero() {
+    let zero = Score::Centipawns(0);
+    // A rook ahead, but the next quiet move is the fiftieth; mate comes before that.
+    let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 99 90", ""), depth(6), 1);
+    assert_eq!(found.score(), zero);
+    let (found, _) = ask(&game("8/8/8/3k4/8/8/7R/3K4 w - - 9 90", ""), depth(6), 1);
+    assert!(found.score().centipawns() > 400, "{found:?}");
+    let (found, _) = ask(&game("7k/8/6K1/8/8/8/8/R7 w - - 99 90", ""), depth(4), 1);
+    assert_eq!(found.score(), Score::Mate(1));
+    // Kings alone.
+    let (found, _) = ask(&game("8/8/4k3/8/8/8/3pK3/8 w - - 0 1", ""), depth(6), 1);
+    assert_eq!((found.score(), &best(&found)[..]), (zero, "e2d2"));
+}
+
+#[test]
+fn who_is_behind_repeats_and_who_is_ahead_does_not() {
+    let twice = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
+    let behind = game("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1", twice);
+    assert_eq!(behind.occurrences(), 3);
+    for half_moves in [1, 3, 6] {
+        let (found, _) = ask(&behind, depth(half_moves), 1);
+        assert_eq!((found.score(), &best(&found)[..]), (Score::Centipawns(0), "g1f3"));
+    }
+    let ahead = game("rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", twice);
+    let (found, _) = ask(&ahead, depth(6), 1);
+    assert!(found.score().centipawns() > 500 && best(&found) != "g1f3", "{found:?}");
+    // A move of a pawn, and nothing before it can come again.
+    let mut fresh = behind.clone();
+    fresh.play("e2e4".parse::<UciMove>().unwrap().to_move(fresh.chess()).unwrap());
+    assert_eq!(fresh.occurrences(), 1);
+}
+
+#[test]
+fn the_same_question_has_the_same_answer() {
+    for fen in [KIWIPETE, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"] {
+        let game = game(fen, "");
+        for (limits, lines) in [(depth(7), 1), (nodes(20_000), 1), (depth(4), 3)] {
+            assert_eq!(ask(&game, limits, lines), ask(&game, limits, lines));
+        }
+        // Who forgets is as good as new.
+        let question = Question { limits: nodes(20_000), lines: 1, scale: SCALE };
+        let stop = AtomicBool::new(false);
+        let mut searcher = Searcher::new(2);
+        let search = |searcher: &mut Searcher| {
+            searcher.search(&game, &mut material(), &question, &stop, &mut |_| ())
+        };
+        let first = search(&mut searcher);
+        assert_ne!(search(&mut searcher), first, "what was found before helps");
+        searcher.forget();
+        assert_eq!(search(&mut searcher), first);
+    }
+}
+
+#[test]
+fn limits_are_kept() {
+    let game = game(KIWIPETE, "");
+    for most in [0, 1, 2, 10, 100, 1000, 12_345] {
+        let (found, _) = ask(&game, nodes(most), 1);
+        assert_eq!(found.nodes, most);
+        assert!(found.best().is_some_and(|best| game.chess().is_legal(best)));
+    }
+    let (found, said) = ask(&game, depth(5), 1);
+    assert_eq!((found.depth, said.len()), (5, 5));
+    assert!(found.seldepth >= 5);
+    // Soft: the iteration that passes the limit is finished.
+    let (soft, said) = ask(&game, Limits { soft_nodes: Some(5000), ..Limits::default() }, 1);
+    assert!(soft.nodes >= 5000 && said.len() == soft.depth as usize);
+    assert!(ask(&game, depth(soft.depth - 1), 1).0.nodes < 5000);
+    let question = Question { limits: Limits::default(), lines: 1, scale: SCALE };
+    let told = AtomicBool::new(true);
+    let found = Searcher::new(1).search(&game, &mut material(), &question, &told, &mut |_| ());
+    assert!(found.nodes == 0 && found.best().is_some());
+    // A position with little to look at comes to the deepest iteration.
+    let (found, _) = ask(&self::game("8/8/8/8/8/p1k5/P7/K7 w - - 98 90", ""), Limits::default(), 1);
+    assert_eq!(found.depth, MOST_DEPTH);
+}
+
+#[test]
+fn several_lines_are_different_and_in_order() {
+    let (found, said) = ask(&game(KIWIPETE, ""), depth(5), 4);
+    assert_eq!((found.lines.len(), said.len()), (4, 20));
+    for pair in found.lines.windows(2) {
+        assert!(pair[0].score.centipawns() >= pair[1].score.centipawns());
+    }
+    let firsts: Vec<_> = found.lines.iter().map(|line| line.pv[0]).collect();
+    assert!((1..4).all(|i| !firsts[..i].contains(&firsts[i])));
+    // No more lines than moves.
+    let (found, _) = ask(&game("7k/8/8/6Q1/8/8/8/K7 b - - 0 1", ""), depth(4), 9);
+    assert_eq!(found.lines.len(), 1);
+}
+
+/// An evaluation in other units.
+struct Times(i32, Terms);
+
+impl Evaluate for Times {
+    fn refresh(&mut self, position: &Position) {
+        self.1.refresh(position);
+    }
+
+    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
+        self.1.play(moved, after);
+    }
+
+    fn undo(&mut self) {
+        self.1.undo();
+    }
+
+    fn value(&mut self) -> i32 {
+        self.0 * self.1.value()
+    }
+}
+
+/// The same evaluation with its centipawns worth half as much, and the scale that says so, is
+/// searched move for move alike.
+#[test]
+fn scales_make_no_difference() {
+    let game = Game::new(Chess::new());
+    let stop = AtomicBool::new(false);
+    let search = |times: i32| {
+        let terms = Terms::new(HceEvaluator::new(&HceWeights::default()));
+        let scale = 200.0 * f64::from(times);
+        let question = Question { limits: nodes(50_000), lines: 1, scale };
+        let mut evaluation = Times(times, terms);
+        Searcher::new(2).search(&game, &mut evaluation, &question, &stop, &mut |_| ())
+    };
+    let (once, twice) = (search(1), search(2));
+    assert_eq!((once.depth, &once.lines[0].pv), (twice.depth, &twice.lines[0].pv));
+    let [one, two] = [once, twice].map(|found| i32::from(found.score().centipawns()));
+    assert_eq!(2 * one, two);
+}

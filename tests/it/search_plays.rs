@@ -1,0 +1,71 @@
+//! Games of the search against itself: nothing illegal is played or expected.
+
+use std::sync::atomic::AtomicBool;
+
+use nnuance::engine::chess960;
+use nnuance::export::{Given, load};
+use nnuance::hce::{HceEvaluator, HceWeights};
+use nnuance::net::{Accumulator, Net};
+use nnuance::sample::Position;
+use nnuance::search::{Evaluate, Game, Limits, Question, Report, Searcher, Terms};
+use rayon::prelude::*;
+use shakmaty::{ByColor, Chess, Position as _};
+
+fn quickstart() -> Net {
+    load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net
+}
+
+/// Every move of a variation is legal.
+fn follow(chess: &Chess, pv: &[shakmaty::Move]) {
+    let mut chess = chess.clone();
+    for played in pv {
+        assert!(chess.is_legal(*played), "{played:?} of {pv:?} in {:?}", chess.board());
+        chess.play_unchecked(*played);
+    }
+}
+
+/// Plays so many half-moves at most; how many it came to.
+fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize) -> usize {
+    let mut searchers = [Searcher::new(1), Searcher::new(1)];
+    let mut game = Game::new(start);
+    let stop = AtomicBool::new(false);
+    for ply in 0..most {
+        let chess = game.chess().clone();
+        let (legal, side) = (chess.legal_moves(), ply % 2);
+        if legal.is_empty() || game.occurrences() == 3 || chess.is_insufficient_material() {
+            return ply;
+        }
+        let limits = Limits { nodes: Some(300), ..Limits::default() };
+        let question = Question { limits, lines: 1 + ply % 3 / 2, scale: 200.0 };
+        let mut watch = |report: Report| follow(&chess, &report.line.pv);
+        let evaluation = evaluations[side].as_mut();
+        let found = searchers[side].search(&game, evaluation, &question, &stop, &mut watch);
+        let best = found.best().expect("there are legal moves");
+        assert!(legal.contains(&best));
+        found.lines.iter().for_each(|line| follow(&chess, &line.pv));
+        game.play(best);
+    }
+    most
+}
+
+#[test]
+fn a_hundred_games_have_no_illegal_move() {
+    let net = quickstart();
+    let lengths: Vec<usize> = (0..100_u16)
+        .into_par_iter()
+        .map(|number| {
+            let start = match number % 4 {
+                0 => Chess::new(),
+                1 => chess960::start(ByColor::new_with(|side| number * 9 + side as u16 * 31)),
+                _ => chess960::start(ByColor::new_with(|_| number * 9)),
+            };
+            let position = Position::from_chess(&start);
+            let net = Box::new(Accumulator::new(&net, &position));
+            let weights =
+                if number % 2 == 0 { HceWeights::default() } else { HceWeights::material() };
+            let terms = Box::new(Terms::new(HceEvaluator::new(&weights)));
+            play(start, &mut [net, terms], 60)
+        })
+        .collect();
+    assert!(lengths.iter().sum::<usize>() > 4000, "{lengths:?}");
+}

@@ -1,0 +1,169 @@
+//! `nnuance uci`: the talk with an interface.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use nnuance::interface::{Budget, Clock, read};
+use shakmaty::CastlingMode;
+
+/// What the program says to these lines, and then to the end of them.
+fn talk(evaluation: &str, lines: &[&str]) -> Vec<String> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nnuance"))
+        .args(["uci", evaluation])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    lines.iter().for_each(|line| writeln!(stdin, "{line}").expect("it listens"));
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_string).collect()
+}
+
+fn bests(said: &[String]) -> Vec<&str> {
+    let best = |line: &String| line.starts_with("bestmove");
+    said.iter().filter(|line| best(line)).map(|line| line.split(' ').nth(1).unwrap()).collect()
+}
+
+const NET: &str = "nets/quickstart-32.bin";
+
+#[test]
+fn it_introduces_itself() {
+    let said = talk(NET, &["uci", "isready", "quit"]);
+    assert!(said[0].starts_with("id name nnuance "), "{said:?}");
+    let options = ["Hash", "Threads", "MultiPV", "UCI_Chess960", "Move Overhead"];
+    for option in options {
+        assert!(said.iter().any(|line| line.starts_with(&format!("option name {option} type"))));
+    }
+    assert_eq!(said[said.len() - 2..], ["uciok", "readyok"]);
+}
+
+#[test]
+fn the_same_question_gets_the_same_answer_from_every_kind_of_evaluation() {
+    for evaluation in [NET, "material"] {
+        let once = ["position startpos moves e2e4 e7e5", "go nodes 3000"];
+        let twice = [once[0], once[1], "ucinewgame", once[0], once[1]];
+        let said = talk(evaluation, &twice);
+        let bests = bests(&said);
+        assert_eq!(bests.len(), 2, "{said:?}");
+        assert_eq!(bests[0], bests[1]);
+        let timeless = |line: &String| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let place = |name: &str| words.iter().position(|word| *word == name);
+            let (nodes, pv) = (place("nodes").unwrap(), place("pv").unwrap());
+            [words[..nodes + 2].join(" "), words[pv..].join(" ")]
+        };
+        let infos: Vec<_> =
+            said.iter().filter(|line| line.starts_with("info depth")).map(timeless).collect();
+        let half = infos.len() / 2;
+        assert!(half > 2);
+        assert_eq!(infos[..half], infos[half..]);
+    }
+}
+
+#[test]
+fn a_mate_is_found_and_told() {
+    // A rook and a king; mate in two.
+    let fen = "position fen 7k/8/5K2/8/8/8/8/R7 w - - 0 1";
+    let said = talk("material", &[fen, "go depth 12"]);
+    let last = said.iter().rfind(|line| line.starts_with("info depth")).unwrap();
+    assert!(last.contains("score mate 2"), "{last}");
+}
+
+#[test]
+fn where_there_is_no_move_it_says_so() {
+    let mated = "position fen R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1";
+    let said = talk("material", &[mated, "go depth 3"]);
+    assert_eq!(bests(&said), ["0000"]);
+}
+
+#[test]
+fn castling_is_told_as_the_interface_has_it() {
+    let fen = "position fen 4k3/8/8/8/8/8/8/4K2R w K - 0 1 moves";
+    let said = talk("material", &[&format!("{fen} e1g1"), "d"]);
+    assert!(said[0].starts_with("4k3/8/8/8/8/8/8/5RK1 b"), "{said:?}");
+    let chess960 = ["setoption name UCI_Chess960 value true", &format!("{fen} e1h1"), "d"];
+    let said = talk("material", &chess960);
+    assert!(said[0].starts_with("4k3/8/8/8/8/8/8/5RK1 b"), "{said:?}");
+}
+
+#[test]
+fn clocks_movetime_stop_and_the_end_of_the_talk_end_a_search() {
+    let lines = ["position startpos", "go movetime 30", "isready"];
+    assert_eq!(bests(&talk(NET, &lines)).len(), 1);
+    assert_eq!(bests(&talk(NET, &["go wtime 500 btime 500 winc 10 binc 10"])).len(), 1);
+    assert_eq!(bests(&talk(NET, &["go infinite", "stop"])).len(), 1);
+    assert_eq!(bests(&talk(NET, &["go infinite"])).len(), 1);
+    assert_eq!(bests(&talk(NET, &["go infinite", "quit"])).len(), 1);
+}
+
+#[test]
+fn several_lines_are_told_where_they_are_wanted() {
+    let said = talk(NET, &["setoption name MultiPV value 3", "go depth 4"]);
+    for number in 1..=3 {
+        let multipv = format!(" multipv {number} ");
+        let told = |line: &String| line.starts_with("info depth 4 ") && line.contains(&multipv);
+        assert!(said.iter().any(told));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_and_changes_nothing() {
+    let lines = [
+        "position startpos moves e2e4",
+        "position startpos moves e2e5",
+        "position fen nonsense",
+        "setoption name Hash value 0",
+        "setoption name Nonsense value 1",
+        "go depth x",
+        "what is this",
+        "d",
+    ];
+    let said = talk("material", &lines);
+    assert_eq!(said.len(), 6, "{said:?}");
+    assert_eq!(said[0], "info string `e2e5` is no legal move");
+    assert!(said[1].starts_with("info string `nonsense` is no FEN"), "{said:?}");
+    assert_eq!(said[2], "info string Hash lies between 1 and 65536, not `0`");
+    assert_eq!(said[3], "info string there is no option `Nonsense`");
+    assert_eq!(said[4], "info string `x` is no number");
+    assert!(said[5].starts_with("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq"));
+}
+
+#[test]
+fn what_cannot_play_is_refused() {
+    for evaluation in ["score", "constant"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_nnuance"))
+            .args(["uci", evaluation])
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program runs");
+        assert!(!output.status.success());
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn no_budget_is_more_than_the_clock_has() {
+    for time in [0, 1, 10, 100, 1_000, 60_000, 3_600_000] {
+        for increment in [0, 10, 1_000, 30_000] {
+            for moves_to_go in [None, Some(1), Some(2), Some(40)] {
+                for overhead in [0, 10, 500] {
+                    let clock = Clock { time, increment, moves_to_go };
+                    let Budget { soft, hard } = clock.budget(overhead);
+                    assert!((1..=hard).contains(&soft), "{clock:?}");
+                    assert!(hard <= time.saturating_sub(overhead).max(1), "{clock:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn words_that_nobody_knows_are_passed_over() {
+    assert!(read("joho", CastlingMode::Standard).unwrap().is_none());
+    assert!(read("", CastlingMode::Standard).unwrap().is_none());
+    assert!(read("joho stop", CastlingMode::Standard).unwrap().is_some());
+}
