@@ -1,7 +1,8 @@
 //! `nnuance match`: evaluations play against each other.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
@@ -65,9 +66,6 @@ pub struct Args {
     shape: Shape,
 }
 
-/// Of evaluations whose scale nobody has fitted.
-const SCALE: f64 = 200.0;
-
 /// Of each side's table.
 const MEBIBYTES: usize = 4;
 
@@ -91,7 +89,7 @@ struct Met<'a> {
     figures: Figures,
 }
 
-pub fn run(args: Args) -> Result<()> {
+pub fn run(args: Args) -> Result<ExitCode> {
     let names: Vec<String> = args.evaluations.iter().map(|name| as_engines_load(name)).collect();
     each_once(&names)?;
     let sprt = match args.sprt.as_deref() {
@@ -108,7 +106,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut players = Vec::new();
     for name in &names {
         let evaluator = Evaluator::open(name, &given, &place, &terminal)?;
-        let scale = evaluator.centipawns().unwrap_or(SCALE);
+        let scale = evaluator.scale_in_search();
         players.push(Player { evaluator, scale });
     }
     let plies = args.plies.unwrap_or(if args.book.is_some() { 0 } else { 8 });
@@ -159,7 +157,8 @@ pub fn run(args: Args) -> Result<()> {
         sprt: sprt.as_ref().map(|sprt| sprt.sentence(&meetings[0].pairs)),
     };
     if args.json {
-        return out::line(serde_json::to_string_pretty(&told)?);
+        out::line(serde_json::to_string_pretty(&told)?)?;
+        return Ok(ended(&stop));
     }
     // A match that was stopped early, or by its test, has no length that was fixed beforehand.
     match &told.sprt {
@@ -171,9 +170,14 @@ pub fn run(args: Args) -> Result<()> {
     }
     out::line("")?;
     if let Some(rated) = &rated {
-        out::line(format!("{}\n", rated.table()))?;
+        out::line(rated.table())?;
     }
-    out::line(table(&told))
+    out::line(table(&told))?;
+    Ok(ended(&stop))
+}
+
+fn ended(stop: &AtomicBool) -> ExitCode {
+    if stop.load(Ordering::Relaxed) { ExitCode::from(130) } else { ExitCode::SUCCESS }
 }
 
 /// What each two played, as the first of them sees it.
@@ -181,7 +185,8 @@ fn table(told: &Told) -> Table {
     let columns = ["pairs", "won", "drawn", "lost", "score", "Elo", "95 % interval", "LOS"];
     let columns = columns.map(|title| (title, Align::Right));
     let names = [("player", Align::Left), ("against", Align::Left)];
-    let mut table = Table::new(&[&names[..], &columns].concat());
+    // Names that were cut would be those of several players.
+    let mut table = Table::new(&[&names[..], &columns].concat()).width(160);
     for Met { players: [first, second], figures } in &told.meetings {
         let share = |share: Option<f64>| match share {
             Some(share) => format!("{:.1} %", 100.0 * share),

@@ -103,7 +103,7 @@ impl Cli {
             Command::Inspect(args) => inspect::run(args)?,
             Command::Keys(args) => keys::run(args)?,
             Command::Curve(args) => return curve::run(args),
-            Command::Match(args) => matches::run(args)?,
+            Command::Match(args) => return matches::run(args),
             Command::Uci(args) => uci::run(args)?,
             Command::Data(args) => return data::run(args),
             Command::Bench(args) => bench::run(args)?,

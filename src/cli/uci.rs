@@ -45,10 +45,6 @@ pub struct Args {
     shape: Shape,
 }
 
-/// Of evaluations whose scale nobody has fitted: that of terms and nets here lies between 120 and
-/// 300.
-const SCALE: f64 = 200.0;
-
 const MEBIBYTES: usize = 16;
 const MOST_MEBIBYTES: usize = 65_536;
 const MOST_LINES: usize = 218;
@@ -60,7 +56,7 @@ pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
     let name = as_engines_load(&args.evaluation);
     let evaluator = Evaluator::open(&name, &args.shape.given(), &place, &Terminal::default())?;
-    let scale = args.fitted_scale.or(evaluator.centipawns().ok()).unwrap_or(SCALE);
+    let scale = args.fitted_scale.unwrap_or_else(|| evaluator.scale_in_search());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
     let evaluation = evaluator.in_search()?;
     let (to_worker, jobs) = channel();
@@ -87,6 +83,7 @@ struct Search {
     /// When it began, and how long it may take.
     began: Instant,
     budget: Option<Budget>,
+    /// Set where it must end, and where it has.
     stop: Arc<AtomicBool>,
 }
 
@@ -121,6 +118,7 @@ fn answer(searcher: &mut Searcher, evaluation: &mut dyn Evaluate, scale: f64, se
         thread::sleep(Duration::from_millis(1));
     }
     say(&interface::best(&found.lines[0].pv, *mode));
+    stop.store(true, Ordering::Relaxed);
 }
 
 /// The talk with an interface.
@@ -171,18 +169,27 @@ impl<'a> Talk<'a> {
                 },
                 Err(RecvTimeoutError::Timeout) => self.halt(),
                 // A file of commands has no `quit` as a rule: what it asked for is finished.
-                Err(RecvTimeoutError::Disconnected) => match self.deadline {
-                    Some(at) => {
-                        thread::sleep(at.saturating_duration_since(Instant::now()));
-                        break;
-                    }
-                    None if self.is_endless => break,
-                    None => return Ok(()),
-                },
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.settle();
+                    return Ok(());
+                }
             }
         }
         self.halt();
         Ok(())
+    }
+
+    /// Waits for the end of a search that has its time, and ends one that would have no end.
+    fn settle(&mut self) {
+        while let (false, Some(at)) = (self.stop.load(Ordering::Relaxed), self.deadline) {
+            if at <= Instant::now() {
+                self.halt();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        if self.is_endless {
+            self.halt();
+        }
     }
 
     fn halt(&mut self) {
@@ -251,6 +258,7 @@ impl<'a> Talk<'a> {
     }
 
     fn go(&mut self, go: Go) {
+        self.settle();
         let began = Instant::now();
         let budget = go.budget(self.game.chess().turn(), self.overhead);
         self.stop = Arc::default();

@@ -162,6 +162,13 @@ impl Evaluator {
         }
     }
 
+    /// The scale by which a search that goes along with it chooses its margins: the fitted one, or
+    /// where nobody has fitted one a usual one.
+    pub fn scale_in_search(&self) -> f64 {
+        const USUAL: f64 = 200.0;
+        self.fitted.unwrap_or(USUAL)
+    }
+
     /// What goes along with a search.
     ///
     /// # Errors

@@ -90,11 +90,7 @@ impl Tree<'_> {
                 }
             }
         }
-        let bound = match () {
-            () if best >= beta => Bound::Lower,
-            () if best > lowest => Bound::Exact,
-            () => Bound::Upper,
-        };
+        let bound = Bound::of(best, [lowest, beta]);
         self.table.keep(key, ply, &Found { score: best, bound, depth: 0, value, best: best_move });
         best
     }

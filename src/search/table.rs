@@ -16,6 +16,17 @@ pub enum Bound {
     Exact = 3,
 }
 
+impl Bound {
+    /// Of the best score that was found in a window.
+    pub fn of(best: i32, [alpha, beta]: [i32; 2]) -> Self {
+        match () {
+            () if best >= beta => Bound::Lower,
+            () if best > alpha => Bound::Exact,
+            () => Bound::Upper,
+        }
+    }
+}
+
 /// What is known of a position.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {

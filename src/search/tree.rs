@@ -251,11 +251,7 @@ impl<'a> Tree<'a> {
         if best == -INFINITE {
             return alpha;
         }
-        let bound = match () {
-            () if best >= beta => Bound::Lower,
-            () if best > lowest => Bound::Exact,
-            () => Bound::Upper,
-        };
+        let bound = Bound::of(best, [lowest, beta]);
         if ply > 0 || self.left_out.is_empty() {
             let value = self.frames[ply].value;
             self.table.keep(key, ply, &Found { score: best, bound, depth, value, best: best_move });
