@@ -18,6 +18,8 @@ mod split;
 mod stats;
 mod tally;
 
+pub use engine::option;
+
 use std::process::ExitCode;
 
 use anyhow::Result;

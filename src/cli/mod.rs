@@ -12,6 +12,7 @@ mod data;
 mod devices;
 mod eval;
 mod export;
+mod games;
 mod inspect;
 mod keys;
 mod matches;

@@ -48,15 +48,26 @@ pub enum Ending {
     Level,
     /// A draw by its length.
     TooLong,
+    /// The winner; the other one's time was up.
+    Late(Color),
+    /// The winner; the other one failed: ended by itself, was silent, or answered what is no move.
+    Failed(Color),
 }
 
 impl Ending {
     /// 1, 0.5 or 0 as White sees it.
     pub fn white_result(self) -> f32 {
         match self {
-            Ending::Checkmate(Color::White) | Ending::Won(Color::White) => 1.0,
-            Ending::Checkmate(Color::Black) | Ending::Won(Color::Black) => 0.0,
-            _ => 0.5,
+            Ending::Checkmate(winner)
+            | Ending::Won(winner)
+            | Ending::Late(winner)
+            | Ending::Failed(winner) => winner.fold_wb(1.0, 0.0),
+            Ending::Stalemate
+            | Ending::Material
+            | Ending::FiftyMoves
+            | Ending::Repetition
+            | Ending::Level
+            | Ending::TooLong => 0.5,
         }
     }
 }

@@ -1,17 +1,14 @@
-//! One game of an engine against itself.
+//! One game, whoever plays it.
+
+use std::ops::ControlFlow;
 
 use shakmaty::{Chess, Move, Position as _};
 
 use super::adjudicate::{Adjudication, Ending, Referee};
-use super::opening::Opener;
-use super::pool::Obstacle;
-use super::search::Limit;
-use super::uci::{Line, Uci};
+use super::search::Searched;
+use super::uci::Line;
 use crate::sample::{GameHash, Played, Position, Sample};
 use crate::score::Score;
-
-/// So many openings are tried for a game.
-const ATTEMPTS: u64 = 100;
 
 /// A move of a game.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +16,8 @@ pub struct Ply {
     pub played: Move,
     /// Seen by the side that played it.
     pub score: Score,
+    /// Half-moves that were searched for it.
+    pub depth: u32,
 }
 
 /// A game from its opening to its end.
@@ -30,50 +29,34 @@ pub struct Game {
     pub ending: Ending,
 }
 
-/// How a game is played.
-#[derive(Clone, Copy, Debug)]
-pub struct Manner {
-    pub limit: Limit,
-    /// See [`super::opening::Openings::bound`].
-    pub bound: i16,
-    pub adjudication: Adjudication,
-}
-
 impl Game {
-    /// Plays a game by its number. The engine forgets what it knew before, and remembers its
-    /// searches within the game.
-    pub fn play(
-        engine: &mut Uci,
-        opener: &Opener,
-        number: u64,
-        manner: &Manner,
-    ) -> Result<Self, Obstacle> {
-        let attempts = if opener.has_choice() { ATTEMPTS } else { 1 };
-        let mut last = String::new();
-        for start in (0..attempts).filter_map(|attempt| opener.opening(number, attempt)) {
-            let mut line = Line::new(start.clone());
-            let first = engine.search_anew(&line, manner.limit)?;
-            if first.score.centipawns().unsigned_abs() > manner.bound.unsigned_abs() {
-                last = line.start().to_string();
-                continue;
-            }
-            let mut referee = Referee::new(manner.adjudication, &start);
-            let (mut plies, mut searched) = (Vec::new(), first);
-            loop {
-                let (played, score) = (searched.best, searched.score);
-                plies.push(Ply { played, score });
-                let mover = line.chess().turn();
-                line.play(played);
-                if let Some(ending) = referee.moved(score.centipawns(), mover, line.chess()) {
-                    return Ok(Self { start, plies, ending });
+    /// Plays a game from its opening. Whose turn it is gets asked for a move, until the rules end
+    /// the game, or whoever was asked does.
+    ///
+    /// # Errors
+    /// Those of who is asked.
+    pub fn play<E>(
+        start: Chess,
+        rules: Adjudication,
+        mut ask: impl FnMut(&Line) -> Result<ControlFlow<Ending, Searched>, E>,
+    ) -> Result<Self, E> {
+        let mut line = Line::new(start.clone());
+        let mut referee = Referee::new(rules, &start);
+        let mut plies = Vec::new();
+        loop {
+            let ending = match ask(&line)? {
+                ControlFlow::Break(ending) => Some(ending),
+                ControlFlow::Continue(Searched { best: played, score, depth, .. }) => {
+                    plies.push(Ply { played, score, depth });
+                    let mover = line.chess().turn();
+                    line.play(played);
+                    referee.moved(score.centipawns(), mover, line.chess())
                 }
-                searched = engine.search(&line, manner.limit)?;
+            };
+            if let Some(ending) = ending {
+                return Ok(Self { start, plies, ending });
             }
         }
-        let (number, bound) = (number + 1, manner.bound);
-        let reason =
-            format!("game {number} found no opening that is not over and within {bound} cp");
-        Err(Obstacle::Item { fen: last, reason })
     }
 
     /// Every position in which a move was played, with its score and the result, seen by the side

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::journal::{Journal, Progress};
-use super::pool::{self, Crew, Obstacle, Tried};
-use super::uci::Uci;
+use super::player::{Crew, Player};
+use super::pool::{self, Obstacle, Tried, Workers};
 use super::{EngineError, Report, Skip, Watch};
 use crate::digest;
 
@@ -62,7 +62,7 @@ pub fn drive<I: Send, T: Send>(
     mut journal: Journal,
     every: u64,
     items: impl Iterator<Item = Result<I, EngineError>>,
-    work: impl Fn(&mut Uci, &I) -> Result<T, Obstacle> + Sync,
+    work: impl Fn(&mut dyn Player, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<Kept, EngineError>,
     watch: &dyn Watch,
 ) -> Result<Report, EngineError> {
@@ -74,7 +74,7 @@ pub fn drive<I: Send, T: Send>(
             Ok(made) => Some(made),
             Err(obstacle) => {
                 let (fen, reason) = match obstacle {
-                    Obstacle::Engine(fault) => (fault.fen.clone(), fault.to_string()),
+                    Obstacle::Player(fault) => (fault.fen.clone(), fault.to_string()),
                     Obstacle::Item { fen, reason } => (fen, reason),
                 };
                 batch.failed += 1;
@@ -102,7 +102,10 @@ pub fn drive<I: Send, T: Send>(
         }
         Ok(())
     };
-    let outcome = pool::run(crew, items, work, each, watch);
+    let Crew { entrant, players, retries } = crew;
+    let workers = Workers { hire: || entrant.player(), count: *players, retries: *retries };
+    let work = |player: &mut Box<dyn Player + '_>, item: &I| work(&mut **player, item);
+    let outcome = pool::run(&workers, items, work, each, watch);
     let done = matches!(outcome, Ok(true));
     if done {
         batch.mark();
@@ -125,20 +128,6 @@ pub fn drive<I: Send, T: Send>(
         journal.finish()?;
     }
     Ok(report)
-}
-
-/// Settings of a job that all jobs have: the engine must be the same when it is resumed. How many
-/// engines there are, and how patient we are with them, may change.
-pub fn engine_settings(crew: &Crew) -> Result<Vec<(&'static str, String)>, EngineError> {
-    // Started here, so that an engine that is no good is told of before there is any file.
-    let engine = Uci::start(&crew.engine)?;
-    let options = crew.engine.options.iter().map(|(name, value)| format!("{name} = {value}"));
-    Ok(vec![
-        ("program", crew.engine.program.display().to_string()),
-        ("arguments", crew.engine.arguments.join(" ")),
-        ("engine", engine.id().to_string()),
-        ("options", options.collect::<Vec<_>>().join(", ")),
-    ])
 }
 
 /// The SHA-256 of a file, in hexadecimal.

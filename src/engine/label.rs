@@ -6,9 +6,10 @@ use shakmaty::Position as _;
 
 use super::job::{self, Kept};
 use super::journal::Journal;
-use super::pool::{Crew, Obstacle};
+use super::player::{Crew, Player};
+use super::pool::Obstacle;
 use super::search::Limit;
-use super::uci::{Line, Uci};
+use super::uci::Line;
 use super::{EngineError, Report, Watch};
 use crate::format::{Format, Holds, Source, Writer};
 use crate::sample::Sample;
@@ -18,7 +19,7 @@ use crate::score::Score;
 const EVERY: u64 = 256;
 
 /// Which positions to score, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LabelJob {
     pub input: PathBuf,
     /// Not packed, and not there yet, unless a run before this one began it.
@@ -52,7 +53,7 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
         let made = job.input.display().to_string();
         return Err(EngineError::NoMoves { format: job.format.name, made });
     }
-    let settings = [settings.to_vec(), job::engine_settings(&job.crew)?].concat();
+    let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
     let journal = Journal::open(&job.output, &settings)?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     if records.forgets(&job.input, job.bad_records)? {
@@ -64,7 +65,7 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
         journal,
         EVERY,
         pieces.by_ref(),
-        |engine, piece: &Piece| score(engine, &piece.sample, job.limit),
+        |player, piece: &Piece| score(player, &piece.sample, job.limit),
         |piece, made, bytes| {
             let stays = made.is_none().then(|| records.skipped(&piece.sample)).flatten();
             records.keep(piece, made, stays, bytes)
@@ -89,10 +90,10 @@ pub(super) fn finished(
     Ok(Report { bad_records, games_lost: records.games_lost(), ..report })
 }
 
-fn score(engine: &mut Uci, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
+fn score(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
     let line = line_of(sample)?;
     let score = if !line.chess().legal_moves().is_empty() {
-        engine.search_anew(&line, limit)?.score
+        player.search_anew(&line, limit)?.score
     } else if line.chess().is_check() {
         Score::Mate(0)
     } else {

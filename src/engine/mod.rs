@@ -1,25 +1,28 @@
-//! Data made with a UCI engine: positions scored ([`label`]), resolved to the ends of their
-//! principal variations ([`resolve`]), or played from scratch ([`selfplay`]).
+//! Data made by players: positions scored ([`label`]), resolved to the ends of their principal
+//! variations ([`resolve`]), or played from scratch ([`selfplay`]). A [`Player`] is a program that
+//! speaks UCI, or a search within this program.
 //!
 //! ```text
-//! items ─ pool ─▶ uci ─▶ process ─▶ engine
+//! items ─ pool ─▶ player: uci ─▶ process ─▶ engine
 //!           │ what they made, in order
 //!           ▼
 //!          job ─▶ journal ─▶ output
 //! ```
 //!
-//! Each item (a position, or the number of a game) is made by one engine that forgot everything
-//! before it, so the output depends neither on how many engines there are nor on where a job was
-//! stopped and resumed, as long as the engine itself gives the same answer twice: one thread, a
+//! Each item (a position, or the number of a game) is made by one player that forgot everything
+//! before it, so the output depends neither on how many players there are nor on where a job was
+//! stopped and resumed, as long as a player itself gives the same answer twice: one thread, a
 //! fixed hash size, and a limit of nodes or depth.
 
 pub mod adjudicate;
 pub mod chess960;
+pub mod clock;
 pub mod game;
 mod job;
 pub mod journal;
 mod label;
 pub mod opening;
+pub mod player;
 pub mod pool;
 mod process;
 mod resolve;
@@ -33,9 +36,9 @@ use std::path::PathBuf;
 pub use journal::{JournalError, Skip};
 pub use label::{LabelJob, label};
 pub use opening::BookError;
-pub use pool::Crew;
+pub use player::{Crew, Entrant, Player};
 pub use resolve::{ResolveJob, resolve};
-pub use search::Limit;
+pub use search::{Clock, Limit};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};
 
@@ -91,6 +94,8 @@ pub enum EngineError {
     Option { engine: String, name: String, near: String },
     #[error("UCI_Chess960 is set as the positions need it; leave it out of the options")]
     Chess960,
+    #[error("the match cannot go on: {0}")]
+    Match(String),
     #[error("{count} items in a row failed, the last one because {reason}; see to the engine")]
     Hopeless { count: u64, reason: String },
     #[error("nothing was written to {path}: {reason}")]

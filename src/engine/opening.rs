@@ -53,6 +53,9 @@ pub enum BookError {
     Small { path: PathBuf, lines: usize, games: u64 },
 }
 
+/// So many openings are tried for a game.
+const ATTEMPTS: u64 = 100;
+
 /// Openings by the number of the game. Each depends on the seed and that number alone.
 #[derive(Debug)]
 pub struct Opener {
@@ -111,6 +114,12 @@ impl Opener {
             chess.play_unchecked(moves[random.random_range(0..moves.len())]);
         }
         Referee::is_over(&chess).is_none().then_some(chess)
+    }
+
+    /// The openings that may be tried for a game, one after the other.
+    pub fn openings(&self, game: u64) -> impl Iterator<Item = Chess> {
+        let attempts = if self.has_choice() { ATTEMPTS } else { 1 };
+        (0..attempts).filter_map(move |attempt| self.opening(game, attempt))
     }
 
     /// Whether another attempt may give another opening.

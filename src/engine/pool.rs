@@ -1,4 +1,4 @@
-//! Several engines side by side, and what they made in the order in which it was asked for.
+//! Several workers side by side, and what they made in the order in which it was asked for.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,34 +6,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::uci::{EngineSettings, Fault, Uci};
+use super::uci::Fault;
 use super::{EngineError, Watch};
 
-/// The engines of a job.
-#[derive(Clone, Debug)]
-pub struct Crew {
-    pub engine: EngineSettings,
-    /// How many of them run side by side, at least 1. What they make does not depend on it.
-    pub engines: usize,
-    /// How often an item is tried again, each time with a fresh engine, before it is skipped.
+/// Those who work side by side.
+pub struct Workers<H> {
+    /// Has one more begin.
+    pub hire: H,
+    /// At least 1. What they make does not depend on it.
+    pub count: usize,
+    /// How often an item is tried again, each time by a fresh worker, before it is skipped.
     pub retries: u32,
 }
 
-/// Items that are finished may wait for an earlier one, so many for each engine.
+/// Items that are finished may wait for an earlier one, so many for each worker.
 const AHEAD: usize = 64;
 
 /// Why an item was not made.
 #[derive(Debug)]
 pub enum Obstacle {
-    /// The engine failed; another try may help.
-    Engine(Fault),
+    /// The player failed; another try may help.
+    Player(Fault),
     /// The item itself is at fault. The FEN says where.
     Item { fen: String, reason: String },
 }
 
 impl From<Fault> for Obstacle {
     fn from(fault: Fault) -> Self {
-        Obstacle::Engine(fault)
+        Obstacle::Player(fault)
     }
 }
 
@@ -42,33 +42,33 @@ pub struct Tried<I, T> {
     pub item: I,
     /// The obstacle is that of the last try.
     pub made: Result<T, Obstacle>,
-    /// How many engines had to be started anew.
+    /// How many workers had to be hired anew.
     pub restarts: u64,
 }
 
 type Answer<I, T> = (u64, Result<Tried<I, T>, EngineError>);
 
-/// Works on `items` with all engines of the crew and hands what they made to `keep`, in order.
+/// Has all workers work on `items` and hands what they made to `keep`, in order.
 /// True once all items are kept.
 ///
 /// Once [`Watch::stop`] is true no item is begun; those under way are finished and kept. An error
-/// of `items` ends the work in the same way before it is returned. After one of `keep`, or an
-/// engine that does not start, those under way are finished but not kept.
-pub fn run<I: Send, T: Send>(
-    crew: &Crew,
+/// of `items` ends the work in the same way before it is returned. After one of `keep`, or a worker
+/// that cannot be hired, those under way are finished but not kept.
+pub fn run<W, I: Send, T: Send>(
+    workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     mut items: impl Iterator<Item = Result<I, EngineError>>,
-    work: impl Fn(&mut Uci, &I) -> Result<T, Obstacle> + Sync,
+    work: impl Fn(&mut W, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
     watch: &dyn Watch,
 ) -> Result<bool, EngineError> {
     let (orders, waiting) = channel();
     let (answers, answered) = channel::<Answer<I, T>>();
     let queue = Queue { waiting: Mutex::new(waiting), closed: AtomicBool::new(false) };
-    let engines = crew.engines.max(1);
+    let count = workers.count.max(1);
     thread::scope(|scope| {
-        for _ in 0..engines {
+        for _ in 0..count {
             let (queue, answers, work) = (&queue, answers.clone(), &work);
-            scope.spawn(move || serve(crew, queue, &answers, work));
+            scope.spawn(move || serve(workers, queue, &answers, work));
         }
         drop(answers);
         let mut kept = 0;
@@ -84,9 +84,9 @@ pub fn run<I: Send, T: Send>(
         let (mut ordered, mut returned, mut done) = (0, 0, 0);
         let mut ended = Ok(false);
         while matches!(ended, Ok(false)) && !watch.stop() {
-            // An order for each engine lies ready, so that none has to wait for its next.
-            let short = ordered - returned < 2 * engines as u64;
-            if short && ordered - done < (AHEAD * engines) as u64 {
+            // An order for each worker lies ready, so that none has to wait for its next.
+            let short = ordered - returned < 2 * count as u64;
+            if short && ordered - done < (AHEAD * count) as u64 {
                 match items.next() {
                     Some(Ok(item)) => {
                         orders.send((ordered, item)).expect("the queue outlives this scope");
@@ -136,39 +136,39 @@ impl<I> Queue<I> {
     }
 }
 
-/// One worker: an engine, started when it is first needed, and again when it fails.
-fn serve<I, T>(
-    crew: &Crew,
+/// One place at work: its worker is hired when first needed, and another one when it fails.
+fn serve<W, I, T>(
+    workers: &Workers<impl Fn() -> Result<W, EngineError>>,
     queue: &Queue<I>,
     answers: &Sender<Answer<I, T>>,
-    work: &impl Fn(&mut Uci, &I) -> Result<T, Obstacle>,
+    work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
 ) {
-    let mut engine = None;
+    let mut worker = None;
     while let Some((number, item)) = queue.next() {
-        let tried = attempt(crew, &mut engine, item, work);
+        let tried = attempt(workers, &mut worker, item, work);
         if answers.send((number, tried)).is_err() {
             return;
         }
     }
 }
 
-fn attempt<I, T>(
-    crew: &Crew,
-    engine: &mut Option<Uci>,
+fn attempt<W, I, T>(
+    workers: &Workers<impl Fn() -> Result<W, EngineError>>,
+    worker: &mut Option<W>,
     item: I,
-    work: &impl Fn(&mut Uci, &I) -> Result<T, Obstacle>,
+    work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
 ) -> Result<Tried<I, T>, EngineError> {
     let mut restarts = 0;
     loop {
-        if engine.is_none() {
-            *engine = Some(Uci::start(&crew.engine)?);
+        if worker.is_none() {
+            *worker = Some((workers.hire)()?);
         }
-        let made = work(engine.as_mut().expect("started above"), &item);
-        if let Err(Obstacle::Engine(_)) = made {
-            // The item may have harmed it, whatever it did: the next one meets a fresh engine.
-            *engine = None;
+        let made = work(worker.as_mut().expect("hired above"), &item);
+        if let Err(Obstacle::Player(_)) = made {
+            // The item may have harmed it, whatever it did: the next one meets a fresh worker.
+            *worker = None;
             restarts += 1;
-            if restarts <= u64::from(crew.retries) {
+            if restarts <= u64::from(workers.retries) {
                 continue;
             }
         }

@@ -1,18 +1,21 @@
-//! A program that is talked to in lines and watched by a clock: the only file here that has one.
+//! A program that is talked to in lines and watched by a clock.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use super::clock::Deadline;
 
 /// No engine says more in a line; one that does talks nonsense, and must not fill the memory.
 const LONGEST: u64 = 1 << 16;
 /// Lines that wait to be read. A program that says more waits, too.
 const WAITING: usize = 256;
-/// How long a program that closed its output may take to end, so that its status can be told.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// Milliseconds that a program which closed its output may take to end, so that its status can be
+/// told.
+const FAREWELL: u64 = 500;
 
 /// Why a program has no more to say.
 #[derive(Debug, thiserror::Error)]
@@ -23,21 +26,6 @@ pub enum Silence {
     Late(u64),
     #[error("cannot be talked to ({0})")]
     Io(#[from] io::Error),
-}
-
-/// When an answer is due.
-#[derive(Clone, Copy)]
-pub struct Deadline {
-    at: Instant,
-    patience_ms: u64,
-}
-
-impl Deadline {
-    pub fn after(patience_ms: u64) -> Self {
-        // Some hundred years are as good as for ever, and do not overflow.
-        let capped = Duration::from_millis(patience_ms.min(1 << 42));
-        Self { at: Instant::now() + capped, patience_ms }
-    }
 }
 
 /// A running program; dropped, it is killed.
@@ -78,23 +66,24 @@ impl Process {
 
     /// The next line, without its end.
     pub fn line(&mut self, deadline: Deadline) -> Result<String, Silence> {
-        let left = deadline.at.saturating_duration_since(Instant::now());
+        let late = || Silence::Late(deadline.patience_ms());
+        let left = deadline.left();
         if left.is_zero() {
-            return Err(Silence::Late(deadline.patience_ms));
+            return Err(late());
         }
         match self.lines.recv_timeout(left) {
             Ok(line) => Ok(line?),
-            Err(RecvTimeoutError::Timeout) => Err(Silence::Late(deadline.patience_ms)),
+            Err(RecvTimeoutError::Timeout) => Err(late()),
             Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
         }
     }
 
     fn ended(&mut self) -> Silence {
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Deadline::after(FAREWELL);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return Silence::Ended(status.to_string()),
-                Ok(None) if Instant::now() < deadline => {
+                Ok(None) if !deadline.left().is_zero() => {
                     thread::sleep(Duration::from_millis(5));
                 }
                 Ok(None) => return Silence::Ended("it closed its output".to_string()),

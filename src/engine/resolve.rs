@@ -12,9 +12,9 @@ use shakmaty::{Chess, Move, Position as _};
 use super::job;
 use super::journal::Journal;
 use super::label::{Piece, Pieces, Records, finished, line_of};
-use super::pool::{Crew, Obstacle};
+use super::player::{Crew, Player};
+use super::pool::Obstacle;
 use super::search::Limit;
-use super::uci::Uci;
 use super::{EngineError, Report, Watch};
 use crate::format::{Format, Holds};
 use crate::sample::{Position, Sample};
@@ -23,7 +23,7 @@ use crate::sample::{Position, Sample};
 const EVERY: u64 = 256;
 
 /// Which positions to resolve, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ResolveJob {
     pub input: PathBuf,
     /// Not packed, and not there yet, unless a run before this one began it.
@@ -54,7 +54,7 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
         ("limit", job.limit.to_string()),
     ];
     let mut pieces = Pieces::open(&job.input, job.format, job.bad_records)?;
-    let settings = [settings.to_vec(), job::engine_settings(&job.crew)?].concat();
+    let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
     let journal = Journal::open(&job.output, &settings)?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     pieces.pass(journal.progress().items)?;
@@ -63,7 +63,7 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
         journal,
         EVERY,
         pieces.by_ref(),
-        |engine, piece: &Piece| end(engine, &piece.sample, job.limit),
+        |player, piece: &Piece| end(player, &piece.sample, job.limit),
         |piece, made, bytes| records.keep(piece, made.flatten(), None, bytes),
         watch,
     )?;
@@ -71,12 +71,12 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
 }
 
 /// The quiet end of a sample's principal variation, if it has one.
-fn end(engine: &mut Uci, sample: &Sample, limit: Limit) -> Result<Option<Sample>, Obstacle> {
+fn end(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Option<Sample>, Obstacle> {
     let line = line_of(sample)?;
     if line.chess().legal_moves().is_empty() {
         return Ok(None);
     }
-    let searched = engine.search_anew(&line, limit)?;
+    let searched = player.search_anew(&line, limit)?;
     let mut chess = line.chess().clone();
     for &legal in &searched.pv {
         chess.play_unchecked(legal);

@@ -1,20 +1,47 @@
-//! What an engine is asked and what it finds: limits, and lines of `info`.
+//! What a player is asked and what it finds: limits, and lines of `info`.
 
 use std::fmt;
 
-use shakmaty::{Chess, Move, Position as _, uci::UciMove};
+use shakmaty::{Chess, Color, Move, Position as _, uci::UciMove};
 
 use crate::score::Score;
 
-/// How far an engine searches. Nodes and depth on one thread give the same answer every time;
+/// How far a player searches. Nodes and depth on one thread give the same answer every time;
 /// time does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Half-moves.
     Depth(u32),
     Nodes(u64),
+    /// No iteration begins beyond `soft` nodes, and none goes on beyond `hard`. Programs that speak
+    /// UCI know no such limit, and take `soft` for [`Limit::Nodes`].
+    SoftNodes {
+        soft: u64,
+        hard: u64,
+    },
     /// Milliseconds.
     Movetime(u64),
+    /// White's and Black's clock.
+    Clocks([Clock; 2]),
+}
+
+/// A side's time for the rest of a game, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    pub left: u64,
+    /// Comes back with each move.
+    pub increment: u64,
+}
+
+impl Limit {
+    /// Milliseconds that an answer may take at most, if time counts.
+    pub fn milliseconds(&self, turn: Color) -> Option<u64> {
+        match self {
+            Limit::Movetime(milliseconds) => Some(*milliseconds),
+            Limit::Clocks(clocks) => Some(clocks[turn.fold_wb(0, 1)].left),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Limit {
@@ -22,8 +49,15 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limit::Depth(depth) => write!(f, "depth {depth}"),
-            Limit::Nodes(nodes) => write!(f, "nodes {nodes}"),
+            Limit::Nodes(nodes) | Limit::SoftNodes { soft: nodes, .. } => {
+                write!(f, "nodes {nodes}")
+            }
             Limit::Movetime(milliseconds) => write!(f, "movetime {milliseconds}"),
+            Limit::Clocks([white, black]) => write!(
+                f,
+                "wtime {} btime {} winc {} binc {}",
+                white.left, black.left, white.increment, black.increment
+            ),
         }
     }
 }

@@ -1,19 +1,22 @@
-//! Games of an engine against itself, to learn from.
+//! Games of a player against itself, to learn from.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::adjudicate::Adjudication;
-use super::game::{Game, Manner};
+use super::game::Game;
 use super::job::{self, Kept};
 use super::journal::Journal;
 use super::opening::{Opener, Openings, Start};
-use super::pool::Crew;
+use super::player::{Crew, Player};
+use super::pool::Obstacle;
 use super::search::Limit;
+use super::uci::Line;
 use super::{EngineError, Report, Watch};
 use crate::format::{Format, Holds, Writer};
 
 /// Which games to play, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SelfplayJob {
     /// Not packed, and not there yet, unless a run before this one began it.
     pub output: PathBuf,
@@ -51,17 +54,15 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         ("bound", job.openings.bound.to_string()),
         ("adjudication", format!("{:?}", job.adjudication)),
     ];
-    let engine = job::engine_settings(&job.crew)?;
+    let engine = job.crew.entrant.settings()?;
     let journal = Journal::open(&job.output, &[settings.to_vec(), engine].concat())?;
     let next = journal.progress().items;
-    let Openings { bound, .. } = job.openings;
-    let manner = Manner { limit: job.limit, bound, adjudication: job.adjudication };
     let report = job::drive(
         &job.crew,
         journal,
         1,
         (next..job.games).map(Ok),
-        |engine, &number: &u64| Game::play(engine, &opener, number, &manner),
+        |player, &number: &u64| play(job, player, &opener, number),
         |&number, game, bytes| {
             let written = game.is_some().into();
             if let Some(game) = game {
@@ -77,6 +78,34 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         return Err(EngineError::Nothing { path: job.output.clone(), reason });
     }
     Ok(Report { games_lost: facts.games == Holds::Never, ..report })
+}
+
+/// Plays a game by its number. The player forgets what it knew before, and remembers its searches
+/// within the game.
+fn play(
+    job: &SelfplayJob,
+    player: &mut dyn Player,
+    opener: &Opener,
+    number: u64,
+) -> Result<Game, Obstacle> {
+    let bound = job.openings.bound;
+    let mut last = String::new();
+    for start in opener.openings(number) {
+        let line = Line::new(start.clone());
+        let searched = player.search_anew(&line, job.limit)?;
+        if searched.score.centipawns().unsigned_abs() > bound.unsigned_abs() {
+            last = line.fen();
+            continue;
+        }
+        let mut first = Some(searched);
+        return Game::play(start, job.adjudication, |line| {
+            let searched = first.take().map_or_else(|| player.search(line, job.limit), Ok);
+            Ok(ControlFlow::Continue(searched?))
+        });
+    }
+    let number = number + 1;
+    let reason = format!("game {number} found no opening that is not over and within {bound} cp");
+    Err(Obstacle::Item { fen: last, reason })
 }
 
 fn write(

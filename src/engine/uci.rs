@@ -7,7 +7,9 @@ use shakmaty::{
 };
 
 use super::EngineError;
-use super::process::{Deadline, Process, Silence};
+use super::clock::Deadline;
+use super::player::{Entrant, Player};
+use super::process::{Process, Silence};
 use super::search::{Info, Limit, Searched, parse_move};
 
 /// Which engine, and how it is set.
@@ -20,7 +22,7 @@ pub struct EngineSettings {
     /// engine has such options, so that what it finds can be found again.
     pub options: Vec<(String, String)>,
     /// Milliseconds until an engine that does not answer is given up; those of
-    /// [`Limit::Movetime`] come on top.
+    /// [`Limit::milliseconds`] come on top.
     pub patience_ms: u64,
 }
 
@@ -70,11 +72,11 @@ pub enum What {
     NoChess960,
 }
 
-/// The game so far: what an engine is told before it searches.
+/// The game so far: what a player is told before it searches.
 #[derive(Clone, Debug)]
 pub struct Line {
-    start: String,
-    moves: String,
+    first: Chess,
+    moves: Vec<Move>,
     mode: CastlingMode,
     chess: Chess,
 }
@@ -92,8 +94,7 @@ impl Line {
                     && rooks.into_iter().all(|rook| rook == at(File::A) || rook == at(File::H))
         };
         let mode = CastlingMode::from_chess960(!(usual(Color::White) && usual(Color::Black)));
-        let start = Fen::from_position(&chess, EnPassantMode::Legal).to_string();
-        Self { start, moves: String::new(), mode, chess }
+        Self { first: chess.clone(), moves: Vec::new(), mode, chess }
     }
 
     /// The position now.
@@ -106,27 +107,39 @@ impl Line {
         self.mode.is_chess960()
     }
 
-    /// The FEN of the first position.
-    pub fn start(&self) -> &str {
-        &self.start
+    /// The first position.
+    pub fn first(&self) -> &Chess {
+        &self.first
+    }
+
+    /// The moves since then.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
     }
 
     /// Goes on with a legal move.
     pub fn play(&mut self, legal: Move) {
-        self.moves.push(' ');
-        self.moves.push_str(&legal.to_uci(self.mode).to_string());
+        self.moves.push(legal);
         self.chess.play_unchecked(legal);
     }
 
     fn command(&self) -> String {
-        let moves = if self.moves.is_empty() { "" } else { " moves" };
-        format!("position fen {}{moves}{}", self.start, self.moves)
+        let mut command = format!("position fen {}", fen(&self.first));
+        for (i, played) in self.moves.iter().enumerate() {
+            command += if i == 0 { " moves " } else { " " };
+            command += &played.to_uci(self.mode).to_string();
+        }
+        command
     }
 
     /// The FEN of the position now.
     pub fn fen(&self) -> String {
-        Fen::from_position(&self.chess, EnPassantMode::Legal).to_string()
+        fen(&self.chess)
     }
+}
+
+fn fen(chess: &Chess) -> String {
+    Fen::from_position(chess, EnPassantMode::Legal).to_string()
 }
 
 /// A running engine.
@@ -148,11 +161,11 @@ impl Uci {
         let program = settings.program.clone();
         let process = Process::start(&program, &settings.arguments)
             .map_err(|error| EngineError::Start { program: program.clone(), error })?;
-        let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
+        let name = settings.name();
         let mut engine = Self {
             process,
-            name: name.to_string(),
-            id: name.to_string(),
+            id: name.clone(),
+            name,
             options: Vec::new(),
             patience_ms: settings.patience_ms,
             chess960: false,
@@ -224,17 +237,29 @@ impl Uci {
         Ok(())
     }
 
-    /// Makes the engine forget all that it searched before, and searches.
-    ///
-    /// So what it finds depends on the position alone, if the limit is nodes or depth.
-    pub fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+    fn say(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
+        self.process.send(command).map_err(|silence| self.fault(command, fen, silence.into()))
+    }
+
+    fn hear(&mut self, deadline: Deadline, command: &str, fen: &str) -> Result<String, Fault> {
+        self.process.line(deadline).map_err(|silence| self.fault(command, fen, silence.into()))
+    }
+
+    fn fault(&self, command: &str, fen: &str, what: What) -> Fault {
+        // A long game would hide the message.
+        let command = command.split(" moves ").next().unwrap_or(command).to_string();
+        Fault { engine: self.name.clone(), command, fen: fen.to_string(), what }
+    }
+}
+
+impl Player for Uci {
+    fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
         self.say("ucinewgame", &line.fen())?;
         self.ready("ucinewgame", &line.fen())?;
         self.search(line, limit)
     }
 
-    /// Searches the position at the end of a line; it must have a legal move.
-    pub fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+    fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
         let fen = line.fen();
         if self.chess960 != line.is_chess960() {
             if !self.has(CHESS960) {
@@ -244,7 +269,7 @@ impl Uci {
             self.set(CHESS960, if self.chess960 { "true" } else { "false" })?;
         }
         let go = format!("go {limit}");
-        let extra = if let Limit::Movetime(milliseconds) = limit { milliseconds } else { 0 };
+        let extra = limit.milliseconds(line.chess().turn()).unwrap_or(0);
         let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
         self.say(&line.command(), &fen)?;
         self.say(&go, &fen)?;
@@ -271,18 +296,28 @@ impl Uci {
             }
         }
     }
+}
 
-    fn say(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
-        self.process.send(command).map_err(|silence| self.fault(command, fen, silence.into()))
+impl Entrant for EngineSettings {
+    /// The program's name without its folder.
+    fn name(&self) -> String {
+        let path = self.program.as_path();
+        path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    fn hear(&mut self, deadline: Deadline, command: &str, fen: &str) -> Result<String, Fault> {
-        self.process.line(deadline).map_err(|silence| self.fault(command, fen, silence.into()))
+    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
+        Ok(Box::new(Uci::start(self)?))
     }
 
-    fn fault(&self, command: &str, fen: &str, what: What) -> Fault {
-        // A long game would hide the message.
-        let command = command.split(" moves ").next().unwrap_or(command).to_string();
-        Fault { engine: self.name.clone(), command, fen: fen.to_string(), what }
+    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+        // Started here, so that an engine that is no good is told of before there is any file.
+        let engine = Uci::start(self)?;
+        let options = self.options.iter().map(|(name, value)| format!("{name} = {value}"));
+        Ok(vec![
+            ("program", self.program.display().to_string()),
+            ("arguments", self.arguments.join(" ")),
+            ("engine", engine.id().to_string()),
+            ("options", options.collect::<Vec<_>>().join(", ")),
+        ])
     }
 }

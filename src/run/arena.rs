@@ -1,44 +1,66 @@
-//! Evaluations that play against each other: games in pairs, each opening twice with the colours
-//! exchanged, by the same search and the same nodes.
+//! Evaluations and engines that play against each other: games in pairs, each opening twice with
+//! the colours exchanged.
 
+mod board;
+
+use std::cell::Cell;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, bail};
-use rayon::prelude::*;
-use shakmaty::Position as _;
-
-use super::Evaluator;
-use crate::engine::adjudicate::{Adjudication, Ending, Referee};
+use crate::engine::adjudicate::{Adjudication, Ending};
 use crate::engine::opening::{Opener, Openings};
+use crate::engine::pool::{self, Obstacle, Tried, Workers};
+use crate::engine::{Clock, EngineError, Entrant, Limit, Watch};
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
-use crate::search::{Evaluate, Game, Limits, Question, Searched, Searcher};
+use board::{Match, Seats, pair};
 
 /// How games are played.
 #[derive(Clone, Debug)]
 pub struct Manner {
-    /// Nodes a move: no iteration begins beyond them, and none goes on beyond [`HARD`] times as
-    /// many.
-    pub nodes: u64,
-    /// Of the transposition table of each side.
-    pub mebibytes: usize,
-    /// Its bound is of what either side's search says first.
+    pub pace: Pace,
+    /// Their bound is of what either side's search says first, where another opening can be had.
     pub openings: Openings,
     pub adjudication: Adjudication,
     pub seed: u64,
+    /// Games side by side, at least 1. At a pace of nodes they do not depend on it.
+    pub boards: usize,
 }
 
-/// An iteration that has begun may take so many times the nodes of a move.
-const HARD: u64 = 3;
-
-/// So many openings are tried for a pair.
-const ATTEMPTS: u64 = 100;
-
-/// An evaluation that plays.
-pub struct Player {
-    pub evaluator: Evaluator,
-    /// See [`Question::scale`].
-    pub scale: f64,
+/// What a move may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// The same for each move.
+    Move(Limit),
+    /// Each side has a clock.
+    Clock(Clock),
 }
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pace::Move(limit) => write!(f, "{limit}"),
+            Pace::Clock(Clock { left, increment }) => {
+                let [left, increment] = [left, increment].map(|it| *it as f64 / 1000.0);
+                write!(f, "clock {left}+{increment}")
+            }
+        }
+    }
+}
+
+impl Pace {
+    /// For a first look at an opening, which no clock is charged with.
+    fn at_a_glance(self) -> Limit {
+        match self {
+            Pace::Move(limit) => limit,
+            Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
+        }
+    }
+}
+
+/// A player that fails before a game is tried again so often.
+const RETRIES: u32 = 2;
+/// A player that fails in so many pairs in a row cannot play.
+const HOPELESS: u64 = 5;
 
 /// How far a match is.
 pub struct Standing<'a> {
@@ -51,6 +73,18 @@ pub struct Standing<'a> {
     pub total: u64,
 }
 
+/// What came of a match.
+#[derive(Debug, Default)]
+pub struct Played {
+    pub meetings: Vec<Meeting>,
+    /// Games that were lost on time.
+    pub late: u64,
+    /// Games that were lost by a failure.
+    pub failed: u64,
+    /// The first of those failures.
+    pub fault: Option<String>,
+}
+
 /// Each two players once.
 fn meetings(players: usize) -> Vec<Meeting> {
     let of = |first| (first + 1..players).map(move |second| [first, second]);
@@ -59,106 +93,82 @@ fn meetings(players: usize) -> Vec<Meeting> {
 }
 
 /// Each two players play `pairs` pairs, or until `sprt` decides, where it is given. What was played
-/// until `stop` counts; the games are the same for any number of threads.
+/// until `stop` counts.
 ///
 /// # Errors
-/// If an evaluation cannot play, or openings cannot be had.
-pub fn play(
-    players: &[Player],
+/// If a player does not start or fails again and again, or openings cannot be had.
+pub fn play<'a>(
+    entrants: &'a [Box<dyn Entrant + 'a>],
     manner: &Manner,
     pairs: u64,
     sprt: Option<&Sprt>,
     stop: &AtomicBool,
     watch: &mut dyn FnMut(Standing),
-) -> Result<Vec<Meeting>> {
-    players.iter().try_for_each(|player| player.evaluator.in_search().map(drop))?;
+) -> Result<Played, EngineError> {
     let opener = Opener::new(&manner.openings, manner.seed, pairs)?;
-    let mut meetings = meetings(players.len());
-    let total = pairs * meetings.len() as u64;
-    let mut done = 0;
-    // The same for any number of threads: a test that decides looks after each of these.
-    const ROUND: u64 = 16;
-    for number in 0..meetings.len() {
-        let [first, second] = meetings[number].players;
-        let two = [&players[first], &players[second]];
-        let mut next = 0;
-        while next < pairs && !stop.load(Ordering::Relaxed) {
-            let round = next..pairs.min(next + ROUND);
-            let played: Result<Vec<[f64; 2]>> = round
-                .clone()
-                .into_par_iter()
-                .map(|number| pair(two, &opener, number, manner))
-                .collect();
-            played?.into_iter().for_each(|results| meetings[number].pairs.add(results));
-            (next, done) = (round.end, done + round.end - round.start);
-            watch(Standing { players: [first, second], meetings: &meetings, done, total });
-            let decided = |sprt: &Sprt| sprt.decide(&meetings[number].pairs) != Decision::GoOn;
-            if sprt.is_some_and(decided) {
-                break;
+    let mut played = Played { meetings: meetings(entrants.len()), ..Played::default() };
+    let total = pairs * played.meetings.len() as u64;
+    let whom: Vec<[usize; 2]> = played.meetings.iter().map(|meeting| meeting.players).collect();
+    let items = (0..total).map(|number| Ok((whom[(number / pairs) as usize], number % pairs)));
+    let workers = Workers {
+        hire: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
+        count: manner.boards,
+        retries: RETRIES,
+    };
+    let work = |seats: &mut Seats<'a>, &(players, number): &([usize; 2], u64)| {
+        pair(entrants, seats, players, (&opener, number), manner)
+    };
+    let (mut done, mut failed) = (0, 0);
+    let decided = Cell::new(false);
+    let keep = |Tried { item: (players, _), made, .. }: Tried<([usize; 2], u64), [Match; 2]>| {
+        if decided.get() {
+            return Ok(());
+        }
+        let games = match made {
+            Ok(games) => games,
+            Err(Obstacle::Item { reason, .. }) => return Err(EngineError::Match(reason)),
+            Err(Obstacle::Player(fault)) => return Err(EngineError::Match(fault.to_string())),
+        };
+        let place = (done / pairs) as usize;
+        done += 1;
+        played.add(place, &games);
+        failed = if games.iter().any(|game| game.fault.is_some()) { failed + 1 } else { 0 };
+        if let (HOPELESS, Some(reason)) = (failed, &played.fault) {
+            return Err(EngineError::Hopeless { count: failed, reason: reason.clone() });
+        }
+        let decides = |sprt: &Sprt| sprt.decide(&played.meetings[place].pairs) != Decision::GoOn;
+        decided.set(sprt.is_some_and(decides));
+        watch(Standing { players, meetings: &played.meetings, done, total });
+        Ok(())
+    };
+    pool::run(&workers, items, work, keep, &End { stop, decided: &decided })?;
+    Ok(played)
+}
+
+impl Played {
+    fn add(&mut self, meeting: usize, games: &[Match; 2]) {
+        let [as_white, as_black] = games.each_ref().map(|it| it.game.ending.white_result());
+        self.meetings[meeting].pairs.add([as_white, 1.0 - as_black].map(f64::from));
+        for Match { game, fault } in games {
+            self.late += u64::from(matches!(game.ending, Ending::Late(_)));
+            self.failed += u64::from(fault.is_some());
+            if let (Some(fault), None) = (fault, &self.fault) {
+                self.fault = Some(fault.to_string());
             }
         }
     }
-    Ok(meetings)
 }
 
-/// The results of both games as the first player sees them.
-fn pair(players: [&Player; 2], opener: &Opener, number: u64, manner: &Manner) -> Result<[f64; 2]> {
-    let attempts = if opener.has_choice() { ATTEMPTS } else { 1 };
-    let mut sides = [side(players[0], manner)?, side(players[1], manner)?];
-    let is_level = |start: &Game| {
-        let bound = manner.openings.bound.unsigned_abs();
-        let seen = sides.each_mut().map(|side| side.search(start).score().centipawns());
-        seen.into_iter().all(|score| score.unsigned_abs() <= bound)
-    };
-    let mut starts = (0..attempts).filter_map(|attempt| opener.opening(number, attempt));
-    let Some(start) = starts.by_ref().map(Game::new).find(is_level) else {
-        bail!(
-            "no opening of pair {} is level enough for both sides, in {attempts} that were tried",
-            number + 1
-        );
-    };
-    let as_white = game(&mut sides, start.clone(), manner);
-    sides.reverse();
-    let as_black = game(&mut sides, start, manner);
-    Ok([as_white.white_result(), 1.0 - as_black.white_result()].map(f64::from))
+/// When no further pair is begun.
+struct End<'a> {
+    stop: &'a AtomicBool,
+    decided: &'a Cell<bool>,
 }
 
-/// A player at the board.
-struct Side<'a> {
-    searcher: Searcher,
-    evaluation: Box<dyn Evaluate + Send + 'a>,
-    question: Question,
-}
+impl Watch for End<'_> {
+    fn progress(&self, _: u64) {}
 
-impl Side<'_> {
-    fn search(&mut self, game: &Game) -> Searched {
-        let never = AtomicBool::new(false);
-        let Self { searcher, evaluation, question } = self;
-        searcher.search(game, &mut **evaluation, question, &never, &mut |_| {})
-    }
-}
-
-fn side<'a>(player: &'a Player, manner: &Manner) -> Result<Side<'a>> {
-    let nodes = Some(manner.nodes * HARD);
-    let limits = Limits { nodes, soft_nodes: Some(manner.nodes), ..Limits::default() };
-    Ok(Side {
-        searcher: Searcher::new(manner.mebibytes),
-        evaluation: player.evaluator.in_search()?,
-        question: Question { limits, lines: 1, scale: player.scale },
-    })
-}
-
-/// Plays a game; White is the first side.
-fn game(sides: &mut [Side; 2], mut game: Game, manner: &Manner) -> Ending {
-    sides.iter_mut().for_each(|side| side.searcher.forget());
-    let mut referee = Referee::new(manner.adjudication, game.chess());
-    loop {
-        let turn = game.chess().turn();
-        let found = sides[turn.fold_wb(0, 1)].search(&game);
-        let best = found.best().expect("the referee sees the end of a game");
-        game.play(best);
-        if let Some(ending) = referee.moved(found.score().centipawns(), turn, game.chess()) {
-            return ending;
-        }
+    fn stop(&self) -> bool {
+        self.decided.get() || self.stop.load(Ordering::Relaxed)
     }
 }

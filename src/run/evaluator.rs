@@ -12,6 +12,7 @@ use super::listener::Listener;
 use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
 use super::recipe::Recipe;
+use crate::digest::digest;
 use crate::export::{self, Given, LoadError};
 use crate::hce::{self, HceWeights};
 use crate::input;
@@ -29,6 +30,8 @@ pub struct Evaluator {
     pub name: String,
     /// None where nothing is known of it: then nobody can say which games it has seen.
     pub recipe: Option<Recipe>,
+    /// The SHA-256 of its file, if it has one.
+    pub digest: Option<String>,
     built_in: bool,
     /// The scale that fits results best, or why it is unknown.
     fitted: Result<f64, &'static str>,
@@ -77,7 +80,7 @@ impl Evaluator {
         let built_in = |what| {
             let name = name.to_string();
             let fitted = Err("a built-in evaluation has no scale that was fitted to results");
-            Ok(Self { name, recipe: None, built_in: true, fitted, what })
+            Ok(Self { name, recipe: None, digest: None, built_in: true, fitted, what })
         };
         match name {
             "constant" => return built_in(What::Constant),
@@ -104,7 +107,8 @@ impl Evaluator {
             FileKind::Other => of_net(path, given, listener),
         };
         let Opened { recipe, what, fitted } = opened.with_context(|| name.to_string())?;
-        Ok(Self { name: short_name(path), recipe, built_in: false, fitted, what })
+        let digest = Some(digest(&bytes));
+        Ok(Self { name: short_name(path), recipe, digest, built_in: false, fitted, what })
     }
 
     /// Whether boards that were turned to the side to move will not do.

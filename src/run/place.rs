@@ -15,6 +15,13 @@ pub struct Place {
     pub plain: bool,
 }
 
+impl Default for Place {
+    /// The CPU, as fast as it can.
+    fn default() -> Self {
+        Self { device: "flex".into(), level: None, plain: false }
+    }
+}
+
 impl Place {
     /// # Errors
     /// If there is no such place here, or it cannot compute with this precision.

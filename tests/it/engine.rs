@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -130,7 +131,7 @@ pub fn fake(options: &[(&str, String)]) -> EngineSettings {
 }
 
 pub fn crew(engine: EngineSettings, engines: usize) -> Crew {
-    Crew { engine, engines, retries: 1 }
+    Crew { entrant: Arc::new(engine), players: engines, retries: 1 }
 }
 
 /// Stockfish, if it is there.

@@ -80,6 +80,7 @@ mod newton;
 mod opinion;
 mod options;
 mod outputs;
+mod own_data;
 mod own_engine;
 mod packed;
 mod parity;

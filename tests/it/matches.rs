@@ -59,7 +59,10 @@ fn a_sequential_test_ends_as_soon_as_it_can_tell() {
 #[test]
 fn what_cannot_be_matched_is_refused() {
     for (arguments, why) in [
-        (&["material"][..], "2 values required"),
+        (&["material"][..], "two at least"),
+        (&["material", NET, "--time", "x"], "10+0.1"),
+        (&["material", NET, "--time", "1", "--nodes", "5"], "cannot be used with"),
+        (&["material", "--engine", "no/such/engine"], "no/such/engine"),
         (&["material", "material"], "named twice"),
         (&["material", "score"], "score"),
         (&["material", NET, "--sprt", "5,0"], "elo"),
@@ -71,4 +74,33 @@ fn what_cannot_be_matched_is_refused() {
         assert!(said.to_lowercase().contains(why), "{arguments:?}: {said}");
         assert!(output.stdout.is_empty());
     }
+}
+
+/// The fake engine answers at once and badly; a program that plays like this loses.
+#[test]
+fn programs_take_part_and_clocks_run() {
+    let fake = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    // A match has no arguments for programs: a script has.
+    let script = folder.path().join("fake");
+    let words = crate::engine::FAKE.join(" ");
+    std::fs::write(&script, format!("#!/bin/sh\nexec '{}' {words}\n", fake.display())).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let script = script.to_string_lossy().into_owned();
+    for pace in [&["--nodes", "60"][..], &["--time", "1+0.01"], &["--movetime", "2"]] {
+        let told = told(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
+        assert_eq!(told["meetings"][0]["players"][1], "fake", "{told}");
+        assert_eq!(told["meetings"][0]["pairs"], 4);
+        assert_eq!(told["failed"], 0);
+        assert_eq!(told["late"], 0);
+    }
+    // Now and then it ends by itself: it has lost, and goes on with the next game.
+    let told =
+        told(&["material", "--engine", &script, "--option", "Crash=97", "--pairs", "6", "--json"]);
+    assert_eq!(told["meetings"][0]["pairs"], 6);
+    assert!(told["failed"].as_u64() > Some(0), "{told}");
 }

@@ -14,12 +14,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::out;
 use crate::cli::progress::interrupts;
+use crate::cli::terminal::Terminal;
 use crate::data::carry;
 use crate::digits::{grouped, short};
 use crate::engine::journal::Journal;
-use crate::engine::{Crew, EngineError, EngineSettings, JournalError, Limit, Report, Watch};
+use crate::engine::{
+    Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report, Watch,
+};
+use crate::export::Given;
 use crate::format::{self, Format, Source};
+use crate::model::Precision;
 use crate::output;
+use crate::run::path::as_engines_load;
+use crate::run::{Evaluator, OwnPlayer, Place};
 
 /// Where Debian and others put games.
 const GAMES: &str = "/usr/games";
@@ -34,20 +41,25 @@ const TOLD: usize = 5;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct Engines {
+    /// An evaluation that plays by our own search, in place of an engine: a net, handcrafted weights
+    /// (JSON or a run), material; or a run folder
+    #[arg(long, value_name = "EVALUATION", conflicts_with_all = ["engine", "arguments", "options"])]
+    with: Option<String>,
     /// The engine, a program that speaks UCI [default: stockfish]
     #[arg(long, value_name = "PATH")]
     engine: Option<PathBuf>,
     /// What the engine is started with; may be given several times
     #[arg(long = "argument", value_name = "TEXT", allow_hyphen_values = true)]
     arguments: Vec<String>,
-    /// Engines side by side [default: one a core]. The result does not depend on it
+    /// Engines, or searches of our own, side by side [default: one a core]. The result does not
+    /// depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     engines: Option<u16>,
     /// An option of the engine; may be given several times
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option)]
     options: Vec<(String, String)>,
-    /// Hash table of each engine in MB [default: 16]. It is cleared for every position or game, so
-    /// a large one costs time
+    /// Hash table of each engine in MB [default: 16, and 4 for our own search]. It is cleared for
+    /// every position or game, so a large one costs time
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     hash: Option<u32>,
     /// So often an item is tried again, each time with a fresh engine, before it is skipped
@@ -61,16 +73,23 @@ pub struct Engines {
 
 /// How far each search goes.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 pub struct Search {
-    /// Nodes of each search
+    /// Nodes of each search; with --soft-nodes, the most that it may take [default there: ten
+    /// times as many]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
+    /// No iteration begins beyond so many nodes, and one that has begun is finished; with --with
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(conflicts_with_all = ["depth", "movetime"])]
+    soft_nodes: Option<u64>,
     /// Depth of each search in half-moves
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(conflicts_with_all = ["nodes", "movetime"])]
     depth: Option<u32>,
     /// Milliseconds of each search; not the same from run to run
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(conflicts_with_all = ["nodes", "depth"])]
     movetime: Option<u64>,
 }
 
@@ -88,7 +107,8 @@ pub struct Target {
     overwrite: bool,
 }
 
-fn option(text: &str) -> Result<(String, String), String> {
+/// An option of an engine and its value.
+pub fn option(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_string(), value.trim().to_string()))
@@ -98,25 +118,38 @@ fn option(text: &str) -> Result<(String, String), String> {
 }
 
 impl Engines {
+    /// Who does the work.
     pub fn crew(&self) -> Result<Crew> {
+        let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
+        Ok(Crew { entrant: self.entrant()?, players, retries: self.retries })
+    }
+
+    fn entrant(&self) -> Result<Arc<dyn Entrant>> {
+        if let Some(name) = &self.with {
+            let mebibytes = self.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
+            return Ok(Arc::new(OwnPlayer::new(own(name)?, mebibytes)?));
+        }
         let program = match &self.engine {
             Some(program) => program.clone(),
             None => stockfish().context(
-                "no stockfish is installed here; install it (apt install stockfish), or name an \
-                 engine with --engine PATH",
+                "no stockfish is installed here; install it (apt install stockfish), name an \
+                 engine with --engine PATH, or an evaluation with --with",
             )?,
         };
         let hash = self.hash.map(|size| ("Hash".to_string(), size.to_string()));
-        let engine = EngineSettings {
+        Ok(Arc::new(EngineSettings {
             arguments: self.arguments.clone(),
             options: hash.into_iter().chain(self.options.iter().cloned()).collect(),
             patience_ms: self.patience * 1000,
             ..EngineSettings::new(program)
-        };
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let engines = self.engines.map_or_else(cores, usize::from);
-        Ok(Crew { engine, engines, retries: self.retries })
+        }))
     }
+}
+
+/// An evaluation that plays, by the names of every command.
+fn own(name: &str) -> Result<Evaluator> {
+    let place = Place::default().open(Precision::F32)?;
+    Evaluator::open(&as_engines_load(name), &Given::default(), &place, &Terminal::default())
 }
 
 /// Stockfish where a shell would find it, or where Debian puts it, which not every PATH names.
@@ -128,11 +161,23 @@ fn stockfish() -> Option<PathBuf> {
 }
 
 impl Search {
-    pub fn limit(&self) -> Limit {
+    /// # Errors
+    /// If engines that speak UCI know no such limit.
+    pub fn limit(&self, engines: &Engines) -> Result<Limit> {
+        if let Some(soft) = self.soft_nodes {
+            ensure!(
+                engines.with.is_some(),
+                "engines that speak UCI know no --soft-nodes; give --nodes, or an evaluation of \
+                 your own with --with"
+            );
+            let hard = self.nodes.unwrap_or(soft.saturating_mul(10));
+            ensure!(soft <= hard, "--soft-nodes {soft} lies above --nodes {hard}");
+            return Ok(Limit::SoftNodes { soft, hard });
+        }
         let nodes = self.nodes.map(Limit::Nodes);
         let depth = self.depth.map(Limit::Depth);
         let movetime = self.movetime.map(Limit::Movetime);
-        nodes.or(depth).or(movetime).expect("clap asks for one of them")
+        Ok(nodes.or(depth).or(movetime).expect("clap asks for one of them"))
     }
 }
 

@@ -8,14 +8,15 @@ use anyhow::Result;
 use super::engine::{Engines, Search, Target, count};
 use crate::engine::{LabelJob, label};
 
-/// Let an engine score positions
+/// Let an engine, or an evaluation of your own, score positions
 ///
-/// Each position gets the score that the engine finds; results and order are kept. A run that was
+/// Each position gets the score that it finds; results and order are kept. A run that was
 /// stopped or killed goes on where it was when the same command is given again.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt")]
+Examples:
+  nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt
+  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf")]
 pub struct Args {
     /// Positions in any format, with results
     #[arg(value_name = "FILE")]
@@ -36,7 +37,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         input: args.input,
         output: args.target.output.clone(),
         format: args.target.format()?,
-        limit: args.search.limit(),
+        limit: args.search.limit(&args.engines)?,
         crew: args.engines.crew()?,
         bad_records: args.bad_records,
     };

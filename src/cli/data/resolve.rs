@@ -8,9 +8,9 @@ use anyhow::Result;
 use super::engine::{Engines, Search, Target, count};
 use crate::engine::{ResolveJob, resolve};
 
-/// Let an engine play out positions until they are quiet
+/// Let an engine, or an evaluation of your own, play out positions until they are quiet
 ///
-/// Each position gives way to the end of the principal variation that the engine finds, as in
+/// Each position gives way to the end of the principal variation that it finds, as in
 /// Ethereal's data; score and result are turned to the side to move there. Ends in check, without
 /// a legal move, or where a piece hangs that has just taken, are left out. Handcrafted terms are best
 /// tuned on such positions. A run that was stopped or killed goes on where it was when the same
@@ -39,7 +39,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         input: args.input,
         output: args.target.output.clone(),
         format: args.target.format()?,
-        limit: args.search.limit(),
+        limit: args.search.limit(&args.engines)?,
         crew: args.engines.crew()?,
         bad_records: args.bad_records,
     };

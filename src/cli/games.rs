@@ -1,0 +1,96 @@
+//! Options of all commands that have games played: how these begin, and how they end.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::engine::adjudicate::Adjudication;
+use crate::engine::opening::{Openings, Start};
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Openings")]
+pub struct Beginning {
+    /// Random half-moves before a game, as many as that or a range [default: 8..9, or 0 with a
+    /// book]
+    #[arg(long, value_name = "FROM..TO", value_parser = range)]
+    random_plies: Option<(u32, u32)>,
+    /// Start positions, packed or not: a FEN or EPD a line, or games in PGN, of which the position
+    /// after their moves counts; each serves once before any serves twice
+    #[arg(long, value_name = "FILE", conflicts_with = "chess960")]
+    pub book: Option<PathBuf>,
+    /// Begin with one array of Chess960 for both sides, or with one for each
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = Chess960::None)]
+    chess960: Chess960,
+    /// Openings that a first search scores higher than this for either side, in centipawns, are
+    /// not played
+    #[arg(long, value_name = "CP", default_value_t = Openings::default().bound)]
+    #[arg(value_parser = score(0))]
+    bound: i16,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Chess960 {
+    None,
+    Single,
+    Double,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Adjudication")]
+pub struct Rules {
+    /// Won where every score of the last moves is at least this, in centipawns, for the same side
+    #[arg(long, value_name = "CP", default_value_t = Adjudication::default().win_score)]
+    #[arg(value_parser = score(1))]
+    win_score: i16,
+    /// ... of so many half-moves
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().win_plies)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    win_plies: u32,
+    /// Drawn where no score of the last moves is more than this, in centipawns, for either side
+    #[arg(long, value_name = "CP", default_value_t = Adjudication::default().draw_score)]
+    #[arg(value_parser = score(0))]
+    draw_score: i16,
+    /// ... of so many half-moves
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_plies)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    draw_plies: u32,
+    /// ... but not before this half-move, counted from move number 1
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_from)]
+    draw_from: u32,
+    /// Drawn after so many half-moves, those of the opening not counted
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().max_plies)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    max_plies: u32,
+}
+
+fn score(least: i64) -> clap::builder::RangedI64ValueParser<i16> {
+    clap::value_parser!(i16).range(least..)
+}
+
+fn range(text: &str) -> Result<(u32, u32), String> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) if from <= to && to <= 100 => Ok((from, to)),
+        _ => Err("expected a number or a range such as 8..9, of 0 to 100".to_string()),
+    }
+}
+
+impl Beginning {
+    pub fn openings(self) -> Openings {
+        let usual = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
+        let start = match (self.book, self.chess960) {
+            (Some(book), _) => Start::Book(book),
+            (None, Chess960::None) => Start::Standard,
+            (None, Chess960::Single) => Start::Chess960,
+            (None, Chess960::Double) => Start::DoubleChess960,
+        };
+        Openings { start, plies: self.random_plies.unwrap_or(usual), bound: self.bound }
+    }
+}
+
+impl Rules {
+    pub fn adjudication(&self) -> Adjudication {
+        let &Self { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies } = self;
+        Adjudication { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies }
+    }
+}

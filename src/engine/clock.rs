@@ -1,0 +1,83 @@
+//! Time, for those who wait for players and those who play by it: the only file here that has a
+//! clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// When an answer is due.
+#[derive(Clone, Copy)]
+pub struct Deadline {
+    at: Instant,
+    patience_ms: u64,
+}
+
+impl Deadline {
+    pub fn after(patience_ms: u64) -> Self {
+        // Some hundred years are as good as for ever, and do not overflow.
+        let capped = Duration::from_millis(patience_ms.min(1 << 42));
+        Self { at: Instant::now() + capped, patience_ms }
+    }
+
+    /// What is left; nothing once it is over.
+    pub fn left(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// All that was given, in milliseconds.
+    pub fn patience_ms(&self) -> u64 {
+        self.patience_ms
+    }
+}
+
+/// Tells how long something took.
+#[derive(Clone, Copy)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Milliseconds so far, those begun counted whole.
+    pub fn milliseconds(&self) -> u64 {
+        self.0.elapsed().as_micros().div_ceil(1000) as u64
+    }
+}
+
+/// Raises flags when time is up.
+pub struct Alarm(Sender<(Instant, Arc<AtomicBool>)>);
+
+impl Default for Alarm {
+    fn default() -> Self {
+        let (orders, ordered) = channel();
+        thread::spawn(move || watch(&ordered));
+        Self(orders)
+    }
+}
+
+impl Alarm {
+    /// A flag that is raised so many milliseconds from now, unless another one is set before.
+    pub fn set(&self, milliseconds: u64) -> Arc<AtomicBool> {
+        let flag = Arc::<AtomicBool>::default();
+        let at = Instant::now() + Duration::from_millis(milliseconds.min(1 << 42));
+        self.0.send((at, flag.clone())).expect("the thread ends after the alarm");
+        flag
+    }
+}
+
+fn watch(ordered: &Receiver<(Instant, Arc<AtomicBool>)>) {
+    let mut next = ordered.recv().ok();
+    while let Some((at, flag)) = next {
+        next = match ordered.recv_timeout(at.saturating_duration_since(Instant::now())) {
+            Ok(order) => Some(order),
+            Err(RecvTimeoutError::Timeout) => {
+                flag.store(true, Ordering::Relaxed);
+                ordered.recv().ok()
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
+        };
+    }
+}

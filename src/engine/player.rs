@@ -1,0 +1,51 @@
+//! Who searches positions: a program that speaks UCI, or a search within this program.
+
+use std::sync::Arc;
+
+use super::EngineError;
+use super::search::{Limit, Searched};
+use super::uci::{Fault, Line};
+
+/// One at the board, who remembers what was searched before.
+pub trait Player {
+    /// Searches the position at the end of a line; it must have a legal move.
+    ///
+    /// # Errors
+    /// What went wrong. Whoever failed once is not asked again.
+    fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
+
+    /// Forgets all that was searched before, and searches. So what is found depends on the line
+    /// alone, if the limit is nodes or depth.
+    ///
+    /// # Errors
+    /// As for [`Player::search`].
+    fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
+}
+
+/// Who can sit down at several boards at once.
+pub trait Entrant: Send + Sync {
+    /// For tables and messages.
+    fn name(&self) -> String;
+
+    /// Sits down at one more board.
+    ///
+    /// # Errors
+    /// If a program does not start, or is not what it was thought to be.
+    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
+
+    /// All that its answers depend on, for the journal of a job: names and values.
+    ///
+    /// # Errors
+    /// As for [`Entrant::player`].
+    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
+}
+
+/// Those who work on a job.
+#[derive(Clone)]
+pub struct Crew {
+    pub entrant: Arc<dyn Entrant>,
+    /// Players side by side, at least 1. What they make does not depend on it.
+    pub players: usize,
+    /// How often an item is tried again, each time with a fresh player, before it is skipped.
+    pub retries: u32,
+}

@@ -1,0 +1,136 @@
+//! Evaluations at the board: our own search with one of them, for whoever wants moves.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use shakmaty::Position as _;
+
+use super::Evaluator;
+use crate::engine::clock::{Alarm, Stopwatch};
+use crate::engine::search::{Limit, Searched};
+use crate::engine::uci::{Fault, Line};
+use crate::engine::{EngineError, Entrant, Player};
+use crate::interface::{Budget, Clock};
+use crate::search::{Evaluate, Game, Limits, Question, Searcher};
+
+/// An evaluation that plays by our own search, on one thread for each player.
+pub struct OwnPlayer {
+    evaluator: Evaluator,
+    /// Of each player's table.
+    mebibytes: usize,
+}
+
+/// Milliseconds that pass between a move and its clock.
+const OVERHEAD: u64 = 5;
+
+impl OwnPlayer {
+    /// A usual size of a table. It is cleared for every game or position, so a large one costs time.
+    pub const MEBIBYTES: usize = 4;
+
+    /// With tables of so many MiB, at least 1.
+    ///
+    /// # Errors
+    /// If the evaluation cannot play; the error says why, and what can.
+    pub fn new(evaluator: Evaluator, mebibytes: usize) -> Result<Self> {
+        evaluator.in_search()?;
+        Ok(Self { evaluator, mebibytes })
+    }
+
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.evaluator
+    }
+}
+
+impl Entrant for OwnPlayer {
+    fn name(&self) -> String {
+        self.evaluator.name.clone()
+    }
+
+    fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
+        Ok(Box::new(AtBoard {
+            searcher: Searcher::new(self.mebibytes),
+            evaluation: self.evaluator.in_search().expect("tried before"),
+            scale: self.evaluator.scale_in_search(),
+            alarm: None,
+        }))
+    }
+
+    fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+        Ok(vec![
+            ("program", format!("nnuance {}", env!("CARGO_PKG_VERSION"))),
+            ("evaluation", self.evaluator.name.clone()),
+            ("digest", self.evaluator.digest.clone().unwrap_or_default()),
+            ("scale", self.evaluator.scale_in_search().to_string()),
+            ("hash", self.mebibytes.to_string()),
+        ])
+    }
+}
+
+struct AtBoard<'a> {
+    searcher: Searcher,
+    evaluation: Box<dyn Evaluate + Send + 'a>,
+    scale: f64,
+    /// Only where time counts.
+    alarm: Option<Alarm>,
+}
+
+impl Player for AtBoard<'_> {
+    fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+        let watch = Stopwatch::start();
+        let budget = budget(line, limit);
+        let stop = match budget {
+            Some(budget) => self.alarm.get_or_insert_default().set(budget.hard),
+            None => Default::default(),
+        };
+        let question = Question { limits: limits(limit), lines: 1, scale: self.scale };
+        let game = game(line);
+        let is_over = || budget.is_some_and(|budget| watch.milliseconds() >= budget.soft);
+        let Self { searcher, evaluation, .. } = self;
+        let found = searcher.search(&game, &mut **evaluation, &question, &stop, &mut |_| {
+            if is_over() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        let best = found.best().expect("a position that is searched has a legal move");
+        let (depth, nodes) = (found.depth, found.nodes);
+        let first = found.lines.into_iter().next().expect("at least one line is wanted");
+        let (score, pv) = (first.score, first.pv);
+        Ok(Searched { best, ponder: pv.get(1).copied(), score, pv, depth, nodes })
+    }
+
+    fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
+        self.searcher.forget();
+        self.search(line, limit)
+    }
+}
+
+fn limits(limit: Limit) -> Limits {
+    let none = Limits::default();
+    match limit {
+        Limit::Depth(depth) => Limits { depth: Some(depth), ..none },
+        Limit::Nodes(nodes) => Limits { nodes: Some(nodes), ..none },
+        Limit::SoftNodes { soft, hard } => {
+            Limits { soft_nodes: Some(soft), nodes: Some(hard), ..none }
+        }
+        Limit::Movetime(_) | Limit::Clocks(_) => none,
+    }
+}
+
+/// How long the side to move may think; None if it does not matter.
+fn budget(line: &Line, limit: Limit) -> Option<Budget> {
+    match limit {
+        Limit::Movetime(milliseconds) => Some(Budget::exactly(milliseconds, OVERHEAD)),
+        Limit::Clocks(clocks) => {
+            let clock = clocks[line.chess().turn().fold_wb(0, 1)];
+            let (time, increment) = (clock.left, clock.increment);
+            Some(Clock { time, increment, moves_to_go: None }.budget(OVERHEAD))
+        }
+        _ => None,
+    }
+}
+
+fn game(line: &Line) -> Game {
+    let mut game = Game::new(line.first().clone());
+    line.moves().iter().for_each(|&played| game.play(played));
+    game
+}
