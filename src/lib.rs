@@ -51,6 +51,7 @@ pub mod model;
 pub mod net;
 pub mod output;
 pub mod point_of_view;
+pub mod prefetch;
 pub mod report;
 pub mod run;
 pub mod sample;

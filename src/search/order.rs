@@ -77,23 +77,23 @@ const LOSING: i32 = -(1 << 28);
 const MOST_MOVES: usize = 270;
 
 /// The legal moves of a position, in the order in which they are tried.
-pub struct Picker {
-    moves: MoveList,
+pub struct Picker<'a> {
+    moves: &'a mut MoveList,
     ranks: [i32; MOST_MOVES],
     next: usize,
 }
 
-impl Picker {
+impl<'a> Picker<'a> {
     /// All of these moves. `first` is the move to begin with, if it is one of them.
     pub fn new(
         chess: &Chess,
-        moves: MoveList,
+        moves: &'a mut MoveList,
         first: Packed,
         killers: [Packed; 2],
         history: &History,
     ) -> Self {
         let mut ranks = [0; MOST_MOVES];
-        for (rank, played) in ranks.iter_mut().zip(&moves) {
+        for (rank, played) in ranks.iter_mut().zip(&*moves) {
             let packed = Packed::of(*played);
             *rank = match () {
                 () if packed == first => FIRST,

@@ -51,7 +51,7 @@ impl Tree<'_> {
             moves.retain(|played| !is_quiet(*played));
         }
         let first = found.map_or(Packed::default(), |found| found.best);
-        let mut picker = Picker::new(chess, moves, first, Default::default(), self.history);
+        let mut picker = Picker::new(chess, &mut moves, first, Default::default(), self.history);
         while let Some(played) = picker.pick() {
             if !in_check {
                 if picker.is_losing() {

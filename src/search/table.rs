@@ -4,6 +4,7 @@ use shakmaty::{Chess, Position as _};
 
 use super::order::Packed;
 use super::{MATES, MOST_PLIES};
+use crate::prefetch::prefetch;
 
 /// How a score stands to the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Found {
     }
 }
 
-/// Sixteen bytes; four of them make a cache line, the places where a position may stand.
+/// Sixteen bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     key: u64,
@@ -85,16 +86,21 @@ impl Entry {
     }
 }
 
+/// A cache line: the places where a position may stand.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Line([Entry; 4]);
+
 #[derive(Debug)]
 pub struct Table {
-    lines: Vec<[Entry; 4]>,
+    lines: Vec<Line>,
     generation: u8,
 }
 
 impl Table {
     /// An empty one of so many MiB, at least 1.
     pub fn new(mebibytes: usize) -> Self {
-        let lines = (mebibytes.max(1) << 20) / size_of::<[Entry; 4]>();
+        let lines = (mebibytes.max(1) << 20) / size_of::<Line>();
         Self { lines: vec![Default::default(); lines], generation: 0 }
     }
 
@@ -108,9 +114,14 @@ impl Table {
         self.generation = (self.generation + 1) % GENERATIONS;
     }
 
+    /// Says that a position will be asked for soon.
+    pub fn expect(&self, key: u64) {
+        prefetch(&self.lines, self.line(key));
+    }
+
     /// What is known of a position that stands `ply` half-moves behind the root.
     pub fn find(&self, key: u64, ply: usize) -> Option<Found> {
-        let entry = self.lines[self.line(key)].iter().find(|entry| entry.key == key)?;
+        let entry = self.lines[self.line(key)].0.iter().find(|entry| entry.key == key)?;
         let ply = ply as i32;
         let score = match i32::from(entry.score) {
             score if score > MATES => score - ply,
@@ -130,8 +141,8 @@ impl Table {
             let here = if entry.key == key { i32::MIN / 2 } else { 0 };
             here + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
         };
-        let entry = &mut self.lines[line];
-        let entry = entry.iter_mut().min_by_key(|entry| worth(entry)).expect("there are four");
+        let places = &mut self.lines[line].0;
+        let entry = places.iter_mut().min_by_key(|entry| worth(entry)).expect("there are four");
         let known = entry.key == key && entry.mark != 0;
         let deeper = i32::from(entry.depth) > found.depth + AGE;
         if known && deeper && found.bound != Bound::Exact && entry.generation() == generation {
@@ -156,7 +167,7 @@ impl Table {
 
     /// Thousandths that the present search has written, of a sample.
     pub fn full(&self) -> u32 {
-        let sample = self.lines.iter().flatten().take(1000);
+        let sample = self.lines.iter().flat_map(|line| &line.0).take(1000);
         let written = |entry: &&Entry| entry.mark != 0 && entry.generation() == self.generation;
         sample.filter(written).count() as u32
     }

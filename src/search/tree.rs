@@ -167,12 +167,12 @@ impl<'a> Tree<'a> {
             // With no idea where to begin, a shallower search is to find one.
             depth -= 1;
         }
-        let moves = chess.legal_moves();
+        let mut moves = chess.legal_moves();
         if moves.is_empty() {
             return if in_check { ply as i32 - Score::MATE } else { 0 };
         }
         let killers = self.frames[ply].killers;
-        let mut picker = Picker::new(chess, moves, first, killers, self.history);
+        let mut picker = Picker::new(chess, &mut moves, first, killers, self.history);
         let (mut best, mut best_move, lowest) = (-INFINITE, Packed::default(), alpha);
         let (mut count, mut tried, mut quiets) = (0, [Packed::default(); TRIED], 0);
         while let Some(played) = picker.pick() {
@@ -331,6 +331,7 @@ impl<'a> Tree<'a> {
 
     pub(super) fn play(&mut self, chess: &Chess, played: Move) -> Chess {
         let (after, key) = game::follow(chess, self.key(), played);
+        self.table.expect(key);
         self.nodes += 1;
         self.keys.push(key);
         let moved = Moved::of(chess.turn(), &played);

@@ -177,7 +177,7 @@ fn mistakes_are_told_and_leave_nothing_behind() {
     positions_in(folder.path(), 20);
     fs::write(folder.path().join("bad.txt"), "8/8/8/8/8/8/8/8 w - - 0 1 | 0 | 1.0\n").unwrap();
     for (words, said) in [
-        ("label in.txt -o a.txt", "<--nodes <N>|--depth <N>|--movetime <MS>>"),
+        ("label in.txt -o a.txt", "<--nodes <N>|--soft-nodes <N>|--depth <N>|--movetime <MS>>"),
         ("label in.txt -o a.txt --nodes 9 --depth 9", "cannot be used with"),
         ("label in.txt -o a.txt --nodes 0", "0 is not in 1.."),
         ("label in.txt -o a.txt --nodes 9 --option Hash", "expected Name=Value"),

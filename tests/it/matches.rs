@@ -92,7 +92,8 @@ fn programs_take_part_and_clocks_run() {
     }
     let script = script.to_string_lossy().into_owned();
     for pace in [&["--nodes", "60"][..], &["--time", "1+0.01"], &["--movetime", "2"]] {
-        let told = told(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
+        let told =
+            told(&[&["material", "--engine", &script, "--pairs", "4", "--json"], pace].concat());
         assert_eq!(told["meetings"][0]["players"][1], "fake", "{told}");
         assert_eq!(told["meetings"][0]["pairs"], 4);
         assert_eq!(told["failed"], 0);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others: of those above it, so that there are no
 /// circles.
-const ARROWS: [(&str, &[&str]); 35] = [
+const ARROWS: [(&str, &[&str]); 36] = [
     ("data_file", &[]),
     ("digits", &[]),
     ("draw", &[]),
@@ -14,6 +14,7 @@ const ARROWS: [(&str, &[&str]); 35] = [
     ("loss", &[]),
     ("output", &[]),
     ("point_of_view", &[]),
+    ("prefetch", &[]),
     ("sample", &[]),
     ("scales", &[]),
     ("score", &[]),
@@ -24,13 +25,13 @@ const ARROWS: [(&str, &[&str]); 35] = [
     ("digest", &["input"]),
     ("features", &["architecture", "point_of_view", "sample"]),
     ("floats", &["architecture", "weights"]),
-    ("model", &["architecture", "batch", "loss", "sums", "weights"]),
+    ("model", &["architecture", "batch", "loss", "prefetch", "sums", "weights"]),
     ("terms", &["input"]),
     ("format", &["input", "output", "point_of_view", "sample", "sums", "terms"]),
     ("hce", &["batch", "sample", "scales", "sums", "terms", "weights"]),
     ("net", &["architecture", "features", "sample", "scales"]),
     ("report", &["digits", "draw", "log", "loss", "terms"]),
-    ("search", &["features", "hce", "net", "sample", "score"]),
+    ("search", &["features", "hce", "net", "prefetch", "sample", "score"]),
     ("interface", &["score", "search"]),
     ("train", &["batch", "input", "log", "loss", "model", "output", "sums", "weights"]),
     ("data", &["digits", "format", "point_of_view", "sample"]),

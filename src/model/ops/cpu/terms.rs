@@ -9,7 +9,6 @@
 mod block;
 mod entries;
 mod exp;
-mod prefetch;
 mod unit;
 
 use std::sync::{Arc, Mutex};

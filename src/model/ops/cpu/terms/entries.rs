@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::block::BLOCK;
-use super::prefetch::prefetch;
 use crate::batch::Rows;
+use crate::prefetch::prefetch;
 
 /// A middlegame and an endgame number.
 pub(super) type Pair = [f32; 2];

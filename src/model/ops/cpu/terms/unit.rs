@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::block::{BLOCK, Block};
 use super::entries::{Count, Entries, Pair, Room};
-use super::prefetch::prefetch;
 use crate::batch::Terms;
 use crate::loss::Loss;
 use crate::model::ops::cpu::lanes::Lanes;
 use crate::model::ops::cpu::level::Task;
+use crate::prefetch::prefetch;
 
 /// Some rows of a piece.
 pub(super) struct Unit<'a> {
