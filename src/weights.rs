@@ -111,7 +111,11 @@ impl Weights {
         blob: &[u8],
     ) -> Result<Vec<u8>, WeightsError> {
         let little_endian = |array: &Array| -> Vec<u8> {
-            array.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+            let mut bytes = vec![0; size_of_val(&array.values[..])];
+            for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(&array.values) {
+                *bytes = value.to_le_bytes();
+            }
+            bytes
         };
         let bytes: Vec<Vec<u8>> = self.0.values().map(little_endian).collect();
         let mut views = Vec::new();

@@ -33,6 +33,7 @@ pub enum Compute {
 pub struct Fused {
     kernel: Kernel,
     scratch: Arc<Mutex<Scratch>>,
+    kept: Kept,
     room: usize,
 }
 
@@ -45,7 +46,7 @@ impl Fused {
             Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel { net: net.clone(), precision, level };
-        Some(Self { kernel, scratch: Arc::default(), room })
+        Some(Self { kernel, scratch: Arc::default(), kept: Kept::default(), room })
     }
 
     /// The loss with its gradients, while `done` hears of each stage. The device waits for the end
@@ -72,7 +73,8 @@ impl Fused {
         done: Option<&'a Done<'a>>,
     ) -> Job<'a> {
         let Self { kernel, room, .. } = self;
-        Job { kernel, active, targets, scratch: self.scratch.clone(), room: *room, done }
+        let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
+        Job { kernel, active, targets, scratch, kept, room: *room, done }
     }
 }
 

@@ -20,6 +20,7 @@ mod settings;
 pub mod stages;
 pub mod target;
 mod unread;
+mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ use rule::Rule;
 pub use settings::Settings;
 use target::targets;
 use unread::{Step, Unread};
+use writer::{Files, Writer};
 
 /// The folder in that of a run where checkpoints are kept for good.
 pub const KEPT: &str = "checkpoints";
@@ -177,10 +179,7 @@ struct Trainer<'a> {
     /// The last loss that was read.
     loss: Option<f64>,
     facts: std::collections::BTreeMap<String, String>,
-    /// The step that `last.safetensors` holds.
-    saved: Option<u64>,
-    /// The folder, which must not be made anew where somebody moves it.
-    anchor: Anchor,
+    writer: Writer,
     clock: Clock,
 }
 
@@ -199,14 +198,13 @@ impl<'a> Trainer<'a> {
         }
         let rule = Rule::new(&job.settings.optimizer, job.compute, start.optimizer)
             .map_err(TrainError::Optimizer)?;
-        let anchor = Anchor::of(job.folder)
-            .map_err(|error| TrainError::Output(OutputError::new(job.folder, error)))?;
-        let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
+        let writer = Writer::new(job.folder, saved)?;
+        let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
         let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
-        Ok(Self { job, model, rule, state, log, unread, loss, facts, saved, anchor, clock })
+        Ok(Self { job, model, rule, state, log, unread, loss, facts, writer, clock })
     }
 
     fn run<E>(
@@ -217,9 +215,9 @@ impl<'a> Trainer<'a> {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        if self.saved.is_none() {
-            self.look(watch)?;
-            self.save()?;
+        if self.writer.handed().is_none() {
+            let best = self.look(watch)?;
+            self.write(Files { best, last: true, ..Files::default() })?;
         }
         let mut batches = batches.into_iter();
         let mut end = End::Finished;
@@ -250,24 +248,20 @@ impl<'a> Trainer<'a> {
             };
             watch.step(&progress);
             let leg = self.job.settings.leg(progress.step - 1);
-            let due = |every: u64| progress.step.is_multiple_of(every);
+            self.writer.poll()?;
             let last = progress.step == leg.steps || progress.converged;
-            if last || due(leg.validate_every) {
-                self.look(watch)?;
-            }
-            // First what is kept for good: a run that is killed between the two goes on from before.
-            if let Some(name) = leg.keep.and_then(|keep| keep.name(progress.step)) {
-                self.keep(&name)?;
-            }
-            if last || due(leg.checkpoint_every) || progress.step == leg.until {
-                self.save()?;
-            }
+            let due = |every: u64| last || progress.step.is_multiple_of(every);
+            let best = due(leg.validate_every) && self.look(watch)?;
+            let kept = leg.keep.and_then(|keep| keep.name(progress.step));
+            let last = due(leg.checkpoint_every) || progress.step == leg.until;
+            self.write(Files { best, kept, last })?;
         }
         if self.state.converged {
             end = End::Converged;
         }
-        self.save()?;
-        Ok((end, self.checkpoint()?))
+        self.write(Files { last: true, ..Files::default() })?;
+        let written = self.writer.settle()?;
+        Ok((end, written.map_or_else(|| self.checkpoint(), Ok)?))
     }
 
     fn step(&mut self, batch: &Batch) -> Result<Progress, TrainError> {
@@ -328,7 +322,8 @@ impl<'a> Trainer<'a> {
     fn count(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
         let Step { number: step, learning_rate } = step;
         if !loss.is_finite() {
-            let (good, path) = (self.saved.unwrap_or(0), self.path("last"));
+            self.writer.settle()?;
+            let (good, path) = (self.writer.good(), self.writer.path("last"));
             return Err(TrainError::Diverged { loss, step, learning_rate, good, path });
         }
         self.loss = Some(loss);
@@ -337,16 +332,19 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    fn failed(&self, causes: &str) -> TrainError {
+    fn failed(&mut self, causes: &str) -> TrainError {
+        if let Err(error) = self.writer.settle() {
+            return error;
+        }
         let reason = one_line(causes);
-        let (good, path) = (self.saved.unwrap_or(0), self.path("last"));
+        let (good, path) = (self.writer.good(), self.writer.path("last"));
         TrainError::Device { reason, good, path }
     }
 
-    /// Measures the held-out loss, keeps the best weights, and adds a row to the log.
-    fn look(&mut self, watch: &mut dyn Watch) -> Result<(), TrainError> {
+    /// Measures the held-out loss and adds a row to the log; whether the weights are the best.
+    fn look(&mut self, watch: &mut dyn Watch) -> Result<bool, TrainError> {
         self.read()?;
-        self.anchor.check()?;
+        self.writer.check()?;
         let settings = self.job.settings;
         // What led here, not what begins here.
         let leg = settings.leg(self.state.step.saturating_sub(1));
@@ -381,11 +379,12 @@ impl<'a> Trainer<'a> {
         self.state.loss_sum = 0.0;
         self.state.loss_steps = 0;
         self.state.log_rows = self.log.add(&row)?;
+        let mut is_best = false;
         if let Some(losses) = held_out {
             if self.state.best.is_none_or(|best| losses.target < best.loss) {
                 self.state.best = Some(Best { step: self.state.step, loss: losses.target });
                 self.state.unimproved = 0;
-                self.best()?;
+                is_best = true;
             } else {
                 self.state.unimproved += 1;
             }
@@ -393,7 +392,7 @@ impl<'a> Trainer<'a> {
         watch.row(&row);
         // The look itself does not count as training time.
         self.clock = Clock { seconds: watch.seconds(), positions: self.state.positions };
-        Ok(())
+        Ok(is_best)
     }
 
     fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
@@ -411,40 +410,25 @@ impl<'a> Trainer<'a> {
                 place,
                 value,
                 step: self.state.step + 1,
-                good: self.saved.unwrap_or(0),
-                path: self.path("last"),
+                good: self.writer.good(),
+                path: self.writer.path("last"),
             });
         }
         let (state, facts) = (self.state.clone(), self.facts.clone());
         Ok(Checkpoint { weights, optimizer: Vec::new(), state, facts })
     }
 
-    fn save(&mut self) -> Result<(), TrainError> {
-        if self.saved != Some(self.state.step) {
-            self.anchor.check()?;
-            self.read()?;
-            self.checkpoint()?.write(&self.path("last"))?;
-            self.saved = Some(self.state.step);
-            if self.job.held_out.is_empty() {
-                self.best()?;
-            }
+    /// Has what the weights are now written to these files, if any and not there already.
+    fn write(&mut self, mut files: Files) -> Result<(), TrainError> {
+        files.last &= self.writer.handed() != Some(self.state.step);
+        files.best |= files.last && self.job.held_out.is_empty();
+        if !(files.best || files.last || files.kept.is_some()) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// A checkpoint for good; one that a killed run has left here is the same.
-    fn keep(&mut self, name: &str) -> Result<(), TrainError> {
-        self.anchor.check()?;
+        self.writer.check()?;
         self.read()?;
-        let path = self.job.folder.join(KEPT).join(format!("{name}.safetensors"));
-        Ok(self.bare_checkpoint()?.write(&path)?)
-    }
-
-    fn best(&self) -> Result<(), TrainError> {
-        Ok(self.bare_checkpoint()?.write(&self.path("best"))?)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.job.folder.join(format!("{name}.safetensors"))
+        self.writer.settle()?;
+        let checkpoint = if files.last { self.checkpoint()? } else { self.bare_checkpoint()? };
+        self.writer.write(checkpoint, files)
     }
 }

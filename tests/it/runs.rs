@@ -191,6 +191,33 @@ fn a_run_that_is_made_longer_is_the_run_that_its_config_tells_of() {
     desk.resume("run", &[]).fine();
 }
 
+/// It is written while the training goes on, yet an error is the run's.
+#[test]
+fn a_checkpoint_that_cannot_be_written_stops_the_run() {
+    let desk = Desk::new();
+    let keep = "schedule.keep_every=\"1 epoch\"";
+    desk.train("run", &[keep]).fine();
+    let last = desk.bytes("run/last.safetensors");
+    let folder = desk.path("run/checkpoints");
+    std::fs::rename(&folder, desk.path("aside")).expect("it can be moved");
+    std::fs::write(&folder, "in the way").expect("a file");
+    let said = desk.resume("run", &["schedule.epochs=4"]).fails("cannot write");
+    assert!(said.err.contains("epoch-00003.safetensors"), "{}", said.err);
+    // What a run goes on from is not beyond what it has kept.
+    let step = |bytes: &[u8]| {
+        let facts = Weights::from_bytes(bytes).expect("a checkpoint").facts;
+        Checkpoint::state(&facts).expect("a state").step
+    };
+    assert!(step(&desk.bytes("run/last.safetensors")) < step(&last) * 3 / 2);
+    std::fs::remove_file(&folder).expect("it can be removed");
+    std::fs::rename(desk.path("aside"), &folder).expect("it can be moved");
+    desk.resume("run", &[]).fine();
+    assert_eq!(names(&folder).len(), 4);
+    desk.train("whole", &[keep]).fine();
+    desk.resume("whole", &["schedule.epochs=4"]).fine();
+    assert!(desk.bytes("run/last.safetensors") == desk.bytes("whole/last.safetensors"));
+}
+
 #[test]
 fn a_kill_while_a_run_is_made_longer_does_no_harm() {
     let desk = Desk::new();

@@ -1,5 +1,6 @@
 //! The fused operations on Burn's CPU backend.
 
+use std::any::Any;
 use std::sync::{MutexGuard, PoisonError};
 
 use burn::backend::flex::FlexTensor;
@@ -14,17 +15,13 @@ impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
         let arrays = whole(arrays);
         let (weights, positions) = (weights(&job, &arrays), positions(&job));
-        let mut gradients: Vec<Vec<f32>> =
-            arrays.iter().map(|array| vec![0.0; array.shape().num_elements()]).collect();
-        let into = Gradients::new(&job.kernel.net, gradients.iter_mut().map(|it| &mut it[..]));
+        let mut gradients = room(&job.kept, &arrays);
+        let into = gradients.iter_mut().map(|it| it.storage_mut());
+        let into = Gradients::new(&job.kernel.net, into);
         let value = loss(job.kernel, &weights, positions, job.targets, into, &mut scratch(&job));
-        let gradients = gradients.into_iter().zip(&arrays);
-        Slope {
-            loss: tensor(vec![value as f32], Shape::new([1])),
-            gradients: Arrays(
-                gradients.map(|(values, array)| tensor(values, array.shape())).collect(),
-            ),
-        }
+        *kept(&job.kept) = Some(Box::new(gradients.clone()));
+        let loss = tensor(vec![value as f32], Shape::new([1]));
+        Slope { loss, gradients: Arrays(gradients) }
     }
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
@@ -90,6 +87,23 @@ impl FusedOps for Flex {
 /// What a panic left behind is as good as new: each call writes before it reads.
 fn scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kept(kept: &Kept) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+    kept.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tensors in the shapes of these, of any values: those of the step before where nobody holds them
+/// any more, as new ones would have to be cleared.
+fn room(of: &Kept, arrays: &[FlexTensor]) -> Vec<FlexTensor> {
+    let before = kept(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
+    let mut before = before.into_iter().flat_map(|it| *it);
+    let room = |array: &FlexTensor| {
+        let free = |it: &FlexTensor| it.is_unique() && it.shape() == array.shape();
+        let new = || tensor(vec![0.0; array.shape().num_elements()], array.shape());
+        before.next().filter(free).unwrap_or_else(new)
+    };
+    arrays.iter().map(room).collect()
 }
 
 /// The tensor from the start of its storage to the end, row-major: what comes in may be a view.

@@ -35,6 +35,7 @@ pub struct Job<'a> {
     /// `[batch]`
     pub targets: &'a [f32],
     pub scratch: Arc<Mutex<Scratch>>,
+    pub kept: Kept,
     /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind
     /// them; a larger batch is taken in parts.
     pub room: usize,
@@ -60,8 +61,8 @@ pub enum Stage {
     Backward,
 }
 
-/// What a backend keeps of a batch of handcrafted terms for the next time: tuning goes over the
-/// same positions again and again.
+/// What a backend keeps for the next time: a batch of handcrafted terms, as tuning goes over the
+/// same positions again and again; the memory of gradients, which have the same shapes each step.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 

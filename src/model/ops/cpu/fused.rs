@@ -148,23 +148,20 @@ impl<F> Run<'_, F> {
         let most = SHARDS / (columns.width() * net.rows() * size_of::<f32>());
         let shards = TASKS.div_ceil(blocks).min(most).min(count).max(1);
         let tasks = blocks * shards;
-        if let Job::Gradients(..) = job {
-            if tallies.len() < tasks {
-                tallies.resize_with(tasks, Tally::default);
-            }
-            let width = if deep { packed.maps.maps[0].width } else { 0 };
-            let clear = |(i, tally): (_, &mut Tally)| tally.clear(net, columns, i % halves, width);
-            tallies[..tasks].par_iter_mut().enumerate().for_each(clear);
+        if matches!(job, Job::Gradients(..)) && tallies.len() < tasks {
+            tallies.resize_with(tasks, Tally::default);
         }
 
         let purpose = match &job {
             Job::Logits(_) => Purpose::Logits,
             Job::Gradients(targets, _) => Purpose::Gradients(targets),
         };
+        let width = if deep { packed.maps.maps[0].width } else { 0 };
         let mut loss = 0.0;
         let mut output_bias = vec![0.0; net.buckets];
         let mut upper = vec![0.0; if deep { packed.maps.upper_len() } else { 0 }];
-        for first in (0..count).step_by(group.max(1)) {
+        // Once without chunks, where there are none.
+        for first in (0..count.max(1)).step_by(group.max(1)) {
             let chunks = &mut chunks[..group.min(count - first)];
             chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
                 let chosen = Chosen { batch: positions, positions: cut.chunk(first + i), purpose };
@@ -195,6 +192,12 @@ impl<F> Run<'_, F> {
                 let tallies = tallies[..tasks].par_chunks_mut(halves).enumerate().with_max_len(1);
                 tallies.for_each(|(task, tallies)| {
                     let (block, shard) = (task / shards, task % shards);
+                    if first == 0 {
+                        // Here, where it brings them into the cache of who adds to them.
+                        for (half, tally) in tallies.iter_mut().enumerate() {
+                            tally.clear(net, columns, half, width);
+                        }
+                    }
                     let skip = (shard + shards - first % shards) % shards;
                     let chunks = chunks.iter().skip(skip).step_by(shards);
                     let room = &mut idle.lock().expect(WHOLE).pop().unwrap_or_default();

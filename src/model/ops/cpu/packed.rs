@@ -89,21 +89,20 @@ impl<F: Number> Packed<F> {
         self.rows.resize(blocks * (inputs + 1) * each);
         self.bias.resize(blocks * each);
 
-        let rows = self.rows.get_mut().par_chunks_exact_mut((inputs + 1) * each);
-        rows.enumerate().for_each(|(block, rows)| {
+        let rows = self.rows.get_mut().par_chunks_exact_mut((inputs + 1) * each).enumerate();
+        let poisoned = rows.map(|(block, rows)| {
             let neurons = columns.neurons(block);
             let (weights, shared) = (weights.accumulator, weights.factoriser);
-            kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden });
+            kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden })
         });
+        // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
+        // not all machines let it pass through a clamp. No block may be left out once one is found.
+        let poisoned = poisoned.reduce(|| false, |one, other| one | other)
+            || weights.bias.iter().any(|bias| !bias.is_finite());
         let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
         biases.for_each(|(block, row)| {
             take(row, &weights.bias[columns.neurons(block)], F::weight);
         });
-        // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
-        // not all machines let it pass through a clamp.
-        let parts = weights.accumulator.par_chunks(1 << 14);
-        let parts = parts.chain(weights.factoriser.par_chunks(1 << 14)).chain([weights.bias]);
-        let poisoned = parts.any(|part| kernel.level.run(Poison(part)).is_nan());
 
         if net.is_deep() {
             self.maps.pack(kernel, weights, columns, lanes);
@@ -174,7 +173,7 @@ fn part<T>(all: &[T], size: usize, index: usize) -> &[T] {
     &all[index * size..][..size]
 }
 
-/// The rows of one block.
+/// The rows of one block; whether one of their weights is not a finite number.
 struct Rows<'a, F> {
     rows: &'a mut [F],
     each: usize,
@@ -186,20 +185,40 @@ struct Rows<'a, F> {
 }
 
 impl<F: Number> Task for Rows<'_, F> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    fn run<S: Lanes, const R: usize>(self, _: S) {
+    fn run<S: Lanes, const R: usize>(self, simd: S) -> bool {
         let Rows { rows, each, neurons, weights, shared, hidden } = self;
         let mut rows = rows.chunks_exact_mut(each);
+        // Times zero, what is finite adds nothing.
+        let zero = simd.splat_f32s(0.0);
+        let mut poison = [zero; 2];
+        let mut look = |weights: &[f32]| {
+            let (body, tail) = S::as_simd_f32s(weights);
+            let (body, rest) = body.as_chunks::<2>();
+            for two in body {
+                for (sum, &vector) in poison.iter_mut().zip(two) {
+                    *sum = simd.multiply_add(vector, zero, *sum);
+                }
+            }
+            for &vector in rest {
+                poison[0] = simd.multiply_add(vector, zero, poison[0]);
+            }
+            if !tail.is_empty() {
+                poison[1] = simd.multiply_add(simd.partial_load_f32s(tail), zero, poison[1]);
+            }
+        };
         for (i, weights) in weights.chunks_exact(hidden).enumerate() {
             let row = rows.next().expect("a row an input");
             let weights = &weights[neurons.clone()];
+            look(weights);
             if shared.is_empty() {
                 take(row, weights, F::weight);
                 continue;
             }
             let shared = &shared[i % PIECES * hidden..][neurons.clone()];
+            look(shared);
             let (there, missing) = row.split_at_mut(weights.len());
             for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
                 *to = F::weight(own + shared);
@@ -207,30 +226,8 @@ impl<F: Number> Task for Rows<'_, F> {
             missing.fill(F::default());
         }
         rows.next().expect("a blank row").fill(F::default());
-    }
-}
-
-/// Not a number if any of these is not a finite number, else zero.
-struct Poison<'a>(&'a [f32]);
-
-impl Task for Poison<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run<S: Lanes, const R: usize>(self, simd: S) -> f32 {
-        let (body, tail) = S::as_simd_f32s(self.0);
-        let zero = simd.splat_f32s(0.0);
-        let (body, rest) = body.as_chunks::<4>();
-        let mut sums = [zero; 4];
-        for four in body {
-            for (sum, &vector) in sums.iter_mut().zip(four) {
-                *sum = simd.multiply_add(vector, zero, *sum);
-            }
-        }
-        for &vector in rest.iter().chain(&[simd.partial_load_f32s(tail)]) {
-            sums[0] = simd.multiply_add(vector, zero, sums[0]);
-        }
-        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+        let [first, second] = poison;
+        simd.reduce_sum_f32s(simd.add_f32s(first, second)).is_nan()
     }
 }
 
