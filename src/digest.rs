@@ -11,6 +11,16 @@ use crate::input::regular;
 /// Files are read in pieces of this many bytes.
 const PIECE: usize = 1 << 20;
 
+/// So many digits name a file well enough where nobody tries to deceive.
+pub const SHORT: usize = 16;
+
+/// The first [`SHORT`] digits of the SHA-256 of a file.
+pub fn short_of_file(path: &Path) -> Result<String> {
+    let (_, mut digest) = of_file(path)?;
+    digest.truncate(SHORT);
+    Ok(digest)
+}
+
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(bytes))
 }

@@ -14,6 +14,7 @@ use crate::model::Precision;
 use crate::report::Options;
 use crate::run::evaluator::{BUILT_IN, Evaluator, each_once};
 use crate::run::measure::{self, Measurement, gaps, honest, read};
+use crate::run::played;
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
 ///
@@ -28,6 +29,7 @@ use crate::run::measure::{self, Measurement, gaps, honest, read};
 Example:
   nnuance compare material runs/quickstart-hce runs/quickstart-net score
   nnuance compare material nets/quickstart-32.bin --data games.vf --min-ply 16 --skip-captures
+  nnuance compare material runs/a runs/b --pgn match.pgn
   nnuance compare --deep runs/quickstart-net runs/quickstart-net/net.bin")]
 pub struct Args {
     /// Run folders, checkpoints, nets, handcrafted weights (JSON); or the built-in constant,
@@ -37,6 +39,9 @@ pub struct Args {
     /// Files of positions with results [default: what the first run was trained on]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// Files of games in PGN that some of them played: Elo beside the loss
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pgn: Vec<PathBuf>,
     /// Measure on all positions of the files, those seen in training too
     #[arg(long)]
     all: bool,
@@ -73,6 +78,7 @@ pub fn run(args: Args) -> Result<()> {
         .iter()
         .map(|name| Evaluator::open(name, &given, &place, &terminal))
         .collect::<Result<_>>()?;
+    let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();
     let plan = plan(&args, &evaluators, filter.as_ref())?;
     let mut samples = read(&plan, &terminal)?;
@@ -83,6 +89,9 @@ pub fn run(args: Args) -> Result<()> {
     let measured = honest(&evaluators, samples, args.all, filter.is_some())?;
     let test = measured.part == Part::Test;
     let mut measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
+    if let Some(games) = &games {
+        measurement.play(games, &args.evaluations, &evaluators)?;
+    }
     let gaps = gaps(&args.evaluations, &evaluators);
     measurement.no_rivals(&gaps);
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));

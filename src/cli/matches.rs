@@ -1,10 +1,10 @@
 //! `nnuance match`: evaluations play against each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Serialize;
 
 use super::data::option;
@@ -14,12 +14,14 @@ use super::place::Place;
 use super::progress::{bar, interrupts};
 use super::shape::Shape;
 use super::terminal::Terminal;
-use crate::engine::{Clock, EngineSettings, Entrant, Limit};
+use crate::digits::counted;
+use crate::engine::journal::Journal;
+use crate::engine::{Clock, EngineError, EngineSettings, Entrant, JournalError, Limit};
 use crate::model::Precision;
-use crate::report::elo::{Anchor, Figures, Meeting, Ratings, Scale, Sprt, Verdict, ratings};
-use crate::report::{Align, Table};
+use crate::output;
+use crate::report::elo::{Anchor, Meeting, Met, Ratings, Scale, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
-use crate::run::arena::{Manner, Pace, Standing, play};
+use crate::run::arena::{Manner, Pace, Recorder, Standing, play};
 use crate::run::evaluator::{Evaluator, each_once};
 use crate::run::path::as_engines_load;
 
@@ -34,6 +36,7 @@ use crate::run::path::as_engines_load;
 Examples:
   nnuance match nets/quickstart-32.bin material
   nnuance match runs/a runs/b runs/c --pairs 1000 --nodes 5000
+  nnuance match runs/new runs/old --pgn match.pgn
   nnuance match runs/new runs/old --sprt 0,5 --pairs 20000
   nnuance match runs/new --engine stockfish --option UCI_LimitStrength=true \\
                 --option UCI_Elo=2200 --time 1+0.01")]
@@ -72,6 +75,12 @@ pub struct Args {
     sprt: Option<Vec<f64>>,
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Write the games to a file, in PGN; a match that was stopped or killed goes on with it
+    #[arg(long, value_name = "FILE")]
+    pgn: Option<PathBuf>,
+    /// Replace a file that is there already. One that is under way is resumed all the same
+    #[arg(long, requires = "pgn")]
+    overwrite: bool,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -107,19 +116,11 @@ struct Told<'a> {
     /// Games that were lost on time, and by failures.
     late: u64,
     failed: u64,
-    meetings: Vec<Met<'a>>,
+    meetings: Vec<Met>,
     /// Where more than two have played.
     ratings: Option<&'a Ratings>,
     verdicts: &'a [Verdict],
     sprt: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Met<'a> {
-    players: [&'a str; 2],
-    /// As the first of them sees it.
-    #[serde(flatten)]
-    figures: Figures,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -162,6 +163,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         seed: args.seed,
         boards: rayon::current_num_threads(),
     };
+    let recorder = args.pgn.as_ref().map(|path| {
+        let test = args.sprt.as_ref().map(|elo| ("sprt", format!("{elo:?}")));
+        let pairs = ("pairs", args.pairs.to_string());
+        let settings: Vec<_> = [pairs].into_iter().chain(test).collect();
+        recorder(path, args.overwrite, || Recorder::open(path, &players, &manner, &settings))
+    });
+    let recorder = recorder.transpose()?;
     let stop = interrupts();
     let bar = bar(Some(0), "pairs");
     let watch = &mut |standing: Standing| {
@@ -173,11 +181,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
             bar.set_message(format!("{first} - {second}: {}", meeting.pairs.elo()));
         }
     };
-    let played = play(&players, &manner, args.pairs, sprt.as_ref(), &stop, watch)?;
+    let played = play(&players, &manner, args.pairs, sprt.as_ref(), recorder, &stop, watch)?;
     let meetings = &played.meetings;
     bar.finish_and_clear();
-    if let Some(fault) = &played.fault {
-        eprintln!("{} games were lost by failures, the first: {fault}", played.failed);
+    if played.failed > 0 {
+        let fault = played.fault.as_ref().map(|fault| format!(", the first of this run: {fault}"));
+        eprintln!("{} games were lost by failures{}", played.failed, fault.unwrap_or_default());
     }
     if played.late > 0 {
         eprintln!("{} games were lost on time", played.late);
@@ -198,17 +207,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         late: played.late,
         failed: played.failed,
         seed: args.seed,
-        meetings: meetings
-            .iter()
-            .map(|Meeting { players, pairs }| Met {
-                players: players.map(|player| &all[player][..]),
-                figures: pairs.figures(),
-            })
-            .collect(),
+        meetings: meetings.iter().map(|meeting| Met::of(&all, meeting)).collect(),
         ratings: rated.as_ref(),
         verdicts: &verdicts,
         sprt: sprt.as_ref().map(|sprt| sprt.sentence(&meetings[0].pairs)),
     };
+    if let (true, Some(path)) = (stop.load(Ordering::Relaxed), &args.pgn)
+        && Journal::path_of(path).exists()
+    {
+        eprintln!("stopped; the same command goes on with {}", path.display());
+    }
     if args.json {
         out::line(serde_json::to_string_pretty(&told)?)?;
         return Ok(ended(&stop));
@@ -225,7 +233,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(rated) = &rated {
         out::line(rated.table())?;
     }
-    out::line(table(&told))?;
+    out::line(Met::table(&told.meetings))?;
     Ok(ended(&stop))
 }
 
@@ -233,30 +241,34 @@ fn ended(stop: &AtomicBool) -> ExitCode {
     if stop.load(Ordering::Relaxed) { ExitCode::from(130) } else { ExitCode::SUCCESS }
 }
 
-/// What each two played, as the first of them sees it.
-fn table(told: &Told) -> Table {
-    let columns = ["pairs", "won", "drawn", "lost", "score", "Elo", "95 % interval", "LOS"];
-    let columns = columns.map(|title| (title, Align::Right));
-    let names = [("player", Align::Left), ("against", Align::Left)];
-    // Names that were cut would be those of several players.
-    let mut table = Table::new(&[&names[..], &columns].concat()).width(160);
-    for Met { players: [first, second], figures } in &told.meetings {
-        let share = |share: Option<f64>| match share {
-            Some(share) => format!("{:.1} %", 100.0 * share),
-            None => "-".into(),
-        };
-        table.row([
-            first.to_string(),
-            second.to_string(),
-            figures.pairs.to_string(),
-            figures.wins.to_string(),
-            figures.draws.to_string(),
-            figures.losses.to_string(),
-            share(figures.score),
-            figures.elo.value.map_or("-".to_string(), |elo| format!("{elo:+.1}")),
-            figures.elo.between(),
-            share(figures.los),
-        ]);
+/// Begins the file of the games, or goes on with it.
+fn recorder(
+    path: &Path,
+    overwrite: bool,
+    open: impl Fn() -> Result<Recorder, EngineError>,
+) -> Result<Recorder> {
+    let shown = path.display();
+    ensure!(
+        !output::is_standard(path) && !output::is_device(path),
+        "{shown} is no regular file, and a match that can be resumed needs one; name another"
+    );
+    out::sweep(path);
+    let resumes = Journal::path_of(path).exists();
+    let mut opened = open();
+    if let (true, Err(EngineError::Journal(JournalError::Exists(_)))) = (overwrite, &opened) {
+        // Only now that all else is known to be good.
+        std::fs::remove_file(path).with_context(|| format!("cannot replace {shown}"))?;
+        opened = open();
     }
-    table
+    let recorder = opened.map_err(|error| match error {
+        EngineError::Journal(JournalError::Exists(_)) => anyhow!(
+            "{shown} exists already; `nnuance compare` and `nnuance report` read its games with \
+             --pgn; replace it with --overwrite, or name another file"
+        ),
+        error => error.into(),
+    })?;
+    if resumes {
+        eprintln!("resumed behind {} of an earlier run", counted(recorder.pairs(), "pair"));
+    }
+    Ok(recorder)
 }

@@ -11,7 +11,8 @@ use super::place::Place;
 use super::terminal::Terminal;
 use crate::draw::Section;
 use crate::model::Precision;
-use crate::run::report::{Page, read};
+use crate::run::played;
+use crate::run::report::{Asked, Page, read};
 
 /// Show runs on one page: curves, settings, comparison, what is inside the nets, data
 ///
@@ -40,6 +41,9 @@ pub struct Args {
     /// Files of positions to compare on [default: what the first run was trained on]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// Files of games in PGN that some of them played: who is stronger, and Elo against loss
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pgn: Vec<PathBuf>,
     /// Leave out the pages of the data
     #[arg(long)]
     no_data: bool,
@@ -51,7 +55,9 @@ pub fn run(args: Args) -> Result<()> {
     out::may_be_page(&args.output)?;
     let place = args.place.open(Precision::F32)?;
     let runs = read(&args.runs)?;
-    let mut page = Page::of(&runs, &args.with, &args.data, &place, &Terminal::default())?;
+    let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
+    let asked = Asked { with: &args.with, files: &args.data, games };
+    let mut page = Page::of(&runs, &asked, &place, &Terminal::default())?;
     if !args.no_data {
         page.sections.push(data(&page.files)?);
     }

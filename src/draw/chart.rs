@@ -37,6 +37,8 @@ pub struct Line {
     pub points: Vec<[f64; 2]>,
     /// x, low and high: an interval around the curve.
     pub band: Vec<[f64; 3]>,
+    /// x, low and high: an interval at a point.
+    pub whiskers: Vec<[f64; 3]>,
 }
 
 /// Curves over common axes.
@@ -85,13 +87,17 @@ impl Chart<'_> {
         }
     }
 
+    fn has_whiskers(&self) -> bool {
+        self.lines.iter().any(|line| !line.whiskers.is_empty())
+    }
+
     /// What the axes must hold; none without points.
     fn ranges(&self) -> Option<([f64; 2], [f64; 2])> {
         if self.calibration {
             return Some(([0.0, 1.0], [0.0, 1.0]));
         }
         let points = self.lines.iter().flat_map(Line::finite);
-        let bands = self.lines.iter().flat_map(|line| &line.band);
+        let bands = self.lines.iter().flat_map(|line| line.band.iter().chain(&line.whiskers));
         let all = points.chain(bands.flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]));
         let mut ends: Option<([f64; 2], [f64; 2])> = None;
         for [x, y] in all.filter(|point| point.iter().all(|it| it.is_finite())) {
@@ -106,6 +112,8 @@ impl Chart<'_> {
         let wide = match self.x_scale {
             // What begins near zero begins there, so that charts of one run line up.
             Scale::Linear if 0.0 < x[0] && 4.0 * x[0] < x[1] => [0.0, x[1]],
+            // Points that stand alone keep off the border.
+            Scale::Linear if x[0] < x[1] && self.has_whiskers() => room(x, 0.08),
             Scale::Linear if x[0] < x[1] => x,
             Scale::Linear => room(x, 0.5),
             Scale::Doubling => [x[0] / 1.1, x[1] * 1.1],
@@ -164,6 +172,10 @@ impl Chart<'_> {
                 let high = line.band.iter().rev().map(|[x, _, high]| (*x, *high));
                 let around: Vec<_> = low.chain(high).collect();
                 chart.draw_series([Polygon::new(around, colour.mix(0.15))])?;
+            }
+            for [x, low, high] in &line.whiskers {
+                let ends = [(*x, *low), (*x, *high)];
+                chart.draw_series([PathElement::new(ends, colour.stroke_width(2))])?;
             }
             let points: Vec<_> = line.finite().map(|[x, y]| (x, y)).collect();
             let points = || points.iter().copied();

@@ -1,5 +1,7 @@
 //! When a game ends: by the rules, or because both sides agree on the score.
 
+use std::fmt;
+
 use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 
 /// When scores end a game before the rules do. Plies are half-moves.
@@ -27,6 +29,23 @@ impl Default for Adjudication {
             draw_from: 80,
             max_plies: 400,
         }
+    }
+}
+
+/// In words, for those who read the games.
+impl fmt::Display for Adjudication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pawns = |score: i16| f64::from(score) / 100.0;
+        write!(
+            f,
+            "won at {:.2} over {} half-moves, drawn within {:.2} over {} from {} on, or after {}",
+            pawns(self.win_score),
+            self.win_plies,
+            pawns(self.draw_score),
+            self.draw_plies,
+            self.draw_from,
+            self.max_plies
+        )
     }
 }
 

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::elo::Elo;
 use super::estimate::{Estimate, Means};
 use super::fit::Conventions;
 use super::fitted::Fitted;
+use super::games::Games;
 use super::groups::Groups;
 use super::predictions::{CompareError, Options, Predictions, Truth, check};
 use super::verdict;
@@ -24,7 +26,9 @@ pub struct Comparison {
     pub evaluations: Vec<Measured>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
-    /// What follows, in words.
+    /// What games of some of them say; None where nobody looked.
+    pub games: Option<Games>,
+    /// What follows from the losses, in words.
     pub sentences: Vec<String>,
     /// What was measured, and what could not be told.
     pub notes: Vec<String>,
@@ -59,6 +63,11 @@ pub struct Measured {
     pub loss_fixed: Option<Estimate>,
     /// Mean squared error against the targets, with the scale fitted to the results.
     pub loss_target: Option<Estimate>,
+    /// Logistic Elo by games; None where it did not play, or nobody looked.
+    pub elo: Option<Elo>,
+    /// Its place among the players of these games.
+    #[serde(skip)]
+    pub player: Option<usize>,
 }
 
 /// Two evaluations on the same positions.
@@ -138,6 +147,8 @@ pub(super) fn measure(
         loss: means.mean(*i),
         loss_fixed: fixed.map(|first| means.mean(first + i)),
         loss_target: target.map(|first| means.mean(first + i)),
+        elo: None,
+        player: evaluations[*i].player,
     };
     let mut comparison = Comparison {
         measured_on: Records { positions: groups.records(), groups: groups.len() },
@@ -147,6 +158,7 @@ pub(super) fn measure(
         fixed_scale: options.fixed_scale,
         evaluations: order.iter().enumerate().map(measured).collect(),
         pairs: pairs(evaluations, &order, &means, fixed),
+        games: None,
         sentences: Vec::new(),
         notes: Vec::new(),
     };

@@ -22,10 +22,12 @@
 //! Sources: M. Van den Bergh, "Normalized Elo" (2019) and "Comments on Normalized Elo" (2020);
 //! fastchess, whose digits these are wherever it has some.
 
+mod met;
 mod ratings;
 mod sprt;
 mod verdict;
 
+pub use met::Met;
 pub use ratings::{Anchor, Meeting, Rating, Ratings, RatingsError, ratings};
 pub use sprt::{Decision, Scale, Sprt, SprtError};
 pub use verdict::{FEW_PAIRS, Verdict};
@@ -281,6 +283,14 @@ impl Elo {
         Self { value: turn(self.value), low: turn(self.high), high: turn(self.low) }
     }
 
+    /// Value and interval as cells of a table; what all is measured from has no interval.
+    pub(super) fn cells(&self) -> [String; 2] {
+        match self.half_width() {
+            Some(0.0) => ["0".to_string(), "-".to_string()],
+            _ => [self.value.map_or("-".to_string(), signed), self.between()],
+        }
+    }
+
     /// The interval alone: "-7.1 to +60.8", "above +120.3", "unknown".
     pub fn between(&self) -> String {
         match (self.low, self.high) {
@@ -303,7 +313,7 @@ impl fmt::Display for Elo {
 }
 
 /// With a sign and one decimal; no negative zero.
-pub(super) fn signed(elo: f64) -> String {
+fn signed(elo: f64) -> String {
     format!("{:+.1}", (elo * 10.0).round() / 10.0 + 0.0)
 }
 

@@ -4,7 +4,8 @@
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
 //! scale, [`estimate`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
 //! [`calibration`], where evaluations [`disagree`], and what integers cost ([`gap`]).
-//! [`learning()`] says what more data were worth, [`elo`] what the games of a match tell.
+//! [`learning()`] says what more data were worth, [`elo`] what the games of a match tell,
+//! [`games`] sets that beside the losses.
 
 pub mod before_after;
 pub mod board;
@@ -17,6 +18,7 @@ pub mod elo;
 pub mod estimate;
 pub mod fit;
 mod fitted;
+pub mod games;
 pub mod gap;
 pub mod groups;
 pub mod html;
@@ -38,6 +40,7 @@ mod verdict;
 pub use compare::{Comparison, compare};
 pub use deep::{Deep, Depth, deep};
 pub use fitted::errors;
+pub use games::{Games, Played};
 pub use learning::{Learning, learning};
 pub use match_scale::{MatchError, Matched, Pairs, match_scale};
 pub use opinion::{Opinion, opinions, worths};

@@ -27,6 +27,8 @@ pub struct Predictions {
     /// A number that floats and integers of one net share: between them is rounding, and none of
     /// the two wins.
     pub net: Option<usize>,
+    /// Its place among the players of a match, if it played.
+    pub player: Option<usize>,
 }
 
 impl Predictions {
@@ -37,7 +39,7 @@ impl Predictions {
 
     /// Anything, without a doubt.
     pub fn saying(name: impl Into<String>, values: Values) -> Self {
-        Self { name: name.into(), values, doubt: None, bound: false, net: None }
+        Self { name: name.into(), values, doubt: None, bound: false, net: None, player: None }
     }
 
     pub fn constant() -> Self {

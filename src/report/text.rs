@@ -3,7 +3,7 @@
 use super::compare::{Comparison, Measured, Pair, Records};
 use super::estimate::Estimate;
 use super::verdict::ROUNDING;
-use super::{Align, Table};
+use super::{Align, Table, games};
 use crate::digits::grouped;
 
 /// Characters a line.
@@ -14,6 +14,11 @@ impl Comparison {
     pub fn text(&self) -> String {
         let mut text = format!("{}\n{}\n", self.table(), self.basis());
         self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+        if let Some(games) = &self.games {
+            text.push('\n');
+            wrap(&games.basis(), &mut text);
+            games.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+        }
         text
     }
 
@@ -24,8 +29,11 @@ impl Comparison {
             ("evaluation", Align::Left),
             ("loss", Align::Right),
             ("95 % interval", Align::Right),
-            ("scale, cp", Align::Right),
         ];
+        if self.games.is_some() {
+            columns.extend([("Elo", Align::Right), ("its 95 % interval", Align::Right)]);
+        }
+        columns.push(("scale, cp", Align::Right));
         columns.extend(fixed.as_deref().map(|title| (title, Align::Right)));
         let targets = self.evaluations.iter().any(|one| one.loss_target.is_some());
         columns.extend(targets.then_some(("to target", Align::Right)));
@@ -33,8 +41,11 @@ impl Comparison {
         for one in &self.evaluations {
             let scale = one.scale.map_or("-".to_string(), |scale| format!("{:.0}", scale.s));
             let mark = if one.at_border { " (border)" } else { "" };
-            let mut cells =
-                vec![one.name.clone(), loss(one.loss.mean), interval(&one.loss), scale + mark];
+            let mut cells = vec![one.name.clone(), loss(one.loss.mean), interval(&one.loss)];
+            if self.games.is_some() {
+                cells.extend(games::cells(one.elo));
+            }
+            cells.push(scale + mark);
             cells.extend(one.loss_fixed.map(|estimate| loss(estimate.mean)));
             cells.extend(one.loss_target.map(|estimate| loss(estimate.mean)));
             table.row(cells);

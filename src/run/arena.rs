@@ -2,6 +2,7 @@
 //! the colours exchanged.
 
 mod board;
+mod recorder;
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,6 +14,7 @@ use crate::engine::pool::{self, Obstacle, Tried, Workers};
 use crate::engine::{Clock, EngineError, Entrant, Limit, Watch};
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 use board::{Match, Seats, pair};
+pub use recorder::{Begun, Recorder, noted};
 
 /// How games are played.
 #[derive(Clone, Debug)]
@@ -93,7 +95,8 @@ fn meetings(players: usize) -> Vec<Meeting> {
 }
 
 /// Each two players play `pairs` pairs, or until `sprt` decides, where it is given. What was played
-/// until `stop` counts.
+/// until `stop` counts. What `recorder` has of an earlier run is not played again, and what is
+/// played is given to it.
 ///
 /// # Errors
 /// If a player does not start or fails again and again, or openings cannot be had.
@@ -102,6 +105,7 @@ pub fn play<'a>(
     manner: &Manner,
     pairs: u64,
     sprt: Option<&Sprt>,
+    mut recorder: Option<Recorder>,
     stop: &AtomicBool,
     watch: &mut dyn FnMut(Standing),
 ) -> Result<Played, EngineError> {
@@ -109,7 +113,15 @@ pub fn play<'a>(
     let mut played = Played { meetings: meetings(entrants.len()), ..Played::default() };
     let total = pairs * played.meetings.len() as u64;
     let whom: Vec<[usize; 2]> = played.meetings.iter().map(|meeting| meeting.players).collect();
-    let items = (0..total).map(|number| Ok((whom[(number / pairs) as usize], number % pairs)));
+    let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
+    let mut done = 0;
+    while let Some(begun) = recorder.as_mut().and_then(Recorder::begun) {
+        played.meetings[(done / pairs) as usize].pairs.add(begun.results);
+        (played.late, played.failed) = (played.late + begun.late, played.failed + begun.failed);
+        done += 1;
+    }
+    let decided = Cell::new(decides(&played.meetings[0].pairs));
+    let items = (done..total).map(|number| Ok((whom[(number / pairs) as usize], number % pairs)));
     let workers = Workers {
         hire: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
         count: manner.boards,
@@ -118,30 +130,35 @@ pub fn play<'a>(
     let work = |seats: &mut Seats<'a>, &(players, number): &([usize; 2], u64)| {
         pair(entrants, seats, players, (&opener, number), manner)
     };
-    let (mut done, mut failed) = (0, 0);
-    let decided = Cell::new(false);
-    let keep = |Tried { item: (players, _), made, .. }: Tried<([usize; 2], u64), [Match; 2]>| {
-        if decided.get() {
-            return Ok(());
-        }
-        let games = match made {
-            Ok(games) => games,
-            Err(Obstacle::Item { reason, .. }) => return Err(EngineError::Match(reason)),
-            Err(Obstacle::Player(fault)) => return Err(EngineError::Match(fault.to_string())),
+    let mut failed = 0;
+    let keep =
+        |Tried { item: (players, number), made, .. }: Tried<([usize; 2], u64), [Match; 2]>| {
+            if decided.get() {
+                return Ok(());
+            }
+            let games = match made {
+                Ok(games) => games,
+                Err(Obstacle::Item { reason, .. }) => return Err(EngineError::Match(reason)),
+                Err(Obstacle::Player(fault)) => return Err(EngineError::Match(fault.to_string())),
+            };
+            let place = (done / pairs) as usize;
+            done += 1;
+            played.add(place, &games);
+            if let Some(recorder) = &mut recorder {
+                recorder.add(players, number, games.each_ref().map(|it| &it.game))?;
+            }
+            failed = if games.iter().any(|game| game.fault.is_some()) { failed + 1 } else { 0 };
+            if let (HOPELESS, Some(reason)) = (failed, &played.fault) {
+                return Err(EngineError::Hopeless { count: failed, reason: reason.clone() });
+            }
+            decided.set(decides(&played.meetings[place].pairs));
+            watch(Standing { players, meetings: &played.meetings, done, total });
+            Ok(())
         };
-        let place = (done / pairs) as usize;
-        done += 1;
-        played.add(place, &games);
-        failed = if games.iter().any(|game| game.fault.is_some()) { failed + 1 } else { 0 };
-        if let (HOPELESS, Some(reason)) = (failed, &played.fault) {
-            return Err(EngineError::Hopeless { count: failed, reason: reason.clone() });
-        }
-        let decides = |sprt: &Sprt| sprt.decide(&played.meetings[place].pairs) != Decision::GoOn;
-        decided.set(sprt.is_some_and(decides));
-        watch(Standing { players, meetings: &played.meetings, done, total });
-        Ok(())
-    };
     pool::run(&workers, items, work, keep, &End { stop, decided: &decided })?;
+    if let Some(recorder) = recorder.filter(|_| done == total || decided.get()) {
+        recorder.finish()?;
+    }
     Ok(played)
 }
 

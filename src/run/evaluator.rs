@@ -371,7 +371,7 @@ fn of_net(path: &Path, given: &Given, listener: &dyn Listener) -> Result<Opened>
 
 /// `runs/first/best.safetensors` as `first/best`, `runs/first/net.bin` as `first/net`,
 /// `nets/first.bin` as `first.bin`.
-fn short_name(path: &Path) -> String {
+pub fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
     let run = path.parent().filter(|folder| folder.ends_with(KEPT)).and_then(Path::parent);

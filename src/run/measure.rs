@@ -10,6 +10,7 @@ use super::evaluator::Evaluator;
 use super::folder::{BEST, NET};
 use super::honest::{Placed, Selection, everything, measured};
 use super::listener::Listener;
+use super::played::Match;
 use super::recipe::{Recipe, collect};
 use crate::digits::grouped;
 use crate::format::view;
@@ -19,7 +20,7 @@ use crate::loss::sigmoid;
 use crate::report::deep::{Deep, Depth, deep};
 use crate::report::gap::{Gap, gap};
 use crate::report::slices::Attributes;
-use crate::report::{Comparison, Options, Predictions, Truth, Values, compare};
+use crate::report::{Comparison, Options, Played, Predictions, Truth, Values, compare};
 use crate::sample::{Sample, games_known};
 
 /// Positions of a file on which its results are held against material, as in training.
@@ -45,6 +46,8 @@ pub struct Measurement {
     doubt: Option<String>,
     /// How many positions were left out, since they have no score, in words.
     unscored: Option<String>,
+    /// Games between some of them.
+    played: Option<Played>,
 }
 
 /// All positions of the files that a user names, or else of those that a run was trained on; none
@@ -162,6 +165,7 @@ impl Measurement {
             games_known: games,
             doubt: turned(&samples, &places),
             unscored,
+            played: None,
             notes,
             results: samples.iter().map(|sample| sample.result.into()).collect(),
             groups: samples.iter().map(Sample::group).collect(),
@@ -190,10 +194,31 @@ impl Measurement {
         }
     }
 
+    /// Adds the games of a match, in which some of the evaluations played; before any of them is
+    /// left out.
+    pub fn play(
+        &mut self,
+        games: &Match,
+        given: &[String],
+        evaluators: &[Evaluator],
+    ) -> Result<()> {
+        let (players, notes) = games.find(given, evaluators)?;
+        for (evaluation, player) in self.evaluations.iter_mut().zip(players) {
+            evaluation.player = player;
+        }
+        self.notes.extend(games.notes.iter().cloned().chain(notes));
+        self.played = Some(games.played.clone());
+        Ok(())
+    }
+
     /// What the numbers do not tell by themselves.
-    fn add_to(&self, comparison: &mut Comparison) {
+    fn add_to(&self, comparison: &mut Comparison) -> Result<()> {
         comparison.notes.clone_from(&self.notes);
         comparison.sentences.splice(0..0, self.unscored.clone());
+        if let Some(played) = &self.played {
+            comparison.add_games(played)?;
+        }
+        Ok(())
     }
 
     /// Between floats and integers of one net, by their places, is rounding and no contest.
@@ -247,7 +272,7 @@ impl Measurement {
     /// Which evaluation is better, and how sure that is.
     pub fn compare(&self, options: &Options) -> Result<Comparison> {
         let mut comparison = compare(&self.evaluations, &self.truth(), options)?;
-        self.add_to(&mut comparison);
+        self.add_to(&mut comparison)?;
         Ok(comparison)
     }
 
@@ -268,7 +293,7 @@ impl Measurement {
             bins: Depth::BINS,
         };
         let mut deep = deep(&self.evaluations, &self.truth(), options, &depth)?;
-        self.add_to(&mut deep.comparison);
+        self.add_to(&mut deep.comparison)?;
         Ok(deep)
     }
 

@@ -17,6 +17,7 @@ pub mod measure;
 mod own_engine;
 pub mod path;
 mod place;
+pub mod played;
 mod player;
 pub mod recipe;
 pub mod report;

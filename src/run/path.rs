@@ -58,6 +58,12 @@ pub fn as_engines_load(name: &str) -> String {
     }
 }
 
+/// The file that plays where a name is that of a file or of a run's folder.
+pub fn file_as_engines_load(name: &str) -> PathBuf {
+    let path = PathBuf::from(as_engines_load(name));
+    if path.is_dir() { path.join(BEST) } else { path }
+}
+
 /// What is no quantised net.
 enum Other {
     Terms,

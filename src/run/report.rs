@@ -14,6 +14,7 @@ use super::folder;
 use super::honest::Selection;
 use super::listener::Listener;
 use super::measure::{self, honest};
+use super::played::Match;
 use super::recipe::Recipe;
 use crate::draw::{self, Section};
 use crate::inspect;
@@ -34,6 +35,15 @@ pub struct Page {
     pub files: Vec<PathBuf>,
 }
 
+/// What a page of runs is to show besides them.
+pub struct Asked<'a> {
+    /// More evaluations.
+    pub with: &'a [String],
+    /// Files of positions; none for those that the first run was trained on.
+    pub files: &'a [PathBuf],
+    pub games: Option<Match>,
+}
+
 /// Reads the folders of runs, each of which may still be in use.
 ///
 /// # Errors
@@ -51,17 +61,17 @@ pub fn read(folders: &[PathBuf]) -> Result<Vec<ShownRun>> {
 }
 
 impl Page {
-    /// Compares the runs, `with` more evaluations, on the positions of the files, or else of those
-    /// that the first run was trained on.
+    /// Compares the runs, on the positions of the files, or else of those that the first run was
+    /// trained on.
     pub fn of(
         runs: &[ShownRun],
-        with: &[String],
-        files: &[PathBuf],
+        asked: &Asked,
         place: &(Device, Compute),
         listener: &dyn Listener,
     ) -> Result<Self> {
-        let mut contents = Contents::of(runs, with, place, listener)?;
-        let plan = plan(&contents.evaluators, &runs[0].recipe, files)?;
+        let mut contents = Contents::of(runs, asked.with, place, listener)?;
+        contents.games = asked.games.as_ref();
+        let plan = plan(&contents.evaluators, &runs[0].recipe, asked.files)?;
         let samples = measure::read(&plan, listener)?;
         contents.add_score(&samples, place, listener)?;
         let measured = honest(&contents.evaluators, samples, false, false)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use assert_cmd::Command;
 
 use crate::draw::stands_alone;
+use crate::played::game;
 
 fn nnuance(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
@@ -113,6 +114,23 @@ fn runs_become_a_page_that_stands_alone() {
         assert!(html.contains(&format!("<li class=\"soft\"><b>{name}</b>")), "{name}");
     }
     assert_eq!(html.matches("<li class=\"soft\"><b>").count(), 5);
+    // Games are shown with what they tell, and evaluations stand against their losses.
+    let round = |round| {
+        let round = format!("{round}.1");
+        let of = |two, result| game(two, result, &[("Round", &round[..]), ("Nodes", "900")]);
+        of(["net/net", "material"], "1-0") + &of(["material", "net/net"], "1/2-1/2")
+    };
+    let [pgn, games] = ["a.pgn", "games.html"].map(|name| folder.path().join(name));
+    std::fs::write(&pgn, (1..40).map(round).collect::<String>()).unwrap();
+    let mut report = nnuance(&["report", "--no-data"]);
+    report.arg(&net).arg("-o").arg(&games).arg("--pgn").arg(&pgn).assert().success();
+    let shown = std::fs::read_to_string(&games).unwrap();
+    stands_alone(&shown);
+    let section = shown.split("<h2>Games</h2>").nth(1).unwrap().split("</section>").next().unwrap();
+    for text in ["net's Elo is higher than material's", "nodes a move: 900", "aria-label=\"Elo"] {
+        assert!(section.contains(text), "{text}: {section}");
+    }
+    assert!(shown.contains("whether net/net has changed since it played"));
     let both = [net.join("best.safetensors"), net.join("net.bin")];
     let output = nnuance(&["compare"]).args(&both).assert().success().get_output().clone();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -24,12 +24,18 @@
 //! its samples know is written as one of no game; a game of which nothing is kept, not at all.
 //! Scores are written as `{+0.35/0}`, seen by the mover, with a depth of 0 since it is unknown.
 
+mod annotated;
 pub mod comment;
 mod frame;
 mod game;
+mod movetext;
+mod scoresheet;
 mod tags;
 mod token;
 mod writer;
+
+pub use annotated::{Annotated, Ply};
+pub use scoresheet::Scoresheet;
 
 use shakmaty::Color;
 
@@ -90,15 +96,29 @@ impl PgnReader {
 
 /// The position after the moves of each game, whatever its result: a book of openings.
 pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
-    let (mut reader, mut book) = (PgnReader::new(input), Vec::new());
+    each(input, |frame| game::last(&frame.text))
+}
+
+/// The games of a file by their tags, who played and with what result; moves are not replayed.
+///
+/// # Errors
+/// At the first game that is none: tags or comments without an end, results that contradict each
+/// other, starts that are no positions.
+pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
+    each(input, Scoresheet::read)
+}
+
+/// What is made of each game, up to the first that is wrong; of some texts nothing is.
+fn each<T>(input: Input, of: impl Fn(&Frame) -> Result<Option<T>, Wrong>) -> Result<Vec<T>, Fault> {
+    let (mut reader, mut all) = (PgnReader::new(input), Vec::new());
     while reader.frames.next(&mut reader.frame)? {
-        let last = match reader.frame.too_long {
-            false => game::last(&reader.frame.text),
+        let made = match reader.frame.too_long {
+            false => of(&reader.frame),
             true => Err(frame::too_long()),
         };
-        match last {
+        match made {
             Ok(None) => continue,
-            Ok(Some(position)) => book.push(position),
+            Ok(Some(made)) => all.push(made),
             Err(wrong) => {
                 reader.games += 1;
                 return Err(reader.fault(wrong));
@@ -106,7 +126,7 @@ pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
         }
         reader.games += 1;
     }
-    Ok(book)
+    Ok(all)
 }
 
 impl Reader for PgnReader {

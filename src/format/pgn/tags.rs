@@ -1,5 +1,4 @@
-//! The tags before the moves: those that training needs, in bytes, since names of players come in
-//! every encoding.
+//! The tags before the moves, in bytes, since names of players come in every encoding.
 
 use super::frame::{tag_name, without_mark};
 use super::shown;
@@ -9,13 +8,14 @@ use crate::sample::Position;
 /// The tag of moves that are not all of a game.
 pub const UNKNOWN: (&str, &str) = ("Game", "unknown");
 
+/// The tags without which a game is not understood.
+const MATTER: [&[u8]; 4] = [b"Result", b"FEN", b"Variant", b"Game"];
+
 /// The tags of a game, and where its moves begin.
 #[derive(Default)]
 pub struct Tags<'a> {
-    result: Option<&'a [u8]>,
-    fen: Option<&'a [u8]>,
-    variant: Option<&'a [u8]>,
-    game: Option<&'a [u8]>,
+    /// Names and values, as they come; those without an end to their value are left out.
+    all: Vec<(&'a [u8], &'a [u8])>,
     /// Whether there were any, of whatever name.
     pub some: bool,
     /// The first byte behind them.
@@ -70,17 +70,12 @@ impl<'a> Tags<'a> {
             let quote = rest.iter().position(|&byte| byte == b'"').expect("a tag has a quote");
             let value = &rest[quote + 1..][..length_of_line(&rest[quote + 1..])];
             let closing = closing_quote(value);
-            let place = match name {
-                b"Result" => Some(&mut tags.result),
-                b"FEN" => Some(&mut tags.fen),
-                b"Variant" => Some(&mut tags.variant),
-                b"Game" => Some(&mut tags.game),
-                _ => None,
-            };
-            if let Some(place) = place {
-                let closing = closing
-                    .ok_or_else(|| format!("the tag {} has no closing quote", shown(name)))?;
-                *place = Some(&value[..closing]);
+            match closing {
+                Some(closing) => tags.all.push((name, &value[..closing])),
+                None if MATTER.contains(&name) => {
+                    return Err(format!("the tag {} has no closing quote", shown(name)));
+                }
+                None => {}
             }
             // Another tag may follow on the same line; else what is left of it does not matter.
             let after = closing.map_or(&[][..], |closing| value[closing + 1..].trim_ascii_start());
@@ -91,9 +86,22 @@ impl<'a> Tags<'a> {
         }
     }
 
+    /// The value of a tag; the last one, where it comes several times.
+    pub fn value(&self, name: &str) -> Option<&'a [u8]> {
+        self.all.iter().rev().find(|(it, _)| *it == name.as_bytes()).map(|(_, value)| *value)
+    }
+
+    /// Names and values as text, whatever their encoding, with quotes as they were before they
+    /// were escaped.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let plain = |value: &[u8]| text(value).replace("\\\"", "\"").replace("\\\\", "\\");
+        self.all.iter().map(|(name, value)| (text(name), plain(value))).collect()
+    }
+
     /// What the tag `Result` says, none if there is none.
     pub fn outcome(&self) -> Result<Option<Outcome>, String> {
-        let Some(result) = self.result else { return Ok(None) };
+        let Some(result) = self.value("Result") else { return Ok(None) };
         match Outcome::from_text(result.trim_ascii()) {
             Some(outcome) => Ok(Some(outcome)),
             // What PGN has for values that nobody knows.
@@ -107,14 +115,13 @@ impl<'a> Tags<'a> {
 
     /// Whether the moves are not all of a game, as our own tag [`UNKNOWN`] says.
     pub fn is_part(&self) -> bool {
-        self.game == Some(UNKNOWN.1.as_bytes())
+        self.value(UNKNOWN.0) == Some(UNKNOWN.1.as_bytes())
     }
 
     /// The position before the first move, none if it is the usual one.
     pub fn start(&self) -> Result<Option<Position>, String> {
-        let variant: String = self
-            .variant
-            .unwrap_or_default()
+        let said = self.value("Variant").unwrap_or_default();
+        let variant: String = said
             .iter()
             .filter(|byte| byte.is_ascii_alphanumeric())
             .map(|&byte| char::from(byte.to_ascii_lowercase()))
@@ -130,11 +137,11 @@ impl<'a> Tags<'a> {
             | "doublefischerrandom"
             | "doublechess960" => true,
             _ => {
-                let variant = shown(self.variant.unwrap_or_default());
+                let variant = shown(said);
                 return Err(format!("the tag Variant is `{variant}`, expected chess or Chess960"));
             }
         };
-        match self.fen {
+        match self.value("FEN") {
             Some(fen) => {
                 let fen = std::str::from_utf8(fen).map_err(|_| "the FEN is not text")?;
                 fields::text_fen(fen.trim()).map(Some)

@@ -20,7 +20,7 @@ use faer::{Mat, Side, linalg::solvers::Solve};
 use serde::Serialize;
 
 use super::verdict::{self, Verdict, few};
-use super::{Elo, Pairs, Z, expected, signed};
+use super::{Elo, Pairs, Z, expected};
 use crate::report::chance;
 use crate::report::table::{Align, Table};
 
@@ -127,6 +127,12 @@ pub fn ratings(
 }
 
 impl Ratings {
+    /// Elo of a player by its place among the names; unknown of a place that there is not.
+    pub fn elo(&self, place: usize) -> Elo {
+        let found = self.players.iter().find(|player| player.place == place);
+        found.map_or(Elo::UNKNOWN, |player| player.elo)
+    }
+
     /// Rank, player, Elo, its interval, pairs and score.
     pub fn table(&self) -> Table {
         let mut table = Table::new(&[
@@ -138,11 +144,12 @@ impl Ratings {
             ("score", Align::Right),
         ]);
         for (rank, player) in self.players.iter().enumerate() {
+            let [elo, interval] = player.elo.cells();
             table.row([
                 (rank + 1).to_string(),
                 player.name.clone(),
-                player.elo.value.map_or("-".to_string(), signed),
-                player.elo.between(),
+                elo,
+                interval,
                 player.pairs.to_string(),
                 player.score.map_or("-".to_string(), |score| format!("{:.1} %", 100.0 * score)),
             ]);

@@ -3,6 +3,7 @@
 mod cast;
 mod curves;
 mod deep;
+mod games;
 mod lead;
 mod run;
 mod settings;
@@ -12,6 +13,7 @@ mod verdict;
 pub use cast::Cast;
 pub use curves::curves;
 pub use deep::{calibration, disagreements, gaps, slices};
+pub use games::games;
 pub use lead::{lead, trained};
 pub use run::Run;
 pub use settings::settings;

@@ -15,25 +15,28 @@ use crate::model::{Compute, Device};
 use crate::report::Options;
 use crate::report::gap::Gap;
 use crate::report::html::{
-    Cast, Run, calibration, curves, disagreements, gaps, lead, settings, slices, verdict,
+    Cast, Run, calibration, curves, disagreements, games, gaps, lead, settings, slices, verdict,
 };
 use crate::run::evaluator::{Evaluator, each_once};
 use crate::run::folder;
 use crate::run::honest::{Placed, Selection};
 use crate::run::listener::Listener;
 use crate::run::measure::{Measurement, gaps as pairs_of};
+use crate::run::played::Match;
 
 /// Positions to show of each disagreement.
 const BOARDS: usize = 8;
 
 /// Evaluations to compare, and what comes out.
-pub struct Contents {
+pub struct Contents<'a> {
     pub evaluators: Vec<Evaluator>,
     /// As the user would name them.
     given: Vec<String>,
     /// Whether more than one run, or what it is held against, competes. Then each net competes
     /// once: its floats would be one more rival, and make every verdict harder to reach.
     several: bool,
+    /// Games in which some of them played.
+    pub games: Option<&'a Match>,
     /// How closely to look into nets.
     pub inside: inspect::Options,
     /// What a reader wants to know first.
@@ -58,7 +61,7 @@ fn what(evaluator: &Evaluator) -> &'static str {
     }
 }
 
-impl Contents {
+impl Contents<'_> {
     /// The evaluations of the runs, floats and integers, with material to stand beside them.
     pub fn of(
         runs: &[ShownRun],
@@ -81,7 +84,8 @@ impl Contents {
             .iter()
             .map(|name| Evaluator::open(name, &Given::default(), place, listener))
             .collect::<Result<_>>()?;
-        Ok(Self { evaluators, given, several, inside: inspect::Options::default(), lead: html! {} })
+        let (games, inside) = (None, inspect::Options::default());
+        Ok(Self { evaluators, given, several, games, inside, lead: html! {} })
     }
 
     /// Compares with the data's own scores too, where all positions have one.
@@ -111,6 +115,9 @@ impl Contents {
         let counter = listener.count(None, "comparing");
         let options = Options::default();
         let mut measurement = Measurement::of(&self.evaluators, &self.given, measured, files)?;
+        if let Some(games) = self.games {
+            measurement.play(games, &self.given, &self.evaluators)?;
+        }
         let pairs = pairs_of(&self.given, &self.evaluators);
         let (left, measured_gaps) = measurement.fold(&pairs, self.several, &options)?;
         let cast = self.cast(runs, &mut measurement, &pairs, &measured_gaps);
@@ -121,6 +128,7 @@ impl Contents {
         let mut notes = measurement.notes.clone();
         notes.push(deep.caveat.clone());
         let mut sections = vec![verdict(&deep.comparison, &cast, &notes)];
+        sections.extend(games(&deep.comparison));
         let inside = |nets: bool| -> Result<Vec<Section>> {
             let runs_of = runs.iter().filter(|run| run.recipe.config.is_net() == nets);
             let sections = runs_of.map(|run| {

@@ -1,0 +1,303 @@
+//! A match read from the games that it left, whoever wrote them: who met whom, in pairs of games
+//! of the same opening with the colours exchanged.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::evaluator::{Evaluator, short_name};
+use super::path::file_as_engines_load;
+use crate::digest;
+use crate::digits::{counted, grouped};
+use crate::engine::journal::Journal;
+use crate::format::pgn::{self, Scoresheet};
+use crate::format::{Fault, unpack};
+use crate::report::Played;
+use crate::report::elo::{Meeting, Pairs};
+
+/// The tags with the beginning of the SHA-256 of the file that White or Black played with.
+pub const DIGESTS: [&str; 2] = ["WhiteDigest", "BlackDigest"];
+
+/// A match, or several.
+pub struct Match {
+    pub played: Played,
+    /// What of the games does not count, and what could not be told.
+    pub notes: Vec<String>,
+    players: Vec<Player>,
+    /// The files, for messages.
+    files: String,
+}
+
+/// Who played: names alone do not tell two versions of a file apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Player {
+    pub name: String,
+    /// See [`DIGESTS`]; None where it has no file, or the games do not say.
+    pub digest: Option<String>,
+}
+
+/// What counts of a game.
+struct Game {
+    /// White and Black, by place.
+    players: [usize; 2],
+    sheet: Scoresheet,
+}
+
+/// Reads the games of files in PGN, each a match of its own; players of one name and one digest
+/// are the same.
+///
+/// # Errors
+/// If a file cannot be read, a game in it does not say who played, or no two games are a pair.
+pub fn read(files: &[PathBuf]) -> Result<Match> {
+    let (mut players, mut notes) = (Vec::new(), Vec::new());
+    let mut meetings: BTreeMap<[usize; 2], Pairs> = BTreeMap::new();
+    let mut sheets = Vec::new();
+    for file in files {
+        let games = games(file, &mut players)?;
+        let mut paired = 0;
+        for (two, places) in by_players(&games) {
+            for [one, other] in pairs(&games, &places) {
+                let result = |place: usize| {
+                    let Game { players: [white, _], sheet } = &games[place];
+                    let white_result = sheet.white_result.expect("pairs have results");
+                    if *white == two[0] { white_result } else { 1.0 - white_result }
+                };
+                meetings.entry(two).or_default().add([result(one), result(other)]);
+                paired += 2;
+                sheets.extend([one, other].map(|place| games[place].sheet.clone()));
+            }
+        }
+        notes.extend(left_out(file, &games, paired)?);
+    }
+    let players: Vec<Player> = players;
+    let names = (0..players.len()).map(|place| called(&players, place)).collect();
+    let meetings = meetings.into_iter().map(|(players, pairs)| Meeting { players, pairs });
+    let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let manner = manner(&sheets);
+    let played = Played { names, meetings: meetings.collect(), manner };
+    Ok(Match { played, notes, players, files: shown.join(", ") })
+}
+
+impl Match {
+    /// Finds each evaluation, which the user has `given` by this name, among the players: by its
+    /// file's digest, or by its name where the games tell no digest. None for those that did not
+    /// play as they are now; the second list says what is worth a word.
+    pub fn find(
+        &self,
+        given: &[String],
+        evaluators: &[Evaluator],
+    ) -> Result<(Vec<Option<usize>>, Vec<String>)> {
+        let (mut found, mut notes) = (Vec::new(), Vec::new());
+        for (given, evaluator) in given.iter().zip(evaluators) {
+            let player = self.place_of(given, evaluator, &mut notes)?;
+            if let Some(player) = player
+                && self.players[player].name != evaluator.name
+            {
+                let played = &self.players[player].name;
+                notes.push(format!("the games of {} are those of {played}", evaluator.name));
+            }
+            found.push(player);
+        }
+        if found.iter().all(Option::is_none) {
+            let players = self.played.names.join(", ");
+            notes.push(format!("nothing of this comparison played in {}: {players}", self.files));
+        }
+        Ok((found, notes))
+    }
+
+    fn place_of(
+        &self,
+        given: &str,
+        evaluator: &Evaluator,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<usize>> {
+        let place = |of: &dyn Fn(&Player) -> bool| self.players.iter().position(of);
+        if !evaluator.is_trained() {
+            return Ok(place(&|it| it.name == evaluator.name && it.digest.is_none()));
+        }
+        let path = file_as_engines_load(given);
+        let digest = digest::short_of_file(&path);
+        let digest = digest.with_context(|| format!("cannot read {}", path.display()))?;
+        let name = short_name(&path);
+        let is_called = |it: &Player| it.name == name || it.name == given;
+        if let Some(same) = place(&|it| is_called(it) && it.digest.as_ref() == Some(&digest))
+            .or_else(|| place(&|it| it.digest.as_ref() == Some(&digest)))
+        {
+            return Ok(Some(same));
+        }
+        if let Some(unsure) = place(&|it| is_called(it) && it.digest.is_none()) {
+            let name = &self.players[unsure].name;
+            notes.push(format!(
+                "whether {name} has changed since it played cannot be told: the games have no \
+                 digest of it"
+            ));
+            return Ok(Some(unsure));
+        }
+        if let Some(other) = place(&is_called) {
+            let Player { name, digest: played } = &self.players[other];
+            notes.push(format!(
+                "{name} was another file when it played (SHA-256 {}, now {digest}): its Elo is \
+                 left out",
+                played.as_deref().unwrap_or_default()
+            ));
+        }
+        Ok(None)
+    }
+}
+
+/// The games of a file; new players are added.
+fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
+    let shown = file.display();
+    let input = unpack::open(file).with_context(|| format!("cannot read {shown}"))?;
+    let sheets = match pgn::scoresheets(Box::new(BufReader::new(input))) {
+        Ok(sheets) => sheets,
+        Err(Fault::Io(error)) => return Err(error).with_context(|| format!("cannot read {shown}")),
+        Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => bail!("{shown}, {bad}"),
+    };
+    let mut games = Vec::new();
+    for sheet in sheets {
+        let mut of = |side: &str, digest: &str| -> Result<usize> {
+            let Some(name) = sheet.tag(side) else {
+                bail!(
+                    "{shown}, line {}: the game does not say who played; the games of a match \
+                     have the tags White and Black",
+                    sheet.line
+                );
+            };
+            let digest = sheet.tag(digest).map(str::to_string);
+            let player = Player { name: name.to_string(), digest };
+            let place = players.iter().position(|it| *it == player);
+            Ok(place.unwrap_or_else(|| {
+                players.push(player);
+                players.len() - 1
+            }))
+        };
+        let both = [of("White", DIGESTS[0])?, of("Black", DIGESTS[1])?];
+        ensure!(
+            both[0] != both[1],
+            "{shown}, line {}: {} plays against itself, which tells nothing",
+            sheet.line,
+            players[both[0]].name
+        );
+        games.push(Game { players: both, sheet });
+    }
+    Ok(games)
+}
+
+/// The places of the games of each two players, who are in order of place.
+fn by_players(games: &[Game]) -> BTreeMap<[usize; 2], Vec<usize>> {
+    let mut all: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
+    for (place, Game { players: [white, black], .. }) in games.iter().enumerate() {
+        all.entry([*white.min(black), *white.max(black)]).or_default().push(place);
+    }
+    all
+}
+
+/// Pairs among the games of two players: those of one round, in whatever order they ended; or where
+/// rounds make none, those that follow each other.
+fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
+    let is_pair = |[one, other]: [usize; 2]| {
+        let (one, other) = (&games[one], &games[other]);
+        let ended = [one, other].iter().all(|game| game.sheet.white_result.is_some());
+        ended && one.players[0] == other.players[1] && one.sheet.opening == other.sheet.opening
+    };
+    let mut waiting: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut pairs = Vec::new();
+    for place in places {
+        // "12.1" and "12.2", or "12" twice.
+        let Some(round) = games[*place].sheet.tag("Round") else { continue };
+        let round = round.split_once('.').map_or(round, |(round, _)| round);
+        let waiting = waiting.entry(round).or_default();
+        match waiting.iter().position(|other| is_pair([*other, *place])) {
+            Some(at) => pairs.push([waiting.remove(at), *place]),
+            None => waiting.push(*place),
+        }
+    }
+    if pairs.is_empty() {
+        let mut rest = places;
+        while let [one, other, after @ ..] = rest {
+            let pair = is_pair([*one, *other]);
+            pairs.extend(pair.then_some([*one, *other]));
+            rest = if pair { after } else { &rest[1..] };
+        }
+    }
+    pairs
+}
+
+/// What is worth a word about a file's games, of which so many are in pairs.
+fn left_out(file: &Path, games: &[Game], paired: u64) -> Result<Vec<String>> {
+    let shown = file.display();
+    let unfinished = games.iter().filter(|game| game.sheet.white_result.is_none()).count() as u64;
+    let alone = games.len() as u64 - unfinished - paired;
+    let rest = match [unfinished, alone] {
+        [0, 0] => None,
+        [some, 0] => Some(format!("{} without a result", counted(some, "game"))),
+        [0, some] => Some(format!("{} without a pair", counted(some, "game"))),
+        [unfinished, alone] => Some(format!(
+            "{} without a result and {} without a pair",
+            counted(unfinished, "game"),
+            grouped(alone)
+        )),
+    };
+    ensure!(
+        paired > 0,
+        "{shown} holds no pairs of games, each opening played twice with the colours exchanged{}",
+        rest.map_or(String::new(), |rest| format!("; it holds {rest}"))
+    );
+    let rest = rest.map(|rest| format!("{shown}: {rest} left out"));
+    let going_on = Journal::path_of(file).exists().then(|| {
+        format!(
+            "{shown}: the match has not ended, and who stops it when it looks good is misled by \
+             the intervals"
+        )
+    });
+    Ok(rest.into_iter().chain(going_on).collect())
+}
+
+/// The name of a player, with its digest where another has the same name.
+fn called(players: &[Player], place: usize) -> String {
+    let Player { name, digest } = &players[place];
+    let twins = players.iter().filter(|other| other.name == *name).count() > 1;
+    match (twins, digest) {
+        (false, _) => name.clone(),
+        (true, Some(digest)) => format!("{name} ({digest})"),
+        (true, None) => format!("{name} (no digest)"),
+    }
+}
+
+/// How games were played, as far as their tags say.
+fn manner(games: &[Scoresheet]) -> Vec<(String, String)> {
+    let mut manner = vec![("games".to_string(), grouped(games.len() as u64))];
+    for (fact, tag) in [
+        ("nodes a move", "Nodes"),
+        ("time", "TimeControl"),
+        ("variant", "Variant"),
+        ("openings", "Openings"),
+        ("adjudication", "Adjudication"),
+        ("ended by", "Termination"),
+    ] {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for value in games.iter().filter_map(|game| game.tag(tag)) {
+            *counts.entry(value).or_default() += 1;
+        }
+        let value = match counts.len() {
+            0 => continue,
+            1 if counts.values().all(|count| *count == games.len() as u64) => {
+                counts.keys().map(|value| value.to_string()).collect()
+            }
+            1..=6 => {
+                let each = counts
+                    .iter()
+                    .map(|(value, count)| format!("{value} ({})", counted(*count, "game")));
+                each.collect::<Vec<_>>().join(", ")
+            }
+            many => format!("{many} different"),
+        };
+        manner.push((fact.to_string(), value));
+    }
+    let openings: BTreeSet<&str> = games.iter().map(|game| &game.opening[..]).collect();
+    manner.push(("different openings".to_string(), grouped(openings.len() as u64)));
+    manner
+}

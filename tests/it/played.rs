@@ -1,0 +1,219 @@
+//! Matches read from their games: pairs, players, and what comparisons make of them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use nnuance::digest;
+use nnuance::report::elo::Pairs;
+use nnuance::run::played::{self, Match};
+use serde_json::Value;
+
+const NET: &str = "nets/quickstart-32.bin";
+const TERMS: &str = "tests/it/fixtures/pesto.json";
+
+/// A game as tournament programs write it, with these tags behind those of players and result.
+pub fn game([white, black]: [&str; 2], result: &str, tags: &[(&str, &str)]) -> String {
+    let mut text = format!("[Event \"a match\"]\n[White \"{white}\"]\n[Black \"{black}\"]\n");
+    writeln!(text, "[Result \"{result}\"]").unwrap();
+    for (name, value) in tags {
+        writeln!(text, "[{name} \"{value}\"]").unwrap();
+    }
+    text + "\n1. e4 {+0.31/12 0.10s} e5 {-0.25/11 0.09s} 2. Ke2 {-M8/20 0.1s} " + result + "\n\n"
+}
+
+/// A pair of a round, as its first player sees it: "1-0" and "0-1" are two games won.
+fn pair([first, second]: [&str; 2], round: usize, results: [&str; 2]) -> String {
+    let round = round.to_string();
+    let tags = [("Round", &round[..]), ("FEN", START), ("SetUp", "1")];
+    game([first, second], results[0], &tags) + &game([second, first], results[1], &tags)
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+fn written(folder: &Path, text: &str) -> PathBuf {
+    let path = folder.join("match.pgn");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn read(text: &str) -> Result<Match, String> {
+    let folder = tempfile::tempdir().unwrap();
+    played::read(&[written(folder.path(), text)]).map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn rounds_pair_games_in_whatever_order_they_ended() {
+    let both = ["a", "b"];
+    let rounds = [["1-0", "0-1"], ["1/2-1/2", "1-0"], ["0-1", "1/2-1/2"]];
+    let rounds = rounds.iter().enumerate().map(|(round, results)| pair(both, round, *results));
+    let text: String = rounds.collect();
+    let games: Vec<&str> = text.split("[Event").skip(1).collect();
+    let shuffled: String = [3, 0, 5, 1, 4, 2].map(|at| format!("[Event{}", games[at])).concat();
+    for text in [&text, &shuffled] {
+        let Match { played, notes, .. } = read(text).unwrap();
+        let mut meetings = played.meetings.clone();
+        if played.names[0] == "b" {
+            meetings[0].pairs = meetings[0].pairs.turned();
+        }
+        assert_eq!(meetings[0].pairs, Pairs::new([0, 2, 0, 0, 1], 0), "{text}");
+        assert!(notes.is_empty(), "{notes:?}");
+    }
+}
+
+#[test]
+fn games_that_follow_each_other_are_pairs_where_rounds_are_none() {
+    let tags = |round, fen| [("Round", round), ("FEN", fen), ("SetUp", "1")];
+    let other = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+    let one = |players, result, round, fen| game(players, result, &tags(round, fen));
+    let (ab, ba) = (["a", "b"], ["b", "a"]);
+    // A round of its own for each game, as cutechess counts where it repeats openings.
+    let text = [
+        one(ab, "1-0", "1", START),
+        one(ba, "1/2-1/2", "2", START),
+        one(ab, "0-1", "3", other),
+        // Another opening, then one that was not played to its end.
+        one(ba, "0-1", "4", START),
+        one(ab, "*", "5", START),
+        one(ba, "1-0", "6", START),
+    ];
+    let found = read(&text.concat()).unwrap();
+    assert_eq!(found.played.meetings[0].pairs, Pairs::new([0, 0, 0, 1, 0], 0));
+    let note = &found.notes[0];
+    assert!(note.ends_with("1 game without a result and 3 without a pair left out"), "{note}");
+    // Moves of a book are an opening, too.
+    let book = |players, result, first: &str| {
+        let text = game(players, result, &[("Round", "?")]);
+        text.replace("1. e4 {+0.31/12 0.10s}", &format!("1. {first} {{book}}"))
+    };
+    let text = |second| book(ab, "1-0", "e4") + &book(ba, "0-1", second);
+    assert_eq!(read(&text("e4")).unwrap().played.meetings[0].pairs.len(), 1);
+    let error = read(&text("d4")).err().unwrap();
+    assert!(error.contains("holds no pairs of games"), "{error}");
+    assert!(error.ends_with("it holds 2 games without a pair"), "{error}");
+}
+
+#[test]
+fn how_games_were_played_is_told() {
+    let tags = |round| [("Round", round), ("TimeControl", "8+0.08"), ("Termination", "normal")];
+    let text = game(["a", "b"], "1-0", &tags("1")) + &game(["b", "a"], "1-0", &tags("1"));
+    let late = text.replace("\"1\"", "\"2\"").replacen("normal", "time forfeit", 1);
+    let manner = read(&(text + &late)).unwrap().played.manner;
+    let fact = |name: &str| manner.iter().find(|(fact, _)| fact == name).map(|(_, it)| &it[..]);
+    assert_eq!(fact("games"), Some("4"));
+    assert_eq!(fact("time"), Some("8+0.08"));
+    assert_eq!(fact("ended by"), Some("normal (3 games), time forfeit (1 game)"));
+    assert_eq!(fact("nodes a move"), None);
+}
+
+#[test]
+fn what_is_no_match_is_one_error_with_its_place() {
+    let good = pair(["a", "b"], 1, ["1-0", "0-1"]);
+    for (text, why) in [
+        (good.replacen("\"1-0\"", "\"2-0\"", 1), ", game 1, line 1: the tag Result is `2-0`"),
+        (good.replacen("0-1\n\n", "1-0\n\n", 1), "the moves end with 1-0, the tag Result says 0-1"),
+        (good.replace("[White \"a\"]\n", ""), ", line 1: the game does not say who played"),
+        (good.replace("\"b\"", "\"a\""), ", line 1: a plays against itself"),
+        (good.replace("w KQkq", "w KQkQ9 x y z"), ", game 1, line 1: FEN"),
+        ("no games here\n".to_string(), "line 1: `no` is not a move"),
+    ] {
+        let error = read(&text).err().unwrap_or_else(|| panic!("{why}"));
+        assert!(error.contains("match.pgn") && error.contains(why), "{error} | {why}");
+    }
+    assert!(played::read(&["no/such.pgn".into()]).is_err());
+    // A file that breaks off has lost no more than its last game.
+    let cut = good.clone() + &good[..good.len() - 20];
+    let found = read(&cut).unwrap();
+    assert_eq!(found.played.meetings[0].pairs.len(), 1);
+    assert!(found.notes[0].contains("1 game without a result"), "{:?}", found.notes);
+}
+
+fn compare(pgn: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nnuance"))
+        .args(["compare", "material", NET, TERMS, "--data", "data/selfplay-sf15.vf"])
+        .arg("--pgn")
+        .arg(pgn)
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+fn compared(pgn: &Path) -> (Value, String) {
+    let output = compare(pgn, &["--json"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    (serde_json::from_slice(&output.stdout).expect("JSON"), said)
+}
+
+/// The net beats material and a foreign engine, which beats material.
+fn ladder(digest: Option<&str>) -> String {
+    let mut text = String::new();
+    for round in 0..40 {
+        let second = if round % 4 == 0 { "1-0" } else { "0-1" };
+        for two in [
+            ["quickstart-32.bin", "material"],
+            ["quickstart-32.bin", "other"],
+            ["other", "material"],
+        ] {
+            text += &pair(two, round, ["1-0", second]);
+        }
+    }
+    let Some(digest) = digest else { return text };
+    let tagged = |side: &str| format!("[{side} \"quickstart-32.bin\"]\n");
+    for side in ["White", "Black"] {
+        let with = format!("{}[{side}Digest \"{digest}\"]\n", tagged(side));
+        text = text.replace(&tagged(side), &with);
+    }
+    text
+}
+
+#[test]
+fn a_comparison_shows_elo_beside_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = digest::short_of_file(Path::new(NET)).unwrap();
+    let pgn = written(folder.path(), &ladder(Some(&digest)));
+    let (told, said) = compared(&pgn);
+    assert!(!said.contains("cannot be told: the games"), "{said}");
+    let row = |name: &str| {
+        let all = told["evaluations"].as_array().unwrap();
+        all.iter().find(|it| it["name"] == name).unwrap()["elo"].clone()
+    };
+    assert_eq!(told["games"]["zero"], "quickstart-32.bin");
+    assert_eq!(row("quickstart-32.bin")["value"], 0.0);
+    assert!(row("material")["value"].as_f64().unwrap() < -200.0);
+    assert!(row("pesto.json").is_null());
+    let sentences = told["games"]["sentences"].to_string();
+    assert!(sentences.contains("quickstart-32.bin is stronger."), "{sentences}");
+    assert!(
+        sentences.contains("both decide 1 pair of evaluations, and agree on 1."),
+        "{sentences}"
+    );
+    let output = compare(&pgn, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(line("evaluation").contains("Elo  its 95 % interval"), "{text}");
+    assert!(line("pesto.json").contains("  -  "), "{text}");
+    assert!(text.contains("Elo: that of quickstart-32.bin is 0; games: 240"), "{text}");
+}
+
+#[test]
+fn games_of_another_version_are_not_those_of_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let pgn = written(folder.path(), &ladder(Some("0123456789abcdef")));
+    let (told, said) = compared(&pgn);
+    assert!(said.contains("quickstart-32.bin was another file when it played"), "{said}");
+    assert_eq!(told["games"]["zero"], "material");
+    // Without digests nobody can tell, which is said.
+    let (told, said) = compared(&written(folder.path(), &ladder(None)));
+    assert!(said.contains("whether quickstart-32.bin has changed since"), "{said}");
+    assert_eq!(told["games"]["zero"], "quickstart-32.bin");
+    // Nobody of these played.
+    let (told, said) = compared(&written(folder.path(), &pair(["x", "y"], 1, ["1-0", "0-1"])));
+    assert!(said.contains("nothing of this comparison played in"), "{said}");
+    assert!(told["games"]["zero"].is_null());
+    // Two versions of one name are two players.
+    let both = ladder(Some("0123456789abcdef")) + &ladder(Some("fedcba9876543210"));
+    let names = read(&both).unwrap().played.names;
+    assert_eq!(names[0], "quickstart-32.bin (0123456789abcdef)");
+    assert_eq!(names.len(), 4);
+}
