@@ -12,7 +12,8 @@ use clap::Parser;
 use super::Cli;
 use crate::output;
 
-/// Train handcrafted terms and a net on games that come with it, export the net, compare the two
+/// Train handcrafted terms and a net on games that come with it, export the net, let the two play,
+/// compare them
 ///
 /// Each step shows the command that does it. The games and configs are those of the repository;
 /// elsewhere they are written to the folder nnuance-quickstart first.
@@ -24,7 +25,7 @@ pub struct Args {
     device: String,
 }
 
-const STEPS: [(&str, &str); 6] = [
+const STEPS: [(&str, &str); 7] = [
     (
         "Tapered piece-square tables, from material alone, tuned on the games' results.",
         "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
@@ -48,9 +49,15 @@ const STEPS: [(&str, &str); 6] = [
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
     ),
     (
-        "Which one predicts best how games end that none of them has seen?",
+        "Which one plays best? Short games between each two, all with the same search.",
+        "match runs/quickstart/quickstart-hce runs/quickstart/quickstart-net \
+         runs/quickstart/hce-pst material --pairs 50 --nodes 200 \
+         --pgn runs/quickstart/match.pgn --overwrite",
+    ),
+    (
+        "Which one predicts best how games end that none of them has seen? With its Elo beside it.",
         "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
-         runs/quickstart/quickstart-net/net.bin score",
+         runs/quickstart/quickstart-net/net.bin score --pgn runs/quickstart/match.pgn",
     ),
 ];
 
