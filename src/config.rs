@@ -2,6 +2,7 @@
 
 mod batch_size;
 mod check;
+mod climb;
 mod differ;
 pub mod keys;
 mod read;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use batch_size::BatchSize;
 pub(crate) use check::ONE_LIST;
+pub use climb::Climb;
 pub use differ::Difference;
 pub use read::{ConfigError, nearest};
 pub use sections::{Data, Earlier, Model, Optimizer, Plan, Target};
@@ -31,6 +33,10 @@ pub const VERSION: u32 = 1;
 /// How the text of a complete config begins.
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
+
+/// The same of a climb.
+pub const CLIMB_HEADER: &str =
+    "# A climb of nnuance, complete; go on with: nnuance climb FOLDER/config.toml --out FOLDER\n";
 
 /// The longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
@@ -65,6 +71,9 @@ pub struct Config {
     /// on it: see `data.held_out_seed`.
     #[serde(default = "sections::seed")]
     pub seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub climb: Option<Climb>,
+    #[serde(default)]
     pub data: Data,
     pub model: Model,
     #[serde(default)]
@@ -116,9 +125,11 @@ impl Config {
         self
     }
 
-    /// The text of the config with all defaults written out, after [`RUN_HEADER`].
+    /// The text of the config with all defaults written out, after [`RUN_HEADER`] or
+    /// [`CLIMB_HEADER`].
     pub fn to_toml(&self) -> String {
-        RUN_HEADER.to_string() + &toml::to_string(self).expect("a config has a TOML form")
+        let header = if self.climb.is_some() { CLIMB_HEADER } else { RUN_HEADER };
+        header.to_string() + &toml::to_string(self).expect("a config has a TOML form")
     }
 
     /// What the model is given to see.

@@ -18,7 +18,7 @@ mod split;
 mod stats;
 mod tally;
 
-pub use engine::option;
+pub use engine::{Screen, option};
 
 use std::process::ExitCode;
 

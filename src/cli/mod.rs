@@ -6,6 +6,7 @@
 mod out;
 
 mod bench;
+mod climb;
 mod compare;
 mod curve;
 mod data;
@@ -58,6 +59,7 @@ enum Command {
     Keys(keys::Args),
     Curve(curve::Args),
     Match(matches::Args),
+    Climb(climb::Args),
     Uci(uci::Args),
     Data(data::Args),
     Bench(bench::Args),
@@ -105,6 +107,7 @@ impl Cli {
             Command::Keys(args) => keys::run(args)?,
             Command::Curve(args) => return curve::run(args),
             Command::Match(args) => return matches::run(args),
+            Command::Climb(args) => return climb::run(args),
             Command::Uci(args) => uci::run(args)?,
             Command::Data(args) => return data::run(args),
             Command::Bench(args) => bench::run(args)?,

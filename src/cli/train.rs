@@ -70,6 +70,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn default_folder(config: &Path) -> PathBuf {
+/// Where what is made of a config lies, if nothing else is said.
+pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
 }

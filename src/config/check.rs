@@ -26,8 +26,20 @@ impl Config {
             let reason = format!("this program reads version {VERSION}, found {}", self.version);
             return wrong("version", reason);
         }
-        if self.data.files.is_empty() {
-            return wrong("data.files", "name at least one file".into());
+        match (&self.climb, self.data.files.is_empty()) {
+            (None, true) => return wrong("data.files", "name at least one file".into()),
+            (Some(_), false) => {
+                return wrong("data.files", "a climb makes its own games; remove it".into());
+            }
+            (Some(climb), true) => climb.check()?,
+            (None, false) => {}
+        }
+        if self.climb.is_some() && self.model.inputs == "trace" {
+            let reason = "a climb plays, and no traces of another engine can";
+            return wrong("model.inputs", reason.into());
+        }
+        if self.climb.as_ref().is_some_and(|it| it.start == "random") && !self.is_net() {
+            return wrong("climb.start", "only nets start from chance; name \"material\"".into());
         }
         for (i, path) in self.data.files.iter().enumerate() {
             if self.data.files[..i].iter().any(|other| same_path(other, path)) {

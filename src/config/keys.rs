@@ -17,7 +17,7 @@ use serde::de::value::Error;
 use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Value;
 
-use super::{Config, Data, Model, Optimizer, Plan, Target};
+use super::{Climb, Config, Data, Model, Optimizer, Plan, Target};
 use crate::loader::Filter;
 use crate::train::stages::Stage;
 use defaults::Defaults;
@@ -62,6 +62,7 @@ pub fn sections() -> Vec<Section> {
     let schema = schema();
     [
         ("", fields::<Config>()),
+        ("climb", fields::<Climb>()),
         ("data", fields::<Data>()),
         ("data.filter", fields::<Filter>()),
         ("model", fields::<Model>()),

@@ -21,7 +21,9 @@ use crate::train::stages::Stages;
 #[serde(deny_unknown_fields)]
 pub struct Data {
     /// The files of positions, relative to the folder in which the program runs. They may have
-    /// different formats, and may be packed with gzip, zstd, xz or zip.
+    /// different formats, and may be packed with gzip, zstd, xz or zip. They must be given, except
+    /// for a climb, which makes its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["games.vf"])]
     pub files: Vec<PathBuf>,
     /// Files that only validate: the validation loss is that of their positions, and all games that
@@ -316,6 +318,27 @@ pub struct Earlier {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superbatches: Option<f64>,
     pub until_step: u64,
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            validation: Vec::new(),
+            format: None,
+            held_out: held_out(),
+            test: None,
+            held_out_seed: 0,
+            share: share(),
+            bad_records: 0,
+            point_of_view: None,
+            check_view: yes(),
+            limit: None,
+            window: None,
+            shuffle: yes(),
+            filter: Filter::default(),
+        }
+    }
 }
 
 impl Default for Target {

@@ -33,7 +33,8 @@ pub const LOG: &str = "log.csv";
 /// The run as a page.
 pub const REPORT: &str = "report.html";
 
-const LOCK: &str = ".lock";
+/// Held by whoever works in a folder.
+pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
 const FILES: [&str; 11] = [
@@ -125,22 +126,7 @@ impl RunFolder {
     }
 
     fn open(path: &Path, listener: &dyn Listener) -> Result<Self> {
-        let name = path.join(LOCK);
-        let lock =
-            File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                bail!("a run is under way in {}; wait for it, or stop it", path.display())
-            }
-            // Some network drives know no locks; better no lock than no training.
-            Err(TryLockError::Error(error)) => {
-                listener.remark(&format!(
-                    "{} cannot be locked ({error}): start no second run",
-                    path.display()
-                ));
-            }
-        }
+        let lock = lock(path, listener)?;
         let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
         let folder = Self { path: path.to_path_buf(), anchor, _lock: lock };
         let kept = folder.file(KEPT).join(CONFIG);
@@ -177,6 +163,29 @@ impl RunFolder {
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
+}
+
+/// Locks a folder for this process.
+///
+/// # Errors
+/// If another process works there, or nothing can be written there.
+pub(super) fn lock(folder: &Path, listener: &dyn Listener) -> Result<File> {
+    let name = folder.join(LOCK);
+    let lock = File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            bail!("a run is under way in {}; wait for it, or stop it", folder.display())
+        }
+        // Some network drives know no locks; better no lock than no training.
+        Err(TryLockError::Error(error)) => {
+            listener.remark(&format!(
+                "{} cannot be locked ({error}): start no second run",
+                folder.display()
+            ));
+        }
+    }
+    Ok(lock)
 }
 
 /// Removes what killed runs left in the folder of a file that is about to be written; what was

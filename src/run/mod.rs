@@ -5,6 +5,7 @@
 //! [`Listener`] hears.
 
 pub mod arena;
+pub mod climb;
 pub mod curve;
 pub mod evaluator;
 pub mod export;

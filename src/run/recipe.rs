@@ -234,7 +234,16 @@ fn cannot_read(path: &Path) -> String {
 }
 
 /// The loader's part of a config.
+///
+/// # Errors
+/// If the config is that of a climb, which has no data yet, or the format or the point of view is
+/// none.
 pub fn plan(config: &Config) -> Result<Plan> {
+    ensure!(
+        config.climb.is_none(),
+        "this is the config of a climb, which makes its own games: `nnuance climb CONFIG`; for a \
+         run remove [climb] and name `data.files`"
+    );
     Ok(Plan {
         files: config.data.files.clone(),
         validation: config.data.validation.clone(),

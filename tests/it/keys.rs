@@ -8,7 +8,7 @@ use nnuance::config::Config;
 use nnuance::config::keys::{self, Key};
 
 /// Configs that each take some keys which the others refuse.
-const LEAST: [&str; 6] = [
+const LEAST: [&str; 7] = [
     "version = 1
      data.files = ['a']
      model = { inputs = 'plain', hidden = 8 }
@@ -39,6 +39,10 @@ const LEAST: [&str; 6] = [
      data.files = ['a']
      model.inputs = 'hce'
      optimizer.name = 'local-search'",
+    "version = 1
+     climb = {}
+     model = { inputs = 'perspective', hidden = 8 }
+     schedule = { epochs = 1, learning_rate = 1 }",
 ];
 
 /// The paths of all values in a TOML text; a value of a known key is not looked into.

@@ -11,6 +11,7 @@ mod centre;
 mod chance;
 mod chart;
 mod choose;
+mod climb;
 mod compare;
 mod config;
 mod coverage;

@@ -90,6 +90,10 @@ fn every_config_trains() {
     for entry in fs::read_dir("configs").unwrap() {
         let config = entry.unwrap().path();
         let config = config.to_str().unwrap();
+        // It has no data: `climb.rs` climbs with it.
+        if config.ends_with("climb.toml") {
+            continue;
+        }
         nnuance(
             folder.path(),
             &["train", config, "--set", "data.limit=30000", "--set", "schedule.epochs=2"],

@@ -223,7 +223,7 @@ impl Target {
             fs::remove_file(&self.output).with_context(|| format!("cannot replace {output}"))?;
             made = job(&screen);
         }
-        screen.bar.finish_and_clear();
+        drop(screen);
         let report = made.map_err(|error| self.explained(error))?;
         if report.games_lost {
             eprintln!("{output}: {}", carry::games_unknown(self.format()?, None));
@@ -311,7 +311,7 @@ pub fn count(input: &Path, bad_records: u64) -> Result<u64> {
 }
 
 /// Shows how far a job is: a bar, or a line a minute where stderr is no terminal.
-struct Screen {
+pub struct Screen {
     stop: Arc<AtomicBool>,
     bar: ProgressBar,
     total: u64,
@@ -324,7 +324,8 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(total: u64, noun: &'static str, resumes: bool) -> Self {
+    /// Before the first of so many items, or behind those of an earlier run.
+    pub fn new(total: u64, noun: &'static str, resumes: bool) -> Self {
         let bar = ProgressBar::new(total);
         let template = "{bar:24} {human_pos} of {human_len} {prefix}, {msg}";
         let style =
@@ -334,6 +335,12 @@ impl Screen {
         let first = Cell::new(None);
         let [said, committed] = [(); 2].map(|()| Cell::new(Instant::now()));
         Self { stop: interrupts(), bar, total, noun, resumes, first, said, committed }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::Config;
 
 /// Configs that give the least a model and a method need.
-const LEAST: [(&str, &str); 4] = [
+const LEAST: [(&str, &str); 5] = [
     (
         "nets",
         "version = 1
@@ -33,6 +33,13 @@ const LEAST: [(&str, &str); 4] = [
          data.files = ['x']
          model.inputs = 'hce'
          optimizer.name = 'local-search'",
+    ),
+    (
+        "climbs",
+        "version = 1
+         climb = {}
+         model.inputs = 'hce'
+         schedule = { epochs = 1, learning_rate = 1 }",
     ),
 ];
 
