@@ -54,6 +54,8 @@ const FILES: [&str; 11] = [
 /// A folder that this process alone trains in.
 pub struct RunFolder {
     pub path: PathBuf,
+    /// The folders above it that were made for it, the nearest first.
+    made: Vec<PathBuf>,
     anchor: Anchor,
     /// Released when the process ends, by whatever death.
     _lock: File,
@@ -93,15 +95,19 @@ impl Drop for RunFolder {
         }
         let _ = std::fs::remove_file(self.file(LOCK));
         // Only an empty folder goes.
-        let _ = std::fs::remove_dir(&self.path);
+        let made = self.made.iter().map(PathBuf::as_path);
+        let _ = [&*self.path].into_iter().chain(made).try_for_each(std::fs::remove_dir);
     }
 }
 
 impl RunFolder {
     /// Takes a new folder, or one that [`check`] lets pass, for this process.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Listener) -> Result<Self> {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let made = path.ancestors().skip(1).take_while(missing).map(Path::to_path_buf).collect();
         check(path, overwrite)?;
-        let folder = Self::open(path, listener)?;
+        let mut folder = Self::open(path, listener)?;
+        folder.made = made;
         // Once more, now that nobody else can begin a run here.
         check(path, overwrite)?;
         Ok(folder)
@@ -128,7 +134,8 @@ impl RunFolder {
     fn open(path: &Path, listener: &dyn Listener) -> Result<Self> {
         let lock = lock(path, listener)?;
         let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
-        let folder = Self { path: path.to_path_buf(), anchor, _lock: lock };
+        let made = Vec::new();
+        let folder = Self { path: path.to_path_buf(), made, anchor, _lock: lock };
         let kept = folder.file(KEPT).join(CONFIG);
         for removed in sweep(&folder.file(CONFIG)).chain(sweep(&kept)) {
             listener.remark(&removed);

@@ -124,6 +124,21 @@ fn two_names_of_one_file_are_known() {
 }
 
 #[test]
+fn a_training_that_is_refused_leaves_no_folders() {
+    let folder = folder();
+    let at = folder.path();
+    fs::write(at.join("cut.vf"), &fs::read("data/selfplay-sf15.vf").unwrap()[..1001]).unwrap();
+    let config = absolute("configs/quickstart-net.toml");
+    let words = format!("train {config} --set data.files=[\"cut.vf\"] --out new/runs/cut");
+    assert!(fails(at, &words).contains("cut.vf"));
+    assert_eq!(names(at), ["a.txt", "cut.vf"]);
+    // One that was there before is not ours to remove.
+    fs::create_dir(at.join("new")).unwrap();
+    fails(at, &words);
+    assert_eq!(names(&at.join("new")), [""; 0]);
+}
+
+#[test]
 fn an_export_replaces_nothing_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
