@@ -11,7 +11,7 @@ use super::data::option;
 use super::games::{Beginning, Rules};
 use super::out;
 use super::place::Place;
-use super::progress::{bar, interrupts};
+use super::progress::{interrupts, pairs_bar};
 use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::digits::counted;
@@ -171,7 +171,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     });
     let recorder = recorder.transpose()?;
     let stop = interrupts();
-    let bar = bar(Some(0), "pairs");
+    let bar = pairs_bar(0);
     let watch = &mut |standing: Standing| {
         bar.set_length(standing.total);
         bar.set_position(standing.done);

@@ -31,11 +31,21 @@ pub fn bar(length: Option<u64>, what: &str) -> ProgressBar {
     bar
 }
 
+/// A bar over pairs of games, on stderr.
+pub fn pairs_bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    bar.set_style(style("{bar:24} {human_pos} of {human_len} pairs, {games}, {eta} left; {msg}"));
+    bar
+}
+
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .with_key("per_sec", |state: &ProgressState, out: &mut dyn Write| {
             let _ = write!(out, "{}/s", short(state.per_sec()));
+        })
+        .with_key("games", |state: &ProgressState, out: &mut dyn Write| {
+            let _ = write!(out, "{} games a minute", short(120.0 * state.per_sec()));
         })
 }
 
