@@ -94,17 +94,14 @@ impl Drop for RunFolder {
             return;
         }
         let _ = std::fs::remove_file(self.file(LOCK));
-        // Only an empty folder goes.
-        let made = self.made.iter().map(PathBuf::as_path);
-        let _ = [&*self.path].into_iter().chain(made).try_for_each(std::fs::remove_dir);
+        remove_empty(&self.path, &self.made);
     }
 }
 
 impl RunFolder {
     /// Takes a new folder, or one that [`check`] lets pass, for this process.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Listener) -> Result<Self> {
-        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-        let made = path.ancestors().skip(1).take_while(missing).map(Path::to_path_buf).collect();
+        let made = missing_above(path);
         check(path, overwrite)?;
         let mut folder = Self::open(path, listener)?;
         folder.made = made;
@@ -193,6 +190,18 @@ pub(super) fn lock(folder: &Path, listener: &dyn Listener) -> Result<File> {
         }
     }
     Ok(lock)
+}
+
+/// The folders above one that will have to be made for it, the nearest first.
+pub(super) fn missing_above(folder: &Path) -> Vec<PathBuf> {
+    let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    folder.ancestors().skip(1).take_while(missing).map(Path::to_path_buf).collect()
+}
+
+/// Removes a folder, and those above that were made for it, as far as they are empty.
+pub(super) fn remove_empty(folder: &Path, made: &[PathBuf]) {
+    let made = made.iter().map(PathBuf::as_path);
+    let _ = [folder].into_iter().chain(made).try_for_each(std::fs::remove_dir);
 }
 
 /// Removes what killed runs left in the folder of a file that is about to be written; what was

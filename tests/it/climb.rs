@@ -174,7 +174,7 @@ fn a_climb_begins_with_chance_and_with_terms_too() {
 #[test]
 fn what_cannot_be_climbed_is_refused_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("out");
+    let out = folder.path().join("new/out");
     let example = "configs/climb.toml";
     for (sets, why) in [
         (&["climb.start=score"][..], "score"),
@@ -187,7 +187,7 @@ fn what_cannot_be_climbed_is_refused_at_once() {
         refused(climb(example, &out, sets, &[]), why);
     }
     refused(climb("configs/net-1-simple.toml", &out, &[], &[]), "a climb makes its own games");
-    assert!(!out.exists());
+    assert!(!folder.path().join("new").exists());
     let mut net = Command::new(env!("CARGO_BIN_EXE_nnuance"));
     net.args(["climb", "configs/net-1-simple.toml", "--out"]).arg(&out);
     refused(net, "no section [climb]");

@@ -11,12 +11,14 @@ use super::generation::Generation;
 use crate::config::{CLIMB_HEADER, Climb, Config, Difference};
 use crate::input;
 use crate::output;
-use crate::run::folder::{CONFIG, LOCK, NET, lock, sweep};
+use crate::run::folder::{CONFIG, LOCK, NET, lock, missing_above, remove_empty, sweep};
 use crate::run::listener::Listener;
 
 /// A folder that this process alone climbs in.
 pub struct ClimbFolder {
     pub path: PathBuf,
+    /// The folders above it that were made for it, the nearest first.
+    made: Vec<PathBuf>,
     /// Released when the process ends, by whatever death.
     _lock: File,
 }
@@ -24,8 +26,7 @@ pub struct ClimbFolder {
 impl Drop for ClimbFolder {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.path.join(LOCK));
-        // Only an empty folder goes.
-        let _ = fs::remove_dir(&self.path);
+        remove_empty(&self.path, &self.made);
     }
 }
 
@@ -53,8 +54,9 @@ impl ClimbFolder {
         let hidden = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with('.');
         let is_empty = entries.is_none_or(|all| all.flatten().all(|it| hidden(&it)));
         ensure!(is_empty || file.exists(), foreign());
+        let made = missing_above(path);
         fs::create_dir_all(path).with_context(|| format!("cannot make {name}"))?;
-        let folder = Self { path: path.to_path_buf(), _lock: lock(path, listener)? };
+        let folder = Self { path: path.to_path_buf(), made, _lock: lock(path, listener)? };
         sweep(&file).for_each(|removed| listener.remark(&removed));
         if file.exists() {
             let text = input::text(&file, input::TEXT).with_context(foreign)?;
