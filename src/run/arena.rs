@@ -13,7 +13,7 @@ use crate::engine::opening::{Opener, Openings};
 use crate::engine::pool::{self, Obstacle, Tried, Workers};
 use crate::engine::{Clock, EngineError, Entrant, Limit, Watch};
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
-use board::{Match, Seats, pair};
+use board::{PlayedGame, Seats, pair};
 pub use recorder::{Begun, Recorder, noted};
 
 /// How games are played.
@@ -132,7 +132,7 @@ pub fn play<'a>(
     };
     let mut failed = 0;
     let keep =
-        |Tried { item: (players, number), made, .. }: Tried<([usize; 2], u64), [Match; 2]>| {
+        |Tried { item: (players, number), made, .. }: Tried<([usize; 2], u64), [PlayedGame; 2]>| {
             if decided.get() {
                 return Ok(());
             }
@@ -163,10 +163,10 @@ pub fn play<'a>(
 }
 
 impl Played {
-    fn add(&mut self, meeting: usize, games: &[Match; 2]) {
+    fn add(&mut self, meeting: usize, games: &[PlayedGame; 2]) {
         let [as_white, as_black] = games.each_ref().map(|it| it.game.ending.white_result());
         self.meetings[meeting].pairs.add([as_white, 1.0 - as_black].map(f64::from));
-        for Match { game, fault } in games {
+        for PlayedGame { game, fault } in games {
             self.late += u64::from(matches!(game.ending, Ending::Late(_)));
             self.failed += u64::from(fault.is_some());
             if let (Some(fault), None) = (fault, &self.fault) {

@@ -19,7 +19,7 @@ use crate::engine::{Clock, EngineError, Entrant, Player};
 const GRACE: u64 = 20;
 
 /// A game, and what went wrong in it.
-pub struct Match {
+pub struct PlayedGame {
     pub game: Game,
     /// Whoever failed has lost.
     pub fault: Option<Fault>,
@@ -38,7 +38,7 @@ pub fn pair<'a>(
     players: [usize; 2],
     (opener, number): (&Opener, u64),
     manner: &Manner,
-) -> Result<[Match; 2], Obstacle> {
+) -> Result<[PlayedGame; 2], Obstacle> {
     let mut sides = sit_down(entrants, seats, players)?;
     let start = opening(&mut sides, opener, number, manner)?;
     let [first, second] = players;
@@ -98,7 +98,7 @@ fn game<'a>(
     players: [usize; 2],
     start: Chess,
     manner: &Manner,
-) -> Result<Match, Obstacle> {
+) -> Result<PlayedGame, Obstacle> {
     let mut sides = sit_down(entrants, seats, players)?;
     let mut clocks = match manner.pace {
         Pace::Clock(clock) => [clock; 2],
@@ -136,7 +136,7 @@ fn game<'a>(
         seats[players[side]] = None;
         fault
     });
-    Ok(Match { game, fault })
+    Ok(PlayedGame { game, fault })
 }
 
 /// Takes off what a move took; false once the time is up.
