@@ -22,7 +22,7 @@ use crate::output;
 use crate::report::elo::{Anchor, Meeting, Met, Ratings, Scale, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
 use crate::run::arena::{Manner, Pace, Recorder, Standing, play};
-use crate::run::evaluator::{Evaluator, each_once};
+use crate::run::evaluator::each_once;
 use crate::run::path::as_engines_load;
 
 /// Let evaluations play against each other: which one is stronger, and by how many Elo
@@ -41,8 +41,8 @@ Examples:
   nnuance match runs/new --engine stockfish --option UCI_LimitStrength=true \\
                 --option UCI_Elo=2200 --time 1+0.01")]
 pub struct Args {
-    /// Nets, handcrafted weights (JSON or a run), material; or run folders: two or more, programs
-    /// counted
+    /// Nets, handcrafted weights (JSON or a run), material; run folders, checkpoints, or sums of
+    /// several, A+B: two or more, programs counted
     evaluations: Vec<String>,
     /// A program that speaks UCI and takes part; may be given several times
     #[arg(long = "engine", value_name = "PATH")]
@@ -141,9 +141,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (given, terminal) = (args.shape.given(), Terminal::default());
     let mut players: Vec<Box<dyn Entrant>> = Vec::new();
     for name in &names {
-        let evaluator = Evaluator::open(name, &given, &place, &terminal)?;
         let mebibytes = args.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
-        players.push(Box::new(OwnPlayer::new(evaluator, mebibytes)?));
+        let player = OwnPlayer::open(name, &given, &place, &terminal)?;
+        players.push(Box::new(player.with_tables(mebibytes)));
     }
     let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));
     for program in &args.engines {

@@ -14,10 +14,10 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 use super::place::Place;
 use super::shape::Shape;
 use super::terminal::Terminal;
+use crate::engine::Entrant as _;
 use crate::interface::{self, Budget, Command, Go};
 use crate::model::Precision;
-use crate::run::evaluator::Evaluator;
-use crate::run::path::as_engines_load;
+use crate::run::OwnPlayer;
 use crate::sample::Position;
 use crate::search::{Evaluate, Game, Question, Searcher};
 
@@ -33,7 +33,8 @@ Examples:
   fastchess -engine cmd=nnuance args='uci nets/quickstart-32.bin' name=net \\
             -engine cmd=nnuance args='uci material' name=material -each tc=1+0.01 -rounds 100")]
 pub struct Args {
-    /// A net, handcrafted weights (JSON or a run), material; or a run folder
+    /// A net, handcrafted weights (JSON or a run), material; a run folder, a checkpoint; or the sum of
+    /// several, A+B
     evaluation: String,
     /// What the evaluation's centipawns are worth: a share of sigmoid(cp / CP) of the points.
     /// Margins of the search go by it [default: what was fitted to results, else 200]
@@ -54,16 +55,16 @@ const MOST_OVERHEAD: u64 = 5_000;
 
 pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
-    let name = as_engines_load(&args.evaluation);
-    let evaluator = Evaluator::open(&name, &args.shape.given(), &place, &Terminal::default())?;
-    let scale = args.fitted_scale.unwrap_or_else(|| evaluator.scale_in_search());
+    let (given, terminal) = (args.shape.given(), Terminal::default());
+    let player = OwnPlayer::open(&args.evaluation, &given, &place, &terminal)?;
+    let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
-    let evaluation = evaluator.in_search()?;
+    let evaluation = player.in_search()?;
     let (to_worker, jobs) = channel();
     thread::scope(|scope| {
         // Its end is the end of the jobs, which comes when the talk is over.
         scope.spawn(|| work(jobs, evaluation, scale));
-        Talk::new(&evaluator.name, to_worker).listen()
+        Talk::new(&player.name(), to_worker).listen()
     })
 }
 

@@ -27,10 +27,9 @@ pub use ladder::Ladder;
 
 use super::arena::{Manner, Pace, Standing, play};
 use super::folder::{BEST, LAST, NET, RunFolder};
-use super::path::as_engines_load;
 use super::recipe::POSITIONS;
 use super::train::{Means, begin, resume};
-use super::{Evaluator, OwnPlayer, export};
+use super::{OwnPlayer, export};
 use crate::config::{Climb, Config};
 use crate::digits::{counted, grouped};
 use crate::engine::adjudicate::Adjudication;
@@ -75,7 +74,7 @@ pub fn climb(
         Some(player) => player,
         None => climber.random_player()?,
     };
-    let digest = start.evaluator().digest.clone();
+    let digest = start.digest();
     let mut ladder = Ladder::new(climber.named(0));
     for number in 1.. {
         let begun = folder.generation(number)?;
@@ -256,8 +255,7 @@ impl Climber<'_> {
             _ => self.folder.run(number).to_string_lossy().into_owned(),
         };
         let (given, listener) = (Given::default(), self.means.listener);
-        let evaluator = Evaluator::open(&as_engines_load(&name), &given, &self.place, listener)?;
-        OwnPlayer::new(evaluator, OwnPlayer::MEBIBYTES)
+        OwnPlayer::open(&name, &given, &self.place, listener)
     }
 
     fn named(&self, number: u64) -> String {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
 use super::recipe::Recipe;
 use crate::digest::digest;
-use crate::export::{self, Given, LoadError};
+use crate::export::{self, Given, Imported, LoadError, prove, quantise};
 use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::loader::Encoder;
@@ -44,12 +45,36 @@ enum What {
     Hce(Box<Terms>),
     /// Terms of another engine, which only its traces tell.
     Traced(Box<OwnEngine>),
-    Floats {
-        model: Box<Model>,
-        encoder: Encoder,
-        scale: f64,
-    },
+    Floats(Box<Floats>),
     Net(Box<Net>),
+}
+
+/// A net as it is trained.
+struct Floats {
+    model: Model,
+    encoder: Encoder,
+    source: Imported,
+    /// What plays, made when somebody wants to play.
+    integers: OnceLock<Result<Net, String>>,
+}
+
+impl Floats {
+    /// The net that an export with the scales of the file would give.
+    fn integers(&self) -> Result<&Net, &String> {
+        let Imported { weights, architecture, scales, .. } = &self.source;
+        let make = || {
+            let net =
+                quantise(weights, architecture, *scales).map_err(|error| error.to_string())?;
+            prove(&net).map_err(|error| error.to_string())?;
+            Ok(net)
+        };
+        self.integers.get_or_init(make).as_ref()
+    }
+
+    /// Centipawns of a logit.
+    fn scale(&self) -> f64 {
+        self.source.scales.scale.into()
+    }
 }
 
 /// Handcrafted weights, and what evaluates with them.
@@ -114,7 +139,7 @@ impl Evaluator {
     /// Whether boards that were turned to the side to move will not do.
     pub fn needs_colours(&self) -> bool {
         match &self.what {
-            What::Floats { encoder, .. } => encoder.needs_colours(),
+            What::Floats(floats) => floats.encoder.needs_colours(),
             What::Net(net) => Encoder::net(net.architecture()).needs_colours(),
             _ => false,
         }
@@ -173,24 +198,21 @@ impl Evaluator {
         self.fitted.unwrap_or(USUAL)
     }
 
-    /// What goes along with a search.
+    /// What goes along with a search; of a checkpoint the integers of its net.
     ///
     /// # Errors
     /// If it cannot; the error says why, and what can.
     pub fn in_search(&self) -> Result<Box<dyn search::Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
-        Ok(match &self.what {
-            What::Net(net) => {
-                let start = Position::from_chess(&Chess::default());
-                Box::new(Accumulator::new(net, &start))
-            }
-            What::Hce(terms) => Box::new(search::Terms::new(terms.evaluator.clone())),
-            _ => bail!(
-                "{} is a checkpoint of a net, and what plays are integers: `nnuance export` makes \
-                 them of it",
-                self.name
-            ),
-        })
+        let net = match &self.what {
+            What::Hce(terms) => return Ok(Box::new(search::Terms::new(terms.evaluator.clone()))),
+            What::Floats(floats) => floats.integers().map_err(|why| {
+                anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
+            })?,
+            What::Net(net) => net,
+            What::Constant | What::Score | What::Traced(_) => unreachable!("refused above"),
+        };
+        Ok(Box::new(Accumulator::new(net, &Position::from_chess(&Chess::default()))))
     }
 
     /// Whether it consists of handcrafted terms.
@@ -199,7 +221,7 @@ impl Evaluator {
     }
 
     pub fn is_float(&self) -> bool {
-        matches!(self.what, What::Floats { .. })
+        matches!(self.what, What::Floats(_))
     }
 
     pub fn is_quantised(&self) -> bool {
@@ -228,12 +250,15 @@ impl Evaluator {
                 Values::Cp(values.with_context(|| self.name.clone())?)
             }
             What::Net(net) => Values::Cp(each(&|sample| net.evaluate(&sample.position).into())),
-            What::Floats { model, encoder, scale } => {
+            What::Floats(floats) => {
+                let Floats { model, encoder, .. } = &**floats;
                 let mut values = Vec::with_capacity(samples.len());
                 for samples in samples.chunks(4096) {
                     let logits = try_to_host(model.logits(&encoder.encode(samples).inputs))?;
                     values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
-                        f64::from(logit) * scale * f64::from(encoder.sign(&sample.position))
+                        f64::from(logit)
+                            * floats.scale()
+                            * f64::from(encoder.sign(&sample.position))
                     }));
                 }
                 Values::Cp(values)
@@ -303,12 +328,12 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
         return Ok(Opened { recipe, what, fitted: Ok(scale) });
     }
     let source = export::import(bytes, &Default::default())?;
-    let net = source.architecture;
-    let encoder = Encoder::net(&net);
-    let model = Box::new(Model::new(&Kind::Net(net), &source.weights, device, *compute)?);
-    let scale = source.scales.scale.into();
-    let fitted = fitted_to_floats(path, scale);
-    Ok(Opened { recipe, what: What::Floats { model, encoder, scale }, fitted })
+    let encoder = Encoder::net(&source.architecture);
+    let kind = Kind::Net(source.architecture.clone());
+    let model = Model::new(&kind, &source.weights, device, *compute)?;
+    let floats = Box::new(Floats { model, encoder, source, integers: OnceLock::new() });
+    let fitted = fitted_to_floats(path, floats.scale());
+    Ok(Opened { recipe, what: What::Floats(floats), fitted })
 }
 
 /// The scale that fits the net of these floats, brought to the centipawns of the floats.

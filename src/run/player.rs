@@ -1,21 +1,29 @@
-//! Evaluations at the board: our own search with one of them, for whoever wants moves.
+//! Evaluations at the board: our own search with one of them, or with the sum of some, for whoever
+//! wants moves.
 
 use std::sync::atomic::Ordering;
+
+use std::path::Path;
 
 use anyhow::Result;
 use shakmaty::Position as _;
 
-use super::Evaluator;
+use super::path::as_engines_load;
+use super::{Evaluator, Listener};
+use crate::digest::digest;
 use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::search::{Limit, Searched};
 use crate::engine::uci::{Fault, Line};
 use crate::engine::{EngineError, Entrant, Player};
+use crate::export::Given;
 use crate::interface::{Budget, Clock};
-use crate::search::{Evaluate, Game, Limits, Question, Searcher};
+use crate::model::{Compute, Device};
+use crate::search::{Evaluate, Game, Limits, Question, Searcher, Sum};
 
 /// An evaluation that plays by our own search, on one thread for each player.
 pub struct OwnPlayer {
-    evaluator: Evaluator,
+    /// What is added up; one as a rule.
+    parts: Vec<Evaluator>,
     /// Of each player's table.
     mebibytes: usize,
 }
@@ -27,30 +35,72 @@ impl OwnPlayer {
     /// A usual size of a table. It is cleared for every game or position, so a large one costs time.
     pub const MEBIBYTES: usize = 4;
 
-    /// With tables of so many MiB, at least 1.
+    /// Opens what [`Evaluator::open`] does, the folder of a run by its net; `A+B` is the sum of two
+    /// or more, where no file is called so.
     ///
     /// # Errors
-    /// If the evaluation cannot play; the error says why, and what can.
-    pub fn new(evaluator: Evaluator, mebibytes: usize) -> Result<Self> {
-        evaluator.in_search()?;
-        Ok(Self { evaluator, mebibytes })
+    /// If it cannot be opened, or cannot play; the error says why, and what can.
+    pub fn open(
+        name: &str,
+        given: &Given,
+        place: &(Device, Compute),
+        listener: &dyn Listener,
+    ) -> Result<Self> {
+        let names = if Path::new(name).exists() { vec![name] } else { name.split('+').collect() };
+        let open =
+            |name: &&str| Evaluator::open(&as_engines_load(name.trim()), given, place, listener);
+        let parts = names.iter().map(open).collect::<Result<_>>()?;
+        let player = Self { parts, mebibytes: Self::MEBIBYTES };
+        player.in_search()?;
+        Ok(player)
     }
 
-    pub fn evaluator(&self) -> &Evaluator {
-        &self.evaluator
+    /// With tables of so many MiB, at least 1.
+    pub fn with_tables(self, mebibytes: usize) -> Self {
+        Self { mebibytes, ..self }
+    }
+
+    /// What goes along with a search.
+    ///
+    /// # Errors
+    /// None, since it was tried when it was opened.
+    pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
+        let parts = self.parts.iter().map(Evaluator::in_search).collect::<Result<Vec<_>>>()?;
+        Ok(match <[_; 1]>::try_from(parts) {
+            Ok([one]) => one,
+            Err(parts) => Box::new(Sum(parts)),
+        })
+    }
+
+    /// The scale by which a search chooses its margins. Of evaluations that agree the sum is worth
+    /// as many times the centipawns.
+    pub fn scale(&self) -> f64 {
+        self.parts.iter().map(Evaluator::scale_in_search).sum()
+    }
+
+    /// The SHA-256 of its file, or of those of its files one after the other; None if one has none.
+    pub fn digest(&self) -> Option<String> {
+        match &self.parts[..] {
+            [one] => one.digest.clone(),
+            parts => {
+                let digests = parts.iter().map(|part| part.digest.as_deref());
+                Some(digest(digests.collect::<Option<String>>()?.as_bytes()))
+            }
+        }
     }
 }
 
 impl Entrant for OwnPlayer {
     fn name(&self) -> String {
-        self.evaluator.name.clone()
+        let names: Vec<&str> = self.parts.iter().map(|part| &part.name[..]).collect();
+        names.join("+")
     }
 
     fn player(&self) -> Result<Box<dyn Player + '_>, EngineError> {
         Ok(Box::new(AtBoard {
             searcher: Searcher::new(self.mebibytes),
-            evaluation: self.evaluator.in_search().expect("tried before"),
-            scale: self.evaluator.scale_in_search(),
+            evaluation: self.in_search().expect("tried before"),
+            scale: self.scale(),
             alarm: None,
         }))
     }
@@ -58,9 +108,9 @@ impl Entrant for OwnPlayer {
     fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
         Ok(vec![
             ("program", format!("nnuance {}", env!("CARGO_PKG_VERSION"))),
-            ("evaluation", self.evaluator.name.clone()),
-            ("digest", self.evaluator.digest.clone().unwrap_or_default()),
-            ("scale", self.evaluator.scale_in_search().to_string()),
+            ("evaluation", self.name()),
+            ("digest", self.digest().unwrap_or_default()),
+            ("scale", self.scale().to_string()),
             ("hash", self.mebibytes.to_string()),
         ])
     }

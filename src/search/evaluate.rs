@@ -41,6 +41,27 @@ impl Evaluate for Accumulator<'_> {
     }
 }
 
+/// Evaluations whose centipawns are added up.
+pub struct Sum<'a>(pub Vec<Box<dyn Evaluate + Send + 'a>>);
+
+impl Evaluate for Sum<'_> {
+    fn refresh(&mut self, position: &Position) {
+        self.0.iter_mut().for_each(|part| part.refresh(position));
+    }
+
+    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
+        self.0.iter_mut().for_each(|part| part.play(moved, after));
+    }
+
+    fn undo(&mut self) {
+        self.0.iter_mut().for_each(|part| part.undo());
+    }
+
+    fn value(&mut self) -> i32 {
+        self.0.iter_mut().fold(0, |sum: i32, part| sum.saturating_add(part.value()))
+    }
+}
+
 /// Handcrafted terms in a search; each position is looked at anew.
 #[derive(Clone, Debug)]
 pub struct Terms {

@@ -26,7 +26,7 @@ mod quiet;
 mod table;
 mod tree;
 
-pub use evaluate::{Evaluate, Terms};
+pub use evaluate::{Evaluate, Sum, Terms};
 pub use exchange::exchange;
 pub use game::Game;
 

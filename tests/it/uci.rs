@@ -28,6 +28,17 @@ fn bests(said: &[String]) -> Vec<&str> {
     said.iter().filter(|line| best(line)).map(|line| line.split(' ').nth(1).unwrap()).collect()
 }
 
+/// What it says of each depth, but for times.
+fn timeless(said: &[String]) -> Vec<[String; 2]> {
+    let of = |line: &String| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let place = |name: &str| words.iter().position(|word| *word == name);
+        let (nodes, pv) = (place("nodes").unwrap(), place("pv").unwrap());
+        [words[..nodes + 2].join(" "), words[pv..].join(" ")]
+    };
+    said.iter().filter(|line| line.starts_with("info depth")).map(of).collect()
+}
+
 const NET: &str = "nets/quickstart-32.bin";
 
 #[test]
@@ -50,18 +61,39 @@ fn the_same_question_gets_the_same_answer_from_every_kind_of_evaluation() {
         let bests = bests(&said);
         assert_eq!(bests.len(), 2, "{said:?}");
         assert_eq!(bests[0], bests[1]);
-        let timeless = |line: &String| {
-            let words: Vec<&str> = line.split(' ').collect();
-            let place = |name: &str| words.iter().position(|word| *word == name);
-            let (nodes, pv) = (place("nodes").unwrap(), place("pv").unwrap());
-            [words[..nodes + 2].join(" "), words[pv..].join(" ")]
-        };
-        let infos: Vec<_> =
-            said.iter().filter(|line| line.starts_with("info depth")).map(timeless).collect();
+        let infos = timeless(&said);
         let half = infos.len() / 2;
         assert!(half > 2);
         assert_eq!(infos[..half], infos[half..]);
     }
+}
+
+/// What an evaluation says of a position, in centipawns.
+fn value(evaluation: &str, fen: &str) -> i32 {
+    let said = talk(evaluation, &[&format!("position fen {fen}"), "eval"]);
+    said[0].split(' ').nth(2).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_sum_is_worth_what_its_parts_are_together() {
+    for fen in [
+        "rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 2",
+        "r3k3/8/8/8/8/8/4P3/R3K3 b - - 0 1",
+    ] {
+        let parts = value(NET, fen) + 2 * value("material", fen);
+        assert_eq!(value(&format!("{NET}+material + material"), fen), parts);
+    }
+}
+
+#[test]
+fn a_checkpoint_plays_as_its_net() {
+    let question = ["position startpos moves d2d4 d7d5 c2c4 d5c4", "go nodes 2000"];
+    let [net, floats] = [NET, "nets/quickstart-32.safetensors"].map(|evaluation| {
+        let said = talk(evaluation, &question);
+        (timeless(&said), bests(&said).join(" "))
+    });
+    assert!(net.0.len() > 2);
+    assert_eq!(net, floats);
 }
 
 #[test]

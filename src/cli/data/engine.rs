@@ -25,8 +25,7 @@ use crate::export::Given;
 use crate::format::{self, Format, Source};
 use crate::model::Precision;
 use crate::output;
-use crate::run::path::as_engines_load;
-use crate::run::{Evaluator, OwnPlayer, Place};
+use crate::run::{OwnPlayer, Place};
 
 /// Where Debian and others put games.
 const GAMES: &str = "/usr/games";
@@ -42,7 +41,7 @@ const TOLD: usize = 5;
 #[command(next_help_heading = "Engine")]
 pub struct Engines {
     /// An evaluation that plays by our own search, in place of an engine: a net, handcrafted weights
-    /// (JSON or a run), material; or a run folder
+    /// (JSON or a run), material; a run folder, a checkpoint; or the sum of several, A+B
     #[arg(long, value_name = "EVALUATION", conflicts_with_all = ["engine", "arguments", "options"])]
     with: Option<String>,
     /// The engine, a program that speaks UCI [default: stockfish]
@@ -127,7 +126,9 @@ impl Engines {
     fn entrant(&self) -> Result<Arc<dyn Entrant>> {
         if let Some(name) = &self.with {
             let mebibytes = self.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
-            return Ok(Arc::new(OwnPlayer::new(own(name)?, mebibytes)?));
+            let (place, terminal) = (Place::default().open(Precision::F32)?, Terminal::default());
+            let player = OwnPlayer::open(name, &Given::default(), &place, &terminal)?;
+            return Ok(Arc::new(player.with_tables(mebibytes)));
         }
         let program = match &self.engine {
             Some(program) => program.clone(),
@@ -144,12 +145,6 @@ impl Engines {
             ..EngineSettings::new(program)
         }))
     }
-}
-
-/// An evaluation that plays, by the names of every command.
-fn own(name: &str) -> Result<Evaluator> {
-    let place = Place::default().open(Precision::F32)?;
-    Evaluator::open(&as_engines_load(name), &Given::default(), &place, &Terminal::default())
 }
 
 /// Stockfish where a shell would find it, or where Debian puts it, which not every PATH names.
