@@ -16,7 +16,7 @@ pub(crate) use check::ONE_LIST;
 pub use climb::Climb;
 pub use differ::Difference;
 pub use read::{ConfigError, nearest};
-pub use sections::{Data, Earlier, Model, Optimizer, Plan, Target};
+pub use sections::{Data, Earlier, Judged, Model, Optimizer, Plan, Target};
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
 use crate::format::Format;
@@ -294,6 +294,16 @@ impl Config {
     }
 
     /// What the units of lengths come to in the run, for this many positions of data.
+    /// Epochs after which quiet ends are looked for again; none where positions are judged as given.
+    pub fn resolve_every(&self, positions: u64) -> Option<f64> {
+        let tenth = || {
+            let span = self.span(positions);
+            (span.steps as f64 * span.batch as f64 / positions as f64 / 10.0).round().max(1.0)
+        };
+        (self.target.position == Judged::Quiescence)
+            .then(|| self.target.resolve_every.unwrap_or_else(tenth))
+    }
+
     pub fn span(&self, positions: u64) -> Span {
         let (batch, superbatch) =
             (self.batch().of(positions), self.schedule.batches_per_superbatch);

@@ -127,9 +127,13 @@ impl Position {
         }
     }
 
-    /// A board that came out of another position, without rights and counters.
+    /// A board that came out of another position, without counters and en passant.
     pub fn of_board(occupied: u64, nibbles: [u8; 16], turn: Color) -> Self {
-        let turn_ep = NO_EP | (turn.is_black() as u8) << 7;
+        Self::of_board_and_turn(occupied, nibbles, NO_EP | (turn.is_black() as u8) << 7)
+    }
+
+    /// The same, with en passant and the side to move as [`Position::turn_and_ep`] gives them.
+    pub fn of_board_and_turn(occupied: u64, nibbles: [u8; 16], turn_ep: u8) -> Self {
         Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
@@ -274,6 +278,11 @@ impl Position {
 
     pub fn turn(&self) -> Color {
         Color::from_black(self.turn_ep >> 7 == 1)
+    }
+
+    /// The side to move and the square of en passant in one byte, for [`Position::of_board_and_turn`].
+    pub fn turn_and_ep(&self) -> u8 {
+        self.turn_ep
     }
 
     pub fn ep_square(&self) -> Option<Square> {

@@ -14,7 +14,7 @@ use crate::model::Precision;
 use crate::report::Options;
 use crate::run::evaluator::{BUILT_IN, Evaluator, each_once};
 use crate::run::measure::{self, Measurement, gaps, honest, read};
-use crate::run::played;
+use crate::run::{moves, played};
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
 ///
@@ -30,6 +30,7 @@ Example:
   nnuance compare material runs/quickstart-hce runs/quickstart-net score
   nnuance compare material nets/quickstart-32.bin --data games.vf --min-ply 16 --skip-captures
   nnuance compare material runs/a runs/b --pgn match.pgn
+  nnuance compare --moves material runs/a runs/b --data games.pgn
   nnuance compare --deep runs/quickstart-net runs/quickstart-net/net.bin")]
 pub struct Args {
     /// Run folders, checkpoints, nets, handcrafted weights (JSON); or the built-in constant,
@@ -42,6 +43,18 @@ pub struct Args {
     /// Files of games in PGN that some of them played: Elo beside the loss
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pgn: Vec<PathBuf>,
+    /// Measure the score of each position's quiescence search, in the place of what is said of the
+    /// position itself
+    #[arg(long)]
+    quiescence: bool,
+    /// Measure how many of the moves that the winners played each evaluation puts first, by the
+    /// quiescence scores of all legal moves; the first 16 half-moves of a game do not count, unless a
+    /// filter is given
+    #[arg(long, conflicts_with_all = ["deep", "pgn", "quiescence", "fixed_scale", "fit_on_same"])]
+    moves: bool,
+    /// With --moves, the moves of both sides
+    #[arg(long, requires = "moves")]
+    both_sides: bool,
     /// Measure on all positions of the files, those seen in training too
     #[arg(long)]
     all: bool,
@@ -69,6 +82,9 @@ pub struct Args {
     shape: Shape,
 }
 
+/// Half-moves of a game that are an opening.
+const OPENING: u16 = 16;
+
 pub fn run(args: Args) -> Result<()> {
     each_once(&args.evaluations)?;
     let (given, terminal) = (args.shape.given(), Terminal::default());
@@ -79,7 +95,9 @@ pub fn run(args: Args) -> Result<()> {
         .map(|name| Evaluator::open(name, &given, &place, &terminal))
         .collect::<Result<_>>()?;
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    let filter = args.filter.given();
+    // The moves of the opening are learnt by heart.
+    let opening = Filter { min_ply: Some(OPENING), ..Filter::default() };
+    let filter = args.filter.given().or(args.moves.then_some(opening));
     let plan = plan(&args, &evaluators, filter.as_ref())?;
     let mut samples = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
@@ -88,7 +106,16 @@ pub fn run(args: Args) -> Result<()> {
     }
     let measured = honest(&evaluators, samples, args.all, filter.is_some())?;
     let test = measured.part == Part::Test;
-    let mut measurement = Measurement::of(&evaluators, &args.evaluations, measured, &plan.files)?;
+    if args.moves {
+        measured.notes.iter().for_each(|note| eprintln!("{note}"));
+        let found = moves::find(&evaluators, measured, args.both_sides, &terminal)?;
+        return match args.json {
+            true => out::line(serde_json::to_string_pretty(&found)?),
+            false => out::line(found.text().trim_end()),
+        };
+    }
+    let (names, files) = (&args.evaluations, &plan.files);
+    let mut measurement = Measurement::of(&evaluators, names, measured, files, args.quiescence)?;
     if let Some(games) = &games {
         measurement.play(games, &args.evaluations, &evaluators)?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use super::{BatchSize, Config, ConfigError, MOST_POSITIONS, VERSION, nearest};
+use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, VERSION, nearest};
 use crate::architecture::Array;
 use crate::loss::Loss;
 use crate::train::layers::{Layer, stands_for};
@@ -234,6 +234,20 @@ impl Config {
         if model.inputs == "trace" && model.mirror.is_some() {
             let reason = "is for the built-in terms; let the engine give both wings one number";
             return wrong("model.mirror", reason);
+        }
+        let quiet = self.target.position == Judged::Quiescence;
+        if model.inputs == "trace" && quiet {
+            let reason = "\"quiescence\" is not for another engine's terms: only that engine can \
+                          search with them";
+            return wrong("target.position", reason);
+        }
+        if let Some(epochs) = self.target.resolve_every {
+            if !quiet {
+                return wrong("target.resolve_every", "goes with `position = \"quiescence\"`");
+            }
+            if !(epochs > 0.0 && epochs.is_finite()) {
+                return wrong("target.resolve_every", "is a number of epochs above 0");
+            }
         }
         match (&model.inputs[..], &model.term_list) {
             ("trace", None) => {

@@ -205,6 +205,27 @@ pub struct Target {
     pub wdl: Stages,
     /// What an error costs.
     pub loss: Loss,
+    /// Which position is judged.
+    pub position: Judged,
+    /// With `position = "quiescence"`: the epochs after which the quiet ends are looked for again,
+    /// with the weights as they are by then; above 0. Without it a tenth of the run, and at least
+    /// one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 1.0)]
+    pub resolve_every: Option<f64>,
+}
+
+/// The position that is judged in the place of one of the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Judged {
+    /// The position itself.
+    #[default]
+    #[serde(rename = "as given")]
+    AsGiven,
+    /// The one where its quiescence search ends: captures, promotions and evasions of checks, as
+    /// the weights would play them. Texel's method.
+    #[serde(rename = "quiescence")]
+    Quiescence,
 }
 
 /// How steps follow from gradients, or how weights are found without them.
@@ -343,7 +364,14 @@ impl Default for Data {
 
 impl Default for Target {
     fn default() -> Self {
-        Self { scale: None, score_scale: None, wdl: Stages::constant(0.0), loss: Loss::default() }
+        Self {
+            scale: None,
+            score_scale: None,
+            wdl: Stages::constant(0.0),
+            loss: Loss::default(),
+            position: Judged::default(),
+            resolve_every: None,
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! What training needs of a position, in 32 bytes.
 
-use shakmaty::Color;
-
 use crate::sample::{Position, Sample};
 
 /// A [`Sample`] without what only filters and splits ask for.
@@ -13,7 +11,7 @@ pub struct Packed {
     result: f32,
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
-    black: bool,
+    turn_and_ep: u8,
 }
 
 const _: () = assert!(size_of::<Packed>() == 32, "two of them are a cache line");
@@ -22,9 +20,20 @@ impl Packed {
     /// No reader lets this score pass, since it has no negative.
     const NO_SCORE: i16 = i16::MIN;
 
-    /// The board with the side to move; rights and counters are gone.
+    /// The position without its counters.
     pub fn position(&self) -> Position {
-        Position::of_board(self.occupied, self.nibbles, Color::from_black(self.black))
+        Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
+    }
+
+    /// Puts another position in its place, with the same result and the same score.
+    pub fn replace(&mut self, position: &Position) {
+        if position.turn() != self.position().turn() {
+            self.result = 1.0 - self.result;
+            self.score = self.score().map_or(Self::NO_SCORE, |score| -score);
+        }
+        self.occupied = position.occupied();
+        self.nibbles = position.nibbles();
+        self.turn_and_ep = position.turn_and_ep();
     }
 
     /// Seen by the side to move.
@@ -46,7 +55,7 @@ impl From<&Sample> for Packed {
             nibbles: position.nibbles(),
             result: sample.result,
             score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
-            black: position.turn().is_black(),
+            turn_and_ep: position.turn_and_ep(),
         }
     }
 }

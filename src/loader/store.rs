@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
+use super::quieten::{Quieten, quieten};
 use crate::batch::{Batch, Inputs, Terms};
 
 /// Positions as terms, in the order of the files.
@@ -23,7 +24,7 @@ pub struct Store {
 }
 
 /// The records of a file on their way to a store, in pieces that are dropped one by one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Kept(Vec<Vec<Packed>>);
 
 impl Kept {
@@ -40,6 +41,13 @@ impl Kept {
 
     pub(super) fn join(&mut self, other: Kept) {
         self.0.extend(other.0);
+    }
+
+    /// The quiet ends of all of them.
+    pub fn quiet(&self, by: &dyn Quieten) -> Self {
+        let mut kept = self.clone();
+        kept.0.iter_mut().for_each(|piece| quieten(piece, by));
+        kept
     }
 }
 

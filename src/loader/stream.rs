@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Part};
 use super::packed::Packed;
+use super::quieten::{Quieten, quieten};
 use super::read::Interleaved;
 use super::{LoadError, Plan};
 use crate::batch::Batch;
@@ -48,6 +49,11 @@ impl Stream {
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
     /// only has its own order. Else each epoch reads the files anew, in a seeded order.
     pub fn new(plan: Plan, encoder: Encoder, from: Cursor) -> Self {
+        Self::quiet(plan, encoder, from, None)
+    }
+
+    /// The same of the quiet ends of the positions, where somebody finds them.
+    pub fn quiet(plan: Plan, encoder: Encoder, from: Cursor, by: Option<Arc<dyn Quieten>>) -> Self {
         let plan = Arc::new(plan);
         let (window_sender, windows) = sync_channel(1);
         let (batch_sender, batches) = sync_channel(4);
@@ -55,8 +61,8 @@ impl Stream {
         std::thread::spawn(move || {
             let whole = reading.expected.is_some_and(|all| all <= reading.window as u64);
             let end = match whole {
-                true => keep(&reading, from, &window_sender),
-                false => read_on(&reading, from, &window_sender),
+                true => keep(&reading, from, by.as_deref(), &window_sender),
+                false => read_on(&reading, from, by.as_deref(), &window_sender),
             };
             if let Err(Stop::Error(error)) = end {
                 // Nobody left to hear it is no error.
@@ -99,13 +105,21 @@ impl From<LoadError> for Stop {
 type Windows = SyncSender<Result<Window, LoadError>>;
 
 /// Reads everything once, and sends it in a new order each epoch.
-fn keep(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop> {
+fn keep(
+    plan: &Arc<Plan>,
+    from: Cursor,
+    by: Option<&dyn Quieten>,
+    windows: &Windows,
+) -> Result<(), Stop> {
     let mut records = Vec::with_capacity(plan.expected.unwrap_or(0) as usize);
     let mut source = Interleaved::new(plan.clone(), plan.files.clone());
     while let Some(block) = source.next() {
         records.extend(block?.iter().map(Packed::from));
     }
     check_count(plan, records.len() as u64)?;
+    if let Some(by) = by {
+        quieten(&mut records, by);
+    }
     let records = Arc::new(records);
     for epoch in from.epoch.. {
         send(plan, Cursor { epoch, window: 0, offset: 0 }, records.clone(), windows)?;
@@ -114,7 +128,12 @@ fn keep(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop> {
 }
 
 /// Reads window after window, epoch after epoch.
-fn read_on(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop> {
+fn read_on(
+    plan: &Arc<Plan>,
+    from: Cursor,
+    by: Option<&dyn Quieten>,
+    windows: &Windows,
+) -> Result<(), Stop> {
     for epoch in from.epoch.. {
         let first = if epoch == from.epoch { from.window } else { 0 };
         let mut files: Vec<PathBuf> = plan.files.clone();
@@ -139,9 +158,12 @@ fn read_on(plan: &Arc<Plan>, from: Cursor, windows: &Windows) -> Result<(), Stop
                 let mut rest = Vec::with_capacity(plan.window + BLOCK);
                 rest.extend_from_slice(&records[full..]);
                 records.truncate(full);
-                let full = Arc::new(std::mem::replace(&mut records, rest));
+                let mut full = std::mem::replace(&mut records, rest);
                 if window >= first {
-                    send(plan, Cursor { epoch, window, offset: 0 }, full, windows)?;
+                    if let Some(by) = by {
+                        quieten(&mut full, by);
+                    }
+                    send(plan, Cursor { epoch, window, offset: 0 }, Arc::new(full), windows)?;
                 }
                 window += 1;
             }

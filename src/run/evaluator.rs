@@ -22,7 +22,7 @@ use crate::model::{Compute, Device, Evaluation as _, Kind, Model, try_to_host};
 use crate::net::{Accumulator, Net};
 use crate::report::{Predictions, Values};
 use crate::sample::{Position, Sample};
-use crate::search;
+use crate::search::{self, Quiescence};
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 
@@ -264,6 +264,38 @@ impl Evaluator {
                 Values::Cp(values)
             }
         };
+        self.said(values, samples)
+    }
+
+    /// The same of the ends of their quiescence searches. What is no evaluation of positions says
+    /// the same as ever.
+    pub fn evaluate_quiet(&self, samples: &[Sample]) -> Result<Predictions> {
+        if matches!(self.what, What::Constant | What::Score) {
+            return self.evaluate(samples, &[]);
+        }
+        // Whether it can go along with a search shows at the first.
+        self.in_search()?;
+        let of = |samples: &[Sample]| -> Vec<f64> {
+            let mut evaluation = self.in_search().expect("tried before");
+            let mut quiescence = Quiescence::new(self.scale_in_search());
+            let of = |sample: &Sample| {
+                let chess = sample.position.to_chess().ok();
+                let end = chess.and_then(|chess| quiescence.end(&chess, &mut *evaluation));
+                let score = end.map_or_else(
+                    || {
+                        evaluation.refresh(&sample.position);
+                        evaluation.value()
+                    },
+                    |end| end.score,
+                );
+                score.into()
+            };
+            samples.iter().map(of).collect()
+        };
+        self.said(Values::Cp(samples.par_chunks(512).flat_map_iter(of).collect()), samples)
+    }
+
+    fn said(&self, values: Values, samples: &[Sample]) -> Result<Predictions> {
         if let Values::Cp(cp) = &values
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
         {

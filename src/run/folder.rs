@@ -17,6 +17,8 @@ pub const CONFIG: &str = "config.toml";
 pub const LAST: &str = "last.safetensors";
 /// The lowest held-out loss.
 pub const BEST: &str = "best.safetensors";
+/// Of a run on quiet ends, the weights that found those of its present round.
+pub const ROUND: &str = "round.safetensors";
 /// The quantised best; its manifest and floats have the same name.
 pub const NET: &str = "net.bin";
 /// The best handcrafted terms.
@@ -37,9 +39,10 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     LAST,
     BEST,
+    ROUND,
     NET,
     TERMS,
     TERMS_CSV,

@@ -120,13 +120,14 @@ fn net_of(given: &str) -> String {
 }
 
 impl Measurement {
-    /// Evaluates positions of these files. The evaluations are called as they name themselves;
-    /// those whose names are the same, as they were `given`.
+    /// Evaluates positions of these files, or the ends of their quiescence searches. The evaluations
+    /// are called as they name themselves; those whose names are the same, as they were `given`.
     pub fn of(
         evaluators: &[Evaluator],
         given: &[String],
         measured: Selection,
         files: &[PathBuf],
+        quiescence: bool,
     ) -> Result<Self> {
         let mut measured = measured;
         if evaluators.iter().any(Evaluator::needs_scores) {
@@ -137,7 +138,10 @@ impl Measurement {
         let (samples, places): (Vec<Sample>, Vec<u16>) = samples.into_iter().unzip();
         let mut evaluations = evaluators
             .iter()
-            .map(|it| it.evaluate(&samples, files))
+            .map(|it| match quiescence {
+                true => it.evaluate_quiet(&samples),
+                false => it.evaluate(&samples, files),
+            })
             .collect::<Result<Vec<Predictions>>>()?;
         for (evaluation, given) in evaluations.iter_mut().zip(given) {
             // Two files of one name in different folders need their folders.
@@ -153,6 +157,9 @@ impl Measurement {
             notes.push(note);
             targets
         });
+        if quiescence {
+            notes.push("measured are the scores of quiescence searches".into());
+        }
         let games = games_known(&samples);
         if !games {
             notes.push(unknown(&samples));

@@ -7,16 +7,19 @@ mod judge;
 mod length;
 mod open;
 mod resume;
+mod rounds;
 mod start;
 mod tuning;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
 use super::folder::{self, RunFolder};
 use super::listener::{Ending, Listener, Opening};
 use super::place::Place;
+use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use crate::config::{Config, ONE_LIST};
 use crate::model::{Adapter, Compute, Device, Need};
@@ -26,6 +29,7 @@ use crate::train::{self, End, Training};
 use data::Data;
 pub use finished::{Finished, Made};
 pub use resume::resume;
+use rounds::{Rounds, UntilEnd};
 
 /// How a run is carried out, whatever its config says.
 #[derive(Clone, Copy)]
@@ -46,6 +50,7 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     let (data, mut weights) =
         open::open(&mut config, term_list.as_deref(), None, &place, listener)?;
     config.data.window = config.data.window.or(data.window(&config));
+    config.target.resolve_every = config.resolve_every(data.summary.train);
     // Found before the folder is cleared.
     length::settings(&config, data.summary.train)?;
     let mut recipe = Recipe {
@@ -118,8 +123,8 @@ fn how(compute: &Compute) -> String {
 
 fn train(
     recipe: &Recipe,
-    data: Data,
-    start: Checkpoint,
+    mut data: Data,
+    mut checkpoint: Checkpoint,
     folder: &RunFolder,
     place: &(Device, Compute),
     &Means { listener, page, .. }: &Means,
@@ -144,19 +149,44 @@ fn train(
 
     let kind = recipe.kind()?;
     Need::of(&kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
-    let job = Training {
-        kind,
-        compute: *compute,
-        device,
-        settings: &settings,
-        folder: &folder.path,
-        held_out: &data.validation,
+    let rounds = Rounds::of(config, &span);
+    if let Some(rounds) = &rounds {
+        listener.remark(&rounds.sentence());
+    }
+    let mut watch = listener.watch(steps * batch, checkpoint.state.positions);
+    let end = loop {
+        let round = rounds.as_ref().map(|rounds| rounds.enter(&mut checkpoint, folder));
+        let round = round.transpose()?;
+        if let Some(round) = &round {
+            data.quieten(Arc::new(QuietEnds::of(recipe, &round.weights)?), listener)?;
+        }
+        let job = Training {
+            kind: kind.clone(),
+            compute: *compute,
+            device,
+            settings: &settings,
+            folder: &folder.path,
+            held_out: &data.validation,
+        };
+        let batches = data.batches(recipe, &checkpoint)?;
+        let until = round.as_ref().map_or(u64::MAX, |round| round.until);
+        let mut until_end = UntilEnd::new(&mut *watch, checkpoint.state.step, until);
+        let ended = train::run(&job, checkpoint, batches, &mut until_end);
+        let is_over = until_end.is_over();
+        let end;
+        (end, checkpoint) = ended?;
+        match (end, &rounds, &round) {
+            (End::Interrupted, ..) if is_over => {}
+            // With other quiet ends a step may help again, unless it was the first with these.
+            (End::Converged, Some(rounds), Some(round))
+                if checkpoint.state.step > round.began + 1 =>
+            {
+                rounds.begin(&mut checkpoint, folder)?;
+            }
+            _ => break end,
+        }
     };
-    let batches = data.batches(recipe, &start)?;
-    let mut watch = listener.watch(steps * batch, start.state.positions);
-    let ended = train::run(&job, start, batches, &mut *watch);
     drop(watch);
-    let (end, checkpoint) = ended?;
     let direct = settings.optimizer.name.is_direct();
     let step = checkpoint.state.step;
     listener.ends(&Ending { end, step, steps, direct, folder: &folder.path });

@@ -22,6 +22,7 @@ mod exchange;
 mod game;
 mod margins;
 mod order;
+mod quiescence;
 mod quiet;
 mod table;
 mod tree;
@@ -29,6 +30,7 @@ mod tree;
 pub use evaluate::{Evaluate, Sum, Terms};
 pub use exchange::exchange;
 pub use game::Game;
+pub use quiescence::{Quiescence, QuietEnd};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -104,6 +104,11 @@ impl Table {
         Self { lines: vec![Default::default(); lines], generation: 0 }
     }
 
+    /// One that remembers nothing.
+    pub fn none() -> Self {
+        Self { lines: Vec::new(), generation: 0 }
+    }
+
     pub fn clear(&mut self) {
         self.lines.fill(Default::default());
         self.generation = 0;
@@ -121,7 +126,8 @@ impl Table {
 
     /// What is known of a position that stands `ply` half-moves behind the root.
     pub fn find(&self, key: u64, ply: usize) -> Option<Found> {
-        let entry = self.lines[self.line(key)].0.iter().find(|entry| entry.key == key)?;
+        let line = self.lines.get(self.line(key))?;
+        let entry = line.0.iter().find(|entry| entry.key == key)?;
         let ply = ply as i32;
         let score = match i32::from(entry.score) {
             score if score > MATES => score - ply,
@@ -141,7 +147,7 @@ impl Table {
             let here = if entry.key == key { i32::MIN / 2 } else { 0 };
             here + i32::from(entry.mark != 0) + i32::from(entry.depth) - AGE * i32::from(age)
         };
-        let places = &mut self.lines[line].0;
+        let Some(Line(places)) = self.lines.get_mut(line) else { return };
         let entry = places.iter_mut().min_by_key(|entry| worth(entry)).expect("there are four");
         let known = entry.key == key && entry.mark != 0;
         let deeper = i32::from(entry.depth) > found.depth + AGE;

@@ -215,6 +215,7 @@ impl<'a> Trainer<'a> {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        self.clock = Clock { seconds: watch.seconds(), positions: self.state.positions };
         if self.writer.handed().is_none() {
             let best = self.look(watch)?;
             self.write(Files { best, last: true, ..Files::default() })?;

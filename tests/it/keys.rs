@@ -26,6 +26,7 @@ const LEAST: [&str; 7] = [
     "version = 1
      data.files = ['a']
      model = { inputs = 'hce', rare = 1 }
+     target.position = 'quiescence'
      schedule = { epochs = 1, learning_rate = 1 }",
     "version = 1
      data.files = ['a']

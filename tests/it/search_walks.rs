@@ -160,7 +160,7 @@ fn accumulators_follow_ten_thousand_searches() {
     let searched = |(i, position): (usize, &Position)| {
         let net = nets[i % nets.len()];
         let along = Accumulator::new(net, position);
-        let (kinds, always) = (Kinds::default(), i % nets.len() % 3 == 0);
+        let (kinds, always) = (Kinds::default(), (i % nets.len()).is_multiple_of(3));
         let mut checked = Checked { net, along, positions: Vec::new(), always, kinds };
         // Those that go on longer pass, too.
         let nodes = if i % 10 == 0 { 1000 } else { 100 };

@@ -122,6 +122,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
             "inspect",
             "interface",
             "loader",
+            "log",
             "loss",
             "model",
             "net",

@@ -114,7 +114,8 @@ impl Contents<'_> {
     ) -> Result<Vec<Section>> {
         let counter = listener.count(None, "comparing");
         let options = Options::default();
-        let mut measurement = Measurement::of(&self.evaluators, &self.given, measured, files)?;
+        let mut measurement =
+            Measurement::of(&self.evaluators, &self.given, measured, files, false)?;
         if let Some(games) = self.games {
             measurement.play(games, &self.given, &self.evaluators)?;
         }

@@ -1,17 +1,20 @@
 //! The data of a run: read, described, encoded.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::batch::Batch;
 use crate::config::{BatchSize, Config};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Cursor, Cut, Encoder, LoadError, Plan, Scan, Sketch, Store, Stored, Stream, Validating, scan,
+    Cursor, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch, Store, Stored, Stream,
+    Validating, quiet, scan,
 };
 use crate::run::listener::Listener;
+use crate::run::quiet_ends::Counted;
 use crate::run::recipe::Recipe;
 use crate::run::terms::RunTerms;
 use crate::sample::Sample;
@@ -21,6 +24,8 @@ use crate::train::checkpoint::Checkpoint;
 pub struct Data {
     pub summary: Summary,
     pub validation: Vec<Batch>,
+    /// What makes batches of positions; none of another engine's traces.
+    pub encoder: Option<Encoder>,
     /// The positions of the games that validate; none of another engine's traces.
     pub validating: Vec<Sample>,
     /// Those of the test games, for the report alone.
@@ -30,6 +35,8 @@ pub struct Data {
     pub source: BatchSource,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
+    /// Who finds the quiet ends that are judged; none where positions are judged as given.
+    pub quieten: Option<Arc<dyn Quieten>>,
 }
 
 /// What is known of the files.
@@ -45,7 +52,11 @@ pub enum BatchSource {
     /// From the files, again and again.
     Files { plan: Box<Plan>, encoder: Encoder },
     /// From memory.
-    Store(Arc<Store>),
+    Store {
+        store: Arc<Store>,
+        /// What it was made of, where that is needed again.
+        kept: Option<Kept>,
+    },
 }
 
 /// The handcrafted terms of a run.
@@ -100,7 +111,36 @@ impl Data {
     pub fn window(&self, config: &Config) -> Option<usize> {
         match &self.source {
             BatchSource::Files { .. } => Some(config.window(self.summary.train)),
-            BatchSource::Store(_) => None,
+            BatchSource::Store { .. } => None,
+        }
+    }
+
+    /// From now on the quiet ends of positions are judged that `ends` finds. Counted positions are
+    /// those that are searched at once.
+    pub fn quieten(&mut self, ends: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
+        let kept = match &self.source {
+            BatchSource::Store { kept, .. } => kept.as_ref(),
+            BatchSource::Files { .. } => None,
+        };
+        let total = self.validating.len() as u64 + kept.map_or(0, |_| self.summary.train);
+        let counter = listener.count(Some(total), "searching quiet ends");
+        let counted = Counted { ends: &*ends, seen: &*counter };
+        let encoder = self.encoder.clone().context("positions are at hand")?;
+        self.validation = validation(&encoder, &quiet(&self.validating, &counted));
+        if let (BatchSource::Store { store, kept: Some(kept) }, Encoder::Hce(terms)) =
+            (&mut self.source, &encoder)
+        {
+            *store = Arc::new(Store::encode(kept.quiet(&counted), terms));
+        }
+        self.quieten = Some(ends);
+        Ok(())
+    }
+
+    /// Samples as they are judged.
+    pub fn judged<'a>(&self, samples: &'a [Sample]) -> Cow<'a, [Sample]> {
+        match &self.quieten {
+            Some(ends) => quiet(samples, &**ends).into(),
+            None => samples.into(),
         }
     }
 
@@ -109,9 +149,10 @@ impl Data {
         let cursor = Cursor::parse(&start.state.cursor)?;
         Ok(match &self.source {
             BatchSource::Files { plan, encoder } => {
-                Batches::Stream(Stream::new(Plan::clone(plan), encoder.clone(), cursor))
+                let (plan, encoder) = (Plan::clone(plan), encoder.clone());
+                Batches::Stream(Stream::quiet(plan, encoder, cursor, self.quieten.clone()))
             }
-            BatchSource::Store(store) => {
+            BatchSource::Store { store, .. } => {
                 let batch = match recipe.config.batch() {
                     BatchSize::Positions(count) => Some(count),
                     BatchSize::All => None,

@@ -122,7 +122,7 @@ fn terms(
     write(folder::TERMS, weights.to_json())?;
 
     let certainty = match &data.source {
-        BatchSource::Store(store) => certain(recipe, store, tuned, best)?,
+        BatchSource::Store { store, .. } => certain(recipe, store, tuned, best)?,
         BatchSource::Files { .. } => Certainty::default(),
     };
     let results = results(recipe, tuned, &certainty.errors, &exact)?;

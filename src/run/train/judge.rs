@@ -1,17 +1,13 @@
 //! What a run makes of itself: whether the data carry its model, whether it has overfitted, and
 //! whether tuned terms are sane.
 
-use std::sync::Arc;
-
 use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Tuned, validation};
 use crate::architecture::Array;
 use crate::batch::Batch;
-use crate::config::Inputs;
 use crate::data::doctor::size::Amount;
 use crate::hce::{HceEvaluator, HceWeights};
-use crate::loader::Encoder;
 use crate::loss::{Loss, sigmoid};
 use crate::model::{Compute, Device, Evaluation as _, Kind, Model, to_host};
 use crate::output;
@@ -104,7 +100,7 @@ fn overfitting(
         device,
         compute: *compute,
     };
-    let training = training(recipe, data)?;
+    let training = training(data);
     let shares = [&training[..], &data.validation[..]];
     let trained = shares.map(|batches| measure.losses(&best.weights, batches));
     let [trained, validated] = trained;
@@ -133,7 +129,7 @@ fn overfitting(
     };
     let some = match &data.source {
         // Nobody knows any more whose games these are.
-        BatchSource::Store(_) => Vec::new(),
+        BatchSource::Store { .. } => Vec::new(),
         BatchSource::Files { .. } => games(&data.some),
     };
     let held = games(&data.validating);
@@ -143,19 +139,12 @@ fn overfitting(
 }
 
 /// Batches of positions that were trained on.
-fn training(recipe: &Recipe, data: &Data) -> Result<Vec<Batch>> {
-    if let BatchSource::Store(store) = &data.source {
-        return Ok(vec![store.some(SAMPLE)]);
+fn training(data: &Data) -> Vec<Batch> {
+    if let BatchSource::Store { store, .. } = &data.source {
+        return vec![store.some(SAMPLE)];
     }
-    let encoder = match (&data.terms, recipe.config.inputs()?) {
-        (Some(tuned), _) => Encoder::Hce(Arc::new(tuned.terms.encoder(&tuned.start))),
-        (None, Inputs::Net(_)) => {
-            let net = recipe.architecture()?.context("a net has an architecture")?;
-            Encoder::net(&net)
-        }
-        (None, _) => return Ok(Vec::new()),
-    };
-    Ok(validation(&encoder, &data.some))
+    let Some(encoder) = &data.encoder else { return Vec::new() };
+    validation(encoder, &data.judged(&data.some))
 }
 
 /// How losses are measured.
@@ -204,7 +193,7 @@ fn material(
         let of = |batch: &Batch| targets(batch, measure.wdl, measure.score_scale).into_owned();
         batches.iter().flat_map(of).map(f64::from).collect()
     });
-    let values = [seen(&data.some), seen(&data.validating)];
+    let values = [&data.some, &data.validating].map(|samples| seen(&data.judged(samples)));
     let fitted: (Vec<f64>, Vec<f64>) = (values.iter().flatten().copied())
         .zip(wanted.iter().flatten().copied())
         .filter(|(_, wanted)| wanted.is_finite())

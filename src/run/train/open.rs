@@ -46,9 +46,11 @@ fn net(config: &Config, listener: &dyn Listener) -> Result<(Data, Weights)> {
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
-        source: BatchSource::Files { plan: Box::new(plan), encoder },
+        source: BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone() },
+        encoder: Some(encoder),
         summary: Summary::of(scan),
         terms: None,
+        quieten: None,
     };
     Ok((data, weights))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Summary, Tuned, keep, read, validation};
 use crate::batch::Batch;
-use crate::config::Config;
+use crate::config::{Config, Judged};
 use crate::digits::grouped;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{Encoder, Store, TraceScan, scan_traces};
@@ -36,6 +36,8 @@ pub fn positions(
     let (source, counts, weights);
     match kept {
         Some(records) => {
+            let quiet = config.target.position == Judged::Quiescence;
+            let kept = quiet.then(|| records.clone());
             let mut store = Store::encode(records, &terms.encoder(&start));
             let seen = store.counts.clone();
             if hold_rare(&mut terms, &seen, config.rare(), listener) {
@@ -43,7 +45,7 @@ pub fn positions(
             }
             weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
             counts = Some(seen);
-            source = BatchSource::Store(Arc::new(store));
+            source = BatchSource::Store { store: Arc::new(store), kept };
         }
         None => {
             listener.remark(
@@ -65,6 +67,8 @@ pub fn positions(
         source,
         summary: Summary::of(scan),
         terms: Some(Tuned { terms, start, counts, tally }),
+        encoder: Some(encoder),
+        quieten: None,
     };
     Ok((data, weights))
 }
@@ -96,10 +100,12 @@ pub fn traces(
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
     let summary = Summary { files, validating, sketch, train: store.len() as u64 };
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let source = BatchSource::Store(Arc::new(store));
+    let source = BatchSource::Store { store: Arc::new(store), kept: None };
     let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
     let [validating, test, some] = [const { Vec::new() }; 3];
-    let data = Data { validation, validating, test, some, source, summary, terms };
+    let (encoder, quieten) = (None, None);
+    let data =
+        Data { validation, validating, test, some, source, summary, terms, encoder, quieten };
     Ok((data, weights))
 }
 

@@ -1,0 +1,241 @@
+//! Positions judged at the ends of their quiescence searches.
+
+use std::path::Path;
+
+use nnuance::export::{self, Given};
+use nnuance::hce::{HceEvaluator, HceWeights};
+use nnuance::loader::{Part, Plan, collect, quiet};
+use nnuance::net::Accumulator;
+use nnuance::run::{QuietEnds, recipe};
+use nnuance::sample::{Position, Sample};
+use nnuance::search::{Evaluate, Quiescence, Terms, exchange};
+use nnuance::train::checkpoint::Checkpoint;
+use shakmaty::{Chess, Position as _};
+
+use crate::playouts;
+use crate::tuning::{killed_and_resumed, log, nnuance, refused, said, train, written};
+
+/// Above every score.
+const INFINITE: i32 = 40_000;
+
+/// The definition: the better of standing pat and the best capture or promotion that loses nothing
+/// in exchanges. None where somebody is in check on the way, or has no move.
+fn slowly(chess: &Chess, value: &mut dyn FnMut(&Position) -> i32) -> Option<i32> {
+    if chess.is_check() || chess.is_insufficient_material() || chess.legal_moves().is_empty() {
+        return None;
+    }
+    let mut best = value(&Position::from_chess(chess));
+    for played in chess.legal_moves() {
+        let noisy = played.is_capture() || played.is_promotion();
+        let strange = played.promotion().is_some_and(|role| role != shakmaty::Role::Queen);
+        if !noisy || strange || exchange(chess, played) < 0 {
+            continue;
+        }
+        let mut after = chess.clone();
+        after.play_unchecked(played);
+        best = best.max(-slowly(&after, value)?);
+    }
+    Some(best)
+}
+
+fn positions() -> Vec<Position> {
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| ()).unwrap();
+    let real = samples.iter().step_by(29).map(|sample| sample.position);
+    real.chain(playouts::positions(2000, 9).into_iter().step_by(5)).collect()
+}
+
+/// Where nothing is pruned by hope, the search finds what the definition does; and always its score
+/// is what the evaluation says of its end.
+fn ends_are_right(evaluation: &mut dyn Evaluate, value: &mut dyn FnMut(&Position) -> i32) {
+    let (mut compared, mut moved, mut decided) = (0, 0, 0);
+    for (scale, position) in positions().iter().flat_map(|it| [(1e6, it), (160.0, it)]) {
+        let Ok(chess) = position.to_chess() else { continue };
+        let end = Quiescence::new(scale).end(&chess, evaluation).unwrap();
+        if end.is_decided {
+            decided += 1;
+            continue;
+        }
+        assert_eq!(end.score, end.sign() * value(&end.position), "{position:?} {end:?}");
+        assert_eq!(end.sign() == 1, end.position.turn() == position.turn());
+        moved += i32::from(end.plies > 0);
+        if scale == 1e6
+            && let Some(score) = slowly(&chess, value)
+        {
+            assert_eq!(end.score, score, "{position:?} {end:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 300 && moved > 200 && decided < compared, "{compared} {moved} {decided}");
+}
+
+#[test]
+fn the_score_is_that_of_the_end_for_terms() {
+    let weights = HceWeights::of_list(nnuance::hce::terms::list(), 400.0);
+    let evaluator = HceEvaluator::new(&weights);
+    let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
+    ends_are_right(&mut Terms::new(evaluator.clone()), &mut value);
+}
+
+#[test]
+fn the_score_is_that_of_the_end_for_nets() {
+    let net = export::load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net;
+    let start = Position::from_chess(&Chess::new());
+    ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
+}
+
+#[test]
+fn a_search_for_an_end_stays_within_its_bounds() {
+    // Queens that can take each other in any order.
+    let fen = "qqqk4/qqq5/8/8/8/8/QQQ5/QQQK4 w - - 0 1";
+    let chess = Position::from_fen(fen).unwrap().to_chess().unwrap();
+    let mut terms = Terms::new(HceEvaluator::new(&HceWeights::material()));
+    let end = Quiescence::new(160.0).end(&chess, &mut terms);
+    assert!(end.is_none_or(|end| end.score.abs() < INFINITE));
+}
+
+/// Whole games, with a score of every move.
+const POSITIONS: &str = "data/selfplay-sf15.vf";
+/// Fewer games.
+const GAMES: &str = "data/selfplay_sf151_200games.pgn";
+
+/// A run on the first positions of a file, which are not quiet.
+fn config(model: &str, target: &str, rest: &str) -> String {
+    format!(
+        "version = 1\nseed = 3\n\
+         [data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\nheld_out = 0.2\n\
+         [model]\n{model}\n\
+         [target]\nscale = 160\n{target}\n\
+         {rest}\n"
+    )
+}
+
+/// None is rare: that is counted in the positions as they are given.
+const TERMS: &str = "inputs = \"hce\"\nrare = 0\n\
+                     tune = [\"material\", \"mobility\", \"king.safety\", \"tempo\"]";
+const NET: &str = "inputs = \"perspective\"\nhidden = 16";
+const RESULTS: &str = "wdl = 1.0\nposition = \"quiescence\"";
+const MIXED: &str = "wdl = 0.5\nposition = \"quiescence\"";
+
+/// Learning from positions for one round is learning from a file of their quiet ends.
+#[test]
+fn a_round_is_a_run_on_the_quiet_ends_as_given() {
+    let schedule = "[schedule]\nepochs = 3\nbatch = 512\nlearning_rate = 0.01";
+    for (model, target, rest) in [
+        (TERMS, RESULTS, "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1"),
+        (TERMS, MIXED, schedule),
+        (NET, MIXED, schedule),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = format!("{target}\nresolve_every = 100");
+        let text = config(model, &whole, rest).replace("held_out = 0.2", "held_out = 0");
+        let out = folder.path().join("quiet");
+        said(&mut train(&written(&folder, &text), &out));
+        let (_, recipe) = recipe::open(&out.join("last.safetensors")).unwrap();
+        let round = Checkpoint::read(&out.join("round.safetensors")).unwrap();
+        assert_eq!(round.state.step, 0);
+        let ends = QuietEnds::of(&recipe, &round.weights).unwrap();
+
+        let plan = Plan { limit: Some(6000), ..Plan::reading(vec![POSITIONS.into()]) };
+        let samples = collect(&plan, Part::All, &|_| ()).unwrap();
+        let quiet = quiet(&samples, &ends);
+        let turned =
+            |(one, other): &(&Sample, &Sample)| one.position.turn() != other.position.turn();
+        assert!(samples.iter().zip(&quiet).filter(turned).count() > 500);
+        let line = |sample: &Sample| {
+            let Sample { position, result, score, .. } = *sample;
+            let (result, score) = match position.turn().is_white() {
+                true => (result, score.unwrap()),
+                false => (1.0 - result, -score.unwrap()),
+            };
+            format!("{} | {score} | {result:.1}\n", position.fen())
+        };
+        let file = folder.path().join("quiet.txt");
+        std::fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
+
+        let given = text.replace(&whole, target).replace("position = \"quiescence\"", "");
+        let given = given.replace(POSITIONS, file.to_str().unwrap());
+        let other = folder.path().join("given");
+        said(&mut train(&written(&folder, &given), &other));
+        let weights = |out: &Path| Checkpoint::read(&out.join("last.safetensors")).unwrap().weights;
+        assert!(weights(&out) == weights(&other), "{model} {target}");
+    }
+}
+
+#[test]
+fn gauss_newton_on_quiet_ends_killed_and_resumed_ends_with_the_same_bits() {
+    let rest = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 6";
+    killed_and_resumed(&config(TERMS, RESULTS, rest), 3);
+}
+
+#[test]
+fn a_local_search_on_quiet_ends_killed_and_resumed_ends_with_the_same_bits() {
+    let target = format!("{RESULTS}\nresolve_every = 3");
+    let rest = "[optimizer]\nname = \"local-search\"\nstep = 8\n[schedule]\nepochs = 20";
+    killed_and_resumed(&config(TERMS, &target, rest), 3);
+}
+
+#[test]
+fn terms_on_quiet_ends_killed_and_resumed_end_with_the_same_bits() {
+    let target = format!("{MIXED}\nresolve_every = 1.7");
+    let rest = "[schedule]\nepochs = 9.3\nbatch = 700\nlearning_rate = 0.5\nvalidations = 12";
+    killed_and_resumed(&config(TERMS, &target, rest), 2);
+    let files = config(TERMS, &target, rest).replace("[model]", "window = 2048\n[model]");
+    killed_and_resumed(&files, 2);
+}
+
+#[test]
+fn a_net_on_quiet_ends_killed_and_resumed_ends_with_the_same_bits() {
+    let target = format!("{MIXED}\nresolve_every = 2");
+    let rest = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\nvalidations = 12";
+    killed_and_resumed(&config(NET, &target, rest), 3);
+    let files = config(NET, &target, rest).replace("[model]", "window = 2048\n[model]");
+    killed_and_resumed(&files, 2);
+}
+
+#[test]
+fn threads_do_not_show() {
+    let target = format!("{MIXED}\nresolve_every = 1");
+    let rest = "[schedule]\nepochs = 3\nbatch = 700\nlearning_rate = 0.01";
+    for model in [TERMS, NET] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = written(&folder, &config(model, &target, rest));
+        let [one, other] = ["1", "3"].map(|threads| {
+            let out = folder.path().join(threads);
+            said(train(&path, &out).args(["--threads", threads]));
+            (std::fs::read(out.join("last.safetensors")).unwrap(), log(&out))
+        });
+        assert!(one == other, "{model}");
+    }
+}
+
+#[test]
+fn what_cannot_be_judged_at_its_end_is_refused() {
+    let text = config(NET, "wdl = 0.5\nresolve_every = 2", "");
+    assert!(refused(&text).contains("goes with `position = \"quiescence\"`"));
+    let text = config(NET, &format!("{MIXED}\nresolve_every = 0"), "");
+    assert!(refused(&text).contains("a number of epochs above 0"));
+    let text = config(NET, "position = \"quiet\"", "");
+    assert!(refused(&text).contains("quiescence"));
+    let trace = "inputs = \"trace\"\nterm_list = \"tests/it/fixtures/none.toml\"";
+    assert!(refused(&config(trace, MIXED, "")).contains("only that engine"));
+}
+
+#[test]
+fn quiescence_scores_are_compared() {
+    let compare = |more: &[&str]| {
+        let args = ["compare", "material", "nets/quickstart-32.bin", "--json", "--data", GAMES];
+        let [told, notes] = said(nnuance().args(args).args(more));
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let loss = |name: &str| {
+            let all = told["evaluations"].as_array().unwrap();
+            let one = all.iter().find(|it| it["name"].as_str().unwrap().starts_with(name));
+            one.unwrap()["loss"]["mean"].as_f64().unwrap()
+        };
+        ([loss("material"), loss("quickstart")], notes)
+    };
+    let (given, _) = compare(&[]);
+    let (quiet, notes) = compare(&["--quiescence"]);
+    assert!(notes.contains("quiescence searches"), "{notes}");
+    // Material that hangs is counted as lost.
+    assert!(quiet[0] < given[0] - 0.001 && quiet[1] < given[1], "{given:?} {quiet:?}");
+}
