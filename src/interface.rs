@@ -176,11 +176,11 @@ pub fn info(report: &Report, milliseconds: u64, mode: CastlingMode) -> String {
         Score::Mate(moves) => format!("mate {moves}"),
     };
     let speed = nodes * 1000 / milliseconds.max(1);
-    let pv: Vec<String> = line.pv.iter().map(|&played| word(played, mode)).collect();
+    let pv: String = line.pv.iter().map(|&played| format!(" {}", word(played, mode))).collect();
+    let pv = if pv.is_empty() { pv } else { format!(" pv{pv}") };
     format!(
         "info depth {depth} seldepth {seldepth} multipv {number} score {score} nodes {nodes} nps \
-         {speed} hashfull {full} time {milliseconds} pv {}",
-        pv.join(" ")
+         {speed} hashfull {full} time {milliseconds}{pv}"
     )
 }
 

@@ -82,7 +82,7 @@ pub struct Args {
     shape: Shape,
 }
 
-/// Half-moves of a game that are an opening.
+/// Half-moves of a game that are an opening, whose moves are learnt by heart.
 const OPENING: u16 = 16;
 
 pub fn run(args: Args) -> Result<()> {
@@ -95,16 +95,18 @@ pub fn run(args: Args) -> Result<()> {
         .map(|name| Evaluator::open(name, &given, &place, &terminal))
         .collect::<Result<_>>()?;
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    // The moves of the opening are learnt by heart.
-    let opening = Filter { min_ply: Some(OPENING), ..Filter::default() };
-    let filter = args.filter.given().or(args.moves.then_some(opening));
+    let filter = args.filter.given();
     let plan = plan(&args, &evaluators, filter.as_ref())?;
     let mut samples = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
         samples.retain(|(sample, _)| filter.rejects(sample).is_none());
         ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
+    } else if args.moves {
+        samples.retain(|(sample, _)| sample.ply.is_none_or(|ply| ply >= OPENING));
     }
-    let measured = honest(&evaluators, samples, args.all, filter.is_some())?;
+    // The filter of a training, which may leave captures out, says nothing of moves.
+    let chosen = filter.is_some() || args.moves;
+    let measured = honest(&evaluators, samples, args.all, chosen)?;
     let test = measured.part == Part::Test;
     if args.moves {
         measured.notes.iter().for_each(|note| eprintln!("{note}"));

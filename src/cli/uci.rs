@@ -19,7 +19,7 @@ use crate::interface::{self, Budget, Command, Go};
 use crate::model::Precision;
 use crate::run::OwnPlayer;
 use crate::sample::Position;
-use crate::search::{Evaluate, Game, Question, Searcher};
+use crate::search::{Evaluate, Game, Question, Report, Searched, Searcher};
 
 /// Be a chess engine that plays with an evaluation, for graphical interfaces and for matches
 ///
@@ -114,6 +114,13 @@ fn answer(searcher: &mut Searcher, evaluation: &mut dyn Evaluate, scale: f64, se
             stop.store(true, Ordering::Relaxed);
         }
     });
+    if found.depth == 0 {
+        // Whoever asked for few nodes wants a score all the same.
+        let Searched { lines, seldepth, nodes, .. } = &found;
+        let (depth, seldepth, nodes) = (0, *seldepth, *nodes);
+        let report = Report { depth, seldepth, nodes, number: 1, line: &lines[0], full: 0 };
+        say(&interface::info(&report, milliseconds(), *mode));
+    }
     // Who asked for no end must not be told of one before it is time.
     while go.infinite && !stop.load(Ordering::Relaxed) {
         thread::sleep(Duration::from_millis(1));

@@ -96,7 +96,7 @@ fn moves_are_found_as_the_quiescence_search_ranks_them() {
 #[test]
 fn what_knows_no_moves_is_refused() {
     let refused = |args: &[&str]| complaint(nnuance().args(["compare", "--moves"]).args(args));
-    let text = ["material", "--data", "data/selfplay_sf151_scored.txt", "--min-pieces", "3"];
+    let text = ["material", "--data", "data/selfplay_sf151_scored.txt"];
     assert!(refused(&text).contains("knows the move that was played"));
     assert!(refused(&["score", "--data", GAMES]).contains("score"));
     assert!(refused(&["material", "--data", GAMES, "--deep"]).contains("cannot be used with"));

@@ -64,8 +64,6 @@ struct Checked<'a> {
     net: &'a Net,
     along: Accumulator<'a>,
     positions: Vec<Position>,
-    /// Whether it is checked after each move, or only where the search asks.
-    always: bool,
     kinds: Kinds,
 }
 
@@ -112,17 +110,13 @@ impl Evaluate for Checked<'_> {
         }
         self.positions.push(*after);
         Evaluate::play(&mut self.along, moved, after);
-        if self.always {
-            self.check();
-        }
+        self.check();
     }
 
     fn undo(&mut self) {
         self.positions.pop();
         self.along.undo();
-        if self.always {
-            self.check();
-        }
+        self.check();
     }
 
     fn value(&mut self) -> i32 {
@@ -146,8 +140,7 @@ impl Add for Kinds {
     }
 }
 
-/// Every third net is checked after each move and after each that is taken back, the others where
-/// the search asks them.
+/// Checked after each move, and after each that is taken back.
 #[test]
 fn accumulators_follow_ten_thousand_searches() {
     const SEARCHES: usize = 10_000;
@@ -160,8 +153,7 @@ fn accumulators_follow_ten_thousand_searches() {
     let searched = |(i, position): (usize, &Position)| {
         let net = nets[i % nets.len()];
         let along = Accumulator::new(net, position);
-        let (kinds, always) = (Kinds::default(), (i % nets.len()).is_multiple_of(3));
-        let mut checked = Checked { net, along, positions: Vec::new(), always, kinds };
+        let mut checked = Checked { net, along, positions: Vec::new(), kinds: Kinds::default() };
         // Those that go on longer pass, too.
         let nodes = if i % 10 == 0 { 1000 } else { 100 };
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };

@@ -106,6 +106,15 @@ fn a_mate_is_found_and_told() {
 }
 
 #[test]
+fn a_search_of_few_nodes_has_a_score() {
+    for nodes in [1, 2, 5, 20] {
+        let said = talk("material", &["position startpos", &format!("go nodes {nodes}")]);
+        assert!(said.iter().any(|line| line.contains(" score cp ")), "{said:?}");
+        assert_eq!(bests(&said).len(), 1);
+    }
+}
+
+#[test]
 fn where_there_is_no_move_it_says_so() {
     let mated = "position fen R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1";
     let said = talk("material", &[mated, "go depth 3"]);

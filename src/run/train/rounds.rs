@@ -7,6 +7,7 @@
 use anyhow::{Result, ensure};
 
 use crate::config::Config;
+use crate::digits::grouped;
 use crate::log::Row;
 use crate::run::folder::{ROUND, RunFolder};
 use crate::train::checkpoint::{Checkpoint, State};
@@ -31,10 +32,11 @@ impl Rounds {
 
     /// In words.
     pub fn sentence(&self) -> String {
-        format!(
-            "judged are quiet ends, looked for with the weights as they are, again every {} steps",
-            self.steps
-        )
+        let every = match self.steps {
+            1 => "at each step".to_string(),
+            steps => format!("every {} steps", grouped(steps)),
+        };
+        format!("judged are quiet ends, looked for with the weights as they are, again {every}")
     }
 
     /// The step in which a round ends.
