@@ -108,16 +108,19 @@ fn answer(searcher: &mut Searcher, evaluation: &mut dyn Evaluate, scale: f64, se
     let Search { game, go, lines, mode, began, budget, stop } = search;
     let question = Question { limits: go.limits, lines: *lines, scale };
     let milliseconds = || began.elapsed().as_millis() as u64;
+    let mut told = Vec::new();
     let found = searcher.search(game, evaluation, &question, stop, &mut |report| {
+        if report.number == 1 {
+            told.clone_from(&report.line.pv);
+        }
         say(&interface::info(&report, milliseconds(), *mode));
         if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
             stop.store(true, Ordering::Relaxed);
         }
     });
-    if found.depth == 0 {
-        // Whoever asked for few nodes wants a score all the same.
-        let Searched { lines, seldepth, nodes, .. } = &found;
-        let (depth, seldepth, nodes) = (0, *seldepth, *nodes);
+    if found.depth == 0 || told.first() != found.lines[0].pv.first() {
+        // What an iteration found before it was stopped is played, so it is told as well.
+        let Searched { ref lines, depth, seldepth, nodes } = found;
         let report = Report { depth, seldepth, nodes, number: 1, line: &lines[0], full: 0 };
         say(&interface::info(&report, milliseconds(), *mode));
     }

@@ -114,6 +114,21 @@ fn a_search_of_few_nodes_has_a_score() {
     }
 }
 
+/// Wherever a search is stopped, its last line begins with the move that is played.
+#[test]
+fn what_is_played_was_told() {
+    let position = "position fen r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9";
+    let mut changed = 0;
+    for nodes in (50..3000).step_by(61) {
+        let said = talk(NET, &[position, &format!("go nodes {nodes}")]);
+        let lines = said.iter().filter_map(|line| line.split_once(" pv "));
+        let moves: Vec<&str> = lines.map(|(_, pv)| pv.split(' ').next().unwrap()).collect();
+        assert_eq!(moves.last(), bests(&said).first(), "{said:?}");
+        changed += moves.windows(2).filter(|two| two[0] != two[1]).count();
+    }
+    assert!(changed > 10, "{changed}");
+}
+
 #[test]
 fn where_there_is_no_move_it_says_so() {
     let mated = "position fen R5k1/5ppp/8/8/8/8/8/6K1 b - - 0 1";
