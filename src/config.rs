@@ -5,6 +5,7 @@ mod check;
 mod climb;
 mod differ;
 pub mod keys;
+mod moves;
 mod read;
 mod sections;
 
@@ -15,8 +16,9 @@ pub use batch_size::BatchSize;
 pub(crate) use check::ONE_LIST;
 pub use climb::Climb;
 pub use differ::Difference;
+pub use moves::{Moves, Sides};
 pub use read::{ConfigError, nearest};
-pub use sections::{Data, Earlier, Judged, Model, Optimizer, Plan, Target};
+pub use sections::{Data, Earlier, Judged, Learn, Model, Optimizer, Plan, Target};
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
 use crate::format::Format;
@@ -43,6 +45,9 @@ pub const MOST_POSITIONS: u64 = 1 << 53;
 
 /// Passes of a method that ends by itself, where the config has no number of them.
 const MOST_SWEEPS: f64 = 1000.0;
+
+/// The same where moves are learnt: each pass is a search of all of them, and forces never rest.
+const MOST_ROUNDS: f64 = 15.0;
 
 /// About what tuned weights differ from sensible start values; on a million positions of 300,000
 /// games or of 12,000 it costs nothing where the data speaks.
@@ -111,6 +116,9 @@ impl Config {
             step: (name == Name::LocalSearch).then_some(step),
             layers,
         };
+        if self.learns_moves() {
+            self.target.moves = Some(self.target.moves.unwrap_or_default().resolved());
+        }
         self.data.test = Some(self.test().0);
         self.schedule.batch = Some(self.batch());
         if self.is_net() {
@@ -219,6 +227,8 @@ impl Config {
     pub fn batch(&self) -> BatchSize {
         let usual = match self.optimizer().name.is_direct() {
             true => BatchSize::All,
+            // A position comes with all that could be played in it.
+            false if self.learns_moves() => BatchSize::Positions(1024),
             false => BatchSize::Positions(16_384),
         };
         self.schedule.batch.unwrap_or(usual)
@@ -260,14 +270,28 @@ impl Config {
 
     /// Whether the targets need scores.
     pub fn needs_scores(&self) -> bool {
-        self.target.wdl.range().0 < 1.0
+        let judged = self.moves().is_none_or(|moves| moves.value > 0.0);
+        judged && self.target.wdl.range().0 < 1.0
+    }
+
+    fn learns_moves(&self) -> bool {
+        self.target.learn == Learn::Moves
+    }
+
+    /// How moves are learnt, with every default; none where positions are.
+    pub fn moves(&self) -> Option<Moves> {
+        let moves = || self.target.moves.clone().unwrap_or_default().resolved();
+        self.learns_moves().then(moves)
     }
 
     /// Positions that are shuffled together, for data of this many.
     pub fn window(&self, positions: u64) -> usize {
-        const KEPT: u64 = 1 << 24;
-        const STREAMED: usize = 1 << 22;
-        self.data.window.unwrap_or(if positions <= KEPT { positions as usize } else { STREAMED })
+        let (kept, streamed) = match self.learns_moves() {
+            // A position's moves take the room of some thirty.
+            true => (1 << 20, 1 << 18),
+            false => (1 << 24, 1 << 22),
+        };
+        self.data.window.unwrap_or(if positions <= kept { positions as usize } else { streamed })
     }
 
     /// The run's length in steps, for this many positions of data. Epochs that come to more than
@@ -288,22 +312,29 @@ impl Config {
             Earlier { superbatches: Some(count), .. } => {
                 count * self.schedule.batches_per_superbatch as f64 * batch
             }
-            Earlier { epochs, .. } => epochs.unwrap_or(MOST_SWEEPS) * positions as f64,
+            Earlier { epochs, .. } => {
+                let most = if self.learns_moves() { MOST_ROUNDS } else { MOST_SWEEPS };
+                epochs.unwrap_or(most) * positions as f64
+            }
         };
         (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
     }
 
-    /// What the units of lengths come to in the run, for this many positions of data.
     /// Epochs after which quiet ends are looked for again; none where positions are judged as given.
     pub fn resolve_every(&self, positions: u64) -> Option<f64> {
         let tenth = || {
+            // A direct step goes all the way that its oracle says.
+            if self.learns_moves() && self.optimizer().name.is_direct() {
+                return 1.0;
+            }
             let span = self.span(positions);
             (span.steps as f64 * span.batch as f64 / positions as f64 / 10.0).round().max(1.0)
         };
-        (self.target.position == Judged::Quiescence)
+        (self.target.position == Judged::Quiescence || self.learns_moves())
             .then(|| self.target.resolve_every.unwrap_or_else(tenth))
     }
 
+    /// What the units of lengths come to in the run, for this many positions of data.
     pub fn span(&self, positions: u64) -> Span {
         let (batch, superbatch) =
             (self.batch().of(positions), self.schedule.batches_per_superbatch);

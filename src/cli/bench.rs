@@ -287,6 +287,7 @@ impl Bench {
             wdl: over(config.target.wdl.clone())?,
             score_scale: config.score_scale(),
             optimizer: config.optimizer(),
+            moves: None,
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,
             patience: None,
@@ -301,6 +302,7 @@ impl Bench {
             settings: &settings,
             folder: folder.path(),
             held_out: &[],
+            oracle: None,
         };
         let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };
         let interrupt = self.interrupt.clone();

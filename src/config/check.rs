@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, VERSION, nearest};
+use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, Moves, VERSION, nearest};
 use crate::architecture::Array;
 use crate::loss::Loss;
 use crate::train::layers::{Layer, stands_for};
@@ -241,13 +241,21 @@ impl Config {
                           search with them";
             return wrong("target.position", reason);
         }
+        let moves = self.learns_moves();
         if let Some(epochs) = self.target.resolve_every {
-            if !quiet {
-                return wrong("target.resolve_every", "goes with `position = \"quiescence\"`");
+            if !(quiet || moves) {
+                let reason = "goes with `position = \"quiescence\"` or `learn = \"moves\"`";
+                return wrong("target.resolve_every", reason);
             }
             if !(epochs > 0.0 && epochs.is_finite()) {
                 return wrong("target.resolve_every", "is a number of epochs above 0");
             }
+        }
+        if self.target.moves.is_some() && !moves {
+            return wrong("target.moves", "goes with `learn = \"moves\"`");
+        }
+        if moves {
+            self.check_moves()?;
         }
         match (&model.inputs[..], &model.term_list) {
             ("trace", None) => {
@@ -256,6 +264,27 @@ impl Config {
             ("trace", Some(_)) | (_, None) => Ok(()),
             (_, Some(_)) => wrong("model.term_list", "goes with `inputs = \"trace\"`"),
         }
+    }
+
+    /// What else a config says that learns moves.
+    fn check_moves(&self) -> Result<(), ConfigError> {
+        let wrong = |key, reason: &str| Err(ConfigError::Value { key, reason: reason.into() });
+        if self.model.inputs == "trace" {
+            let reason = "\"moves\" is not for another engine's terms: only that engine can search \
+                          with them";
+            return wrong("target.learn", reason);
+        }
+        if self.optimizer().name == Name::LocalSearch {
+            return wrong("optimizer.name", "local-search cannot learn moves; gauss-newton can");
+        }
+        if self.target.position == Judged::Quiescence {
+            let reason = "moves are always judged by their quiet ends; remove it";
+            return wrong("target.position", reason);
+        }
+        if self.target.loss != Loss::Squared {
+            return wrong("target.loss", "is of positions alone, and not for `learn = \"moves\"`");
+        }
+        self.target.moves.as_ref().map_or(Ok(()), Moves::check)
     }
 
     /// The arrays that have a clip or a learning rate of their own.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::BatchSize;
 use super::keys::{formats, inputs};
+use super::{BatchSize, Moves};
 use crate::architecture::{Activation, LayerForm};
 use crate::loader::Filter;
 use crate::loss::Loss;
@@ -81,7 +81,9 @@ pub struct Data {
     /// How many positions are shuffled together, 1 to 2,147,483,648, at 36 bytes of memory each.
     /// Without it all of the data, if that is no more than 16,777,216 positions; it is then read
     /// once and kept. Larger data streams through windows of 4,194,304, three of them in memory at
-    /// a time. Not for `gauss-newton` and `local-search`, which keep all positions.
+    /// a time. Where moves are learnt it says how many are searched together, at some 1,100 bytes with
+    /// all that could be played: up to 1,048,576, or 262,144 at a time, anew in each pass. Not for `gauss-newton` and `local-search`, which keep all
+    /// positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 4_194_304)]
     pub window: Option<usize>,
@@ -207,12 +209,28 @@ pub struct Target {
     pub loss: Loss,
     /// Which position is judged.
     pub position: Judged,
-    /// With `position = "quiescence"`: the epochs after which the quiet ends are looked for again,
-    /// with the weights as they are by then; above 0. Without it a tenth of the run, and at least
-    /// one.
+    /// With `position = "quiescence"` or `learn = "moves"`: the epochs after which the quiet ends are
+    /// looked for again, with the weights as they are by then; above 0. Without it a tenth of the
+    /// run, and at least one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 1.0)]
     pub resolve_every: Option<f64>,
+    /// What is learnt from.
+    pub learn: Learn,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves: Option<Moves>,
+}
+
+/// What a position teaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Learn {
+    /// What it was worth: the result of its game, and its score.
+    #[default]
+    Values,
+    /// Which move was played in it: see `[target.moves]`. For formats that tell the moves: PGN,
+    /// viriformat and binpack.
+    Moves,
 }
 
 /// The position that is judged in the place of one of the data.
@@ -271,7 +289,8 @@ pub struct Optimizer {
 
 /// How long the run is, how large its steps are, and how often it looks up from its work. One of
 /// `epochs`, `positions` and `superbatches` gives the length; `gauss-newton` and `local-search` end
-/// by themselves and need none; given one, they stop there at the latest.
+/// by themselves and need none; given one, they stop there at the latest. Where moves are learnt,
+/// `gauss-newton` ends after 15 epochs unless a length is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -371,6 +390,8 @@ impl Default for Target {
             loss: Loss::default(),
             position: Judged::default(),
             resolve_every: None,
+            learn: Learn::default(),
+            moves: None,
         }
     }
 }

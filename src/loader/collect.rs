@@ -10,6 +10,8 @@ use crate::sample::Sample;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     All,
+    /// Those of games to train on.
+    Train,
     /// Those that the plan's split holds out.
     HeldOut,
     /// Those by which training chooses: some of them, or all of the plan's files for validation.
@@ -22,6 +24,7 @@ impl Part {
     fn has(self, subset: Subset) -> bool {
         match self {
             Part::All => true,
+            Part::Train => subset == Subset::Train,
             Part::HeldOut => matches!(subset, Subset::Validation | Subset::Test),
             Part::Validation => subset == Subset::Validation,
             Part::Test => subset == Subset::Test,

@@ -103,16 +103,41 @@ impl Encoder {
                     .iter()
                     .flat_map(|part| part.order.iter().map(|place| part.records[*place as usize]))
                     .collect();
-                let found = encoder.pieces(near.par_chunks(TERMS_PIECE));
-                (Inputs::Terms(found.pieces), found.results, found.scores)
+                return encoder.batch(near.par_chunks(TERMS_PIECE));
             }
         };
-        let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
-        Batch { inputs, results: results.into(), scores: scores.into(), cursor: None }
+        batch(inputs, results, scores)
     }
 }
 
+/// Scores are left out unless every position has one.
+fn batch(inputs: Inputs, results: Vec<f32>, scores: Vec<f32>) -> Batch {
+    let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
+    Batch { inputs, results: results.into(), scores: scores.into(), choices: None, cursor: None }
+}
+
 impl TermsEncoder {
+    /// The terms of positions as a batch, a piece each.
+    pub(super) fn batch<R: AsRef<[Packed]>>(
+        &self,
+        records: impl IndexedParallelIterator<Item = R>,
+    ) -> Batch {
+        let found = self.pieces(records);
+        batch(Inputs::Terms(found.pieces), found.results, found.scores)
+    }
+
+    /// By term, how many of some positions have it, held or not.
+    pub fn counts(&self, samples: &[Sample]) -> Vec<u64> {
+        let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
+        let mut counts = vec![0; self.kinds.len()];
+        // Not all at once, since their terms take far more room than positions do.
+        for samples in samples.chunks(1 << 18) {
+            let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
+            counts.iter_mut().zip(found.counts).for_each(|(sum, count)| *sum += count);
+        }
+        counts
+    }
+
     /// The terms of positions, a piece each; records are dropped as they turn into terms.
     pub(super) fn pieces<R: AsRef<[Packed]>>(
         &self,

@@ -5,6 +5,8 @@
 //! data and the seed alone, from any [`Cursor`] on. Handcrafted terms, which take longer to find
 //! than to learn from, are found once and kept in a [`Store`], where memory allows it.
 
+mod choose;
+mod choosing;
 mod collect;
 mod distinct;
 mod encode;
@@ -23,6 +25,8 @@ mod traces;
 
 use std::path::PathBuf;
 
+pub use choose::{Choice, Choose, Chosen, Spread};
+pub use choosing::{Asked, Choosing};
 pub use collect::{Part, collect};
 pub use encode::{Encoder, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection};

@@ -87,7 +87,13 @@ impl Store {
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
         let (results, scores) = (self.results.clone(), self.scores.clone());
-        Batch { inputs: Inputs::Terms(self.pieces.clone()), results, scores, cursor: None }
+        Batch {
+            inputs: Inputs::Terms(self.pieces.clone()),
+            results,
+            scores,
+            choices: None,
+            cursor: None,
+        }
     }
 
     /// About so many positions from all over the data: every k-th piece.
@@ -100,7 +106,7 @@ impl Store {
         };
         let inputs = Inputs::Terms(chosen.iter().map(|i| self.pieces[*i].clone()).collect());
         let (results, scores) = (cut(&self.results), cut(&self.scores));
-        Batch { inputs, results, scores, cursor: None }
+        Batch { inputs, results, scores, choices: None, cursor: None }
     }
 
     /// Takes the entries of terms out that the encoder holds; they become sums.
@@ -121,7 +127,13 @@ impl Store {
             Arc::new(Terms::gather(rows))
         });
         let inputs = Inputs::Terms(pieces.collect());
-        Batch { inputs, results: pick(&self.results), scores: pick(&self.scores), cursor: None }
+        Batch {
+            inputs,
+            results: pick(&self.results),
+            scores: pick(&self.scores),
+            choices: None,
+            cursor: None,
+        }
     }
 
     /// The piece of a position, and its row there.

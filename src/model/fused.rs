@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
+use super::aim::Aim;
 use super::hce::HceShape;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{
@@ -55,26 +56,21 @@ impl Fused {
         &self,
         arrays: Arrays<Dispatch>,
         active: &Active,
-        targets: &[f32],
+        aim: Aim,
         done: Option<&Done>,
     ) -> (Tensor<1>, Arrays<Dispatch>) {
-        net_gradients(arrays, self.job(active, targets, done))
+        net_gradients(arrays, self.job(active, aim, done))
     }
 
     /// See [`super::Evaluation::logits`]; no gradients follow.
     pub fn logits(&self, arrays: Arrays<Dispatch>, active: &Active) -> Tensor<1> {
-        net_logits(arrays, self.job(active, &[], None))
+        net_logits(arrays, self.job(active, Aim::Targets(&[]), None))
     }
 
-    fn job<'a>(
-        &'a self,
-        active: &'a Active,
-        targets: &'a [f32],
-        done: Option<&'a Done<'a>>,
-    ) -> Job<'a> {
+    fn job<'a>(&'a self, active: &'a Active, aim: Aim<'a>, done: Option<&'a Done<'a>>) -> Job<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
-        Job { kernel, active, targets, scratch, kept, room: *room, done }
+        Job { kernel, active, aim, scratch, kept, room: *room, done }
     }
 }
 
@@ -108,18 +104,18 @@ impl FusedTerms {
         weights: Tensor<2>,
         tempo: Tensor<1>,
         pieces: &[Arc<Terms>],
-        targets: &[f32],
+        aim: Aim,
     ) -> (Tensor<1>, Tensor<2>, Tensor<1>) {
-        terms_gradients(weights, tempo, self.job(pieces, targets), self.kept.clone())
+        terms_gradients(weights, tempo, self.job(pieces, aim), self.kept.clone())
     }
 
     /// See [`super::Evaluation::logits`]; no gradients follow.
     pub fn logits(&self, weights: Tensor<2>, tempo: Tensor<1>, pieces: &[Arc<Terms>]) -> Tensor<1> {
-        terms_logits(weights, tempo, self.job(pieces, &[]), self.kept.clone())
+        terms_logits(weights, tempo, self.job(pieces, Aim::Targets(&[])), self.kept.clone())
     }
 
-    fn job<'a>(&self, pieces: &'a [Arc<Terms>], targets: &'a [f32]) -> TermsJob<'a> {
+    fn job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
         let HceShape { scale, loss, tempo, .. } = self.shape;
-        TermsJob { pieces, targets, scale, loss, tempo, level: self.level }
+        TermsJob { pieces, aim, scale, loss, tempo, level: self.level }
     }
 }

@@ -9,8 +9,8 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::fused::FusedTerms;
-use super::{Compute, Evaluation, Slope, mean_loss};
-use crate::batch::{Batch, Inputs, Rows, Terms};
+use super::{Aim, Compute, Evaluation, Slope};
+use crate::batch::{Inputs, Rows, Terms};
 use crate::loss::Loss;
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
@@ -179,13 +179,13 @@ impl Evaluation for HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
-    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
+    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         let Some(fused) = &self.fused else {
-            let loss = mean_loss(self.logits(&batch.inputs), targets, self.shape.loss);
+            let loss = aim.of(self.logits(inputs), 0, self.shape.loss);
             return Slope::by_autodiff(loss, self);
         };
         let (terms, tempo) = self.values();
-        let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces(&batch.inputs), targets);
+        let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces(inputs), aim);
         let mut gradients = GradientsParams::new();
         gradients.register(self.terms.change.id, terms);
         if self.shape.tempo {

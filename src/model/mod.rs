@@ -4,6 +4,7 @@
 //! compute in one fused operation of its own.
 
 mod adapter;
+mod aim;
 mod device;
 mod fused;
 mod hce;
@@ -15,11 +16,12 @@ pub mod ops;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Tensor, TensorData, activation::sigmoid};
+use burn::tensor::{Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
 pub use adapter::{Adapter, AdapterKind};
+pub use aim::Aim;
 pub use device::{Backend, Choice, DeviceError, is_gpu};
 pub use fused::Compute;
 pub use hce::{HceModel, HceShape};
@@ -30,8 +32,7 @@ pub use ops::cpu::{Level, Precision};
 pub use ops::{Done, Stage};
 
 use crate::architecture::{Architecture, Array};
-use crate::batch::{Active, Batch, Inputs};
-use crate::loss::Loss;
+use crate::batch::{Active, Inputs};
 use crate::weights::{Weights, WeightsError};
 
 /// What a model computes from a batch.
@@ -42,19 +43,17 @@ pub trait Evaluation {
     /// Output: `[batch]`
     fn logits(&self, inputs: &Inputs) -> Tensor<1>;
 
-    /// The mean loss of `sigmoid(logit) - target`, and its derivative by every parameter.
-    ///
-    /// # Shapes
-    /// - `targets`: one a position
+    /// What is aimed at, and its derivative by every parameter.
     ///
     /// # Panics
     /// If the model was not made on a device for training (`Device::autodiff`) and computes by
     /// plain tensor operations.
-    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope;
+    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope;
 }
 
-/// A loss, `[1]`, and its derivative by each parameter that is trained.
+/// A derivative by each parameter that is trained.
 pub struct Slope {
+    /// `[1]`, the mean loss; of forces nothing that means something.
     pub loss: Tensor<1>,
     pub gradients: GradientsParams,
 }
@@ -65,20 +64,6 @@ impl Slope {
         let gradients = GradientsParams::from_grads(loss.backward(), model);
         Self { loss: loss.inner(), gradients }
     }
-}
-
-/// The mean loss as a product of the errors with themselves or their signs, so that its order of
-/// summation is fixed: Burn's `sum` of a large tensor adds in the order in which threads finish.
-fn mean_loss(logits: Tensor<1>, targets: &[f32], loss: Loss) -> Tensor<1> {
-    let positions = targets.len();
-    let targets = Tensor::<1>::from_data(targets, &logits.device()); // [batch]
-    let errors = (sigmoid(logits) - targets).reshape([1, positions]); // [1, batch]
-    let other = match loss {
-        Loss::Squared => errors.clone(),
-        Loss::Absolute => errors.clone().detach().sign(),
-    };
-    let sum = errors.matmul(other.transpose()); // [1, 1]
-    sum.reshape([1]) / positions as f32
 }
 
 /// Every model that can be trained.
@@ -119,13 +104,12 @@ impl Model {
         self.collect(Value)
     }
 
-    /// The loss on a batch, and its derivative by every parameter, in the shape of
-    /// [`Model::weights`].
+    /// The loss, and the derivative by every parameter in the shape of [`Model::weights`].
     ///
     /// # Panics
     /// As [`Evaluation::slope`] does.
-    pub fn gradients(&self, batch: &Batch, targets: &[f32]) -> (f32, Weights) {
-        let Slope { loss, gradients } = self.slope(batch, targets);
+    pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
+        let Slope { loss, gradients } = self.slope(inputs, aim);
         (to_host(loss)[0], self.collect(Derivative(&gradients)))
     }
 
@@ -150,10 +134,10 @@ impl Evaluation for Model {
         }
     }
 
-    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
+    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         match self {
-            Model::Net(model) => model.slope(batch, targets),
-            Model::Hce(model) => model.slope(batch, targets),
+            Model::Net(model) => model.slope(inputs, aim),
+            Model::Hce(model) => model.slope(inputs, aim),
         }
     }
 }

@@ -6,9 +6,9 @@ use burn::tensor::{Device, Tensor};
 
 use super::fused::Fused;
 use super::ops::{Arrays, Done};
-use super::{Compute, Evaluation, Slope, head, mean_loss, one_hot};
+use super::{Aim, Compute, Evaluation, Slope, head, one_hot};
 use crate::architecture::{Architecture, Array, PIECES, Part};
-use crate::batch::{Active, Batch, Inputs};
+use crate::batch::{Active, Inputs};
 use crate::loss::Loss;
 use crate::weights::{Weights, WeightsError};
 
@@ -106,13 +106,13 @@ impl NetModel {
 
     /// The same as [`Evaluation::slope`], while `done` hears of each stage of its computation on a
     /// GPU; elsewhere there are none.
-    pub fn slope_in_stages(&self, batch: &Batch, targets: &[f32], done: Option<&Done>) -> Slope {
-        let active = active(&batch.inputs);
+    pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<&Done>) -> Slope {
+        let active = active(inputs);
         let Some(fused) = &self.fused else {
-            let loss = mean_loss(self.logits(&batch.inputs), targets, Loss::Squared);
+            let loss = aim.of(self.logits(inputs), 0, Loss::Squared);
             return Slope::by_autodiff(loss, self);
         };
-        let (loss, arrays) = fused.gradients(self.arrays(), active, targets, done);
+        let (loss, arrays) = fused.gradients(self.arrays(), active, aim, done);
         let mut gradients = GradientsParams::new();
         for (array, gradient) in self.net.arrays().iter().zip(arrays.0) {
             let id = id(array.part).into();
@@ -188,8 +188,8 @@ impl Evaluation for NetModel {
         head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
     }
 
-    fn slope(&self, batch: &Batch, targets: &[f32]) -> Slope {
-        self.slope_in_stages(batch, targets, None)
+    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+        self.slope_in_stages(inputs, aim, None)
     }
 }
 

@@ -128,6 +128,18 @@ pub fn found(mut ranked: Vec<Ranked>, groups: &Groups, noun: &'static str) -> Fo
     found
 }
 
+/// What stands above the columns of a histogram.
+pub(super) fn titles() -> Vec<String> {
+    let mut titles = Vec::new();
+    let mut before = 0;
+    for last in PLACES {
+        titles.push(if last == before + 1 { last.to_string() } else { format!("-{last}") });
+        before = last;
+    }
+    titles.push(format!("{}-", before + 1));
+    titles
+}
+
 fn histogram(places: &[Place]) -> Vec<f64> {
     let up_to = |last: u32| places.iter().map(|place| place.among_first(last)).sum::<f64>();
     let mut sums = vec![0.0];
@@ -208,13 +220,7 @@ impl Found {
 
     /// The histogram of places.
     fn places(&self) -> Table {
-        let mut titles = Vec::new();
-        let mut before = 0;
-        for last in PLACES {
-            titles.push(if last == before + 1 { last.to_string() } else { format!("-{last}") });
-            before = last;
-        }
-        titles.push(format!("{}-", before + 1));
+        let titles = titles();
         let mut columns = vec![("evaluation", Align::Left)];
         columns.extend(titles.iter().map(|title| (&title[..], Align::Right)));
         let mut table = Table::new(&columns);

@@ -30,6 +30,7 @@ pub mod overfit;
 pub mod power;
 pub mod predictions;
 pub mod reach;
+pub mod rounds;
 pub mod sanity;
 mod shards;
 pub mod slices;

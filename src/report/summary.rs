@@ -18,26 +18,47 @@ pub fn clearest(results: &[TermResult], most: usize) -> String {
         let ratios = ratios.filter(|(_, phase, ratio)| error[*phase] > 0.0 && ratio.is_finite());
         changes.extend(ratios.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs())));
     }
+    sorted(changes, most, Some("in errors"))
+}
+
+/// The same by the changes themselves, where no weight has an error.
+pub fn largest(results: &[TermResult], most: usize) -> String {
+    let moved = results.iter().filter(|result| result.held.is_none());
+    let change = |result| {
+        let changes = TermResult::change(result);
+        let phase = usize::from(changes[1].abs() > changes[0].abs());
+        (result, phase, changes[phase])
+    };
+    let changes = moved.map(change).filter(|(.., change)| *change != 0.0);
+    sorted(changes.collect(), most, None)
+}
+
+/// The first of some changes, with a phase and what they are sorted by; empty without any.
+fn sorted(mut changes: Vec<(&TermResult, usize, f64)>, most: usize, title: Option<&str>) -> String {
     changes.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     changes.truncate(most);
+    if changes.is_empty() {
+        return String::new();
+    }
     use Align::{Left, Right};
-    let mut table = Table::new(&[
+    let mut columns = vec![
         ("term", Left),
         ("phase", Left),
         ("start", Right),
         ("tuned", Right),
         ("change", Right),
-        ("in errors", Right),
-    ]);
-    for (result, phase, ratio) in changes {
-        table.row([
+    ];
+    columns.extend(title.map(|title| (title, Right)));
+    let mut table = Table::new(&columns);
+    for (result, phase, by) in changes {
+        let cells = [
             result.name.clone(),
             ["mg", "eg"][phase].to_string(),
             tenths(result.start[phase]),
             tenths(result.tuned[phase]),
             signed(result.change()[phase]),
-            signed(ratio),
-        ]);
+        ];
+        table.row(cells.into_iter().chain(title.map(|_| signed(by))));
     }
     table.to_string()
 }

@@ -30,6 +30,8 @@ pub const TERMS_SVG: &str = "terms.svg";
 
 /// Whether the run has overfitted, and whether its terms are sane.
 pub const JUDGEMENT: &str = "judgement.json";
+/// Where moves are learnt, how many of them the weights find, round after round.
+pub const MOVES: &str = "moves.csv";
 /// What training looked like, row by row.
 pub const LOG: &str = "log.csv";
 /// The run as a page.
@@ -39,7 +41,7 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     LAST,
     BEST,
     ROUND,
@@ -50,6 +52,7 @@ const FILES: [&str; 12] = [
     "net.json",
     "net.safetensors",
     JUDGEMENT,
+    MOVES,
     LOG,
     REPORT,
 ];

@@ -9,12 +9,12 @@ use crate::report::sanity::Sanity;
 /// What `judgement.json` in the folder of a run holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// None where nothing validates.
+    /// None where nothing validates, and where moves are learnt.
     pub overfitting: Option<Overfitting>,
     /// None of nets.
     #[serde(default)]
     pub terms: Option<Sanity>,
-    /// None where the run was judged before this was kept.
+    /// None where the run was judged before this was kept, and where moves are learnt.
     #[serde(default)]
     pub data: Option<Weighed>,
 }

@@ -5,6 +5,7 @@
 //! [`Listener`] hears.
 
 pub mod arena;
+mod choices;
 pub mod climb;
 pub mod curve;
 pub mod evaluator;
@@ -28,6 +29,7 @@ pub mod terms;
 pub mod train;
 pub mod tuned;
 
+pub use choices::Choices;
 pub use evaluator::Evaluator;
 pub use listener::{Counter, Ending, Listener, Opening};
 pub use place::Place;

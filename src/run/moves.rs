@@ -1,17 +1,21 @@
 //! Where evaluations put the moves that were played.
 
-use anyhow::{Result, bail, ensure};
+use std::iter::repeat;
+
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
+use super::choices::teaches;
 use super::evaluator::Evaluator;
 use super::honest::Selection;
 use super::listener::Listener;
+use crate::config::Sides;
 use crate::loader::Part;
 use crate::report::found::{Place, Ranked};
 use crate::report::groups::Groups;
 use crate::report::{Found, found};
 use crate::sample::{Sample, games_known};
-use crate::search::Quiescence;
+use crate::search::{Evaluate, Quiescence};
 
 /// Positions that a thread searches at a time.
 const PIECE: usize = 64;
@@ -37,8 +41,8 @@ pub fn find(
         "none of the positions knows the move that was played; name games, in PGN, viriformat or \
          binpack"
     );
-    samples.retain(|sample| both_sides || sample.result == 1.0);
-    samples.retain(|sample| sample.position.to_chess().is_ok_and(|chess| has_choice(&chess)));
+    let sides = if both_sides { Sides::Both } else { Sides::Winner };
+    samples.retain(|sample| teaches(sides, sample));
     if samples.is_empty() {
         bail!(match both_sides {
             true => "no position is left in which somebody had to choose",
@@ -47,55 +51,71 @@ pub fn find(
                  filter leaves none; --both-sides counts the moves of all",
         });
     }
-    let groups = Groups::new(samples.iter().map(Sample::group)).known(games_known(&samples));
-    let mut ranked = Vec::new();
-    for (place, evaluator) in evaluators.iter().enumerate() {
+    let mut searchers = Vec::new();
+    for (evaluator, doubt) in evaluators.iter().zip(doubts.into_iter().chain(repeat(None))) {
         evaluator.in_search()?;
+        searchers.push(Searcher {
+            name: evaluator.name.clone(),
+            doubt,
+            scale: evaluator.scale_in_search(),
+            evaluation: Box::new(|| evaluator.in_search().expect("tried before")),
+        });
+    }
+    let noun = if part == Part::All { "games" } else { "test games" };
+    rank(&searchers, &samples, noun, listener).context("no position could be searched")
+}
+
+/// Who puts moves in order.
+pub struct Searcher<'a> {
+    pub name: String,
+    /// What else could explain that it finds many; to stand behind "unless".
+    pub doubt: Option<String>,
+    /// Centipawns a logit.
+    pub scale: f64,
+    /// What its searches ask.
+    pub evaluation: Box<dyn Fn() -> Box<dyn Evaluate + 'a> + Sync + 'a>,
+}
+
+/// Ranks the moves that were played in all of some positions, each of which knows its move; `noun`
+/// says what their games are. None where no position can be searched.
+pub fn rank(
+    searchers: &[Searcher],
+    samples: &[Sample],
+    noun: &'static str,
+    listener: &dyn Listener,
+) -> Option<Found> {
+    let groups = Groups::new(samples.iter().map(Sample::group)).known(games_known(samples));
+    let places_of = |searcher: &Searcher| -> Vec<Option<Place>> {
         let counter = listener.count(Some(samples.len() as u64), "searching moves");
         let of = |samples: &[Sample]| {
-            let mut evaluation = evaluator.in_search().expect("tried before");
-            let mut quiescence = Quiescence::new(evaluator.scale_in_search());
+            let mut evaluation = (searcher.evaluation)();
+            let mut quiescence = Quiescence::new(searcher.scale);
             let places: Vec<Option<Place>> =
-                samples.iter().map(|it| rank(it, &mut quiescence, &mut *evaluation)).collect();
+                samples.iter().map(|it| place(it, &mut quiescence, &mut *evaluation)).collect();
             counter(samples.len() as u64);
             places
         };
-        let places: Vec<Option<Place>> = samples.par_chunks(PIECE).flat_map_iter(of).collect();
-        let doubt = doubts.get(place).cloned().flatten();
-        ranked.push((evaluator.name.clone(), doubt, places));
-    }
-    // What one of them could not search counts for none.
-    let counts: Vec<bool> =
-        (0..samples.len()).map(|i| ranked.iter().all(|(.., places)| places[i].is_some())).collect();
-    let kept =
-        |places: Vec<Option<Place>>| places.into_iter().zip(&counts).filter(|(_, kept)| **kept);
-    let ranked: Vec<Ranked> = ranked
-        .into_iter()
-        .map(|(name, doubt, places)| {
-            let places = kept(places).filter_map(|(place, _)| place).collect();
-            Ranked { name, doubt, places }
-        })
-        .collect();
-    let searched: Vec<u32> =
-        (0..).zip(&counts).filter(|(_, kept)| **kept).map(|(i, _)| i).collect();
-    ensure!(!searched.is_empty(), "no position could be searched");
-    let noun = match (groups.are_known(), part) {
-        (true, Part::All) => "games",
-        (true, _) => "test games",
-        (false, _) => "positions",
+        samples.par_chunks(PIECE).flat_map_iter(of).collect()
     };
-    Ok(found(ranked, &groups.of_records(&searched), noun))
-}
-
-fn has_choice(chess: &shakmaty::Chess) -> bool {
-    shakmaty::Position::legal_moves(chess).len() > 1
+    let places: Vec<Vec<Option<Place>>> = searchers.iter().map(places_of).collect();
+    // What one of them could not search counts for none.
+    let searched: Vec<u32> = (0..samples.len() as u32)
+        .filter(|i| places.iter().all(|places| places[*i as usize].is_some()))
+        .collect();
+    let ranked = searchers.iter().zip(&places).map(|(searcher, places)| Ranked {
+        name: searcher.name.clone(),
+        doubt: searcher.doubt.clone(),
+        places: searched.iter().filter_map(|i| places[*i as usize]).collect(),
+    });
+    let noun = if groups.are_known() { noun } else { "positions" };
+    (!searched.is_empty()).then(|| found(ranked.collect(), &groups.of_records(&searched), noun))
 }
 
 /// None where the move that was played is not legal, or a search does not end.
-fn rank(
+fn place(
     sample: &Sample,
     quiescence: &mut Quiescence,
-    evaluation: &mut dyn crate::search::Evaluate,
+    evaluation: &mut dyn Evaluate,
 ) -> Option<Place> {
     let chess = sample.position.to_chess().ok()?;
     let wanted = sample.played?.legal_move(&chess)?;

@@ -50,7 +50,8 @@ impl QuietEnds {
         Self { by: By::Terms(Box::new(evaluator)), scale }
     }
 
-    fn evaluation(&self) -> Box<dyn Evaluate + '_> {
+    /// What searches ask.
+    pub fn evaluation(&self) -> Box<dyn Evaluate + '_> {
         match &self.by {
             By::Net(net) => {
                 let start = Position::from_chess(&Chess::default());
@@ -59,6 +60,11 @@ impl QuietEnds {
             By::Terms(evaluator) => Box::new(search::Terms::new((**evaluator).clone())),
         }
     }
+
+    /// A search of positions with them.
+    pub fn quiescence(&self) -> Quiescence {
+        Quiescence::new(self.scale)
+    }
 }
 
 impl Quieten for QuietEnds {
@@ -66,7 +72,7 @@ impl Quieten for QuietEnds {
     /// rules, since no evaluation is asked there.
     fn quieten(&self, positions: &mut [Position]) {
         let mut evaluation = self.evaluation();
-        let mut quiescence = Quiescence::new(self.scale);
+        let mut quiescence = self.quiescence();
         for position in positions {
             let Ok(chess) = position.to_chess() else { continue };
             if let Some(end) = quiescence.end(&chess, &mut *evaluation)

@@ -3,7 +3,9 @@
 mod data;
 mod finish;
 mod finished;
+mod found;
 mod judge;
+mod learnt;
 mod length;
 mod open;
 mod resume;
@@ -21,15 +23,19 @@ use super::listener::{Ending, Listener, Opening};
 use super::place::Place;
 use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
-use crate::config::{Config, ONE_LIST};
+use crate::config::{Config, Moves, ONE_LIST};
 use crate::model::{Adapter, Compute, Device, Need};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::moves::{Before, Objective};
 use crate::train::{self, End, Training};
 use data::Data;
 pub use finished::{Finished, Made};
 pub use resume::resume;
-use rounds::{Rounds, UntilEnd};
+use rounds::{Round, Rounds, UntilEnd};
+
+/// Rows of a position with all that could be played in it, about.
+const ROWS_OF_MOVES: usize = 35;
 
 /// How a run is carried out, whatever its config says.
 #[derive(Clone, Copy)]
@@ -148,7 +154,8 @@ fn train(
     }
 
     let kind = recipe.kind()?;
-    Need::of(&kind, batch as usize, *compute).map_or(Ok(()), |need| need.check(device))?;
+    let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
+    Need::of(&kind, batch as usize * rows, *compute).map_or(Ok(()), |need| need.check(device))?;
     let rounds = Rounds::of(config, &span);
     if let Some(rounds) = &rounds {
         listener.remark(&rounds.sentence());
@@ -156,9 +163,19 @@ fn train(
     let mut watch = listener.watch(steps * batch, checkpoint.state.positions);
     let end = loop {
         let round = rounds.as_ref().map(|rounds| rounds.enter(&mut checkpoint, folder));
-        let round = round.transpose()?;
-        if let Some(round) = &round {
-            data.quieten(Arc::new(QuietEnds::of(recipe, &round.weights)?), listener)?;
+        let mut round = round.transpose()?;
+        let mut before = None;
+        if let Some(round) = &mut round {
+            let ends = Arc::new(QuietEnds::of(recipe, &round.weights)?);
+            match config.moves() {
+                None => data.quieten(ends, listener)?,
+                Some(moves) => {
+                    let searched = data.choose(&ends, config, listener)?;
+                    found::add(folder, round.began, &searched, listener)?;
+                    round.keep_spread(searched.spread, folder)?;
+                    before = oracle(&moves, round, searched.spread);
+                }
+            }
         }
         let job = Training {
             kind: kind.clone(),
@@ -167,6 +184,7 @@ fn train(
             settings: &settings,
             folder: &folder.path,
             held_out: &data.validation,
+            oracle: before.as_ref(),
         };
         let batches = data.batches(recipe, &checkpoint)?;
         let until = round.as_ref().map_or(u64::MAX, |round| round.until);
@@ -181,7 +199,7 @@ fn train(
             (End::Converged, Some(rounds), Some(round))
                 if checkpoint.state.step > round.began + 1 =>
             {
-                rounds.begin(&mut checkpoint, folder)?;
+                rounds.begin(&mut checkpoint, round.spread, folder)?;
             }
             _ => break end,
         }
@@ -196,6 +214,27 @@ fn train(
     finish::refuse_untrained(recipe, &checkpoint, folder)?;
     folder.check()?;
     let mut finished = finish::finish(recipe, &data, folder, place, listener)?;
+    if config.moves().is_some() {
+        let ends = QuietEnds::of(recipe, &checkpoint.weights);
+        let searched = ends.and_then(|ends| data.choose(&Arc::new(ends), config, listener));
+        match searched.and_then(|searched| found::add(folder, step, &searched, listener)) {
+            Ok(()) => {}
+            // The best weights stand.
+            Err(error) => listener
+                .remark(&format!("how many moves the last weights find cannot be said: {error:#}")),
+        }
+    }
     finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
     Ok(Some(finished))
+}
+
+/// What least squares of moves ask in a round: its weights, and by how much differences that have
+/// shrunk since the run began are to grow again.
+fn oracle(moves: &Moves, round: &Round, spread: Option<f64>) -> Option<Before> {
+    let stretch = match (moves.keep_spread, round.spread, spread) {
+        (Some(true), Some(then), Some(now)) => (then / now).max(1.0),
+        _ => 1.0,
+    };
+    let asks = moves.objective == Objective::LeastSquares;
+    asks.then(|| Before { weights: round.weights.clone(), stretch })
 }

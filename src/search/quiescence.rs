@@ -67,7 +67,9 @@ impl Quiescence {
             let mut after = chess.clone();
             after.play_unchecked(played);
             let end = self.end(&after, evaluation)?;
-            Some((played, QuietEnd { score: -end.score, plies: end.plies + 1, ..end }))
+            let drawn = after.is_insufficient_material() || after.halfmoves() >= 100;
+            let is_decided = end.is_decided || drawn;
+            Some((played, QuietEnd { score: -end.score, plies: end.plies + 1, is_decided, ..end }))
         };
         chess.legal_moves().into_iter().map(of).collect()
     }

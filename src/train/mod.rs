@@ -6,12 +6,15 @@
 mod anchor;
 pub mod checkpoint;
 pub mod direct;
+mod error;
 mod failure;
+pub mod force;
 pub mod layers;
 pub mod leg;
 pub mod length;
 pub mod log;
 mod losses;
+pub mod moves;
 pub mod optimizer;
 mod record;
 mod rule;
@@ -23,21 +26,22 @@ mod unread;
 mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn::tensor::Device;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Choices};
 use crate::log::Row;
 use crate::loss::Loss;
-use crate::model::{Compute, Evaluation as _, Kind, Model, Slope, is_gpu};
-use crate::output::OutputError;
-use crate::weights::WeightsError;
+use crate::model::{Aim, Compute, Evaluation as _, Kind, Model, Slope, is_gpu, try_to_host};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
+use direct::Learnt;
+pub use error::TrainError;
 use failure::{one_line, panic_text};
 use log::Log;
 pub use losses::{Losses, losses};
+use moves::{Before, Oracle, Pulled};
 use rule::Rule;
 pub use settings::Settings;
 use target::targets;
@@ -57,6 +61,8 @@ pub struct Training<'a> {
     pub folder: &'a Path,
     /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
     pub held_out: &'a [Batch],
+    /// Where moves are learnt, what least squares ask.
+    pub oracle: Option<&'a Before>,
 }
 
 /// The loop's window to the world outside.
@@ -96,47 +102,6 @@ pub enum End {
     Interrupted,
 }
 
-/// Why a run broke off. The checkpoints written before stand.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    #[error(
-        "the loss is {loss} at step {step} (learning rate {learning_rate:e}): training diverged; \
-         the last good checkpoint is step {good} in {path}; lower the learning rate"
-    )]
-    Diverged { loss: f64, step: u64, learning_rate: f64, good: u64, path: PathBuf },
-    #[error(
-        "{name}[{place}] became {value} before step {step}: training diverged; the last good \
-         checkpoint is step {good} in {path}; lower the learning rate"
-    )]
-    NotFinite { name: String, place: usize, value: f32, step: u64, good: u64, path: PathBuf },
-    #[error("the data ended at step {0}, before the run did")]
-    OutOfData(u64),
-    #[error(transparent)]
-    Data(Box<dyn std::error::Error + Send + Sync>),
-    #[error(transparent)]
-    Weights(#[from] WeightsError),
-    #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
-    Optimizer(String),
-    #[error(
-        "the checkpoint of step {0} has no state of the optimiser: it is made for use, not to go \
-         on from; resume from last.safetensors"
-    )]
-    NoOptimizer(u64),
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    #[error(transparent)]
-    Moved(#[from] Moved),
-    #[error(
-        "the device failed: {reason}; the last good checkpoint is step {good} in {path}; resume \
-         the run, with `--device flex` if it fails again"
-    )]
-    Device { reason: String, good: u64, path: PathBuf },
-    #[error("cannot write {path}: {error}")]
-    Log { path: PathBuf, error: std::io::Error },
-    #[error("cannot read {path}: {error}")]
-    LogRead { path: PathBuf, error: std::io::Error },
-}
-
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
 ///
 /// # Errors
@@ -165,6 +130,9 @@ where
 /// Losses that wait on a GPU, at most: every so many steps it runs dry for a moment.
 const UNREAD: usize = 64;
 
+/// Why there are settings of moves.
+const MOVES: &str = "batches of choices come with settings of moves";
+
 /// Why there is a model between steps.
 const WHOLE: &str = "a step gives the model back";
 
@@ -172,6 +140,8 @@ struct Trainer<'a> {
     job: &'a Training<'a>,
     /// None only while it takes a step.
     model: Option<Model>,
+    /// What least squares ask.
+    before: Option<Model>,
     rule: Rule,
     state: State,
     log: Log,
@@ -198,13 +168,17 @@ impl<'a> Trainer<'a> {
         }
         let rule = Rule::new(&job.settings.optimizer, job.compute, start.optimizer)
             .map_err(TrainError::Optimizer)?;
+        // Direct methods ask in numbers of their own.
+        let asked = job.oracle.filter(|_| matches!(rule, Rule::Gradient(_)));
+        let before = asked.map(|it| Model::new(&job.kind, &it.weights, job.device, job.compute));
+        let before = before.transpose()?;
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
         let writer = Writer::new(job.folder, saved)?;
         let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
         let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
-        Ok(Self { job, model, rule, state, log, unread, loss, facts, writer, clock })
+        Ok(Self { job, model, before, rule, state, log, unread, loss, facts, writer, clock })
     }
 
     fn run<E>(
@@ -278,11 +252,26 @@ impl<'a> Trainer<'a> {
         let converged;
         match &mut self.rule {
             Rule::Gradient(_) => {
-                let Slope { loss, gradients } = self.model().slope(batch, &targets);
-                self.unread.push(Step { number: step, learning_rate }, loss);
-                if self.unread.len() == UNREAD || self.loss.is_none() || !is_gpu(self.job.device) {
-                    self.read()?;
-                }
+                let taken = Step { number: step, learning_rate };
+                let gradients = match &batch.choices {
+                    None => {
+                        let aim = Aim::Targets(&targets);
+                        let Slope { loss, gradients } = self.model().slope(&batch.inputs, aim);
+                        self.unread.push(taken, loss);
+                        let waits = is_gpu(self.job.device) && self.loss.is_some();
+                        if self.unread.len() == UNREAD || !waits {
+                            self.read()?;
+                        }
+                        gradients
+                    }
+                    Some(choices) => {
+                        let Pulled { loss, forces } = self.pull(batch, choices, &targets)?;
+                        let aim = Aim::Forces(&forces);
+                        let gradients = self.model().slope(&batch.inputs, aim).gradients;
+                        self.count(taken, loss)?;
+                        gradients
+                    }
+                };
                 // Nobody else holds the model, so that its tensors change in place.
                 let model = self.model.take().expect(WHOLE);
                 self.model = Some(self.rule.follow(learning_rate, model, gradients));
@@ -290,7 +279,11 @@ impl<'a> Trainer<'a> {
             }
             Rule::Direct(method) => {
                 let weights = self.model.as_ref().expect(WHOLE).weights();
-                let stepped = method.step(&self.job.kind, weights, &batch.inputs, &targets)?;
+                let oracle = self.job.oracle;
+                let learnt = (settings.moves.as_ref()).zip(batch.choices.as_deref());
+                let learnt = learnt.map(|(moves, choices)| Learnt { moves, choices, oracle });
+                let stepped =
+                    method.step(&self.job.kind, weights, &batch.inputs, &targets, learnt)?;
                 self.count(Step { number: step, learning_rate }, stepped.loss)?;
                 let device = self.job.device.clone().autodiff();
                 let Training { kind, compute, .. } = self.job;
@@ -307,6 +300,23 @@ impl<'a> Trainer<'a> {
         let State { step, positions, .. } = self.state;
         let loss = self.loss.unwrap_or(f64::NAN);
         Ok(Progress { step, positions, loss, learning_rate, converged })
+    }
+
+    /// What the moves of a batch pull at.
+    fn pull(
+        &mut self,
+        batch: &Batch,
+        choices: &Choices,
+        targets: &[f32],
+    ) -> Result<Pulled, TrainError> {
+        let logits = |model: &Model| try_to_host(model.logits(&batch.inputs));
+        let both = logits(self.model())
+            .and_then(|now| Ok((now, self.before.as_ref().map(logits).transpose()?)));
+        let (now, before) = both.map_err(|lost| self.failed(&lost.to_string()))?;
+        let oracle = before.as_ref().zip(self.job.oracle);
+        let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });
+        let moves = self.job.settings.moves.as_ref().expect(MOVES);
+        Ok(moves.pull(choices, &now, targets, oracle))
     }
 
     fn model(&self) -> &Model {
@@ -358,7 +368,8 @@ impl<'a> Trainer<'a> {
             Kind::Hce(shape) => shape.loss,
         };
         let scale = settings.score_scale;
-        let held_out = losses(self.model(), self.job.held_out, loss, yardstick, scale);
+        let moves = settings.moves.as_ref();
+        let held_out = losses(self.model(), self.job.held_out, loss, yardstick, scale, moves);
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;
@@ -368,7 +379,7 @@ impl<'a> Trainer<'a> {
             train_loss: (self.state.loss_steps > 0)
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.map(|losses| losses.target),
-            held_out_result_loss: held_out.map(|losses| losses.result),
+            held_out_result_loss: held_out.and_then(|losses| losses.result),
             learning_rate: match self.rule {
                 Rule::Gradient(_) => Some(leg.learning_rate.at(done)),
                 Rule::Direct(_) => None,
@@ -422,7 +433,8 @@ impl<'a> Trainer<'a> {
     /// Has what the weights are now written to these files, if any and not there already.
     fn write(&mut self, mut files: Files) -> Result<(), TrainError> {
         files.last &= self.writer.handed() != Some(self.state.step);
-        files.best |= files.last && self.job.held_out.is_empty();
+        // Also where none of the positions that validate could be measured on.
+        files.best |= files.last && self.state.best.is_none();
         if !(files.best || files.last || files.kept.is_some()) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! What a run does, apart from its data.
 
 use super::leg::{Keep, Leg};
+use super::moves::Moves;
 use super::optimizer;
 use super::schedule::Schedule;
 
@@ -14,6 +15,8 @@ pub struct Settings {
     /// Centipawns of the data's scores that make one logit.
     pub score_scale: f64,
     pub optimizer: optimizer::Settings,
+    /// How moves are learnt; none where positions are.
+    pub moves: Option<Moves>,
     /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.

@@ -8,7 +8,7 @@ use nnuance::batch::{Batch, Inputs};
 use nnuance::export::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
-use nnuance::model::{Backend, Compute, Evaluation, Kind, Level, Model, Precision, to_host};
+use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision, to_host};
 use nnuance::sample::Sample;
 use nnuance::train::target::targets;
 use nnuance::weights::Weights;
@@ -55,21 +55,28 @@ fn the_fused_operations_equal_the_plain_ones() {
             Encoder::net(&net).encode(&games::samples([1, 70, 300][seed as usize % 3], seed));
         let targets = targets(&batch, 0.4, 300.0);
         let plain = model(&net, &weights, Compute::Plain);
-        let (loss, gradients) = plain.gradients(&batch, &targets);
+        let (loss, gradients) = plain.gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
         for level in Level::available() {
             let what = format!("seed {seed}, {}, {net}", level.name());
             let fused = model(&net, &weights, fused(level, Precision::F32));
             let apart = distance(&to_host(fused.logits(&batch.inputs)), &logits);
             assert!(apart < 1e-5, "{what}: logits differ by {apart:.1e}");
-            let (fused_loss, found) = fused.gradients(&batch, &targets);
+            let (fused_loss, found) = fused.gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((fused_loss - loss).abs() < 1e-5 * loss, "{what}: {fused_loss}, plain {loss}");
             for (name, array) in &gradients.0 {
                 let apart = distance(&found.0[name].values, &array.values);
                 assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
             }
+            let forces = games::forces(batch.len());
+            let [pulled, right] =
+                [&fused, &plain].map(|it| it.gradients(&batch.inputs, Aim::Forces(&forces)).1);
+            for (name, array) in &right.0 {
+                let apart = distance(&pulled.0[name].values, &array.values);
+                assert!(apart < 1e-4, "{what}, forces: {name} differ by {apart:.1e}");
+            }
             // What the memory of a model holds from before does not count.
-            let again = fused.gradients(&batch, &targets);
+            let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));
             assert!(again == (fused_loss, found), "{what}: the second time is another");
         }
     }
@@ -132,8 +139,8 @@ fn mixed_precision_is_exact_but_for_rounded_weights_and_slopes() {
             let [logits, found] = [&exact, &mixed].map(|it| to_host(it.logits(&batch.inputs)));
             let apart = distance(&found, &logits);
             assert!(apart < 1e-5, "{what}: logits differ by {apart:.1e}");
-            let (loss, gradients) = exact.gradients(&batch, &targets);
-            let (mixed_loss, found) = mixed.gradients(&batch, &targets);
+            let (loss, gradients) = exact.gradients(&batch.inputs, Aim::Targets(&targets));
+            let (mixed_loss, found) = mixed.gradients(&batch.inputs, Aim::Targets(&targets));
             assert!((mixed_loss - loss).abs() < 1e-5 * loss, "{what}: {mixed_loss} of {loss}");
             for (name, array) in &gradients.0 {
                 let apart = distance(&found.0[name].values, &array.values);
@@ -143,7 +150,8 @@ fn mixed_precision_is_exact_but_for_rounded_weights_and_slopes() {
             }
             // A factoriser's weights are rounded with those that they are added to.
             if !net.inputs.factorised {
-                let unrounded = model(&weights, Precision::Mixed).gradients(&batch, &targets);
+                let unrounded = model(&weights, Precision::Mixed)
+                    .gradients(&batch.inputs, Aim::Targets(&targets));
                 assert!(unrounded == (mixed_loss, found), "{what}: rounding is another");
             }
         }
@@ -159,7 +167,8 @@ fn gradients_equal_central_differences() {
         let batch = Encoder::net(&net).encode(&samples);
         let targets = targets(&batch, 0.3, 400.0);
         let compute = fused(Level::detect(), Precision::F32);
-        let (_, gradients) = model(&net, &weights, compute).gradients(&batch, &targets);
+        let (_, gradients) =
+            model(&net, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));
         let loss = |weights: &Weights| {
             let float = Float::new(weights, &net).expect("the weights fit");
             let error = |(sample, target): (&Sample, &f32)| {
@@ -214,7 +223,8 @@ fn any_number_of_threads_gives_the_same_bits() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.expect("threads can be had").install(|| {
                 let model = model(&net, &weights, fused(Level::detect(), precision));
-                let (loss, gradients) = model.gradients(&batch, &batch.results);
+                let (loss, gradients) =
+                    model.gradients(&batch.inputs, Aim::Targets(&batch.results));
                 let bits =
                     |values: &[f32]| values.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
                 let arrays = gradients.0.values().map(|array| bits(&array.values));

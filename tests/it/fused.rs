@@ -4,7 +4,7 @@ use burn::optim::{AdamWConfig, ModuleOptimizer};
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs};
-use nnuance::model::{Backend, Compute, Evaluation, Kind, Level, Model, Precision};
+use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision};
 use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::train::target::targets;
@@ -41,13 +41,25 @@ fn loss_and_gradients_equal_the_plain_ones() {
                     let batch = games::lists(views)
                         .encode(&games::samples([1, 33, 257, 300][i % 4], i as u64));
                     let targets = targets(&batch, 0.4, 300.0);
-                    let plain = model(&kind, &weights, Compute::Plain).gradients(&batch, &targets);
-                    let fused = model(&kind, &weights, fused(level)).gradients(&batch, &targets);
+                    let plain = model(&kind, &weights, Compute::Plain)
+                        .gradients(&batch.inputs, Aim::Targets(&targets));
+                    let fused = model(&kind, &weights, fused(level))
+                        .gradients(&batch.inputs, Aim::Targets(&targets));
                     let what = format!("{} {hidden} {activation:?} {}", level.name(), views.name());
                     assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{what}");
                     for (name, array) in &plain.1.0 {
                         let apart = distance(&fused.1.0[name].values, &array.values);
                         assert!(apart < 1e-5, "{what}: {name} is {apart:e} off");
+                    }
+                    let pulled = |compute| {
+                        let forces = games::forces(batch.len());
+                        let model = model(&kind, &weights, compute);
+                        model.gradients(&batch.inputs, Aim::Forces(&forces)).1
+                    };
+                    let [fused, plain] = [self::fused(level), Compute::Plain].map(pulled);
+                    for (name, array) in &plain.0 {
+                        let apart = distance(&fused.0[name].values, &array.values);
+                        assert!(apart < 1e-5, "{what}, forces: {name} is {apart:e} off");
                     }
                 }
             }
@@ -74,6 +86,7 @@ fn any_number_of_men_will_do() {
         inputs: Inputs::Active(Active { rows: 768, views, places, indices, buckets: vec![] }),
         results: (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
+        choices: None,
         cursor: None,
     };
     // The dense matrix holds ones, so that an input that occurs twice would count once there.
@@ -84,8 +97,10 @@ fn any_number_of_men_will_do() {
         .any(|list| (1..32).any(|i| list[i] < 768 && list[..i].contains(&list[i])));
     for level in Level::available() {
         let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU, 3);
-        let plain = model(&kind, &weights, Compute::Plain).gradients(&batch, &batch.results);
-        let fused = model(&kind, &weights, fused(level)).gradients(&batch, &batch.results);
+        let plain = model(&kind, &weights, Compute::Plain)
+            .gradients(&batch.inputs, Aim::Targets(&batch.results));
+        let fused = model(&kind, &weights, fused(level))
+            .gradients(&batch.inputs, Aim::Targets(&batch.results));
         if !twice {
             assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{}", level.name());
         }
@@ -129,7 +144,7 @@ fn steps(mut optimizer: ModuleOptimizer, compute: Compute) -> (ModuleOptimizer, 
     let mut model = model(&kind, &weights, compute);
     for seed in 0..5 {
         let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
-        let gradients = model.slope(&batch, &batch.results).gradients;
+        let gradients = model.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
         model = optimizer.step(0.01, model, gradients);
     }
     (optimizer, model.weights())

@@ -67,3 +67,9 @@ pub fn recorded(count: u64) -> Vec<Sample> {
     let plan = Plan { limit: Some(count), ..Plan::reading(vec!["data/selfplay-sf15.vf".into()]) };
     collect(&plan, Part::All, &|_| ()).unwrap()
 }
+
+/// Forces of many sizes and both directions, as many as there are positions.
+pub fn forces(positions: usize) -> Vec<f32> {
+    let force = |i: usize| [0.5, -1.0, 0.0, 3.0, -0.01][i % 5] * (1.0 + (i % 7) as f32);
+    (0..positions).map(force).collect()
+}

@@ -92,6 +92,7 @@ pub fn losses_of(
             prior: 1.0,
             step: 1,
         },
+        moves: None,
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,
@@ -107,6 +108,7 @@ pub fn losses_of(
         settings: &settings,
         folder: folder.path(),
         held_out: &[],
+        oracle: None,
     };
     let start = Checkpoint {
         weights,

@@ -7,8 +7,8 @@ use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs, Terms};
 use nnuance::loss::Loss;
 use nnuance::model::{
-    Backend, Compute, Device, Evaluation, HceShape, Kind, Level, Model, Precision, ROOM, initial,
-    to_host,
+    Aim, Backend, Compute, Device, Evaluation, HceShape, Kind, Level, Model, Precision, ROOM,
+    initial, to_host,
 };
 use nnuance::weights::Weights;
 use rand::RngExt;
@@ -84,8 +84,13 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
                     let what = format!("{} {hidden} {activation:?} {positions}", views.name());
                     let plain = model(&kind, &weights, &flex(), Compute::Plain);
                     let fused = model(&kind, &weights, &gpu, GPU);
-                    let of = |model: &Model| model.gradients(&batch, &batch.results);
+                    let of = |model: &Model| {
+                        model.gradients(&batch.inputs, Aim::Targets(&batch.results))
+                    };
                     check(&what, &of(&fused), &of(&plain));
+                    let forces = games::forces(positions);
+                    let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
+                    check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
                     let [got, right] =
                         [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
                     assert!(distance(&got, &right) < 1e-5, "{what}");
@@ -117,18 +122,25 @@ fn any_lists_will_do_in_one_part_or_in_many() {
         inputs: Inputs::Active(active),
         results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
+        choices: None,
         cursor: None,
     };
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
-    let right = model(&kind, &weights, &flex(), fused()).gradients(&batch, &batch.results);
+    let right = model(&kind, &weights, &flex(), fused())
+        .gradients(&batch.inputs, Aim::Targets(&batch.results));
     for room in [ROOM, 0, 20 * 2 * 4 * 1000] {
         let batch = if room == 0 { first(&batch, 100) } else { batch.clone() };
         let right = match room {
-            0 => model(&kind, &weights, &flex(), fused()).gradients(&batch, &batch.results),
+            0 => model(&kind, &weights, &flex(), fused())
+                .gradients(&batch.inputs, Aim::Targets(&batch.results)),
             _ => right.clone(),
         };
         let got = model(&kind, &weights, &gpu, Compute::Gpu { room });
-        check(&format!("{room} bytes"), &got.gradients(&batch, &batch.results), &right);
+        check(
+            &format!("{room} bytes"),
+            &got.gradients(&batch.inputs, Aim::Targets(&batch.results)),
+            &right,
+        );
     }
 }
 
@@ -165,15 +177,18 @@ fn handcrafted_terms_equal_the_plain_ones() {
             let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo, loss });
             let plain = model(&kind, &weights, &flex(), Compute::Plain);
             let fused = model(&kind, &weights, &gpu, GPU);
-            let right = plain.gradients(&batch, &batch.results);
-            let got = fused.gradients(&batch, &batch.results);
+            let right = plain.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let got = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
             check(&format!("{loss:?} {tempo}"), &got, &right);
+            let forces = games::forces(batch.len());
+            let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
+            check("forces", &(1.0, of(&fused)), &(1.0, of(&plain)));
             // What stayed on the device is used again, and does not stand for other positions.
-            let again = fused.gradients(&batch, &batch.results);
+            let again = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
             let other = encoder.encode(&games::samples(300, 8));
-            check("other", &fused.gradients(&other, &other.results), &{
-                plain.gradients(&other, &other.results)
+            check("other", &fused.gradients(&other.inputs, Aim::Targets(&other.results)), &{
+                plain.gradients(&other.inputs, Aim::Targets(&other.results))
             });
             let [got, right] = [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5);
@@ -205,12 +220,14 @@ fn many_positions_come_in_parts() {
         inputs: Inputs::Terms(pieces),
         results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
+        choices: None,
         cursor: None,
     };
     let weights = hce_weights(terms);
     let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo: true, loss: Loss::Squared });
     let [got, right] = [(&gpu, GPU), (&flex(), fused())].map(|(device, compute)| {
-        model(&kind, &weights, device, compute).gradients(&batch, &batch.results)
+        model(&kind, &weights, device, compute)
+            .gradients(&batch.inputs, Aim::Targets(&batch.results))
     });
     check("parts", &got, &right);
 }

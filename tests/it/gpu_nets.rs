@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::Encoder;
-use nnuance::model::{Compute, Device, Evaluation, Kind, Model, Slope, to_host};
+use nnuance::model::{Aim, Compute, Device, Evaluation, Kind, Model, Slope, to_host};
 use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::weights::Weights;
@@ -53,12 +53,12 @@ fn gradients_of_every_net_equal_the_plain_ones() {
     for (net, seed) in nets() {
         let (weights, batch) = (drawn::weights(&net, seed), batch(&net, 70, seed));
         let plain = model(&net, &weights, &flex(), Compute::Plain);
-        let right = plain.gradients(&batch, &batch.results);
+        let right = plain.gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
         for compute in [GPU, Compute::Gpu { room: 0 }] {
             let fused = model(&net, &weights, &gpu, compute);
-            let got = fused.gradients(&batch, &batch.results);
-            let again = fused.gradients(&batch, &batch.results);
+            let got = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let again = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
             assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: loss {} for {}", got.0, right.0);
             for (name, array) in &right.1.0 {
@@ -69,6 +69,13 @@ fn gradients_of_every_net_equal_the_plain_ones() {
             }
             let [got, right] = [&fused, &plain].map(|it| to_host(it.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5, "{net}");
+            let forces = games::forces(batch.len());
+            let [got, right] =
+                [&fused, &plain].map(|it| it.gradients(&batch.inputs, Aim::Forces(&forces)).1);
+            for (name, array) in &right.0 {
+                let apart = distance(&got.0[name].values, &array.values);
+                assert!(apart < 1e-4, "{net} {compute:?}, forces: {name} is {apart:e} off");
+            }
         }
     }
 }
@@ -101,7 +108,8 @@ fn ten_steps_of_every_net_lead_where_those_of_the_cpu_lead() {
             let mut losses = Vec::new();
             for step in 0..10 {
                 let batch = batch(&net, 50, step);
-                let Slope { loss, gradients } = model.slope(&batch, &batch.results);
+                let Slope { loss, gradients } =
+                    model.slope(&batch.inputs, Aim::Targets(&batch.results));
                 losses.push(to_host(loss)[0]);
                 model = optimizer.step(1e-3, model, gradients);
             }

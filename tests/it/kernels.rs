@@ -1,6 +1,7 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
+use nnuance::model::Aim;
 use nnuance::model::ops::cpu::{
     Gradients, Kernel, Level, Positions, Precision, Scratch, Weights, logits, loss,
 };
@@ -110,7 +111,14 @@ impl Case {
         let arrays = [accumulator, bias, output, &mut output_bias[..]];
         let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
         let (weights, positions) = (self.weights(), self.positions());
-        let loss = loss(&self.kernel, &weights, positions, &self.targets, gradients, scratch);
+        let loss = loss(
+            &self.kernel,
+            &weights,
+            positions,
+            Aim::Targets(&self.targets),
+            gradients,
+            scratch,
+        );
         (loss, all)
     }
 

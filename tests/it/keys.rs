@@ -8,7 +8,7 @@ use nnuance::config::Config;
 use nnuance::config::keys::{self, Key};
 
 /// Configs that each take some keys which the others refuse.
-const LEAST: [&str; 7] = [
+const LEAST: [&str; 9] = [
     "version = 1
      data.files = ['a']
      model = { inputs = 'plain', hidden = 8 }
@@ -43,6 +43,16 @@ const LEAST: [&str; 7] = [
     "version = 1
      climb = {}
      model = { inputs = 'perspective', hidden = 8 }
+     schedule = { epochs = 1, learning_rate = 1 }",
+    "version = 1
+     data.files = ['a']
+     model.inputs = 'hce'
+     target = { learn = 'moves', moves.objective = 'least squares' }
+     schedule = { epochs = 1, learning_rate = 1 }",
+    "version = 1
+     data.files = ['a']
+     model.inputs = 'hce'
+     target.learn = 'moves'
      schedule = { epochs = 1, learning_rate = 1 }",
 ];
 
@@ -128,7 +138,7 @@ fn defaults_are_those_of_complete_configs() {
     assert_eq!(default("optimizer.prior"), "`50.0`");
     assert_eq!(
         default("schedule.batch"),
-        "`16384`, `\"all\"` with `gauss-newton` and `local-search`"
+        "`16384`, `\"all\"` with `gauss-newton` and `local-search`, `1024` with moves"
     );
     assert_eq!(default("model.rare"), "`20`");
     assert_eq!(default("data.files"), "");

@@ -4,7 +4,7 @@ use burn::optim::ModuleOptimizer;
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
-use nnuance::model::{Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision};
+use nnuance::model::{Aim, Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision};
 use nnuance::train::optimizer::Settings;
 use nnuance::weights::Weights;
 
@@ -85,7 +85,7 @@ impl Walk<'_> {
         let still = self.model();
         for seed in seeds {
             let batch = Encoder::net(&self.net).encode(&games::samples(60, seed));
-            let gradients = still.slope(&batch, &batch.results).gradients;
+            let gradients = still.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
             model = optimizer.step(rate, model, gradients);
         }
         (optimizer, model)
@@ -159,9 +159,9 @@ fn half_the_rate_is_half_the_step() {
     let walk = Walk { net, device: &device, compute };
     let before = walk.model();
     let batch = Encoder::net(&walk.net).encode(&games::samples(60, 0));
-    let (_, gradients) = before.gradients(&batch, &batch.results);
+    let (_, gradients) = before.gradients(&batch.inputs, Aim::Targets(&batch.results));
     let mut optimizer = config(half, descent, 0.0).optimizer().build(compute);
-    let slope = before.slope(&batch, &batch.results).gradients;
+    let slope = before.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
     let after = optimizer.step(0.5, before.clone(), slope).weights();
     for (name, array) in &before.weights().0 {
         let rate: f32 = if name.starts_with("head.0.") { 0.25 } else { 0.5 };

@@ -75,6 +75,7 @@ mod match_scale;
 mod matches;
 mod model;
 mod moves_found;
+mod moves_learnt;
 mod mutations;
 mod need;
 mod net;

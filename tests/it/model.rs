@@ -8,7 +8,7 @@ use nnuance::loader::Encoder;
 use nnuance::loss::Loss;
 use nnuance::loss::sigmoid;
 use nnuance::model::{
-    Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial,
+    Aim, Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial,
 };
 use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::targets;
@@ -130,7 +130,8 @@ fn gradients_of_every_parameter_equal_central_differences() {
 fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute) {
     let batch = encoder.encode(&games::samples(24, 2));
     let targets = targets(&batch, 0.3, 400.0);
-    let (loss, gradients) = model_with(&kind, &weights, compute).gradients(&batch, &targets);
+    let (loss, gradients) =
+        model_with(&kind, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));
     let expected = reference_loss(&kind, &weights, &batch, &targets);
     assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nnuance::batch::{Rows, Terms};
 use nnuance::loss::Loss;
+use nnuance::model::Aim;
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::sums::Sums;
 use rand::prelude::*;
@@ -33,7 +34,7 @@ struct Right {
 
 fn job(case: &Case, level: Level) -> TermsJob<'_> {
     let Case { pieces, targets, scale, loss, .. } = case;
-    TermsJob { pieces, targets, scale: *scale, loss: *loss, tempo: true, level }
+    TermsJob { pieces, aim: Aim::Targets(targets), scale: *scale, loss: *loss, tempo: true, level }
 }
 
 fn random(sizes: &[usize], entries: usize, held: bool, seed: u64) -> Case {
@@ -169,7 +170,7 @@ impl Case {
         let error = norm(all.map(|(&got, right)| f64::from(got) - right));
         let size = norm(right.terms.iter().copied()).max(right.size / 10.0);
         assert!(error <= 1e-5 * size, "{what}: off by {error} of {size}");
-        let none = TermsJob { targets: &[], tempo: false, ..job };
+        let none = TermsJob { aim: Aim::Targets(&[]), tempo: false, ..job };
         let logits = terms_logits(&self.weights, self.tempo, none);
         assert_eq!(logits.len(), right.logits.len());
         for (got, right) in logits.iter().zip(&right.logits) {

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::Bench;
 use super::figures::StageFigure;
-use crate::model::{Compute, Model, Slope, Stage};
+use crate::model::{Aim, Compute, Model, Slope, Stage};
 
 /// Steps that are timed, after one that compiles the kernels: an odd number has a median.
 const STEPS: usize = 9;
@@ -50,7 +50,8 @@ pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
             let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
             end(place.unwrap_or(0), bytes);
         };
-        let Slope { gradients, .. } = net.slope_in_stages(batch, &batch.results, Some(&done));
+        let Slope { gradients, .. } =
+            net.slope_in_stages(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
         wait()?;
         end(5, 2 * parameters);
         model = optimizer.step(RATE, model, gradients);

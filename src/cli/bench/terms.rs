@@ -15,7 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::config::Config;
 use crate::digits::{grouped, short};
 use crate::loader::{Store, scan};
-use crate::model::{Adapter, Evaluation as _, Kind, Model, Precision};
+use crate::model::{Adapter, Aim, Evaluation as _, Kind, Model, Precision};
 use crate::run::RunTerms;
 use crate::run::recipe;
 use crate::train::direct::Direct;
@@ -83,7 +83,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let wait = || device.sync().map_err(|error| anyhow!("the device failed: {error}"));
     let batch = store.all();
     let gradient_ms = milliseconds(args.seconds, || {
-        let _ = model.slope(&batch, &batch.results);
+        let _ = model.slope(&batch.inputs, Aim::Targets(&batch.results));
         wait()
     })?;
     let still = model.clone();
@@ -95,7 +95,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let settings = config.optimizer();
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        method.step(&kind, weights.clone(), &batch.inputs, &batch.results)?;
+        method.step(&kind, weights.clone(), &batch.inputs, &batch.results, None)?;
         Ok(())
     })?;
 

@@ -2,8 +2,9 @@
 
 use crate::cli::export;
 use crate::cli::out;
+use crate::report::Found;
 use crate::report::before_after::TermResult;
-use crate::report::summary::{clearest, held};
+use crate::report::summary::{clearest, held, largest};
 use crate::report::wrap;
 use crate::run::folder;
 use crate::run::judgement::Judgement;
@@ -14,7 +15,7 @@ const NAMED: usize = 10;
 
 /// What a run leaves, where it lies, and what the run made of itself.
 pub fn text(finished: &Finished) -> String {
-    let Finished { folder, what, kept, judgement, made, page } = finished;
+    let Finished { folder, what, kept, judgement, found, made, page } = finished;
     let best = folder.join(folder::BEST);
     let kept = match &kept[..] {
         [] => String::new(),
@@ -32,10 +33,11 @@ pub fn text(finished: &Finished) -> String {
         Some(Ok(path)) => format!("\nreport   {}", path.display()),
         Some(Err(error)) => format!("\nthere is no report: {error:#}"),
     };
-    format!("{what}: {}{kept}\n{}\n{text}{page}", best.display(), judged(judgement).trim_end())
+    let judged = judged(judgement, found.as_ref());
+    format!("{what}: {}{kept}\n{}\n{text}{page}", best.display(), judged.trim_end())
 }
 
-fn judged(judgement: &Judgement) -> String {
+fn judged(judgement: &Judgement, found: Option<&Option<Found>>) -> String {
     let mut text = String::new();
     if let Some(sanity) = &judgement.terms {
         text += &format!("\n{}", sanity.text());
@@ -45,7 +47,13 @@ fn judged(judgement: &Judgement) -> String {
         // Of several runs one after the other the first explains what it means.
         Some(it) if out::is_news(it.answer()) => it.text(),
         Some(it) => it.brief(),
-        None => "nothing was held out: nobody can tell whether it has overfitted".to_string(),
+        None => match found {
+            Some(Some(found)) => return text + "\n" + &found.text(),
+            Some(None) => {
+                "no test games tell moves: nobody can tell what it finds of others'".into()
+            }
+            None => "nothing was held out: nobody can tell whether it has overfitted".to_string(),
+        },
     };
     wrap(&said, &mut text);
     text
@@ -53,9 +61,12 @@ fn judged(judgement: &Judgement) -> String {
 
 fn terms(finished: &Finished, results: &[TermResult]) -> String {
     let mut text = String::new();
-    let clearest = clearest(results, NAMED);
-    if !clearest.is_empty() {
-        text += &format!("\nThe clearest changes, in standard errors:\n{clearest}\n");
+    let (title, changes) = match results.iter().any(|result| result.error.is_some()) {
+        true => ("The clearest changes, in standard errors", clearest(results, NAMED)),
+        false => ("The largest changes", largest(results, NAMED)),
+    };
+    if !changes.is_empty() {
+        text += &format!("\n{title}:\n{changes}\n");
     }
     let held = held(results);
     if !held.is_empty() {

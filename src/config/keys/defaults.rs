@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::config::Config;
 
+/// The case of an objective that has settings of its own, where others have none.
+const SQUARES: &str = "least squares";
+
 /// Configs that give the least a model and a method need.
-const LEAST: [(&str, &str); 5] = [
+const LEAST: [(&str, &str); 7] = [
     (
         "nets",
         "version = 1
@@ -33,6 +36,22 @@ const LEAST: [(&str, &str); 5] = [
          data.files = ['x']
          model.inputs = 'hce'
          optimizer.name = 'local-search'",
+    ),
+    (
+        "moves",
+        "version = 1
+         data.files = ['x']
+         model.inputs = 'hce'
+         target.learn = 'moves'
+         schedule = { epochs = 1, learning_rate = 1 }",
+    ),
+    (
+        SQUARES,
+        "version = 1
+         data.files = ['x']
+         model.inputs = 'hce'
+         target = { learn = 'moves', moves.objective = 'least squares' }
+         schedule = { epochs = 1, learning_rate = 1, batch = 1 }",
     ),
     (
         "climbs",
@@ -90,8 +109,8 @@ impl Defaults {
             }
         }
         let special = special.into_iter().map(|(value, names)| match &usual {
-            None => format!("`{value}`"),
-            Some(_) => format!("`{value}` with {}", names.join(" and ")),
+            None if names != [SQUARES] => format!("`{value}`"),
+            _ => format!("`{value}` with {}", names.join(" and ")),
         });
         let all: Vec<String> = usual.clone().into_iter().chain(special).collect();
         (!all.is_empty()).then(|| all.join(", "))

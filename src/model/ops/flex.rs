@@ -18,7 +18,7 @@ impl FusedOps for Flex {
         let mut gradients = room(&job.kept, &arrays);
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
-        let value = loss(job.kernel, &weights, positions, job.targets, into, &mut scratch(&job));
+        let value = loss(job.kernel, &weights, positions, job.aim, into, &mut scratch(&job));
         *kept(&job.kept) = Some(Box::new(gradients.clone()));
         let loss = tensor(vec![value as f32], Shape::new([1]));
         Slope { loss, gradients: Arrays(gradients) }

@@ -21,6 +21,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, ExtensionType, backend_extension};
 use burn::tensor::Tensor;
 
+use super::aim::Aim;
 use crate::batch::Active;
 pub use arrays::Arrays;
 use cpu::{Adam, Kernel, Scratch};
@@ -32,8 +33,8 @@ pub use cpu::TermsJob;
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
     pub active: &'a Active,
-    /// `[batch]`
-    pub targets: &'a [f32],
+    /// Numbers `[batch]`; none for logits.
+    pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
     pub kept: Kept,
     /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind

@@ -1,6 +1,7 @@
 //! A run as its folder tells it.
 
 use crate::log::Row;
+use crate::report::rounds::FoundAt;
 
 /// What a page says of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Run {
     pub more_data: Option<String>,
     /// Its validations, in order.
     pub rows: Vec<Row>,
+    /// Where it learns moves, how many of them it found, round after round.
+    pub found: Vec<FoundAt>,
     /// Whether it has come to its end.
     pub state: String,
 }

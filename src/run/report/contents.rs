@@ -15,7 +15,8 @@ use crate::model::{Compute, Device};
 use crate::report::Options;
 use crate::report::gap::Gap;
 use crate::report::html::{
-    Cast, Run, calibration, curves, disagreements, games, gaps, lead, settings, slices, verdict,
+    Cast, Run, calibration, curves, disagreements, games, gaps, lead, rounds, settings, slices,
+    verdict,
 };
 use crate::run::evaluator::{Evaluator, each_once};
 use crate::run::folder;
@@ -141,6 +142,7 @@ impl Contents<'_> {
         // The tables are what tuning was for.
         sections.extend(inside(false)?);
         sections.push(curves(&pages));
+        sections.extend(rounds(&pages));
         sections.push(slices(&deep.slices));
         sections.push(calibration(&deep.calibrations, &deep.slices.noun));
         if !deep.disagreements.is_empty() {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::digits::grouped;
 use crate::input;
 use crate::report::html::Run;
+use crate::report::rounds::FoundAt;
 use crate::run::folder;
 use crate::run::judgement::Judgement;
 use crate::run::recipe::{self, COMPUTE, POSITIONS, Recipe};
@@ -53,6 +54,7 @@ impl ShownRun {
             overfitting: overfitting.map(|it| format!("{}: {}.", it.answer(), it.text())),
             more_data: judgement.more_data(),
             rows,
+            found: found(folder),
             state: stands(folder, &recipe, state, positions),
         };
         Ok(Self { folder: folder.to_path_buf(), recipe, page })
@@ -63,6 +65,12 @@ impl ShownRun {
         let path = self.folder.join(name);
         path.exists().then(|| path.to_string_lossy().into_owned())
     }
+}
+
+/// What it found of the moves that it learns; nothing where it learns none.
+fn found(folder: &Path) -> Vec<FoundAt> {
+    let text = input::text(&folder.join(folder::MOVES), input::TEXT).unwrap_or_default();
+    text.lines().filter_map(FoundAt::parse).collect()
 }
 
 /// How a run has ended, or how far it has come.

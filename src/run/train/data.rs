@@ -3,21 +3,24 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use rayon::prelude::*;
 
 use crate::batch::Batch;
 use crate::config::{BatchSize, Config};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Cursor, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch, Store, Stored, Stream,
-    Validating, quiet, scan,
+    Asked, Choosing, Chosen, Cursor, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
+    Store, Stored, Stream, Validating, quiet, scan,
 };
+use crate::report::found::Place;
+use crate::run::choices::Choices;
 use crate::run::listener::Listener;
-use crate::run::quiet_ends::Counted;
+use crate::run::quiet_ends::{Counted, QuietEnds};
 use crate::run::recipe::Recipe;
 use crate::run::terms::RunTerms;
-use crate::sample::Sample;
+use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
 
 /// Where the batches of a run come from, and those that validate.
@@ -37,6 +40,8 @@ pub struct Data {
     pub terms: Option<Tuned>,
     /// Who finds the quiet ends that are judged; none where positions are judged as given.
     pub quieten: Option<Arc<dyn Quieten>>,
+    /// Batches of validating positions as given, besides those of their moves.
+    pub plain: usize,
 }
 
 /// What is known of the files.
@@ -57,6 +62,34 @@ pub enum BatchSource {
         /// What it was made of, where that is needed again.
         kept: Option<Kept>,
     },
+    /// The positions whose moves are learnt, and these once they are searched.
+    Moves { samples: Arc<Vec<Sample>>, asked: Option<Asked> },
+}
+
+/// Moves as the weights of a moment find them.
+pub struct Searched {
+    /// None where moves are searched window by window, or nothing validates.
+    pub training: Option<Ranked>,
+    pub validating: Option<Ranked>,
+    /// The standard deviation of values around those of their positions, in centipawns.
+    pub spread: Option<f64>,
+}
+
+/// Places of moves that were played, and the games of these.
+pub struct Ranked {
+    pub places: Vec<Place>,
+    pub games: Vec<u64>,
+}
+
+impl Ranked {
+    fn of(samples: &[Sample], chosen: &Chosen) -> Option<Self> {
+        let places = samples.iter().zip(&chosen.places).filter_map(|(sample, place)| {
+            let [ahead, level, of] = (*place)?;
+            (of > 1).then_some((Place { ahead, level, of }, sample.group()))
+        });
+        let (places, games): (Vec<Place>, Vec<u64>) = places.unzip();
+        (!places.is_empty()).then_some(Self { places, games })
+    }
 }
 
 /// The handcrafted terms of a run.
@@ -72,6 +105,12 @@ pub struct Tuned {
 /// Positions of handcrafted terms that are kept in memory, some 250 bytes each.
 const KEPT: u64 = 8 << 20;
 
+/// Positions, about, on which the spread of values is measured where not all are searched at once.
+const SPREAD: usize = 1 << 14;
+
+/// Positions that validate, about, whose moves are searched.
+const MOST_SEARCHED: usize = 100_000;
+
 /// Positions a batch of those that validate.
 const VALIDATION_BATCH: usize = 4096;
 
@@ -83,6 +122,13 @@ pub fn read(plan: &Plan, keep: u64, listener: &dyn Listener) -> Result<Scan, Loa
     let scan = scan?;
     listener.scanned(plan, &scan);
     Ok(scan)
+}
+
+/// The positions of some games: all of them, or about so many positions, chosen by the hash of what
+/// is in a game.
+pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
+    let behind = u64::MAX / (held.len().max(most) as u64) * most as u64;
+    held.iter().filter(|sample| mix(sample.group(), most as u64) <= behind).copied().collect()
 }
 
 /// Batches of the positions that validate.
@@ -112,6 +158,8 @@ impl Data {
         match &self.source {
             BatchSource::Files { .. } => Some(config.window(self.summary.train)),
             BatchSource::Store { .. } => None,
+            BatchSource::Moves { .. } if config.batch() == BatchSize::All => None,
+            BatchSource::Moves { .. } => Some(config.window(self.summary.train)),
         }
     }
 
@@ -120,7 +168,7 @@ impl Data {
     pub fn quieten(&mut self, ends: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
         let kept = match &self.source {
             BatchSource::Store { kept, .. } => kept.as_ref(),
-            BatchSource::Files { .. } => None,
+            BatchSource::Files { .. } | BatchSource::Moves { .. } => None,
         };
         let total = self.validating.len() as u64 + kept.map_or(0, |_| self.summary.train);
         let counter = listener.count(Some(total), "searching quiet ends");
@@ -134,6 +182,55 @@ impl Data {
         }
         self.quieten = Some(ends);
         Ok(())
+    }
+
+    /// From now on moves are learnt as `ends` search them. How the weights of this moment find those
+    /// of games that validate, and of all that is trained on, where it is searched at once.
+    pub fn choose(
+        &mut self,
+        ends: &Arc<QuietEnds>,
+        config: &Config,
+        listener: &dyn Listener,
+    ) -> Result<Searched> {
+        let moves = config.moves().context("moves are learnt")?;
+        let encoder = self.encoder.clone().context("positions are at hand")?;
+        let BatchSource::Moves { samples, asked } = &mut self.source else {
+            bail!("moves are learnt from positions");
+        };
+        let by = Choices { ends: ends.clone(), sides: moves.sides, bound: moves.bound };
+        let by = Arc::new(by);
+        let window = match config.batch() {
+            BatchSize::All => samples.len(),
+            BatchSize::Positions(_) => config.window(samples.len() as u64),
+        };
+        let is_whole = samples.len() <= window;
+        let some = (samples.len() / SPREAD).max(1);
+        let total = match is_whole {
+            true => samples.len(),
+            false => samples.len().div_ceil(some),
+        };
+        let validating = some_games(&self.validating, MOST_SEARCHED);
+        let total = total + validating.len();
+        // What was searched before makes way for what is found now.
+        *asked = None;
+        let counter = listener.count(Some(total as u64), "searching moves");
+        let chosen = match is_whole {
+            true => Chosen::of(samples.par_iter(), &encoder, &*by, &*counter),
+            // The others are searched when their turn comes.
+            false => Chosen::of(samples.par_iter().step_by(some), &encoder, &*by, &*counter),
+        };
+        let found = Chosen::of(validating.par_iter(), &encoder, &*by, &*counter);
+        drop(counter);
+        self.validation.truncate(self.plain);
+        self.validation.extend(found.batches(&encoder));
+        let training = match is_whole {
+            true => Ranked::of(samples, &chosen),
+            false => None,
+        };
+        let spread = chosen.spread.deviation();
+        let whole = is_whole.then(|| Arc::new(chosen));
+        *asked = Some(Asked { samples: samples.clone(), encoder, by, whole, window });
+        Ok(Searched { training, validating: Ranked::of(&validating, &found), spread })
     }
 
     /// Samples as they are judged.
@@ -153,22 +250,29 @@ impl Data {
                 Batches::Stream(Stream::quiet(plan, encoder, cursor, self.quieten.clone()))
             }
             BatchSource::Store { store, .. } => {
-                let batch = match recipe.config.batch() {
-                    BatchSize::Positions(count) => Some(count),
-                    BatchSize::All => None,
-                };
-                let Config { seed, ref data, .. } = recipe.config;
-                let cut = Cut { batch, shuffle: data.shuffle, seed };
-                Batches::Stored(Stored::new(store.clone(), cut, cursor))
+                Batches::Stored(Stored::new(store.clone(), cut(&recipe.config), cursor))
+            }
+            BatchSource::Moves { asked, .. } => {
+                let asked = asked.clone().context("moves are searched before they are learnt")?;
+                Batches::Choosing(Choosing::new(asked, cut(&recipe.config), cursor))
             }
         })
     }
+}
+
+fn cut(config: &Config) -> Cut {
+    let batch = match config.batch() {
+        BatchSize::Positions(count) => Some(count),
+        BatchSize::All => None,
+    };
+    Cut { batch, shuffle: config.data.shuffle, seed: config.seed }
 }
 
 /// Batches without end.
 pub enum Batches {
     Stream(Stream),
     Stored(Stored),
+    Choosing(Choosing),
 }
 
 impl Iterator for Batches {
@@ -178,6 +282,7 @@ impl Iterator for Batches {
         match self {
             Batches::Stream(stream) => stream.next(),
             Batches::Stored(stored) => stored.next(),
+            Batches::Choosing(choosing) => choosing.next(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::data::{BatchSource, Data, Tuned};
+use super::data::{BatchSource, Data, Tuned, some_games};
 use super::{Finished, Made, judge};
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
@@ -13,17 +13,21 @@ use crate::hce::HceWeights;
 use crate::loader::Store;
 use crate::model::{Compute, Device};
 use crate::output;
+use crate::report::Found;
 use crate::report::before_after::{TermResult, Why, csv};
 use crate::report::sanity::Sanity;
+use crate::run::choices::teaches;
 use crate::run::folder::{self, RunFolder};
 use crate::run::listener::Listener;
+use crate::run::moves::{self, Searcher};
+use crate::run::quiet_ends::QuietEnds;
 use crate::run::recipe::Recipe;
 use crate::run::{export, report};
-use crate::sample::{Sample, mix};
 use crate::train::checkpoint::{Best, Checkpoint, State};
 use crate::train::direct::{Certainty, certainty};
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
+use crate::weights::Weights;
 
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
@@ -83,7 +87,35 @@ pub fn finish(
     };
     let kept = folder.kept();
     let judgement = judge::judge(recipe, data, &best, sanity, folder, place)?;
-    Ok(Finished { folder: folder.path.clone(), what, kept, judgement, made, page: None })
+    let found = found(recipe, data, &best.weights, listener)?;
+    Ok(Finished { folder: folder.path.clone(), what, kept, judgement, found, made, page: None })
+}
+
+/// How many of the moves of test games the best weights find, beside those that terms began with.
+fn found(
+    recipe: &Recipe,
+    data: &Data,
+    best: &Weights,
+    listener: &dyn Listener,
+) -> Result<Option<Option<Found>>> {
+    let Some(moves) = recipe.config.moves() else { return Ok(None) };
+    let mut taught = some_games(&data.test, SHOWN);
+    taught.retain(|it| teaches(moves.sides, it));
+    let start = data.terms.as_ref().map(|tuned| ("the start", tuned.start.to_weights()));
+    let named = start.iter().map(|(name, weights)| (*name, weights)).chain([("the run", best)]);
+    let ends: Vec<(&str, QuietEnds)> = named
+        .map(|(name, weights)| Ok((name, QuietEnds::of(recipe, weights)?)))
+        .collect::<Result<_>>()?;
+    let searchers: Vec<Searcher> = ends
+        .iter()
+        .map(|(name, ends)| Searcher {
+            name: name.to_string(),
+            doubt: None,
+            scale: recipe.config.scale(),
+            evaluation: Box::new(|| ends.evaluation()),
+        })
+        .collect();
+    Ok(Some(moves::rank(&searchers, &taught, "test games", listener)))
 }
 
 /// Writes a page about the run; its path. What was trained stands: a page that cannot be written
@@ -95,15 +127,9 @@ pub fn page(
     place: &(Device, Compute),
     listener: &dyn Listener,
 ) -> Result<PathBuf> {
-    let [validating, test] = [&data.validating, &data.test].map(|held| shown(held));
+    // So many games that it takes no longer than a few seconds.
+    let [validating, test] = [&data.validating, &data.test].map(|held| some_games(held, SHOWN));
     report::of_ended(&folder.path, recipe, [&validating, &test], place, listener)
-}
-
-/// Games for the report: all of the test, or so many by the hash of their content that it
-/// takes no longer than a few seconds.
-fn shown(held: &[Sample]) -> Vec<Sample> {
-    let most = u64::MAX / (held.len().max(SHOWN) as u64) * SHOWN as u64;
-    held.iter().filter(|sample| mix(sample.group(), SHOWN as u64) <= most).copied().collect()
 }
 
 fn terms(
@@ -123,7 +149,7 @@ fn terms(
 
     let certainty = match &data.source {
         BatchSource::Store { store, .. } => certain(recipe, store, tuned, best)?,
-        BatchSource::Files { .. } => Certainty::default(),
+        BatchSource::Files { .. } | BatchSource::Moves { .. } => Certainty::default(),
     };
     let results = results(recipe, tuned, &certainty.errors, &exact)?;
     let sanity = judge::sanity(tuned, &results, &certainty)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use crate::report::Found;
 use crate::report::before_after::TermResult;
 use crate::run::export::Written;
 use crate::run::judgement::Judgement;
@@ -16,6 +17,8 @@ pub struct Finished {
     /// The checkpoints that are kept for good.
     pub kept: Vec<PathBuf>,
     pub judgement: Judgement,
+    /// Where moves are learnt, how many of those of test games are found, none without any.
+    pub found: Option<Option<Found>>,
     pub made: Made,
     /// The page about the run; none where none was asked for.
     pub page: Option<Result<PathBuf>>,

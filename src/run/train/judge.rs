@@ -31,6 +31,10 @@ const SAMPLE: usize = 1_000_000;
 
 /// One line where the model is large for its data; nothing where it is not.
 pub fn caution(recipe: &Recipe, data: &Data) -> Result<Option<String>> {
+    // What a move is worth to a weight nobody has measured.
+    if recipe.config.moves().is_some() {
+        return Ok(None);
+    }
     let Weighed { weights, wdl, amount } = weighed(recipe, data)?;
     Ok(amount.caution(weights, wdl))
 }
@@ -73,7 +77,10 @@ pub fn judge(
     place: &(Device, Compute),
 ) -> Result<Judgement> {
     let overfitting = overfitting(recipe, data, best, folder, place)?;
-    let data = Some(weighed(recipe, data)?);
+    let data = match recipe.config.moves() {
+        Some(_) => None,
+        None => Some(weighed(recipe, data)?),
+    };
     let judgement = Judgement { overfitting, terms, data };
     let json = serde_json::to_string_pretty(&judgement)?;
     output::write(&folder.file(folder::JUDGEMENT), json.as_bytes())?;
@@ -88,6 +95,10 @@ fn overfitting(
     (device, compute): &(Device, Compute),
 ) -> Result<Option<Overfitting>> {
     let config = &recipe.config;
+    // Moves have a measure of their own: see `found`.
+    if config.moves().is_some() {
+        return Ok(None);
+    }
     let kind = recipe.kind()?;
     let measure = Measure {
         loss: match &kind {
@@ -129,7 +140,7 @@ fn overfitting(
     };
     let some = match &data.source {
         // Nobody knows any more whose games these are.
-        BatchSource::Store { .. } => Vec::new(),
+        BatchSource::Store { .. } | BatchSource::Moves { .. } => Vec::new(),
         BatchSource::Files { .. } => games(&data.some),
     };
     let held = games(&data.validating);

@@ -2,11 +2,19 @@
 
 use anyhow::{Error, Result};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::train::Settings;
 use crate::train::leg::{Keep, Leg};
 use crate::train::length::Span;
+use crate::train::moves::Moves;
 use crate::train::stages::Stages;
+
+/// How moves are learnt by an evaluation with this scale.
+fn learnt(moves: &config::Moves, scale: f64) -> Moves {
+    let &config::Moves { objective, temperature, force, strength, value, .. } = moves;
+    let (force, strength) = (force.unwrap_or_default(), strength.unwrap_or_default());
+    Moves { objective, temperature, scale, value, force, strength }
+}
 
 /// What a config comes to, for this many positions to train on.
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
@@ -45,6 +53,7 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
         wdl,
         score_scale: config.score_scale(),
         optimizer: config.optimizer(),
+        moves: config.moves().map(|moves| learnt(&moves, config.scale())),
         validate_every,
         checkpoint_every,
         patience: config.schedule.patience,

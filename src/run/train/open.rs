@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Summary, read, validation};
-use super::tuning;
+use super::{learnt, tuning};
 use crate::config::Config;
 use crate::hce::HceWeights;
 use crate::loader::Encoder;
@@ -37,16 +37,26 @@ fn net(config: &Config, listener: &dyn Listener) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
     let mut plan = recipe::plan(config)?;
     let mut scan = read(&plan, 0, listener)?;
+    let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
     let encoder = Encoder::net(&net);
     let weights = initial(&net, config.seed);
+    let source = match learnt {
+        Some(samples) => {
+            scan.train = samples.len() as u64;
+            BatchSource::Moves { samples, asked: None }
+        }
+        None => BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone() },
+    };
+    let validation = validation(&encoder, &scan.validation.samples);
     let data = Data {
-        validation: validation(&encoder, &scan.validation.samples),
+        plain: validation.len(),
+        validation,
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
-        source: BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone() },
+        source,
         encoder: Some(encoder),
         summary: Summary::of(scan),
         terms: None,

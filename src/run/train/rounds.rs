@@ -4,7 +4,7 @@
 //! A round ends as a run that is interrupted does, and the next one goes on from its checkpoint. The
 //! weights at its beginning are kept in a file, since whoever resumes in the midst of it needs them.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::config::Config;
 use crate::digits::grouped;
@@ -20,6 +20,8 @@ use crate::weights::Weights;
 pub struct Rounds {
     /// Steps, at least 1.
     steps: u64,
+    /// Whether moves are learnt.
+    moves: bool,
 }
 
 impl Rounds {
@@ -27,7 +29,7 @@ impl Rounds {
     pub fn of(config: &Config, span: &Span) -> Option<Self> {
         let epochs = config.resolve_every(span.epoch)?;
         let steps = (epochs * span.epoch as f64 / span.batch as f64).round().max(1.0);
-        Some(Self { steps: steps as u64 })
+        Some(Self { steps: steps as u64, moves: config.moves().is_some() })
     }
 
     /// In words.
@@ -36,7 +38,11 @@ impl Rounds {
             1 => "at each step".to_string(),
             steps => format!("every {} steps", grouped(steps)),
         };
-        format!("judged are quiet ends, looked for with the weights as they are, again {every}")
+        let what = match self.moves {
+            true => "moves are searched to their quiet ends",
+            false => "judged are quiet ends, looked for",
+        };
+        format!("{what} with the weights as they are, again {every}")
     }
 
     /// The step in which a round ends.
@@ -54,11 +60,14 @@ impl Rounds {
             0 => None,
             _ => Some(Checkpoint::read(&path)?),
         };
+        let spread = kept.as_ref().and_then(|kept| kept.facts.get(SPREAD));
+        let spread = spread.map(|text| text.parse()).transpose();
+        let spread = spread.with_context(|| format!("{}: `{SPREAD}`", path.display()))?;
         // A method that converged in the first step of a round has nothing to do in the next.
         let is_over =
             |began: u64| self.end(began) == step && !(at.state.converged && step == began + 1);
         let Some(kept) = kept.filter(|kept| !is_over(kept.state.step)) else {
-            return self.begin(at, folder);
+            return self.begin(at, spread, folder);
         };
         let began = kept.state.step;
         ensure!(
@@ -71,20 +80,24 @@ impl Rounds {
             // It began because another had converged before its end.
             at.state.converged = false;
         }
-        Ok(Round { weights: kept.weights, began, until: self.end(began) })
+        Ok(Round { weights: kept.weights, began, until: self.end(began), spread })
     }
 
     /// Begins a round, also before the last one is at its end.
     ///
     /// # Errors
     /// If its weights cannot be written down.
-    pub fn begin(&self, at: &mut Checkpoint, folder: &RunFolder) -> Result<Round> {
+    pub fn begin(
+        &self,
+        at: &mut Checkpoint,
+        spread: Option<f64>,
+        folder: &RunFolder,
+    ) -> Result<Round> {
         let began = at.state.step;
-        let (weights, state) = (at.weights.clone(), State { step: began, ..State::default() });
-        let kept = Checkpoint { weights, state, ..Checkpoint::default() };
-        kept.write(&folder.file(ROUND))?;
+        let round = Round { weights: at.weights.clone(), began, until: self.end(began), spread };
+        round.write(folder)?;
         at.state.converged = false;
-        Ok(Round { weights: kept.weights, began, until: self.end(began) })
+        Ok(round)
     }
 }
 
@@ -96,6 +109,35 @@ pub struct Round {
     pub began: u64,
     /// The one behind its last.
     pub until: u64,
+    /// Where moves are learnt, how far values were spread when the run began, in centipawns; none
+    /// before they were searched for the first time.
+    pub spread: Option<f64>,
+}
+
+/// The entry of a round's file with what [`Round::spread`] is.
+const SPREAD: &str = "spread";
+
+impl Round {
+    /// What the values were spread by when the run began is known from here on.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub fn keep_spread(&mut self, spread: Option<f64>, folder: &RunFolder) -> Result<()> {
+        if self.spread.is_none() && spread.is_some() {
+            self.spread = spread;
+            self.write(folder)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, folder: &RunFolder) -> Result<()> {
+        // As many digits as it takes to read the same number again.
+        let spread = self.spread.map(|spread| (SPREAD.to_string(), format!("{spread:?}")));
+        let state = State { step: self.began, ..State::default() };
+        let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());
+        let kept = Checkpoint { weights, state, facts, ..Checkpoint::default() };
+        Ok(kept.write(&folder.file(ROUND))?)
+    }
 }
 
 /// A watch that ends a round.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Summary, Tuned, keep, read, validation};
+use super::learnt;
 use crate::batch::Batch;
 use crate::config::{Config, Judged};
 use crate::digits::grouped;
@@ -29,13 +30,25 @@ pub fn positions(
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config)?;
-    let mut scan = read(&plan, keep(config), listener)?;
+    let learnt = config.moves();
+    let keep = if learnt.is_some() { 0 } else { keep(config) };
+    let mut scan = read(&plan, keep, listener)?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
     let kept = scan.kept.take();
     let (source, counts, weights);
-    match kept {
-        Some(records) => {
+    match (kept, learnt) {
+        (_, Some(moves)) => {
+            let samples = learnt::read(&plan, &moves, listener)?;
+            let seen = terms.encoder(&start).counts(&samples);
+            hold_rare(&mut terms, &seen, config.rare(), listener);
+            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+            weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place, listener)?;
+            counts = Some(seen);
+            scan.train = samples.len() as u64;
+            source = BatchSource::Moves { samples, asked: None };
+        }
+        (Some(records), None) => {
             let quiet = config.target.position == Judged::Quiescence;
             let kept = quiet.then(|| records.clone());
             let mut store = Store::encode(records, &terms.encoder(&start));
@@ -47,7 +60,7 @@ pub fn positions(
             counts = Some(seen);
             source = BatchSource::Store { store: Arc::new(store), kept };
         }
-        None => {
+        (None, None) => {
             listener.remark(
                 "the positions stream by and nobody counts their terms: none is held as rare",
             );
@@ -59,8 +72,10 @@ pub fn positions(
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
     let tally = Tally::of(&scan.some);
+    let validation = validation(&encoder, &scan.validation.samples);
     let data = Data {
-        validation: validation(&encoder, &scan.validation.samples),
+        plain: validation.len(),
+        validation,
         validating: std::mem::take(&mut scan.validation.samples),
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
@@ -103,9 +118,19 @@ pub fn traces(
     let source = BatchSource::Store { store: Arc::new(store), kept: None };
     let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
     let [validating, test, some] = [const { Vec::new() }; 3];
-    let (encoder, quieten) = (None, None);
-    let data =
-        Data { validation, validating, test, some, source, summary, terms, encoder, quieten };
+    let (encoder, quieten, plain) = (None, None, validation.len());
+    let data = Data {
+        validation,
+        validating,
+        test,
+        some,
+        source,
+        summary,
+        terms,
+        encoder,
+        quieten,
+        plain,
+    };
     Ok((data, weights))
 }
 

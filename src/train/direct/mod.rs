@@ -19,17 +19,19 @@ mod whole;
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
+use super::moves::{Before, Moves, Oracle};
 use super::optimizer::{Name, Settings};
-use crate::batch::{Inputs, Terms};
+use crate::batch::{Choices, Inputs, Terms};
 use crate::model::{HceShape, Kind};
 use crate::weights::{Weights, WeightsError};
 use newton::{FIRST_DAMPING, Newton, Prior};
 use normal::Equations;
 use point::Point;
-use problem::{Goal, Problem, ProblemError};
+use problem::{Goal, Played, Problem, ProblemError};
 use rank::Collinear;
 use search::Search;
 
@@ -88,13 +90,27 @@ impl Direct {
         weights: Weights,
         inputs: &Inputs,
         targets: &[f32],
+        learnt: Option<Learnt>,
     ) -> Result<Stepped, TrainError> {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");
         };
         let shape = *shape;
         let [start, mut point] = points(&weights, shape)?;
-        let goal = Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss };
+        let before = learnt.map(|learnt| learnt.before(pieces, shape)).transpose()?;
+        let now: Vec<f32> = match learnt {
+            Some(_) => values(pieces, &point).map(|value| value as f32 / shape.scale).collect(),
+            None => Vec::new(),
+        };
+        let goal = match (learnt, &before) {
+            (Some(Learnt { moves, choices, .. }), Some(before)) => {
+                let oracle = before
+                    .as_ref()
+                    .map(|(before, stretch)| Oracle { before: &before[..], stretch: *stretch });
+                Goal::Moves(Played { moves, choices, oracle, targets })
+            }
+            _ => Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss },
+        };
         let problem = Problem::new(pieces, shape.terms, goal)?;
         let (loss, converged) = match &mut self.state {
             State::GaussNewton { damping } => {
@@ -103,7 +119,11 @@ impl Direct {
                 let mut newton = Newton { damping: *damping, movable, prior };
                 let stepped = newton.step(&problem, &mut point)?;
                 *damping = newton.damping;
-                (stepped.loss_before, stepped.converged)
+                let loss = learnt.map_or(stepped.loss_before, |learnt| {
+                    let fared = learnt.moves.fare(learnt.choices, &now, targets);
+                    learnt.moves.mean(fared).unwrap_or_default()
+                });
+                (loss, stepped.converged)
             }
             State::LocalSearch { step } => {
                 let search = match &mut self.search {
@@ -122,6 +142,35 @@ impl Direct {
         };
         Ok(Stepped { weights: changed(weights, &start, &point), loss, converged })
     }
+}
+
+/// Moves that a batch teaches.
+#[derive(Clone, Copy)]
+pub struct Learnt<'a> {
+    pub moves: &'a Moves,
+    pub choices: &'a Choices,
+    /// For least squares.
+    pub oracle: Option<&'a Before>,
+}
+
+impl Learnt<'_> {
+    /// What the oracle says of all rows, in centipawns for White, and its stretch.
+    fn before(
+        &self,
+        pieces: &[Arc<Terms>],
+        shape: HceShape,
+    ) -> Result<Option<(Vec<f64>, f64)>, WeightsError> {
+        let Some(Before { weights, stretch }) = self.oracle else { return Ok(None) };
+        let [_, point] = points(weights, shape)?;
+        Ok(Some((values(pieces, &point).collect(), *stretch)))
+    }
+}
+
+/// What all rows are worth, in centipawns for White.
+fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = f64> {
+    pieces
+        .par_iter()
+        .flat_map_iter(move |terms| (0..terms.len()).map(move |row| point.value(terms, row)))
 }
 
 /// How sure tuned weights are.

@@ -7,6 +7,7 @@ use super::{
     system::System,
 };
 use crate::loss::Loss;
+use crate::train::moves::Objective;
 
 /// What is known of the weights before any position is seen: that each lies about so many
 /// centipawns from its start, normally distributed.
@@ -94,6 +95,12 @@ impl Newton {
         let gradient = self.gradient(&equations, penalty, point);
         let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
         let before = equations.loss + self.priced(penalty, point);
+        // An oracle of forces says where to go, not how low it is there: the source takes each step.
+        // Where the endgame's value is nothing, and its sign turns COMPLEXITY, no step is downhill.
+        let is_taken = matches!(
+            problem.goal(),
+            Goal::Moves(played) if played.moves.objective == Objective::LeastSquares
+        ) && gradient.iter().any(|element| *element != 0.0);
         let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
         self.damping = first_damping;
         while self.damping <= MOST_DAMPING {
@@ -101,7 +108,7 @@ impl Newton {
                 let there = moved(point, &step, &self.movable);
                 let loss = problem.loss(&there);
                 let fell = before - (loss + self.priced(penalty, &there));
-                if fell > 0.0 {
+                if fell > 0.0 || is_taken {
                     *point = there;
                     let slope: f64 =
                         downhill.iter().zip(&step).map(|(one, other)| one * other).sum();
@@ -113,7 +120,9 @@ impl Newton {
                         fell,
                         predicted: 0.5 * (slope + self.damping * system.length(&step)),
                         furthest: step.iter().fold(0.0, |most, element| element.abs().max(most)),
-                        converged: fell <= CONVERGED * before && (needed || !shortened),
+                        converged: !is_taken
+                            && fell <= CONVERGED * before
+                            && (needed || !shortened),
                     };
                     self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
                     return Ok(stepped);
@@ -205,6 +214,11 @@ fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
         Goal::Results { loss: Loss::Absolute, .. } => equations.loss,
         Goal::Results { loss: Loss::Squared, .. } | Goal::Values(_) => 2.0 * equations.loss,
+        Goal::Moves(played) => match played.moves.objective {
+            Objective::LeastSquares => 2.0 * equations.loss,
+            // These are logarithms of probability themselves.
+            Objective::Softmax | Objective::Logistic => 1.0,
+        },
     }
 }
 

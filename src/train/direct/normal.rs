@@ -21,9 +21,9 @@ pub struct Equations {
     /// Second derivatives without the bends of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton), so
     /// it has no negative direction. An absolute loss counts as the parabola that touches it.
     pub hessian: Triangle,
-    /// How many positions change when the weight does.
+    /// How many positions change when the weight does; of moves how many differences.
     pub counts: Vec<u64>,
-    /// How many positions there are.
+    /// How many positions there are; of moves what they count.
     pub positions: usize,
 }
 
@@ -69,8 +69,8 @@ impl Equations {
                 jacobians.iter().flat_map(Jacobian::rows).for_each(|row| band.add(row));
             });
         }
-        let positions = problem.len();
-        let mean = 1.0 / positions as f64;
+        let positions = problem.count() as usize;
+        let mean = 1.0 / problem.count();
         hessian.blocks.par_iter_mut().flatten().for_each(|element| *element *= mean);
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
         let mut counts: Vec<u64> = counts.into_iter().flatten().collect();

@@ -5,8 +5,9 @@ use std::{ops::Range, sync::Arc};
 use rayon::prelude::*;
 
 use super::point::Point;
-use crate::batch::Terms;
+use crate::batch::{Choices, Terms};
 use crate::loss::{Loss, sigmoid};
+use crate::train::moves::{Moves, Oracle, Verdict};
 
 /// What the values of positions are fitted to.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,45 @@ pub enum Goal<'a> {
     Results { targets: &'a [f32], scale: f64, loss: Loss },
     /// Centipawns for White, the loss being the squared difference.
     Values(&'a [f64]),
+    /// Moves that were played; the rows of a position lie in one piece.
+    Moves(Played<'a>),
+}
+
+/// Moves that were played, and what is asked of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Played<'a> {
+    pub moves: &'a Moves,
+    pub choices: &'a Choices,
+    /// Centipawns for White, a row each; for least squares.
+    pub oracle: Option<Oracle<'a, f64>>,
+    /// Expected results for White, a position each; where the positions themselves count.
+    pub targets: &'a [f32],
+}
+
+impl Played<'_> {
+    /// What the moves of a position cost whose rows are worth `values` centipawns for White.
+    pub fn judge(&self, position: usize, values: &[f64]) -> Verdict {
+        let rows = self.choices.rows(position);
+        let seen = |values: &[f64]| -> Vec<f64> {
+            let signs = &self.choices.signs[rows.clone()];
+            values.iter().zip(signs).map(|(value, sign)| value * f64::from(*sign)).collect()
+        };
+        let before = self.oracle.map(|oracle| seen(&oracle.before[rows.clone()]));
+        let oracle = self.oracle.zip(before.as_ref());
+        let oracle = oracle.map(|(it, before)| Oracle { before, stretch: it.stretch });
+        self.moves.judge(&seen(values), oracle)
+    }
+
+    /// What all of them count.
+    fn count(&self) -> f64 {
+        self.choices.iter().map(|rows| self.moves.count(rows.len())).sum()
+    }
+
+    /// The weight of what a position itself costs, so that divided by what all moves count it is
+    /// the share of the mean over positions.
+    pub fn weight(&self, count: f64) -> f64 {
+        self.moves.value * count / self.choices.ends.len() as f64
+    }
 }
 
 /// Positions with a goal. Whatever is summed over them is summed in an order that follows from
@@ -25,6 +65,8 @@ pub struct Problem<'a> {
     goal: Goal<'a>,
     terms: usize,
     chunks: Vec<Chunk>,
+    /// What sums are divided by.
+    count: f64,
 }
 
 /// Consecutive positions of one piece.
@@ -33,8 +75,10 @@ pub struct Chunk {
     pub piece: usize,
     /// Rows of the piece.
     pub rows: Range<usize>,
-    /// The number of the first position in the whole problem.
+    /// The number of the first row in the whole problem.
     pub first: usize,
+    /// Of moves, the positions that the rows belong to.
+    pub positions: Range<usize>,
 }
 
 /// What a position costs, and the first and second derivative of that by its value.
@@ -75,8 +119,10 @@ pub enum ProblemError {
     Many(usize),
     #[error("the terms of position {0} add up to more than a local search can hold")]
     Sum(usize),
-    #[error("a local search needs expected results to tune towards, not values")]
+    #[error("a local search needs expected results to tune towards, not values or moves")]
     Values,
+    #[error("the rows of position {0} lie in several pieces")]
+    Cut(usize),
 }
 
 /// Positions a chunk; enough to make a thread's wake-up worth it.
@@ -99,16 +145,41 @@ impl<'a> Problem<'a> {
         goal: Goal<'a>,
     ) -> Result<Self, ProblemError> {
         let mut chunks = Vec::new();
-        let mut positions = 0;
+        let (mut positions, mut choice) = (0, 0);
         for (piece, rows) in pieces.iter().map(|piece| piece.len()).enumerate() {
-            for start in (0..rows).step_by(CHUNK) {
-                let rows = start..rows.min(start + CHUNK);
-                chunks.push(Chunk { piece, first: positions + start, rows });
+            let mut start = 0;
+            while start < rows {
+                let (mut end, first) = (rows.min(start + CHUNK), choice);
+                if let Goal::Moves(Played { choices, .. }) = goal {
+                    let behind = |choice: usize| choices.rows(choice).end - positions;
+                    while choice < choices.ends.len() && behind(choice) <= rows {
+                        choice += 1;
+                        if behind(choice - 1) >= end {
+                            break;
+                        }
+                    }
+                    if choice == first {
+                        return Err(ProblemError::Cut(first));
+                    }
+                    end = behind(choice - 1);
+                }
+                let rows = start..end;
+                chunks.push(Chunk {
+                    piece,
+                    first: positions + start,
+                    rows,
+                    positions: first..choice,
+                });
+                start = end;
             }
             positions += rows;
         }
-        let problem = Self { pieces, goal, terms, chunks };
-        if positions == 0 {
+        let count = match goal {
+            Goal::Moves(played) => played.count(),
+            _ => positions as f64,
+        };
+        let problem = Self { pieces, goal, terms, chunks, count };
+        if positions == 0 || count == 0.0 {
             return Err(ProblemError::Empty);
         }
         problem.check_goal(positions)?;
@@ -128,6 +199,11 @@ impl<'a> Problem<'a> {
             Goal::Values(values) => {
                 let bad = values.iter().position(|value| !value.is_finite());
                 (values.len(), bad.map(|position| (position, values[position])))
+            }
+            Goal::Moves(Played { choices, oracle, .. }) => {
+                let before = oracle.map_or(&[][..], |oracle| oracle.before);
+                let bad = before.iter().position(|value| !value.is_finite());
+                (choices.signs.len(), bad.map(|row| (row, before[row])))
             }
         };
         if targets != positions {
@@ -170,13 +246,18 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The number of positions.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.chunks.last().map_or(0, |chunk| chunk.first + chunk.rows.len())
     }
 
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
+    }
+
+    /// What losses are summed over: positions, or what choices between moves count.
+    pub fn count(&self) -> f64 {
+        self.count
     }
 
     /// The number of terms.
@@ -215,21 +296,20 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// What a position costs when it is worth `value`.
+    /// What a position costs when it is worth `value`; of moves, what it costs itself.
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
             Goal::Results { targets, scale, loss } => {
-                let expected = sigmoid(value / scale);
-                let error = expected - f64::from(targets[position]);
-                let slope = expected * (1.0 - expected) / scale;
-                let curvature = match loss {
-                    Loss::Squared => 2.0,
-                    Loss::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
-                };
+                result_cost(targets[position], scale, loss, value)
+            }
+            Goal::Moves(played) => {
+                let Played { moves, targets, .. } = played;
+                let weight = played.weight(self.count);
+                let cost = result_cost(targets[position], moves.scale, Loss::Squared, value);
                 Cost {
-                    loss: loss.of(error),
-                    slope: loss.slope(error) * slope,
-                    curvature: curvature * slope * slope,
+                    loss: weight * cost.loss,
+                    slope: weight * cost.slope,
+                    curvature: weight * cost.curvature,
                 }
             }
             Goal::Values(values) => {
@@ -243,11 +323,54 @@ impl<'a> Problem<'a> {
     pub fn loss(&self, point: &Point) -> f64 {
         let of_chunk = |chunk: &Chunk| {
             let terms = self.piece(chunk);
-            let positions = chunk.first..;
-            let cost = |(row, position)| self.cost(position, point.value(terms, row)).loss;
-            chunk.rows.clone().zip(positions).map(cost).sum()
+            let Goal::Moves(played) = self.goal else {
+                let positions = chunk.first..;
+                let cost = |(row, position)| self.cost(position, point.value(terms, row)).loss;
+                return chunk.rows.clone().zip(positions).map(cost).sum();
+            };
+            let cost = |position: usize| {
+                let rows = self.rows(chunk, position);
+                let values: Vec<f64> = rows.map(|row| point.value(terms, row)).collect();
+                let root = *values.last().expect("a position has a row");
+                let of_moves = match values.len() {
+                    ..3 => 0.0,
+                    _ => played.judge(position, &values).loss,
+                };
+                let of_value = match played.moves.value {
+                    0.0 => 0.0,
+                    _ => self.cost(position, root).loss,
+                };
+                of_moves + of_value
+            };
+            chunk.positions.clone().map(cost).sum()
         };
         let sums: Vec<f64> = self.chunks.par_iter().map(of_chunk).collect();
-        sums.iter().sum::<f64>() / self.len() as f64
+        sums.iter().sum::<f64>() / self.count
+    }
+
+    /// The rows of a position of moves, in the chunk's piece.
+    ///
+    /// # Panics
+    /// If the goal is another one.
+    pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
+        let Goal::Moves(Played { choices, .. }) = self.goal else { panic!("no moves") };
+        let Range { start, end } = choices.rows(position);
+        let shift = chunk.first - chunk.rows.start;
+        start - shift..end - shift
+    }
+}
+
+fn result_cost(target: f32, scale: f64, loss: Loss, value: f64) -> Cost {
+    let expected = sigmoid(value / scale);
+    let error = expected - f64::from(target);
+    let slope = expected * (1.0 - expected) / scale;
+    let curvature = match loss {
+        Loss::Squared => 2.0,
+        Loss::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
+    };
+    Cost {
+        loss: loss.of(error),
+        slope: loss.slope(error) * slope,
+        curvature: curvature * slope * slope,
     }
 }

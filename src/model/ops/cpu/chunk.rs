@@ -12,6 +12,7 @@ use super::level::Task;
 use super::net::{Kernel, Positions};
 use super::packed::{Columns, Packed};
 use super::plan::{Plan, Span};
+use crate::model::Aim;
 
 #[derive(Default)]
 pub(super) struct Chunk<F> {
@@ -50,9 +51,9 @@ pub(super) struct Chosen<'a> {
 pub(super) enum Purpose<'a> {
     /// Leave them in the chunk.
     Logits,
-    /// Add up the loss against the targets of the batch, `[batch]`, and find the gradients of its
-    /// mean over the batch.
-    Gradients(&'a [f32]),
+    /// Add up the loss of what the batch aims at, `[batch]`, and find the gradients of its mean over
+    /// the batch; or those of what pulls at the logits.
+    Gradients(Aim<'a>),
 }
 
 /// The way forward for one chunk whose output follows the accumulators at once.
@@ -141,19 +142,25 @@ impl<F: Copy + Default> Chunk<F> {
                 found.resize(plan.positions.len(), 0.0);
                 logits.for_each(|(position, &logit)| found[position] = logit);
             }
-            Purpose::Gradients(targets) => {
-                let scale = 2.0 / targets.len() as f32;
+            Purpose::Gradients(aim) => {
                 *loss = 0.0;
                 logit_gradients.clear();
-                let mut largest = 0f32;
-                for (position, &logit) in logits {
-                    let p = sigmoid(logit);
-                    let error = p - targets[chosen.positions[position] as usize];
-                    let gradient = scale * error * p * (1.0 - p);
-                    *loss += f64::from(error).powi(2);
-                    largest = largest.max(gradient.abs());
-                    logit_gradients.push(gradient);
+                match aim {
+                    Aim::Targets(targets) => {
+                        let scale = 2.0 / targets.len() as f32;
+                        for (position, &logit) in logits {
+                            let p = sigmoid(logit);
+                            let error = p - targets[chosen.positions[position] as usize];
+                            *loss += f64::from(error).powi(2);
+                            logit_gradients.push(scale * error * p * (1.0 - p));
+                        }
+                    }
+                    Aim::Forces(forces) => {
+                        let of = |(position, _)| forces[chosen.positions[position] as usize];
+                        logit_gradients.extend(logits.map(of));
+                    }
                 }
+                let largest = logit_gradients.iter().fold(0f32, |most, it| most.max(it.abs()));
                 output_bias.clear();
                 output_bias.resize(buckets, 0.0);
                 for Span { of, range } in &plan.buckets {

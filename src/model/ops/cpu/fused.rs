@@ -24,6 +24,7 @@ use super::net::{Gradients, Kernel, Positions, Precision, Weights};
 use super::packed::Packed;
 use super::tally::{Backward, Slopes, Tally, reduce};
 use crate::architecture::Activation;
+use crate::model::Aim;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
 #[derive(Default)]
@@ -42,9 +43,10 @@ struct Room<F> {
     idle: Mutex<Vec<Slopes<F>>>,
 }
 
-/// The mean over the batch of `(sigmoid(y) - target)^2`, and its gradients.
+/// The mean over the batch of `(sigmoid(y) - target)^2`, and its gradients; or those of the sum of
+/// `force * y`, whose own value is not computed.
 ///
-/// `targets` is `[batch]`, 0 to 1. The loss of an empty batch is not a number. The result has the
+/// The aim has `[batch]` numbers. The loss of an empty batch is not a number. The result has the
 /// same bits for any number of rayon's threads.
 ///
 /// # Panics
@@ -53,13 +55,13 @@ pub fn loss(
     kernel: &Kernel,
     weights: &Weights,
     positions: Positions,
-    targets: &[f32],
+    aim: Aim,
     gradients: Gradients,
     scratch: &mut Scratch,
 ) -> f64 {
     let batch = kernel.check(positions);
-    assert_eq!(targets.len(), batch, "targets");
-    dispatch(kernel, weights, positions, Job::Gradients(targets, gradients), scratch)
+    assert_eq!(aim.numbers().len(), batch, "targets");
+    dispatch(kernel, weights, positions, Job::Gradients(aim, gradients), scratch)
 }
 
 /// The logits `y` of a batch, `[batch]`.
@@ -80,7 +82,7 @@ pub fn logits(
 
 enum Job<'a> {
     Logits(&'a mut [f32]),
-    Gradients(&'a [f32], Gradients<'a>),
+    Gradients(Aim<'a>, Gradients<'a>),
 }
 
 /// Does the job with the code compiled for the kind of net. Gives the mean loss, if it is asked for.
@@ -154,7 +156,7 @@ impl<F> Run<'_, F> {
 
         let purpose = match &job {
             Job::Logits(_) => Purpose::Logits,
-            Job::Gradients(targets, _) => Purpose::Gradients(targets),
+            Job::Gradients(aim, _) => Purpose::Gradients(*aim),
         };
         let width = if deep { packed.maps.maps[0].width } else { 0 };
         let mut loss = 0.0;

@@ -19,14 +19,15 @@ use self::unit::{Pass, Purpose, Shard, Unit, Workspace};
 use super::Level;
 use crate::batch::Terms;
 use crate::loss::Loss;
+use crate::model::Aim;
 
 /// What the loss of handcrafted terms is computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
     /// Of any sizes.
     pub pieces: &'a [Arc<Terms>],
-    /// 0 to 1, one a position, in the order of the pieces; logits need none.
-    pub targets: &'a [f32],
+    /// A number a position, in the order of the pieces; logits need none.
+    pub aim: Aim<'a>,
     /// Centipawns a logit.
     pub scale: f32,
     pub loss: Loss,
@@ -44,7 +45,8 @@ pub struct TermsGradients {
     pub tempo: f32,
 }
 
-/// The mean over the positions of the loss of `sigmoid(logit) - target`, and its gradients.
+/// The mean over the positions of the loss of `sigmoid(logit) - target`, and its gradients; or those
+/// of the sum of `force * logit`, whose own value is not computed.
 ///
 /// `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of no positions is
 /// not a number. The result has the same bits for any number of rayon's threads.
@@ -52,7 +54,7 @@ pub struct TermsGradients {
 /// # Panics
 /// When targets or an entry's term do not fit, or a piece contradicts itself.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
-    let positions = job.check_targets();
+    let positions = job.check_aim();
     let shards = job.run(weights, tempo, Purpose::Gradients);
     let mut all = Shard { gradients: vec![[0.0; 2]; weights.len() / 2], ..Shard::default() };
     for shard in &shards {
@@ -64,7 +66,8 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
             *sum += more;
         }
     }
-    let unit = 1.0 / (f64::from(job.scale) * positions.max(1) as f64);
+    let share = if job.aim.pulls() { 1 } else { positions.max(1) };
+    let unit = 1.0 / (f64::from(job.scale) * share as f64);
     let gradients = all.gradients.as_flattened().iter();
     TermsGradients {
         loss: all.loss / positions as f64,
@@ -90,9 +93,9 @@ const SHARDS: usize = 64;
 
 impl<'a> TermsJob<'a> {
     /// The number of positions.
-    fn check_targets(&self) -> usize {
+    fn check_aim(&self) -> usize {
         let positions = self.pieces.iter().map(|piece| piece.len()).sum();
-        assert_eq!(self.targets.len(), positions, "targets");
+        assert_eq!(self.aim.numbers().len(), positions, "targets");
         positions
     }
 
@@ -101,11 +104,11 @@ impl<'a> TermsJob<'a> {
         for piece in self.pieces {
             for start in (0..piece.len()).step_by(UNIT) {
                 let rows = start..piece.len().min(start + UNIT);
-                let targets = match purpose {
+                let numbers = match purpose {
                     Purpose::Logits => &[],
-                    _ => &self.targets[first + rows.start..first + rows.end],
+                    _ => &self.aim.numbers()[first + rows.start..first + rows.end],
                 };
-                units.push(Unit { piece, rows, targets });
+                units.push(Unit { piece, rows, numbers });
             }
             first += piece.len();
         }
@@ -130,7 +133,7 @@ impl<'a> TermsJob<'a> {
                         weights,
                         tempo,
                         scale: self.scale,
-                        loss: self.loss,
+                        loss: (!self.aim.pulls()).then_some(self.loss),
                         purpose,
                         workspace: &mut workspace,
                         shard: &mut shard,

@@ -14,7 +14,6 @@ use super::tiles::Part as Positions;
 use crate::architecture::Part;
 use crate::loss::Loss;
 use crate::model::head::{self, Map};
-use crate::model::mean_loss;
 
 pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
     let net = &pass.job.kernel.net;
@@ -27,9 +26,7 @@ pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
     let rows = pass.rows(|part| {
         let accumulators = accumulators(pass, part).autodiff().require_grad();
         let logits = logits_of(pass, &maps, accumulators.clone(), part);
-        let targets = &pass.job.targets[part.positions.clone()];
-        let share = part.positions.len() as f32 / pass.job.targets.len() as f32;
-        let loss = mean_loss(logits, targets, Loss::Squared) * share;
+        let loss = pass.job.aim.of(logits, part.positions.start, Loss::Squared);
         let gradients = loss.backward();
         let slopes = accumulators.grad(&gradients).expect("it requires one");
         let slopes = Buffer::of(primitive(slopes));

@@ -31,14 +31,14 @@ pub(super) struct Pass<'a> {
     arrays: BTreeMap<Part, CubeTensor>,
     /// `[rows, N]`, with what all king buckets share.
     weight: CubeTensor,
-    /// Lists, targets, and the table of the tiles.
+    /// Lists, targets or forces, and the table of the tiles.
     batch: Buffer,
-    /// Where the targets begin.
+    /// Where targets or forces begin.
     targets: usize,
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
-    assert_eq!(job.targets.len(), job.active.len(), "targets");
+    assert_eq!(job.aim.numbers().len(), job.active.len(), "targets");
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part);
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
@@ -103,9 +103,10 @@ impl<'a> Pass<'a> {
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(&active.buckets, form.buckets, active.len(), part);
         let targets = active.indices.len().div_ceil(2);
-        let mut words = Vec::with_capacity(targets + job.targets.len() + tiles.table.len());
+        let numbers = job.aim.numbers();
+        let mut words = Vec::with_capacity(targets + numbers.len() + tiles.table.len());
         words.extend(pairs(&active.indices));
-        words.extend(job.targets.iter().map(|target| target.to_bits()));
+        words.extend(numbers.iter().map(|number| number.to_bits()));
         words.extend(&tiles.table);
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
@@ -122,8 +123,9 @@ impl<'a> Pass<'a> {
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
+        let purpose = if job.aim.pulls() { Purpose::Pull } else { Purpose::Gradients };
         let rows = self.rows(|part| {
-            self.positions(part, Purpose::Gradients, &slopes, &tile_sums);
+            self.positions(part, purpose, &slopes, &tile_sums);
             slopes.clone()
         });
         let parts = tiles.runs.len() / buckets;
@@ -178,7 +180,7 @@ impl<'a> Pass<'a> {
                 slopes.arg(),
                 results.arg(),
                 self.targets as u32,
-                (self.targets + self.job.targets.len()) as u32,
+                (self.targets + self.job.aim.numbers().len()) as u32,
                 positions.start as u32,
                 positions.len() as u32,
                 tiles.start as u32,

@@ -17,6 +17,8 @@ pub(super) enum Purpose {
     /// The gradients of its accumulators, into `slopes`, `[positions, views, hidden]`; and the sums of
     /// its tile, into `results`, `[tiles, sums]`.
     Gradients,
+    /// The same, where the targets are forces on the logits.
+    Pull,
 }
 
 /// A cube takes a tile of positions, a unit some columns of the hidden layer.
@@ -25,7 +27,7 @@ pub(super) enum Purpose {
 /// - `weight`: `[rows, hidden]`, `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
 /// - `batch`: the lists, `[batch, views, places]`, two rows a word, the first one low; from
-///   `targets` on the targets, `[batch]`, as bits of floats; and from `table` on, where there are
+///   `targets` on the targets or forces, `[batch]`, as bits of floats; and from `table` on, where there are
 ///   several buckets, that of the tiles. WGSL guarantees no more than eight buffers, one of which is
 ///   for the numbers below.
 ///
@@ -55,7 +57,8 @@ pub(super) fn positions(
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
     let judged = comptime!(purpose != Purpose::Accumulators);
-    let gradients = comptime!(purpose == Purpose::Gradients);
+    let pulls = comptime!(purpose == Purpose::Pull);
+    let gradients = comptime!(purpose == Purpose::Gradients || purpose == Purpose::Pull);
     let listed = comptime!(buckets > 1);
     let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
@@ -181,11 +184,14 @@ pub(super) fn positions(
 
             if here {
                 if gradients {
-                    let expected = 1.0f32 / (1.0f32 + (-logit).exp());
                     let target = f32::reinterpret(batch[targets as usize + first + position]);
-                    let error = expected - target;
-                    let gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
-                    loss += error * error;
+                    let mut gradient = target;
+                    if !pulls {
+                        let expected = 1.0f32 / (1.0f32 + (-logit).exp());
+                        let error = expected - target;
+                        gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
+                        loss += error * error;
+                    }
                     output_bias_sum += gradient;
                     #[unroll(unrolled)]
                     for c in 0..columns {

@@ -156,8 +156,8 @@ pub(super) fn gradients(
         on_device.index();
         let gpu = &on_device.gpu;
         let positions: usize = on_device.parts.iter().map(|part| part.positions).sum();
-        assert_eq!(job.targets.len(), positions, "targets");
-        let targets = gpu.floats(job.targets);
+        assert_eq!(job.aim.numbers().len(), positions, "targets");
+        let targets = gpu.floats(job.aim.numbers());
         let cubes: usize = on_device.parts.iter().map(|part| part.positions.div_ceil(UNITS)).sum();
         // The loss of no positions is not a number.
         let sums = if cubes > 0 { gpu.empty(2 * cubes) } else { gpu.floats(&[f32::NAN, 0.0]) };
@@ -165,7 +165,7 @@ pub(super) fn gradients(
         let (mut first, mut first_cube) = (0, 0);
         for part in &on_device.parts {
             let slopes = gpu.empty(value::SLOPES * part.positions);
-            let purpose = Purpose::Gradients;
+            let purpose = if job.aim.pulls() { Purpose::Pull } else { Purpose::Gradients };
             values(
                 gpu,
                 part,

@@ -26,7 +26,8 @@ pub(super) struct Block {
     pub middlegame: Column,
     pub endgame: Column,
     pub turn: Column,
-    pub targets: Column,
+    /// Targets, or forces.
+    pub numbers: Column,
     pub logits: Column,
     pub losses: Column,
     /// Derivatives of the losses by the logits.
@@ -42,7 +43,7 @@ impl Default for Block {
             middlegame: [0.0; BLOCK],
             endgame: [0.0; BLOCK],
             turn: [0.0; BLOCK],
-            targets: [0.0; BLOCK],
+            numbers: [0.0; BLOCK],
             logits: [0.0; BLOCK],
             losses: [0.0; BLOCK],
             slopes: [0.0; BLOCK],
@@ -90,9 +91,14 @@ impl Block {
         }
     }
 
-    /// The losses and the slopes.
+    /// The losses and the slopes; without a loss the slopes are the forces.
     #[inline(always)]
-    pub fn compare(&mut self, loss: Loss) {
+    pub fn compare(&mut self, loss: Option<Loss>) {
+        let Some(loss) = loss else {
+            self.losses = [0.0; BLOCK];
+            self.slopes = self.numbers;
+            return;
+        };
         match loss {
             Loss::Squared => self.compare_by(|error| (error * error, 2.0 * error)),
             Loss::Absolute => self.compare_by(|error| (error.abs(), sign(error))),
@@ -108,7 +114,7 @@ impl Block {
             let more = 1.0 / (1.0 + small);
             let less = small * more;
             let p = if logit < 0.0 { less } else { more };
-            let (cost, slope) = loss(p - self.targets[i]);
+            let (cost, slope) = loss(p - self.numbers[i]);
             self.losses[i] = cost;
             self.slopes[i] = slope * (less * more);
         }

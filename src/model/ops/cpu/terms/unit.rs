@@ -14,8 +14,8 @@ use crate::prefetch::prefetch;
 pub(super) struct Unit<'a> {
     pub piece: &'a Terms,
     pub rows: Range<usize>,
-    /// Those of the rows; empty for logits.
-    pub targets: &'a [f32],
+    /// Targets or forces of the rows; empty for logits.
+    pub numbers: &'a [f32],
 }
 
 /// What is wanted.
@@ -65,7 +65,8 @@ pub(super) struct Pass<'a> {
     pub weights: &'a [Pair],
     pub tempo: f32,
     pub scale: f32,
-    pub loss: Loss,
+    /// None where the numbers are forces.
+    pub loss: Option<Loss>,
     pub purpose: Purpose,
     pub workspace: &'a mut Workspace,
     pub shard: &'a mut Shard,
@@ -145,13 +146,13 @@ impl Unit<'_> {
     /// Fills a block's columns; behind the last position stays what was there.
     #[inline(always)]
     fn load(&self, range: Range<usize>, block: &mut Block) {
-        let Unit { piece, rows, targets } = self;
+        let Unit { piece, rows, numbers } = self;
         let size = range.len();
         let from = |column: &mut [f32], numbers: &[f32]| column[..size].copy_from_slice(numbers);
         from(&mut block.middlegame, &piece.middlegame[range.clone()]);
         from(&mut block.endgame, &piece.endgame[range.clone()]);
-        if !targets.is_empty() {
-            from(&mut block.targets, &targets[range.start - rows.start..][..size]);
+        if !numbers.is_empty() {
+            from(&mut block.numbers, &numbers[range.start - rows.start..][..size]);
         }
         for (float, &turn) in block.turn.iter_mut().zip(&piece.turn[range.clone()]) {
             *float = f32::from(turn);
@@ -159,7 +160,7 @@ impl Unit<'_> {
         for ahead in (0..BLOCK).step_by(16) {
             prefetch(&piece.middlegame, range.end + ahead);
             prefetch(&piece.endgame, range.end + ahead);
-            prefetch(targets, range.end - rows.start + ahead);
+            prefetch(numbers, range.end - rows.start + ahead);
         }
         for ahead in (0..BLOCK).step_by(64) {
             prefetch(&piece.turn, range.end + ahead);

@@ -15,6 +15,8 @@ pub(super) enum Purpose {
     /// The derivatives of the loss by its sums, into `slopes`, `[SLOPES, positions]`; and loss and
     /// derivative by the tempo, added up over the cube, into `results`, `[all cubes, 2]`.
     Gradients,
+    /// The same, where the targets are forces on the logits.
+    Pull,
 }
 
 /// Positions a cube.
@@ -53,7 +55,8 @@ pub(super) fn values(
     let positions = positions as usize;
     let unit = UNIT_POS_X as usize;
     let row = CUBE_POS * UNITS + unit;
-    let gradients = comptime!(purpose == Purpose::Gradients);
+    let pulls = comptime!(purpose == Purpose::Pull);
+    let gradients = comptime!(purpose == Purpose::Gradients || purpose == Purpose::Pull);
     let mut losses = Shared::<[f32]>::new_slice(UNITS);
     let mut tempos = Shared::<[f32]>::new_slice(UNITS);
     let mut loss = 0.0f32;
@@ -108,18 +111,24 @@ pub(super) fn values(
         let logit = (white + turn * tempo[0]) / scale;
 
         if gradients {
-            let expected = 1.0f32 / (1.0f32 + (-logit).exp());
-            let error = expected - targets[first as usize + row];
-            let size = select(error < zero, -error, error);
-            let slope = match comptime!(kind) {
-                Loss::Squared => 2.0f32 * error,
-                Loss::Absolute => select(error > zero, 1.0f32, select(error < zero, -1.0f32, zero)),
-            };
-            loss = match comptime!(kind) {
-                Loss::Squared => error * error,
-                Loss::Absolute => size,
-            } * share;
-            let slope = slope * expected * (1.0f32 - expected) * share / scale;
+            let target = targets[first as usize + row];
+            let mut slope = target / scale;
+            if !pulls {
+                let expected = 1.0f32 / (1.0f32 + (-logit).exp());
+                let error = expected - target;
+                let size = select(error < zero, -error, error);
+                let by_error = match comptime!(kind) {
+                    Loss::Squared => 2.0f32 * error,
+                    Loss::Absolute => {
+                        select(error > zero, 1.0f32, select(error < zero, -1.0f32, zero))
+                    }
+                };
+                loss = match comptime!(kind) {
+                    Loss::Squared => error * error,
+                    Loss::Absolute => size,
+                } * share;
+                slope = by_error * expected * (1.0f32 - expected) * share / scale;
+            }
             if moving_tempo {
                 tempo_slope = slope * turn;
             }
