@@ -40,6 +40,7 @@ fn settings(steps: u64, bias_correction: bool) -> Settings {
             prior: 1.0,
             step: 1,
         },
+        moves: None,
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,
@@ -69,7 +70,7 @@ impl Run<'_> {
     {
         let Run { ref kind, device, compute, ref settings, folder } = *self;
         let kind = kind.clone();
-        let job = Training { kind, compute, device, settings, folder, held_out: &[] };
+        let job = Training { kind, compute, device, settings, folder, held_out: &[], oracle: None };
         let mut watch = Losses::default();
         let (end, checkpoint) = train::run(&job, start, batches, &mut watch)?;
         assert_eq!(end, End::Finished);
@@ -255,6 +256,7 @@ fn the_device_is_lost() {
         settings: &settings,
         folder: folder.path(),
         held_out: &[],
+        oracle: None,
     };
     let batch = batch(Views::Perspective, 150, 1);
     let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
