@@ -310,6 +310,11 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Of positions that are judged, from nowhere in particular.
+    pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
+        Self { inputs, choices: None, results, scores, cursor: None }
+    }
+
     /// The number of positions.
     pub fn len(&self) -> usize {
         self.results.len()

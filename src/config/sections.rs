@@ -81,9 +81,9 @@ pub struct Data {
     /// How many positions are shuffled together, 1 to 2,147,483,648, at 36 bytes of memory each.
     /// Without it all of the data, if that is no more than 16,777,216 positions; it is then read
     /// once and kept. Larger data streams through windows of 4,194,304, three of them in memory at
-    /// a time. Where moves are learnt it says how many are searched together, at some 1,100 bytes with
-    /// all that could be played: up to 1,048,576, or 262,144 at a time, anew in each pass. Not for `gauss-newton` and `local-search`, which keep all
-    /// positions.
+    /// a time. Where moves are learnt it says how many are searched together, at some 1,100 bytes
+    /// with all that could be played: up to 1,048,576, or 262,144 at a time, anew in each pass. Not
+    /// for `gauss-newton` and `local-search`, which keep all positions.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 4_194_304)]
     pub window: Option<usize>,

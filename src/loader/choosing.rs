@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::choose::{Choose, Chosen};
-use super::stored::Cut;
-use super::stream::{Cursor, random};
+use super::stream::Cursor;
+use super::walk::{Cut, Walk};
 use super::{Encoder, LoadError};
 use crate::batch::Batch;
 use crate::sample::Sample;
@@ -35,10 +34,11 @@ impl Choosing {
     pub fn new(asked: Asked, cut: Cut, from: Cursor) -> Self {
         let (sender, batches) = sync_channel(2);
         std::thread::spawn(move || {
-            let mut place = Place { asked, cut, cursor: from, order: Vec::new(), window: None };
+            let walk = Walk::new(asked.samples.len(), cut, from);
+            let mut place = Place { asked, walk, window: None };
             let all = cut.batch.is_none().then(|| place.all());
             // Ends when nobody listens any more.
-            while sender.send(place.next(all.as_ref())).is_ok() {}
+            while sender.send(place.next(all.as_ref(), cut.batch)).is_ok() {}
         });
         Self { batches }
     }
@@ -55,26 +55,21 @@ impl Iterator for Choosing {
 /// Where the stream stands.
 struct Place {
     asked: Asked,
-    cut: Cut,
-    cursor: Cursor,
-    /// Of the epoch; empty before its first batch.
-    order: Vec<u32>,
-    /// The number of the window that was searched last, and its choices.
-    window: Option<(usize, Chosen)>,
+    walk: Walk,
+    /// The epoch and the number of the window that was searched last, and its choices.
+    window: Option<([u64; 2], Chosen)>,
 }
 
 impl Place {
-    fn next(&mut self, all: Option<&Batch>) -> Batch {
-        let mut batch = match (all, self.cut.batch) {
+    fn next(&mut self, all: Option<&Batch>, size: Option<usize>) -> Batch {
+        let batch = match (all, size) {
             (Some(all), _) => {
-                self.cursor.epoch += 1;
+                self.walk.skip();
                 all.clone()
             }
             (None, size) => self.take(size.unwrap_or(usize::MAX)).encode(&self.asked.encoder),
         };
-        let cursor = serde_json::to_string(&self.cursor).expect("numbers have a JSON form");
-        batch.cursor = Some(cursor.into());
-        batch
+        Batch { cursor: Some(self.walk.text()), ..batch }
     }
 
     /// All positions, in the order of the files.
@@ -90,46 +85,33 @@ impl Place {
     fn take(&mut self, size: usize) -> Chosen {
         let mut taken = Chosen::default();
         while taken.len() < size {
-            let count = self.asked.samples.len();
-            if self.order.is_empty() {
-                self.order = (0..count as u32).collect();
-                if self.cut.shuffle {
-                    self.order.shuffle(&mut random(self.cut.seed, self.cursor.epoch, 1));
-                }
-            }
-            let begin = self.cursor.offset.min(count);
-            let mut end = count.min(begin + size - taken.len());
+            let window = if self.asked.whole.is_some() { usize::MAX } else { self.asked.window };
+            let (epoch, passed) = self.walk.on(size - taken.len(), window);
             match &self.asked.whole {
-                Some(whole) => taken.take(whole, &self.order[begin..end]),
+                Some(whole) => taken.take(whole, &self.walk.order()[passed]),
                 None => {
-                    let number = begin / self.asked.window;
-                    let first = number * self.asked.window;
-                    end = end.min(first + self.asked.window);
-                    let places: Vec<u32> =
-                        (begin..end).map(|place| (place - first) as u32).collect();
-                    taken.take(self.window(number), &places);
+                    let number = passed.start / window;
+                    let places = passed.map(|place| (place - number * window) as u32);
+                    let places: Vec<u32> = places.collect();
+                    taken.take(self.window(epoch, number), &places);
                 }
-            }
-            self.cursor.offset = end;
-            if end == count {
-                self.cursor = Cursor { epoch: self.cursor.epoch + 1, ..Cursor::default() };
-                self.order.clear();
-                self.window = None;
             }
         }
         taken
     }
 
-    /// A window of the present epoch.
-    fn window(&mut self, number: usize) -> &Chosen {
-        if self.window.as_ref().is_none_or(|(there, _)| *there != number) {
+    /// A window of the epoch that the walk went on in.
+    fn window(&mut self, epoch: u64, number: usize) -> &Chosen {
+        let wanted = [epoch, number as u64];
+        if self.window.as_ref().is_none_or(|(there, _)| *there != wanted) {
             // What makes way does so before its successor needs the room.
             self.window = None;
             let Asked { samples, encoder, by, window, .. } = &self.asked;
-            let behind = self.order.len().min((number + 1) * window);
-            let here = self.order[number * window..behind].par_iter();
+            let order = self.walk.order();
+            let behind = order.len().min((number + 1) * window);
+            let here = order[number * window..behind].par_iter();
             let here = here.map(|place| &samples[*place as usize]);
-            self.window = Some((number, Chosen::of(here, encoder, &**by, &|_| {})));
+            self.window = Some((wanted, Chosen::of(here, encoder, &**by, &|_| {})));
         }
         &self.window.as_ref().expect("it was searched").1
     }

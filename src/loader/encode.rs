@@ -113,7 +113,7 @@ impl Encoder {
 /// Scores are left out unless every position has one.
 fn batch(inputs: Inputs, results: Vec<f32>, scores: Vec<f32>) -> Batch {
     let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
-    Batch { inputs, results: results.into(), scores: scores.into(), choices: None, cursor: None }
+    Batch::new(inputs, results.into(), scores.into())
 }
 
 impl TermsEncoder {

@@ -22,6 +22,7 @@ mod store;
 mod stored;
 mod stream;
 mod traces;
+mod walk;
 
 use std::path::PathBuf;
 
@@ -36,9 +37,10 @@ pub use scan::{Scan, Validating, scan};
 pub use sketch::Sketch;
 pub use split::{Share, Split, Test};
 pub use store::{Kept, Store};
-pub use stored::{Cut, Stored};
+pub use stored::Stored;
 pub use stream::{Cursor, Stream};
 pub use traces::{TraceScan, push, scan_traces};
+pub use walk::Cut;
 
 use crate::format::{Format, ReadError};
 use crate::point_of_view::PointOfView;

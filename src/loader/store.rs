@@ -87,13 +87,7 @@ impl Store {
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
         let (results, scores) = (self.results.clone(), self.scores.clone());
-        Batch {
-            inputs: Inputs::Terms(self.pieces.clone()),
-            results,
-            scores,
-            choices: None,
-            cursor: None,
-        }
+        Batch::new(Inputs::Terms(self.pieces.clone()), results, scores)
     }
 
     /// About so many positions from all over the data: every k-th piece.
@@ -106,7 +100,7 @@ impl Store {
         };
         let inputs = Inputs::Terms(chosen.iter().map(|i| self.pieces[*i].clone()).collect());
         let (results, scores) = (cut(&self.results), cut(&self.scores));
-        Batch { inputs, results, scores, choices: None, cursor: None }
+        Batch::new(inputs, results, scores)
     }
 
     /// Takes the entries of terms out that the encoder holds; they become sums.
@@ -127,13 +121,7 @@ impl Store {
             Arc::new(Terms::gather(rows))
         });
         let inputs = Inputs::Terms(pieces.collect());
-        Batch {
-            inputs,
-            results: pick(&self.results),
-            scores: pick(&self.scores),
-            choices: None,
-            cursor: None,
-        }
+        Batch::new(inputs, pick(&self.results), pick(&self.scores))
     }
 
     /// The piece of a position, and its row there.

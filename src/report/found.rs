@@ -128,16 +128,20 @@ pub fn found(mut ranked: Vec<Ranked>, groups: &Groups, noun: &'static str) -> Fo
     found
 }
 
+/// The first and the last place of each column of a histogram; that of all others has no last.
+pub(super) fn columns() -> impl Iterator<Item = (u32, Option<u32>)> {
+    let behind = PLACES.map(|last| last + 1);
+    [1].into_iter().chain(behind).zip(PLACES.map(Some).into_iter().chain([None]))
+}
+
 /// What stands above the columns of a histogram.
 pub(super) fn titles() -> Vec<String> {
-    let mut titles = Vec::new();
-    let mut before = 0;
-    for last in PLACES {
-        titles.push(if last == before + 1 { last.to_string() } else { format!("-{last}") });
-        before = last;
-    }
-    titles.push(format!("{}-", before + 1));
-    titles
+    let title = |(first, last): (u32, Option<u32>)| match last {
+        Some(last) if last == first => last.to_string(),
+        Some(last) => format!("-{last}"),
+        None => format!("{first}-"),
+    };
+    columns().map(title).collect()
 }
 
 fn histogram(places: &[Place]) -> Vec<f64> {

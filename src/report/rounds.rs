@@ -1,6 +1,6 @@
 //! A row of `moves.csv`: how many of some moves that were played the weights of a step find.
 
-use super::found::{Finder, Found, PLACES};
+use super::found::{Finder, Found, PLACES, columns};
 use crate::digits::grouped;
 
 /// What the weights of one step find.
@@ -43,16 +43,12 @@ impl FoundAt {
     /// The names of the columns, as the first line of a file.
     pub fn header() -> String {
         let start = "step,games_of,moves,games,first,first_low,first_high,first_3,mean_place";
-        let mut header = start.to_string();
-        let mut before = 0;
-        for last in PLACES {
-            header += &match last - before {
-                1 => format!(",place_{last}"),
-                _ => format!(",places_{}_to_{last}", before + 1),
-            };
-            before = last;
-        }
-        header + &format!(",places_from_{}\n", before + 1)
+        let column = |(first, last): (u32, Option<u32>)| match last {
+            Some(last) if last == first => format!(",place_{last}"),
+            Some(last) => format!(",places_{first}_to_{last}"),
+            None => format!(",places_from_{first}\n"),
+        };
+        columns().map(column).fold(start.to_string(), |header, column| header + &column)
     }
 
     /// As a line of the file.

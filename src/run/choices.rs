@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use shakmaty::Chess;
+use shakmaty::{Chess, Move};
 
 use super::quiet_ends::QuietEnds;
 use crate::config::Sides;
 use crate::loader::{Choice, Choose, Spread};
+use crate::report::found::Place;
 use crate::sample::Sample;
 use crate::search::{Evaluate, Quiescence, QuietEnd};
 
@@ -20,6 +21,14 @@ pub fn teaches(sides: Sides, sample: &Sample) -> bool {
 
 fn counts(sides: Sides, sample: &Sample) -> bool {
     sides == Sides::Both || sample.result == 1.0
+}
+
+/// Where a move stands among all that are legal; None where it is not one of them.
+pub fn place(moves: &[(Move, QuietEnd)], played: Move) -> Option<Place> {
+    let score = moves.iter().find(|(other, _)| *other == played)?.1.score;
+    let count = |of: &dyn Fn(i32) -> bool| moves.iter().filter(|(_, end)| of(end.score)).count();
+    let [ahead, same] = [count(&|it| it > score), count(&|it| it == score)].map(|it| it as u32);
+    Some(Place { ahead, level: same - 1, of: moves.len() as u32 })
 }
 
 /// Searches the moves of positions with one evaluation.
@@ -58,14 +67,10 @@ impl Choices {
         let played = sample.played.filter(|_| counts(self.sides, sample));
         let Some(played) = played.and_then(|it| it.legal_move(&chess)) else { return choice };
         let Some(mut moves) = quiescence.moves(&chess, evaluation) else { return choice };
-        let Some(place) = moves.iter().position(|(other, _)| *other == played) else {
-            return choice;
-        };
-        moves[..=place].rotate_right(1);
-        let score = moves[0].1.score;
-        let count = |of: &dyn Fn(i32) -> bool| moves.iter().filter(|(_, it)| of(it.score)).count();
-        let [ahead, same] = [count(&|it| it > score), count(&|it| it == score)];
-        choice.place = Some([ahead, same - 1, moves.len()].map(|it| it as u32));
+        let Some(Place { ahead, level, of }) = place(&moves, played) else { return choice };
+        choice.place = Some([ahead, level, of]);
+        // The one that was played comes first, the others keep their order.
+        moves.sort_by_key(|(other, _)| *other != played);
         let teaches = |(_, end): &&(_, QuietEnd)| {
             let off = f64::from(end.score - root.score).abs();
             !end.is_decided && self.bound.is_none_or(|bound| off <= bound)

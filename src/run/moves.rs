@@ -5,7 +5,7 @@ use std::iter::repeat;
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
-use super::choices::teaches;
+use super::choices::{place, teaches};
 use super::evaluator::Evaluator;
 use super::honest::Selection;
 use super::listener::Listener;
@@ -91,7 +91,7 @@ pub fn rank(
             let mut evaluation = (searcher.evaluation)();
             let mut quiescence = Quiescence::new(searcher.scale);
             let places: Vec<Option<Place>> =
-                samples.iter().map(|it| place(it, &mut quiescence, &mut *evaluation)).collect();
+                samples.iter().map(|it| place_of(it, &mut quiescence, &mut *evaluation)).collect();
             counter(samples.len() as u64);
             places
         };
@@ -112,16 +112,12 @@ pub fn rank(
 }
 
 /// None where the move that was played is not legal, or a search does not end.
-fn place(
+fn place_of(
     sample: &Sample,
     quiescence: &mut Quiescence,
     evaluation: &mut dyn Evaluate,
 ) -> Option<Place> {
     let chess = sample.position.to_chess().ok()?;
-    let wanted = sample.played?.legal_move(&chess)?;
-    let moves = quiescence.moves(&chess, evaluation)?;
-    let score = moves.iter().find(|(played, _)| *played == wanted)?.1.score;
-    let count = |of: &dyn Fn(i32) -> bool| moves.iter().filter(|(_, end)| of(end.score)).count();
-    let [ahead, same] = [count(&|it| it > score), count(&|it| it == score)].map(|it| it as u32);
-    Some(Place { ahead, level: same - 1, of: moves.len() as u32 })
+    let played = sample.played?.legal_move(&chess)?;
+    place(&quiescence.moves(&chess, evaluation)?, played)
 }

@@ -30,7 +30,7 @@ use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::moves::{Before, Objective};
 use crate::train::{self, End, Training};
 use data::Data;
-pub use finished::{Finished, Made};
+pub use finished::{Finished, Made, TestMoves};
 pub use resume::resume;
 use rounds::{Round, Rounds, UntilEnd};
 

@@ -10,6 +10,8 @@
 //! - Logistic: the mean over the other moves of `ln(1 + e^((other - played) / temperature))`.
 //! - Softmax: `-ln p` where `p = e^(played / temperature) / sum of e^(move / temperature)`.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +53,7 @@ pub enum Objective {
 /// What the least squares are taken towards.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle<'a, T> {
-    /// The values when the moves were searched: logits of a batch, centipawns of a choice.
+    /// What the values were when the moves were searched, in the unit of those that are judged.
     pub before: &'a [T],
     /// What differences are multiplied by, so that values keep their variance.
     pub stretch: f64,
@@ -111,6 +113,19 @@ fn missed(moves: &[f64]) -> f64 {
     }
 }
 
+/// Centipawns for who chose, of rows in units of so many.
+fn values<T: Copy + Into<f64>>(rows: &[T], signs: &[i8], unit: f64) -> Vec<f64> {
+    let value = |(row, sign): (&T, &i8)| (*row).into() * f64::from(*sign) * unit;
+    rows.iter().zip(signs).map(value).collect()
+}
+
+impl<'a, T> Oracle<'a, T> {
+    /// What it says of some rows.
+    pub fn at(self, rows: Range<usize>) -> Self {
+        Self { before: &self.before[rows], ..self }
+    }
+}
+
 impl Moves {
     /// What a choice costs whose values these are: of the move that was played, of the others, of
     /// the position. Least squares need the oracle.
@@ -164,6 +179,20 @@ impl Moves {
         Verdict { loss, count, slopes, curvatures, base }
     }
 
+    /// The same of rows of a model: what it says of them, each in units of so many centipawns, and
+    /// the [signs](Choices::signs) with which that is for who chose.
+    pub fn judge_rows<T: Copy + Into<f64>>(
+        &self,
+        rows: &[T],
+        signs: &[i8],
+        oracle: Option<Oracle<T>>,
+        unit: f64,
+    ) -> Verdict {
+        let before = oracle.map(|it| (values(it.before, signs, unit), it.stretch));
+        let oracle = before.as_ref().map(|(before, stretch)| Oracle { before, stretch: *stretch });
+        self.judge(&values(rows, signs, unit), oracle)
+    }
+
     /// The force on the move that was played, in centipawns, from the values of all moves.
     pub fn force_on(&self, moves: &[f64]) -> f64 {
         let best = moves.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -195,13 +224,10 @@ impl Moves {
             }
             if rows.len() > 2 {
                 let signs = &choices.signs[rows.clone()];
-                let before = oracle.map(|it| self.values(&it.before[rows.clone()], signs));
-                let oracle = oracle.zip(before.as_ref());
-                let oracle = oracle.map(|(it, before)| Oracle { before, stretch: it.stretch });
-                let values = self.values(&logits[rows.clone()], signs);
-                let verdict = self.judge(&values, oracle);
-                for ((force, slope), sign) in forces[rows].iter_mut().zip(verdict.slopes).zip(signs)
-                {
+                let oracle = oracle.map(|it| it.at(rows.clone()));
+                let said = &logits[rows.clone()];
+                let Verdict { slopes, .. } = self.judge_rows(said, signs, oracle, self.scale);
+                for ((force, slope), sign) in forces[rows].iter_mut().zip(slopes).zip(signs) {
                     *force += (slope * self.scale * f64::from(*sign) / count) as f32;
                 }
             }
@@ -218,7 +244,7 @@ impl Moves {
                 fared.value += (expected - f64::from(*target)).powi(2);
             }
             if rows.len() > 2 {
-                let values = self.values(&logits[rows.clone()], &choices.signs[rows]);
+                let values = values(&logits[rows.clone()], &choices.signs[rows], self.scale);
                 fared.count += 1.0;
                 fared.loss += match self.objective {
                     Objective::LeastSquares => missed(&values[..values.len() - 1]),
@@ -249,12 +275,6 @@ impl Moves {
             Objective::LeastSquares => (rows - 1) as f64,
             Objective::Softmax | Objective::Logistic => 1.0,
         }
-    }
-
-    /// Logits as centipawns for who moved.
-    fn values(&self, logits: &[f32], signs: &[i8]) -> Vec<f64> {
-        let value = |(logit, sign): (&f32, &i8)| f64::from(*logit) * f64::from(*sign) * self.scale;
-        logits.iter().zip(signs).map(value).collect()
     }
 }
 

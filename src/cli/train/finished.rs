@@ -2,20 +2,19 @@
 
 use crate::cli::export;
 use crate::cli::out;
-use crate::report::Found;
 use crate::report::before_after::TermResult;
 use crate::report::summary::{clearest, held, largest};
 use crate::report::wrap;
 use crate::run::folder;
 use crate::run::judgement::Judgement;
-use crate::run::train::{Finished, Made};
+use crate::run::train::{Finished, Made, TestMoves};
 
 /// Terms that the summary names.
 const NAMED: usize = 10;
 
 /// What a run leaves, where it lies, and what the run made of itself.
 pub fn text(finished: &Finished) -> String {
-    let Finished { folder, what, kept, judgement, found, made, page } = finished;
+    let Finished { folder, what, kept, judgement, moves, made, page } = finished;
     let best = folder.join(folder::BEST);
     let kept = match &kept[..] {
         [] => String::new(),
@@ -33,11 +32,11 @@ pub fn text(finished: &Finished) -> String {
         Some(Ok(path)) => format!("\nreport   {}", path.display()),
         Some(Err(error)) => format!("\nthere is no report: {error:#}"),
     };
-    let judged = judged(judgement, found.as_ref());
+    let judged = judged(judgement, moves);
     format!("{what}: {}{kept}\n{}\n{text}{page}", best.display(), judged.trim_end())
 }
 
-fn judged(judgement: &Judgement, found: Option<&Option<Found>>) -> String {
+fn judged(judgement: &Judgement, moves: &TestMoves) -> String {
     let mut text = String::new();
     if let Some(sanity) = &judgement.terms {
         text += &format!("\n{}", sanity.text());
@@ -47,12 +46,14 @@ fn judged(judgement: &Judgement, found: Option<&Option<Found>>) -> String {
         // Of several runs one after the other the first explains what it means.
         Some(it) if out::is_news(it.answer()) => it.text(),
         Some(it) => it.brief(),
-        None => match found {
-            Some(Some(found)) => return text + "\n" + &found.text(),
-            Some(None) => {
+        None => match moves {
+            TestMoves::Found(found) => return text + "\n" + &found.text(),
+            TestMoves::Untold => {
                 "no test games tell moves: nobody can tell what it finds of others'".into()
             }
-            None => "nothing was held out: nobody can tell whether it has overfitted".to_string(),
+            TestMoves::NotLearnt => {
+                "nothing was held out: nobody can tell whether it has overfitted".to_string()
+            }
         },
     };
     wrap(&said, &mut text);

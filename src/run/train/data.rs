@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use rayon::prelude::*;
 
+use super::found::{Searched, found};
 use crate::batch::Batch;
 use crate::config::{BatchSize, Config};
 use crate::data_file::DataFile;
@@ -14,7 +15,6 @@ use crate::loader::{
     Asked, Choosing, Chosen, Cursor, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
     Store, Stored, Stream, Validating, quiet, scan,
 };
-use crate::report::found::Place;
 use crate::run::choices::Choices;
 use crate::run::listener::Listener;
 use crate::run::quiet_ends::{Counted, QuietEnds};
@@ -64,32 +64,6 @@ pub enum BatchSource {
     },
     /// The positions whose moves are learnt, and these once they are searched.
     Moves { samples: Arc<Vec<Sample>>, asked: Option<Asked> },
-}
-
-/// Moves as the weights of a moment find them.
-pub struct Searched {
-    /// None where moves are searched window by window, or nothing validates.
-    pub training: Option<Ranked>,
-    pub validating: Option<Ranked>,
-    /// The standard deviation of values around those of their positions, in centipawns.
-    pub spread: Option<f64>,
-}
-
-/// Places of moves that were played, and the games of these.
-pub struct Ranked {
-    pub places: Vec<Place>,
-    pub games: Vec<u64>,
-}
-
-impl Ranked {
-    fn of(samples: &[Sample], chosen: &Chosen) -> Option<Self> {
-        let places = samples.iter().zip(&chosen.places).filter_map(|(sample, place)| {
-            let [ahead, level, of] = (*place)?;
-            (of > 1).then_some((Place { ahead, level, of }, sample.group()))
-        });
-        let (places, games): (Vec<Place>, Vec<u64>) = places.unzip();
-        (!places.is_empty()).then_some(Self { places, games })
-    }
 }
 
 /// The handcrafted terms of a run.
@@ -204,33 +178,27 @@ impl Data {
             BatchSize::Positions(_) => config.window(samples.len() as u64),
         };
         let is_whole = samples.len() <= window;
-        let some = (samples.len() / SPREAD).max(1);
-        let total = match is_whole {
-            true => samples.len(),
-            false => samples.len().div_ceil(some),
-        };
+        // Else the others are searched when their turn comes.
+        let step = if is_whole { 1 } else { (samples.len() / SPREAD).max(1) };
         let validating = some_games(&self.validating, MOST_SEARCHED);
-        let total = total + validating.len();
+        let total = samples.len().div_ceil(step) + validating.len();
         // What was searched before makes way for what is found now.
         *asked = None;
         let counter = listener.count(Some(total as u64), "searching moves");
-        let chosen = match is_whole {
-            true => Chosen::of(samples.par_iter(), &encoder, &*by, &*counter),
-            // The others are searched when their turn comes.
-            false => Chosen::of(samples.par_iter().step_by(some), &encoder, &*by, &*counter),
-        };
-        let found = Chosen::of(validating.par_iter(), &encoder, &*by, &*counter);
+        let some = samples.par_iter().step_by(step);
+        let chosen = Chosen::of(some, &encoder, &*by, &*counter);
+        let held = Chosen::of(validating.par_iter(), &encoder, &*by, &*counter);
         drop(counter);
         self.validation.truncate(self.plain);
-        self.validation.extend(found.batches(&encoder));
-        let training = match is_whole {
-            true => Ranked::of(samples, &chosen),
-            false => None,
+        self.validation.extend(held.batches(&encoder));
+        let searched = Searched {
+            training: if is_whole { found(samples, &chosen) } else { None },
+            validating: found(&validating, &held),
+            spread: chosen.spread.deviation(),
         };
-        let spread = chosen.spread.deviation();
         let whole = is_whole.then(|| Arc::new(chosen));
         *asked = Some(Asked { samples: samples.clone(), encoder, by, whole, window });
-        Ok(Searched { training, validating: Ranked::of(&validating, &found), spread })
+        Ok(searched)
     }
 
     /// Samples as they are judged.

@@ -6,20 +6,19 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use super::data::{BatchSource, Data, Tuned, some_games};
-use super::{Finished, Made, judge};
+use super::{Finished, Made, TestMoves, judge};
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
 use crate::hce::HceWeights;
 use crate::loader::Store;
 use crate::model::{Compute, Device};
 use crate::output;
-use crate::report::Found;
 use crate::report::before_after::{TermResult, Why, csv};
 use crate::report::sanity::Sanity;
 use crate::run::choices::teaches;
 use crate::run::folder::{self, RunFolder};
 use crate::run::listener::Listener;
-use crate::run::moves::{self, Searcher};
+use crate::run::moves::{Searcher, rank};
 use crate::run::quiet_ends::QuietEnds;
 use crate::run::recipe::Recipe;
 use crate::run::{export, report};
@@ -87,18 +86,18 @@ pub fn finish(
     };
     let kept = folder.kept();
     let judgement = judge::judge(recipe, data, &best, sanity, folder, place)?;
-    let found = found(recipe, data, &best.weights, listener)?;
-    Ok(Finished { folder: folder.path.clone(), what, kept, judgement, found, made, page: None })
+    let moves = moves(recipe, data, &best.weights, listener)?;
+    Ok(Finished { folder: folder.path.clone(), what, kept, judgement, moves, made, page: None })
 }
 
 /// How many of the moves of test games the best weights find, beside those that terms began with.
-fn found(
+fn moves(
     recipe: &Recipe,
     data: &Data,
     best: &Weights,
     listener: &dyn Listener,
-) -> Result<Option<Option<Found>>> {
-    let Some(moves) = recipe.config.moves() else { return Ok(None) };
+) -> Result<TestMoves> {
+    let Some(moves) = recipe.config.moves() else { return Ok(TestMoves::NotLearnt) };
     let mut taught = some_games(&data.test, SHOWN);
     taught.retain(|it| teaches(moves.sides, it));
     let start = data.terms.as_ref().map(|tuned| ("the start", tuned.start.to_weights()));
@@ -115,7 +114,8 @@ fn found(
             evaluation: Box::new(|| ends.evaluation()),
         })
         .collect();
-    Ok(Some(moves::rank(&searchers, &taught, "test games", listener)))
+    let found = rank(&searchers, &taught, "test games", listener);
+    Ok(found.map_or(TestMoves::Untold, |found| TestMoves::Found(Box::new(found))))
 }
 
 /// Writes a page about the run; its path. What was trained stands: a page that cannot be written

@@ -17,11 +17,19 @@ pub struct Finished {
     /// The checkpoints that are kept for good.
     pub kept: Vec<PathBuf>,
     pub judgement: Judgement,
-    /// Where moves are learnt, how many of those of test games are found, none without any.
-    pub found: Option<Option<Found>>,
+    pub moves: TestMoves,
     pub made: Made,
     /// The page about the run; none where none was asked for.
     pub page: Option<Result<PathBuf>>,
+}
+
+/// How many of the moves of test games a run finds.
+pub enum TestMoves {
+    /// It learns from positions.
+    NotLearnt,
+    /// No test games tell moves.
+    Untold,
+    Found(Box<Found>),
 }
 
 /// What an engine loads.

@@ -4,26 +4,37 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result};
 
-use super::data::{Ranked, Searched};
 use crate::input;
+use crate::loader::Chosen;
 use crate::output;
-use crate::report::Found;
-use crate::report::found::{Ranked as Named, found};
+use crate::report::found::{Place, Ranked};
 use crate::report::groups::Groups;
 use crate::report::rounds::FoundAt;
+use crate::report::{self, Found};
 use crate::run::folder::{MOVES, RunFolder};
 use crate::run::listener::Listener;
+use crate::sample::Sample;
 
-/// The name that stands for the weights of a row.
-const WEIGHTS: &str = "the weights";
+/// What the weights of a moment find.
+pub struct Searched {
+    /// None where moves are searched window by window.
+    pub training: Option<Found>,
+    /// None where nothing validates.
+    pub validating: Option<Found>,
+    /// The standard deviation of values around those of their positions, in centipawns.
+    pub spread: Option<f64>,
+}
 
-impl Ranked {
-    /// What the weights find of these moves.
-    pub fn found(&self) -> Found {
-        let groups = Groups::new(self.games.iter().copied());
-        let places = self.places.clone();
-        found(vec![Named { name: WEIGHTS.into(), doubt: None, places }], &groups, "games")
-    }
+/// What is found of the moves of some positions; none where nobody had to choose in any of them.
+pub fn found(samples: &[Sample], chosen: &Chosen) -> Option<Found> {
+    let placed = samples.iter().zip(&chosen.places).filter_map(|(sample, place)| {
+        let [ahead, level, of] = (*place)?;
+        (of > 1).then_some((Place { ahead, level, of }, sample.group()))
+    });
+    let (places, games): (Vec<Place>, Vec<u64>) = placed.unzip();
+    let ranked = Ranked { name: "the weights".into(), doubt: None, places };
+    let groups = Groups::new(games);
+    (!ranked.places.is_empty()).then(|| report::found(vec![ranked], &groups, "games"))
 }
 
 /// Adds what the weights of a step find, and drops what a run that was killed had found later.
@@ -47,10 +58,9 @@ pub fn add(
     let earlier = |line: &&str| FoundAt::parse(line).is_some_and(|it| it.step < step);
     let mut text = FoundAt::header();
     before.lines().filter(earlier).for_each(|line| text += &format!("{line}\n"));
-    for (games, ranked) in [("training", &searched.training), ("validation", &searched.validating)]
-    {
-        let Some(found) = ranked.as_ref().map(Ranked::found) else { continue };
-        let found = FoundAt::new(step, games, &found);
+    for (games, found) in [("training", &searched.training), ("validation", &searched.validating)] {
+        let Some(found) = found else { continue };
+        let found = FoundAt::new(step, games, found);
         text += &found.line();
         listener.remark(&found.sentence());
     }

@@ -35,14 +35,8 @@ impl Played<'_> {
     /// What the moves of a position cost whose rows are worth `values` centipawns for White.
     pub fn judge(&self, position: usize, values: &[f64]) -> Verdict {
         let rows = self.choices.rows(position);
-        let seen = |values: &[f64]| -> Vec<f64> {
-            let signs = &self.choices.signs[rows.clone()];
-            values.iter().zip(signs).map(|(value, sign)| value * f64::from(*sign)).collect()
-        };
-        let before = self.oracle.map(|oracle| seen(&oracle.before[rows.clone()]));
-        let oracle = self.oracle.zip(before.as_ref());
-        let oracle = oracle.map(|(it, before)| Oracle { before, stretch: it.stretch });
-        self.moves.judge(&seen(values), oracle)
+        let oracle = self.oracle.map(|it| it.at(rows.clone()));
+        self.moves.judge_rows(values, &self.choices.signs[rows], oracle, 1.0)
     }
 
     /// What all of them count.

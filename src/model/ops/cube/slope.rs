@@ -27,9 +27,9 @@ pub(super) enum Purpose {
 /// - `weight`: `[rows, hidden]`, `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
 /// - `batch`: the lists, `[batch, views, places]`, two rows a word, the first one low; from
-///   `targets` on the targets or forces, `[batch]`, as bits of floats; and from `table` on, where there are
-///   several buckets, that of the tiles. WGSL guarantees no more than eight buffers, one of which is
-///   for the numbers below.
+///   `targets` on the targets or forces, `[batch]`, as bits of floats; and from `table` on, where
+///   there are several buckets, that of the tiles. WGSL guarantees no more than eight buffers, one
+///   of which is for the numbers below.
 ///
 /// `first` is the first position, `positions` their number; `slopes` begin with the first one.
 /// `first_tile` and `tiles` are those of the tiles. A squared error counts `share`.
