@@ -301,6 +301,8 @@ pub struct Batch {
     pub inputs: Inputs,
     /// None where positions are judged and no moves.
     pub choices: Option<Arc<Choices>>,
+    /// Logits of what the model is added to, a row each; empty where it stands alone.
+    pub base: Arc<[f32]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
     /// Centipawns, one a position; empty where the data has no scores.
@@ -310,9 +312,9 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Of positions that are judged, from nowhere in particular.
+    /// Of positions that are judged by the model alone, from nowhere in particular.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
-        Self { inputs, choices: None, results, scores, cursor: None }
+        Self { inputs, choices: None, base: Arc::new([]), results, scores, cursor: None }
     }
 
     /// The number of positions.

@@ -122,7 +122,10 @@ impl Config {
         self.data.test = Some(self.test().0);
         self.schedule.batch = Some(self.batch());
         if self.is_net() {
-            self.target.scale = Some(self.scale());
+            // A base that has not been opened yet has the last word.
+            if self.model.base.is_none() {
+                self.target.scale = Some(self.scale());
+            }
             self.model.activation = Some(self.model.activation());
         } else {
             self.model.rare = Some(self.rare());

@@ -220,6 +220,13 @@ pub fn lines(written: &Written) -> Vec<String> {
         format!("no overflow: {}", found.proof),
     ];
     lines.extend(found.proof.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(found.provenance.base.as_ref().map(|base| {
+        format!(
+            "added to {}: an engine's score is the sum of both, in centipawns; the manifest has \
+             these terms",
+            base.name
+        )
+    }));
     if let Some(error) = &found.float_error {
         lines.push(format!(
             "integers against floats: {:.2} cp on average, {:.2} cp at most, over {} positions",

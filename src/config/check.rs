@@ -228,6 +228,9 @@ impl Config {
                           checkpoint or a net, or without this key from chance";
             return wrong("model.start", reason);
         }
+        if model.base.is_some() && !self.is_net() {
+            return wrong("model.base", "is what a net is added to; terms have `model.start`");
+        }
         if model.inputs == "trace" && model.start.is_some() {
             return wrong("model.start", "the term list has the weights to start from");
         }

@@ -126,6 +126,12 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"material")]
     pub start: Option<String>,
+    /// What a net is added to: handcrafted terms, as the folder of their run, a checkpoint, a JSON
+    /// file, or `"material"`. They stay as they are, and the net learns what is missing; without
+    /// `target.scale` it has theirs. Their games count as seen by this run. For nets only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"runs/terms")]
+    pub base: Option<String>,
     /// A term that fewer positions than this have keeps its start weight, and is listed. Not for
     /// nets.
     #[serde(skip_serializing_if = "Option::is_none")]

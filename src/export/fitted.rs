@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::net::Net;
 use crate::report::fit::fit;
-use crate::sample::Sample;
+use crate::sample::{Position, Sample};
 
 /// Results on some positions are predicted best by `sigmoid(cp / centipawns)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,16 +54,21 @@ pub struct Margins {
 pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;
 
-/// The scale that predicts the results of samples best from the net's integers; None where no
+/// The scale that predicts the results of samples best from what an evaluation says, in centipawns
+/// for the side to move; None where no
 /// scale does: from too few samples, or where the values say nothing about the results.
-pub fn fitted_scale(net: &Net, samples: &[Sample], on: &str) -> Option<FittedScale> {
+pub fn fitted_scale(
+    value: impl Fn(&Position) -> i32 + Sync,
+    samples: &[Sample],
+    on: &str,
+) -> Option<FittedScale> {
     let games: HashSet<u64> = samples.iter().map(Sample::group).collect();
     if samples.len() < LEAST_POSITIONS || games.len() < LEAST_GAMES {
         return None;
     }
     let (cp, results): (Vec<f64>, Vec<f64>) = samples
         .par_iter()
-        .map(|sample| (f64::from(net.evaluate(&sample.position)), f64::from(sample.result)))
+        .map(|sample| (f64::from(value(&sample.position)), f64::from(sample.result)))
         .unzip();
     let fit = fit(&cp, &results);
     let centipawns = fit.scale.filter(|_| !fit.at_border)?;

@@ -17,8 +17,8 @@ use crate::net::{Hints, Net, NetError, Warning};
 use crate::scales::{HeadFormat, Scales};
 
 /// Raised with every change that an older reader would misunderstand. Format 1 knew nets without
-/// more than [`Simple`] says.
-const FORMAT: u32 = 2;
+/// more than [`Simple`] says, format 2 none that are added to something; other nets have it still.
+const FORMAT: u32 = 3;
 const FORMATS: std::ops::RangeInclusive<u64> = 1..=FORMAT as u64;
 
 /// Everything about a net that its file does not say. Optional facts are `null`, never left out.
@@ -115,6 +115,9 @@ pub struct Provenance {
     /// The net that training started from; null where it started from chance.
     #[serde(default)]
     pub start: Option<StartedFrom>,
+    /// What the net is added to: the evaluation is the sum of both. Null where it stands alone.
+    #[serde(default)]
+    pub base: Option<Base>,
     /// Positions trained on, repeats counted.
     pub positions: Option<u64>,
     pub losses: Losses,
@@ -127,6 +130,21 @@ pub struct StartedFrom {
     pub sha256: String,
     /// Why it may know games that the run holds out; null where it does not.
     pub doubt: Option<String>,
+}
+
+/// Handcrafted terms that a net is added to, in its own centipawns. The games that they had seen are
+/// in the run's sketch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Base {
+    pub name: String,
+    /// Of their file; null for what is built in.
+    pub sha256: Option<String>,
+    /// As [`StartedFrom::doubt`].
+    pub doubt: Option<String>,
+    /// Centipawns of a logit, of the terms and of the net: SCALE.
+    pub scale: f64,
+    /// All of them, as the text of a JSON file.
+    pub terms: String,
 }
 
 /// Files of data as a manifest tells of them.
@@ -188,7 +206,7 @@ impl Manifest {
     ) -> Self {
         let bytes = net.to_bytes();
         Self {
-            format: FORMAT,
+            format: if provenance.base.is_some() { FORMAT } else { FORMAT - 1 },
             file: String::new(),
             sha256: digest(&bytes),
             bytes: bytes.len() as u64,

@@ -32,7 +32,7 @@ pub use float::{Float, FloatError, measure};
 pub use golden::Golden;
 pub use import::{ImportError, Imported, dequantise, facts, import};
 pub use manifest::{
-    Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, beside_net,
+    Base, Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, beside_net,
     floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};

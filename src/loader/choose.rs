@@ -36,6 +36,8 @@ pub struct Choice {
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
     records: Vec<Packed>,
+    /// What [`Encoder::bases`] says of them.
+    bases: Vec<f32>,
     choices: Choices,
     /// A position each, see [`Choice::place`].
     pub places: Vec<Option<[u32; 3]>>,
@@ -106,6 +108,7 @@ impl Chosen {
             let mut row = record;
             row.replace(end);
             self.records.push(row);
+            self.bases.extend(encoder.base().map(|base| base.logit(end)));
             // The model sees White, or the side to move.
             let turned = end.turn() != sample.position.turn();
             let sign = encoder.sign(end) * if turned { -1 } else { 1 };
@@ -119,6 +122,7 @@ impl Chosen {
     fn join(&mut self, other: Self) {
         let before = self.records.len() as u32;
         self.records.extend(other.records);
+        self.bases.extend(other.bases);
         self.choices.ends.extend(other.choices.ends.iter().map(|end| before + end));
         self.choices.signs.extend(other.choices.signs);
         self.places.extend(other.places);
@@ -130,6 +134,7 @@ impl Chosen {
         for position in positions.iter().map(|position| *position as usize) {
             let rows = from.choices.rows(position);
             self.records.extend_from_slice(&from.records[rows.clone()]);
+            self.bases.extend(from.bases.get(rows.clone()).into_iter().flatten());
             self.choices.signs.extend_from_slice(&from.choices.signs[rows]);
             self.choices.ends.push(self.records.len() as u32);
             self.places.push(from.places[position]);
@@ -150,9 +155,10 @@ impl Chosen {
     /// All of them as a batch. A position's rows of handcrafted terms lie in one piece.
     pub fn encode(&self, encoder: &Encoder) -> Batch {
         let batch = match encoder {
-            Encoder::Net(_) => {
+            Encoder::Net(..) => {
                 let order: Vec<u32> = (0..self.records.len() as u32).collect();
-                encoder.encode_parts(&[Part { records: &self.records, order: &order }])
+                let Self { records, bases, .. } = self;
+                encoder.encode_parts(&[Part { records, bases, order: &order }])
             }
             Encoder::Hce(terms) => {
                 let (mut pieces, mut start) = (Vec::new(), 0);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::base::Base;
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Active, Batch, Inputs, Terms};
@@ -16,8 +17,8 @@ use crate::terms::{Chosen, Kind};
 /// What a model wants to see of a position.
 #[derive(Clone, Debug)]
 pub enum Encoder {
-    /// The rows of a net, and its output buckets.
-    Net(Arc<Architecture>),
+    /// The rows of a net, and its output buckets; and what it is added to, if anything.
+    Net(Arc<Architecture>, Option<Arc<Base>>),
     /// Handcrafted terms.
     Hce(Arc<TermsEncoder>),
 }
@@ -37,6 +38,8 @@ pub struct TermsEncoder {
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     pub records: &'a [Packed],
+    /// What [`Encoder::bases`] says of them.
+    pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
 }
@@ -66,12 +69,33 @@ pub const TERMS_PIECE: usize = 4096;
 impl Encoder {
     /// For a net.
     pub fn net(net: &Architecture) -> Self {
-        Encoder::Net(Arc::new(net.clone()))
+        Encoder::Net(Arc::new(net.clone()), None)
+    }
+
+    /// The same for a net that is added to something.
+    pub fn on(self, base: Option<Base>) -> Self {
+        match self {
+            Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
+            Encoder::Hce(terms) => Encoder::Hce(terms),
+        }
+    }
+
+    /// What the net is added to.
+    pub fn base(&self) -> Option<&Base> {
+        match self {
+            Encoder::Net(_, base) => base.as_deref(),
+            Encoder::Hce(_) => None,
+        }
+    }
+
+    /// The logits of that for the side to move, a record each; none without.
+    pub(super) fn bases(&self, records: &[Packed]) -> Vec<f32> {
+        self.base().map_or(Vec::new(), |base| base.logits(records))
     }
 
     pub fn point_of_view(&self) -> PointOfView {
         match self {
-            Encoder::Net(net) => net.inputs.views.point_of_view(),
+            Encoder::Net(net, _) => net.inputs.views.point_of_view(),
             Encoder::Hce(_) => PointOfView::White,
         }
     }
@@ -84,20 +108,21 @@ impl Encoder {
     /// Whether boards that were turned to the side to move will not do. The handcrafted terms
     /// are the same for both colours, so that a turned board has the same evaluation.
     pub fn needs_colours(&self) -> bool {
-        matches!(self, Encoder::Net(_)) && self.point_of_view() == PointOfView::White
+        matches!(self, Encoder::Net(..)) && self.point_of_view() == PointOfView::White
     }
 
     /// Encodes samples in their order. Scores are left out unless every sample has one.
     pub fn encode(&self, samples: &[Sample]) -> Batch {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
         let order: Vec<u32> = (0..records.len() as u32).collect();
-        self.encode_parts(&[Part { records: &records, order: &order }])
+        let bases = self.bases(&records);
+        self.encode_parts(&[Part { records: &records, bases: &bases, order: &order }])
     }
 
     /// Encodes the parts, one after the other.
     pub fn encode_parts(&self, parts: &[Part]) -> Batch {
         let (inputs, results, scores) = match self {
-            Encoder::Net(net) => lists(net, parts),
+            Encoder::Net(net, _) => lists(net, parts),
             Encoder::Hce(encoder) => {
                 let near: Vec<Packed> = parts
                     .iter()
@@ -106,7 +131,21 @@ impl Encoder {
                 return encoder.batch(near.par_chunks(TERMS_PIECE));
             }
         };
-        batch(inputs, results, scores)
+        Batch { base: self.added(parts), ..batch(inputs, results, scores) }
+    }
+
+    /// What a net is added to, as logits with the model's eyes; empty without.
+    fn added(&self, parts: &[Part]) -> Arc<[f32]> {
+        if self.base().is_none() {
+            return Arc::new([]);
+        }
+        let of = |part: &Part| {
+            let Part { records, bases, .. } = *part;
+            let of =
+                move |place: usize| bases[place] * self.sign(&records[place].position()) as f32;
+            part.order.iter().map(move |place| of(*place as usize)).collect::<Vec<f32>>()
+        };
+        parts.iter().flat_map(of).collect()
     }
 }
 
@@ -192,7 +231,7 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
     let (mut rest, mut results, mut scores) =
         (&mut indices[..], &mut all_results[..], &mut all_scores[..]);
     let mut buckets = &mut all_buckets[..];
-    for Part { records, order } in parts {
+    for Part { records, order, .. } in parts {
         let (here, behind) = rest.split_at_mut(order.len() * lists);
         let (results_here, results_behind) = results.split_at_mut(order.len());
         let (scores_here, scores_behind) = scores.split_at_mut(order.len());

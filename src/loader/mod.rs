@@ -5,6 +5,7 @@
 //! data and the seed alone, from any [`Cursor`] on. Handcrafted terms, which take longer to find
 //! than to learn from, are found once and kept in a [`Store`], where memory allows it.
 
+mod base;
 mod choose;
 mod choosing;
 mod collect;
@@ -26,6 +27,7 @@ mod walk;
 
 use std::path::PathBuf;
 
+pub use base::Base;
 pub use choose::{Choice, Choose, Chosen, Spread};
 pub use choosing::{Asked, Choosing};
 pub use collect::{Part, collect};

@@ -57,12 +57,12 @@ impl Stream {
         let plan = Arc::new(plan);
         let (window_sender, windows) = sync_channel(1);
         let (batch_sender, batches) = sync_channel(4);
-        let reading = plan.clone();
+        let (reading, adding) = (plan.clone(), encoder.clone());
         std::thread::spawn(move || {
             let whole = reading.expected.is_some_and(|all| all <= reading.window as u64);
             let end = match whole {
-                true => keep(&reading, from, by.as_deref(), &window_sender),
-                false => read_on(&reading, from, by.as_deref(), &window_sender),
+                true => keep(&reading, &adding, from, by.as_deref(), &window_sender),
+                false => read_on(&reading, &adding, from, by.as_deref(), &window_sender),
             };
             if let Err(Stop::Error(error)) = end {
                 // Nobody left to hear it is no error.
@@ -85,8 +85,14 @@ impl Iterator for Stream {
 /// Records that are shuffled together.
 struct Window {
     cursor: Cursor,
-    records: Arc<Vec<Packed>>,
+    records: Arc<Records>,
     order: Vec<u32>,
+}
+
+/// Records, and what [`Encoder::bases`] says of them.
+struct Records {
+    records: Vec<Packed>,
+    bases: Vec<f32>,
 }
 
 /// Why there are no more windows.
@@ -107,6 +113,7 @@ type Windows = SyncSender<Result<Window, LoadError>>;
 /// Reads everything once, and sends it in a new order each epoch.
 fn keep(
     plan: &Arc<Plan>,
+    encoder: &Encoder,
     from: Cursor,
     by: Option<&dyn Quieten>,
     windows: &Windows,
@@ -120,7 +127,8 @@ fn keep(
     if let Some(by) = by {
         quieten(&mut records, by);
     }
-    let records = Arc::new(records);
+    let bases = encoder.bases(&records);
+    let records = Arc::new(Records { records, bases });
     for epoch in from.epoch.. {
         send(plan, Cursor { epoch, window: 0, offset: 0 }, records.clone(), windows)?;
     }
@@ -130,6 +138,7 @@ fn keep(
 /// Reads window after window, epoch after epoch.
 fn read_on(
     plan: &Arc<Plan>,
+    encoder: &Encoder,
     from: Cursor,
     by: Option<&dyn Quieten>,
     windows: &Windows,
@@ -163,6 +172,7 @@ fn read_on(
                     if let Some(by) = by {
                         quieten(&mut full, by);
                     }
+                    let full = Records { bases: encoder.bases(&full), records: full };
                     send(plan, Cursor { epoch, window, offset: 0 }, Arc::new(full), windows)?;
                 }
                 window += 1;
@@ -182,13 +192,8 @@ fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
     }
 }
 
-fn send(
-    plan: &Plan,
-    cursor: Cursor,
-    records: Arc<Vec<Packed>>,
-    windows: &Windows,
-) -> Result<(), Stop> {
-    let mut order: Vec<u32> = (0..records.len() as u32).collect();
+fn send(plan: &Plan, cursor: Cursor, records: Arc<Records>, windows: &Windows) -> Result<(), Stop> {
+    let mut order: Vec<u32> = (0..records.records.len() as u32).collect();
     if plan.shuffle {
         order.shuffle(&mut random(plan.seed, cursor.epoch, cursor.window + 1));
     }
@@ -258,5 +263,6 @@ fn cut_batches(
 /// What the batch under way takes from a window.
 fn part(open: &Open) -> Part<'_> {
     let Open { window, start } = open;
-    Part { records: &window.records, order: &window.order[*start..window.cursor.offset] }
+    let Records { records, bases } = &*window.records;
+    Part { records, bases, order: &window.order[*start..window.cursor.offset] }
 }

@@ -179,7 +179,10 @@ impl Evaluation for HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
+    /// # Panics
+    /// If the terms are to be added to something.
     fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+        assert!(aim.base().is_empty(), "nets are added to terms, not terms to anything");
         let Some(fused) = &self.fused else {
             let loss = aim.of(self.logits(inputs), 0, self.shape.loss);
             return Slope::by_autodiff(loss, self);

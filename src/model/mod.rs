@@ -32,7 +32,7 @@ pub use ops::cpu::{Level, Precision};
 pub use ops::{Done, Stage};
 
 use crate::architecture::{Architecture, Array};
-use crate::batch::{Active, Inputs};
+use crate::batch::{Active, Batch, Inputs};
 use crate::weights::{Weights, WeightsError};
 
 /// What a model computes from a batch.
@@ -201,6 +201,16 @@ pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Device
     let lost = |reason: String| DeviceError::Lost(reason);
     let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
     data.try_into_vec().map_err(|error| lost(format!("{error:?}")))
+}
+
+/// The logits of a batch on the host, with those of what the model is added to.
+///
+/// # Errors
+/// What the device says is wrong with it.
+pub fn outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
+    let mut logits = try_to_host(model.logits(&batch.inputs))?;
+    logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);
+    Ok(logits)
 }
 
 /// The values of a tensor, row-major.

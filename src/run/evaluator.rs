@@ -1,30 +1,30 @@
 //! Anything that can say what a position is worth, by its name or its file.
 
+mod nets;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
-use shakmaty::Chess;
 
 use super::folder::{BEST, LAST, NET};
 use super::listener::Listener;
 use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
-use super::recipe::Recipe;
+use super::recipe::{self, Recipe};
 use crate::digest::digest;
-use crate::export::{self, Given, Imported, LoadError, prove, quantise};
+use crate::export::{self, Given, LoadError};
 use crate::hce::{self, HceWeights};
 use crate::input;
-use crate::loader::Encoder;
-use crate::model::{Compute, Device, Evaluation as _, Kind, Model, try_to_host};
-use crate::net::{Accumulator, Net};
+use crate::loader::{Base, Encoder};
+use crate::model::{Compute, Device, Kind, Model};
 use crate::report::{Predictions, Values};
-use crate::sample::{Position, Sample};
+use crate::sample::Sample;
 use crate::search::{self, Quiescence};
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
+use nets::{Floats, Quantised};
 
 /// An evaluation and where it comes from.
 pub struct Evaluator {
@@ -46,35 +46,7 @@ enum What {
     /// Terms of another engine, which only its traces tell.
     Traced(Box<OwnEngine>),
     Floats(Box<Floats>),
-    Net(Box<Net>),
-}
-
-/// A net as it is trained.
-struct Floats {
-    model: Model,
-    encoder: Encoder,
-    source: Imported,
-    /// What plays, made when somebody wants to play.
-    integers: OnceLock<Result<Net, String>>,
-}
-
-impl Floats {
-    /// The net that an export with the scales of the file would give.
-    fn integers(&self) -> Result<&Net, &String> {
-        let Imported { weights, architecture, scales, .. } = &self.source;
-        let make = || {
-            let net =
-                quantise(weights, architecture, *scales).map_err(|error| error.to_string())?;
-            prove(&net).map_err(|error| error.to_string())?;
-            Ok(net)
-        };
-        self.integers.get_or_init(make).as_ref()
-    }
-
-    /// Centipawns of a logit.
-    fn scale(&self) -> f64 {
-        self.source.scales.scale.into()
-    }
+    Net(Box<Quantised>),
 }
 
 /// Handcrafted weights, and what evaluates with them.
@@ -139,8 +111,8 @@ impl Evaluator {
     /// Whether boards that were turned to the side to move will not do.
     pub fn needs_colours(&self) -> bool {
         match &self.what {
-            What::Floats(floats) => floats.encoder.needs_colours(),
-            What::Net(net) => Encoder::net(net.architecture()).needs_colours(),
+            What::Floats(floats) => floats.needs_colours(),
+            What::Net(it) => Encoder::net(it.net.architecture()).needs_colours(),
             _ => false,
         }
     }
@@ -204,15 +176,18 @@ impl Evaluator {
     /// If it cannot; the error says why, and what can.
     pub fn in_search(&self) -> Result<Box<dyn search::Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
-        let net = match &self.what {
+        let (net, base) = match &self.what {
             What::Hce(terms) => return Ok(Box::new(search::Terms::new(terms.evaluator.clone()))),
-            What::Floats(floats) => floats.integers().map_err(|why| {
-                anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
-            })?,
-            What::Net(net) => net,
+            What::Floats(floats) => {
+                let net = floats.integers().map_err(|why| {
+                    anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
+                })?;
+                (net, floats.base())
+            }
+            What::Net(it) => (&it.net, it.base.as_ref()),
             What::Constant | What::Score | What::Traced(_) => unreachable!("refused above"),
         };
-        Ok(Box::new(Accumulator::new(net, &Position::from_chess(&Chess::default()))))
+        Ok(search::added(net, base.map(Base::evaluator)))
     }
 
     /// Whether it consists of handcrafted terms.
@@ -249,20 +224,8 @@ impl Evaluator {
                 let values = own.evaluate(samples, files);
                 Values::Cp(values.with_context(|| self.name.clone())?)
             }
-            What::Net(net) => Values::Cp(each(&|sample| net.evaluate(&sample.position).into())),
-            What::Floats(floats) => {
-                let Floats { model, encoder, .. } = &**floats;
-                let mut values = Vec::with_capacity(samples.len());
-                for samples in samples.chunks(4096) {
-                    let logits = try_to_host(model.logits(&encoder.encode(samples).inputs))?;
-                    values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
-                        f64::from(logit)
-                            * floats.scale()
-                            * f64::from(encoder.sign(&sample.position))
-                    }));
-                }
-                Values::Cp(values)
-            }
+            What::Net(it) => Values::Cp(each(&|sample| it.value(&sample.position).into())),
+            What::Floats(floats) => Values::Cp(floats.evaluate(samples)?),
         };
         self.said(values, samples)
     }
@@ -360,10 +323,11 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
         return Ok(Opened { recipe, what, fitted: Ok(scale) });
     }
     let source = export::import(bytes, &Default::default())?;
-    let encoder = Encoder::net(&source.architecture);
+    let base = recipe.as_ref().map(Recipe::added).transpose()?.flatten();
+    let encoder = Encoder::net(&source.architecture).on(base);
     let kind = Kind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, device, *compute)?;
-    let floats = Box::new(Floats { model, encoder, source, integers: OnceLock::new() });
+    let floats = Box::new(Floats::new(model, encoder, source));
     let fitted = fitted_to_floats(path, floats.scale());
     Ok(Opened { recipe, what: What::Floats(floats), fitted })
 }
@@ -422,8 +386,11 @@ fn of_net(path: &Path, given: &Given, listener: &dyn Listener) -> Result<Opened>
             manifest.fitted_scale.as_ref().map(|fitted| fitted.centipawns).ok_or(NOT_FITTED)
         }
     };
+    let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
+    let base = base.map(recipe::added).transpose()?;
     let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));
-    Ok(Opened { recipe, what: What::Net(Box::new(loaded.net)), fitted })
+    let what = What::Net(Box::new(Quantised { net: loaded.net, base }));
+    Ok(Opened { recipe, what, fitted })
 }
 
 /// `runs/first/best.safetensors` as `first/best`, `runs/first/net.bin` as `first/net`,

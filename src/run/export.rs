@@ -18,7 +18,7 @@ use crate::input;
 use crate::loader::{Part, Plan};
 use crate::net::Hints;
 use crate::output;
-use crate::sample::Sample;
+use crate::sample::{Position, Sample};
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
 
@@ -74,7 +74,11 @@ pub fn read(path: &Path, given: &Given) -> Result<Imported> {
         Beside::Description(said) => over(said),
         Beside::Nothing => given.over(Hints::default()),
     };
-    let source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    if let Beside::Manifest(manifest) = &beside {
+        // The file itself does not know that it is a part of a sum.
+        source.facts.extend(recipe::fact_of(manifest.provenance.base.as_ref())?);
+    }
     if let Beside::Description(said) = &beside {
         export::agrees(path, said, &source.architecture)?;
     }
@@ -157,6 +161,7 @@ impl Origin {
                 .filter(|sketch| !sketch.is_empty())
                 .map(|sketch| sketch.clone().into()),
             start: recipe.as_ref().and_then(|recipe| recipe.start.clone()),
+            base: recipe::base(&source.facts)?,
             positions: (state.positions > 0).then_some(state.positions),
             losses: Losses {
                 train: state.train_loss,
@@ -213,13 +218,25 @@ pub fn write(
 ) -> Result<Written> {
     let Imported { weights, architecture, scales, padding, facts, kind, .. } = source;
     let Basis { samples, on, matched, margins } = measured;
+    if let Some(export::Base { name, scale, .. }) = &provenance.base {
+        ensure!(
+            *scale == f64::from(scales.scale),
+            "it is added to {name} in centipawns of SCALE {scale}, and with {} the sum would be \
+             another; leave the scale as it is",
+            scales.scale
+        );
+    }
+    let base = provenance.base.as_ref().map(recipe::added).transpose()?;
     let positions = samples.iter().map(|sample| sample.position);
     let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
     let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
-    exported.manifest.fitted_scale = fitted_scale(&exported.net, samples, &on);
+    let net = &exported.net;
+    let added = |position: &Position| base.as_ref().map_or(0, |base| base.value(position));
+    let value = |position: &Position| net.evaluate(position) + added(position);
+    exported.manifest.fitted_scale = fitted_scale(value, samples, &on);
     exported.manifest.matched = matched;
     exported.manifest.margins = margins;
-    exported.manifest.piece_values = Some(pieces::values(&exported.net, samples, &on));
+    exported.manifest.piece_values = Some(pieces::values(value, samples, &on));
     let paths = exported.write(path, weights, facts)?;
     let measured = !samples.is_empty();
     Ok(Written { exported, kind, paths, measured })

@@ -165,9 +165,12 @@ pub fn measured(
         }
     }
     for (place, (name, recipe)) in evaluations.iter().enumerate() {
-        if let Some(doubt) = recipe.and_then(|recipe| recipe.start.as_ref()?.doubt.as_ref()) {
-            notes.push(format!("{name} started from another net: {doubt}"));
-            doubts[place].get_or_insert(format!("{name} started from another net: {doubt}"));
+        let start = recipe.and_then(|recipe| recipe.start.as_ref()?.doubt.as_ref());
+        let base = recipe.and_then(|recipe| recipe.base.as_ref()?.doubt.as_ref());
+        let from = [("started from another net", start), ("is added to terms", base)];
+        for (how, doubt) in from.into_iter().filter_map(|(how, doubt)| Some((how, doubt?))) {
+            notes.push(format!("{name} {how}: {doubt}"));
+            doubts[place].get_or_insert(format!("{name} {how}: {doubt}"));
         }
     }
     let Some((first, name, recipe)) = seen.first() else {

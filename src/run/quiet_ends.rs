@@ -1,13 +1,12 @@
 //! The quiet ends of positions, as the weights of a run find them.
 
 use anyhow::{Context, Result};
-use shakmaty::Chess;
 
 use super::Recipe;
 use crate::export::{prove, quantise};
 use crate::hce::HceEvaluator;
-use crate::loader::Quieten;
-use crate::net::{Accumulator, Net};
+use crate::loader::{Base, Quieten};
+use crate::net::Net;
 use crate::sample::Position;
 use crate::search::{self, Evaluate, Quiescence};
 use crate::weights::Weights;
@@ -19,7 +18,7 @@ pub struct QuietEnds {
 }
 
 enum By {
-    Net(Box<Net>),
+    Net(Box<Net>, Option<Base>),
     Terms(Box<HceEvaluator>),
 }
 
@@ -36,7 +35,7 @@ impl QuietEnds {
                             fit none; lower `optimizer.clip`";
                 let net = quantise(weights, &net, recipe.scales()).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
-                Self { by: By::Net(Box::new(net)), scale }
+                Self { by: By::Net(Box::new(net), recipe.added()?), scale }
             }
             (None, Some(terms)) => {
                 Self::of_terms(HceEvaluator::new(&terms.trained(weights, scale)?), scale)
@@ -53,10 +52,7 @@ impl QuietEnds {
     /// What searches ask.
     pub fn evaluation(&self) -> Box<dyn Evaluate + '_> {
         match &self.by {
-            By::Net(net) => {
-                let start = Position::from_chess(&Chess::default());
-                Box::new(Accumulator::new(net, &start))
-            }
+            By::Net(net, base) => search::added(net, base.as_ref().map(Base::evaluator)),
             By::Terms(evaluator) => Box::new(search::Terms::new((**evaluator).clone())),
         }
     }

@@ -13,8 +13,9 @@ use crate::config::{BatchSize, Config, Inputs};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::export::{self, StartedFrom};
+use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
-use crate::loader::{self, LoadError, Part, Plan, Share, Sketch, Split};
+use crate::loader::{self, Base, LoadError, Part, Plan, Share, Sketch, Split};
 use crate::model::Kind;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -42,6 +43,8 @@ pub struct Recipe {
     pub term_list: Option<String>,
     /// The net that it started from, if not from chance.
     pub start: Option<StartedFrom>,
+    /// What its net is added to, if anything.
+    pub base: Option<export::Base>,
 }
 
 impl Recipe {
@@ -77,6 +80,7 @@ impl Recipe {
         if let Some(start) = &self.start {
             facts.insert("start".into(), serde_json::to_string(start)?);
         }
+        facts.extend(fact_of(self.base.as_ref())?);
         let described =
             |files: &[DataFile]| serde_json::to_string(files).context("a path is no text");
         let data = described(&self.data)?;
@@ -122,6 +126,7 @@ impl Recipe {
                 .get("start")
                 .map(|start| serde_json::from_str(start).context("the start in its header"))
                 .transpose()?,
+            base: base(facts)?,
         }))
     }
 
@@ -137,7 +142,16 @@ impl Recipe {
             validation_sketch: chosen.try_into().ok()?,
             term_list: None,
             start: provenance.start.clone(),
+            base: provenance.base.clone(),
         })
+    }
+
+    /// What its net is added to, if anything.
+    ///
+    /// # Errors
+    /// If the terms cannot be read.
+    pub fn added(&self) -> Result<Option<Base>> {
+        self.base.as_ref().map(added).transpose()
     }
 
     /// The default scales of a net, with this run's centipawns.
@@ -279,6 +293,27 @@ pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
     Ok((checkpoint, recipe))
+}
+
+/// The header entry with what a net is added to.
+const BASE: &str = "base";
+
+/// What a net is added to, from the header of its weights.
+pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
+    let read = |text: &String| serde_json::from_str(text).context("the base in its header");
+    facts.get(BASE).map(read).transpose()
+}
+
+/// The header entry that says so.
+pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> {
+    base.map(|base| Ok((BASE.to_string(), serde_json::to_string(base)?))).transpose()
+}
+
+/// What adds its centipawns to those of a net.
+pub fn added(base: &export::Base) -> Result<Base> {
+    let terms =
+        HceWeights::from_json(&base.terms).with_context(|| format!("base {}", base.name))?;
+    Ok(Base::new(HceEvaluator::new(&terms), base.scale))
 }
 
 /// Reads positions.

@@ -1,5 +1,6 @@
 //! Training from a config to an evaluation in a folder.
 
+mod base;
 mod data;
 mod finish;
 mod finished;
@@ -53,8 +54,18 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     let term_list = recipe::term_list(&config)?;
     refuse_twins(&config)?;
     let began = start::open(&config, listener)?;
-    let (data, mut weights) =
-        open::open(&mut config, term_list.as_deref(), None, &place, listener)?;
+    let added = base::open(&config, &place, listener)?;
+    if let Some(added) = &added {
+        config.target.scale = Some(added.base.scale);
+    }
+    let (data, mut weights) = open::open(
+        &mut config,
+        term_list.as_deref(),
+        None,
+        added.as_ref().map(|added| &added.base),
+        &place,
+        listener,
+    )?;
     config.data.window = config.data.window.or(data.window(&config));
     config.target.resolve_every = config.resolve_every(data.summary.train);
     // Found before the folder is cleared.
@@ -67,6 +78,7 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
         validation_sketch: data.summary.validating.sketch.clone(),
         term_list,
         start: None,
+        base: None,
     };
     if let Some(began) = began {
         weights = began.weights;
@@ -81,6 +93,11 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
         recipe.sketch.join(&began.sketch);
         recipe.validation_sketch.join(&began.validation_sketch);
         recipe.start = Some(began.from);
+    }
+    if let Some(added) = added {
+        recipe.sketch.join(&added.sketch);
+        recipe.validation_sketch.join(&added.validation_sketch);
+        recipe.base = Some(added.base);
     }
     folder.clear()?;
     output::write(&folder.file(folder::CONFIG), recipe.config.to_toml().as_bytes())?;

@@ -1,8 +1,10 @@
 //! What a search asks of an evaluation.
 
+use shakmaty::Chess;
+
 use crate::features::Moved;
 use crate::hce::HceEvaluator;
-use crate::net::Accumulator;
+use crate::net::{Accumulator, Net};
 use crate::sample::Position;
 
 /// An evaluation that goes along with a search, move by move.
@@ -59,6 +61,16 @@ impl Evaluate for Sum<'_> {
 
     fn value(&mut self) -> i32 {
         self.0.iter_mut().fold(0, |sum: i32, part| sum.saturating_add(part.value()))
+    }
+}
+
+/// The integers of a net, with the terms that it is added to, if any.
+pub fn added<'a>(net: &'a Net, base: Option<&HceEvaluator>) -> Box<dyn Evaluate + Send + 'a> {
+    let start = Position::from_chess(&Chess::default());
+    let net = Box::new(Accumulator::new(net, &start));
+    match base {
+        None => net,
+        Some(base) => Box::new(Sum(vec![net, Box::new(Terms::new(base.clone()))])),
     }
 }
 

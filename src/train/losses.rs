@@ -6,7 +6,7 @@ use super::moves::{Fared, Moves};
 use super::target::targets;
 use crate::batch::Batch;
 use crate::loss::{Loss, sigmoid};
-use crate::model::{Evaluation as _, Model, to_host};
+use crate::model::{Model, outputs};
 
 /// Means in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub fn losses(
     let mut fared = Fared::default();
     for batch in batches {
         let wanted = targets(batch, wdl, scale);
-        let logits = to_host(model.logits(&batch.inputs));
+        let logits = outputs(&model, batch).expect("a device that computes losses");
         if let Some((moves, choices)) = moves.zip(batch.choices.as_ref()) {
             fared = fared.with(moves.fare(choices, &logits, &wanted));
             continue;

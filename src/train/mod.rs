@@ -33,7 +33,7 @@ use burn::tensor::Device;
 use crate::batch::{Batch, Choices};
 use crate::log::Row;
 use crate::loss::Loss;
-use crate::model::{Aim, Compute, Evaluation as _, Kind, Model, Slope, is_gpu, try_to_host};
+use crate::model::{Aim, Compute, Evaluation as _, Kind, Model, Slope, is_gpu, outputs};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
 use direct::Learnt;
@@ -255,7 +255,7 @@ impl<'a> Trainer<'a> {
                 let taken = Step { number: step, learning_rate };
                 let gradients = match &batch.choices {
                     None => {
-                        let aim = Aim::Targets(&targets);
+                        let aim = Aim::at(&targets, &batch.base);
                         let Slope { loss, gradients } = self.model().slope(&batch.inputs, aim);
                         self.unread.push(taken, loss);
                         let waits = is_gpu(self.job.device) && self.loss.is_some();
@@ -309,9 +309,9 @@ impl<'a> Trainer<'a> {
         choices: &Choices,
         targets: &[f32],
     ) -> Result<Pulled, TrainError> {
-        let logits = |model: &Model| try_to_host(model.logits(&batch.inputs));
-        let both = logits(self.model())
-            .and_then(|now| Ok((now, self.before.as_ref().map(logits).transpose()?)));
+        let said = |model: &Model| outputs(model, batch);
+        let both = said(self.model())
+            .and_then(|now| Ok((now, self.before.as_ref().map(said).transpose()?)));
         let (now, before) = both.map_err(|lost| self.failed(&lost.to_string()))?;
         let oracle = before.as_ref().zip(self.job.oracle);
         let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });

@@ -68,12 +68,15 @@ fn the_fused_operations_equal_the_plain_ones() {
                 let apart = distance(&found.0[name].values, &array.values);
                 assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
             }
-            let forces = games::forces(batch.len());
-            let [pulled, right] =
-                [&fused, &plain].map(|it| it.gradients(&batch.inputs, Aim::Forces(&forces)).1);
-            for (name, array) in &right.0 {
-                let apart = distance(&pulled.0[name].values, &array.values);
-                assert!(apart < 1e-4, "{what}, forces: {name} differ by {apart:.1e}");
+            let (forces, bases) = (games::forces(batch.len()), games::bases(batch.len()));
+            for aim in [Aim::Forces(&forces), Aim::at(&targets, &bases)] {
+                let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
+                let apart = (got.0 - right.0).abs();
+                assert!(aim.pulls() || apart < 1e-5 * right.0, "{what} {aim:?}");
+                for (name, array) in &right.1.0 {
+                    let apart = distance(&got.1.0[name].values, &array.values);
+                    assert!(apart < 1e-4, "{what} {aim:?}: {name} differ by {apart:.1e}");
+                }
             }
             // What the memory of a model holds from before does not count.
             let again = fused.gradients(&batch.inputs, Aim::Targets(&targets));

@@ -51,15 +51,20 @@ fn loss_and_gradients_equal_the_plain_ones() {
                         let apart = distance(&fused.1.0[name].values, &array.values);
                         assert!(apart < 1e-5, "{what}: {name} is {apart:e} off");
                     }
-                    let pulled = |compute| {
-                        let forces = games::forces(batch.len());
-                        let model = model(&kind, &weights, compute);
-                        model.gradients(&batch.inputs, Aim::Forces(&forces)).1
-                    };
-                    let [fused, plain] = [self::fused(level), Compute::Plain].map(pulled);
-                    for (name, array) in &plain.0 {
-                        let apart = distance(&fused.0[name].values, &array.values);
-                        assert!(apart < 1e-5, "{what}, forces: {name} is {apart:e} off");
+                    let forces = games::forces(batch.len());
+                    let bases = games::bases(batch.len());
+                    for aim in [Aim::Forces(&forces), Aim::at(&targets, &bases)] {
+                        let of = |compute| {
+                            let model = model(&kind, &weights, compute);
+                            model.gradients(&batch.inputs, aim)
+                        };
+                        let [fused, plain] = [self::fused(level), Compute::Plain].map(of);
+                        let apart = (fused.0 / plain.0 - 1.0).abs();
+                        assert!(aim.pulls() || apart < 1e-5, "{what} {aim:?}");
+                        for (name, array) in &plain.1.0 {
+                            let apart = distance(&fused.1.0[name].values, &array.values);
+                            assert!(apart < 1e-5, "{what} {aim:?}: {name} is {apart:e} off");
+                        }
                     }
                 }
             }
@@ -87,6 +92,7 @@ fn any_number_of_men_will_do() {
         results: (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
         choices: None,
+        base: [].into(),
         cursor: None,
     };
     // The dense matrix holds ones, so that an input that occurs twice would count once there.

@@ -73,3 +73,8 @@ pub fn forces(positions: usize) -> Vec<f32> {
     let force = |i: usize| [0.5, -1.0, 0.0, 3.0, -0.01][i % 5] * (1.0 + (i % 7) as f32);
     (0..positions).map(force).collect()
 }
+
+/// Logits that something else says of positions.
+pub fn bases(positions: usize) -> Vec<f32> {
+    forces(positions).iter().map(|force| force / 4.0).collect()
+}

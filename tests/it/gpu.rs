@@ -91,6 +91,10 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
                     let forces = games::forces(positions);
                     let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
                     check(&what, &(1.0, of(&fused)), &(1.0, of(&plain)));
+                    let bases = games::bases(positions);
+                    let aim = Aim::at(&batch.results, &bases);
+                    let of = |model: &Model| model.gradients(&batch.inputs, aim);
+                    check(&what, &of(&fused), &of(&plain));
                     let [got, right] =
                         [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
                     assert!(distance(&got, &right) < 1e-5, "{what}");
@@ -123,6 +127,7 @@ fn any_lists_will_do_in_one_part_or_in_many() {
         results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
         choices: None,
+        base: [].into(),
         cursor: None,
     };
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
@@ -221,6 +226,7 @@ fn many_positions_come_in_parts() {
         results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
         scores: [].into(),
         choices: None,
+        base: [].into(),
         cursor: None,
     };
     let weights = hce_weights(terms);

@@ -69,12 +69,15 @@ fn gradients_of_every_net_equal_the_plain_ones() {
             }
             let [got, right] = [&fused, &plain].map(|it| to_host(it.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5, "{net}");
-            let forces = games::forces(batch.len());
-            let [got, right] =
-                [&fused, &plain].map(|it| it.gradients(&batch.inputs, Aim::Forces(&forces)).1);
-            for (name, array) in &right.0 {
-                let apart = distance(&got.0[name].values, &array.values);
-                assert!(apart < 1e-4, "{net} {compute:?}, forces: {name} is {apart:e} off");
+            let (forces, bases) = (games::forces(batch.len()), games::bases(batch.len()));
+            for aim in [Aim::Forces(&forces), Aim::at(&batch.results, &bases)] {
+                let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
+                let apart = (got.0 / right.0 - 1.0).abs();
+                assert!(aim.pulls() || apart < 1e-5, "{net} {compute:?} {aim:?}");
+                for (name, array) in &right.1.0 {
+                    let apart = distance(&got.1.0[name].values, &array.values);
+                    assert!(apart < 1e-4, "{net} {compute:?} {aim:?}: {name} is {apart:e} off");
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! All integration tests, in one binary.
 
 mod adam;
+mod base;
 mod bench;
 mod binpack;
 mod board;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use nnuance::export::{self, FittedScale, Given, Manifest, MatchedTo};
 use nnuance::report::fit::loss;
+use nnuance::sample::Position;
 
 use crate::games;
 
@@ -45,12 +46,13 @@ fn the_book_has_all_fields() {
 fn the_fitted_scale_predicts_the_results_best() {
     let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap().net;
     let samples = games::recorded(20_000);
-    let fitted = export::fitted_scale(&net, &samples, "the first games").unwrap();
+    let value = |position: &Position| net.evaluate(position);
+    let fitted = export::fitted_scale(value, &samples, "the first games").unwrap();
     assert_eq!((fitted.positions, &fitted.on[..]), (20_000, "the first games"));
     let cp: Vec<f64> = samples.iter().map(|sample| net.evaluate(&sample.position).into()).collect();
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let at = |factor: f64| loss(&cp, &results, factor * fitted.centipawns);
     assert!(at(1.0) < at(0.99) && at(1.0) < at(1.01), "{fitted:?}");
     assert!((100.0..300.0).contains(&fitted.centipawns), "{fitted:?}");
-    assert_eq!(export::fitted_scale(&net, &[], "nothing"), None);
+    assert_eq!(export::fitted_scale(value, &[], "nothing"), None);
 }

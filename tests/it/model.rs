@@ -99,7 +99,8 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
 }
 
 fn reference_loss(kind: &Kind, weights: &Weights, batch: &Batch, targets: &[f32]) -> f64 {
-    let logits = reference(kind, weights, &batch.inputs);
+    let mut logits = reference(kind, weights, &batch.inputs);
+    logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += f64::from(*base));
     let squares = logits.iter().zip(targets).map(|(y, t)| (sigmoid(*y) - f64::from(*t)).powi(2));
     squares.sum::<f64>() / batch.len() as f64
 }
@@ -128,10 +129,13 @@ fn gradients_of_every_parameter_equal_central_differences() {
 }
 
 fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute) {
-    let batch = encoder.encode(&games::samples(24, 2));
+    let mut batch = encoder.encode(&games::samples(24, 2));
+    if matches!(kind, Kind::Net(_)) {
+        batch.base = games::bases(batch.len()).into();
+    }
     let targets = targets(&batch, 0.3, 400.0);
-    let (loss, gradients) =
-        model_with(&kind, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));
+    let (loss, gradients) = model_with(&kind, &weights, compute)
+        .gradients(&batch.inputs, Aim::at(&targets, &batch.base));
     let expected = reference_loss(&kind, &weights, &batch, &targets);
     assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
 

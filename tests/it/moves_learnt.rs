@@ -198,7 +198,7 @@ fn rows_are_seen_by_who_chose() {
             for (end, row) in ends.zip(range) {
                 let mover_is_white = sample.position.turn().is_white();
                 let seen_by_white = match &encoder {
-                    Encoder::Net(net) if net.views() == 2 => end.turn().is_white(),
+                    Encoder::Net(net, _) if net.views() == 2 => end.turn().is_white(),
                     _ => true,
                 };
                 let sign = if mover_is_white == seen_by_white { 1 } else { -1 };
@@ -207,7 +207,7 @@ fn rows_are_seen_by_who_chose() {
         }
         // Results go with the position's own row.
         for ((sample, choice), result) in samples.iter().zip(&searched).zip(&batch.results[..]) {
-            let seen_by_white = !matches!(&encoder, Encoder::Net(net) if net.views() == 2);
+            let seen_by_white = !matches!(&encoder, Encoder::Net(net, _) if net.views() == 2);
             let eyes = if seen_by_white { shakmaty::Color::White } else { choice.root.turn() };
             let right =
                 if sample.position.turn() == eyes { sample.result } else { 1.0 - sample.result };

@@ -33,6 +33,8 @@ pub fn write(args: &Args, language: Language) -> Result<()> {
     let loaded = export::load(&path, &given)?;
     loaded.warnings.iter().for_each(|warning| eprintln!("{name}: {warning}"));
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
+    let base = base.map(|base| base.name.clone());
     let golden = match loaded.manifest {
         Some(manifest) if !given.is_any() => manifest.golden,
         _ => golden::evaluations(&loaded.net),
@@ -45,7 +47,15 @@ pub fn write(args: &Args, language: Language) -> Result<()> {
         output.display(),
         language.name(),
         loaded.net.architecture()
-    ))
+    ))?;
+    // Results on stdout are of the net alone.
+    if let Some(base) = base {
+        eprintln!(
+            "note: this is the code of the net alone, and the score is the sum of its centipawns and \
+             those of the terms that it is added to, {base}"
+        );
+    }
+    Ok(())
 }
 
 /// Endings of what may be written over.

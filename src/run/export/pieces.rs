@@ -1,15 +1,18 @@
-//! What the pieces are worth in the centipawns of a net.
+//! What the pieces are worth in the centipawns of an evaluation.
 
 use crate::export::PieceValues;
 use crate::inspect::worth;
-use crate::net::Net;
 use crate::sample::{Position, Sample};
 
 /// Positions that are enough for averages of whole centipawns.
 const POSITIONS: usize = 2000;
 
 /// The values on some of the positions, at equal distances; without any in the start position.
-pub fn values(net: &Net, samples: &[Sample], on: &str) -> PieceValues {
+pub fn values(
+    value: impl Fn(&Position) -> i32 + Sync,
+    samples: &[Sample],
+    on: &str,
+) -> PieceValues {
     let step = samples.len().div_ceil(POSITIONS).max(1);
     let mut positions: Vec<Position> =
         samples.iter().step_by(step).map(|sample| sample.position).collect();
@@ -18,8 +21,7 @@ pub fn values(net: &Net, samples: &[Sample], on: &str) -> PieceValues {
         positions.extend(Position::from_fen(START));
         on = "the start position".into();
     }
-    let [pawn, knight, bishop, rook, queen] =
-        worth(&positions, |position| net.evaluate(position).into());
+    let [pawn, knight, bishop, rook, queen] = worth(&positions, |position| value(position).into());
     let positions = positions.len() as u64;
     PieceValues { pawn, knight, bishop, rook, queen, positions, on }
 }

@@ -40,10 +40,11 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
     let config = &recipe.config;
     ensure!(
         !config.is_net() || config.model.start.is_some(),
-        "nothing was learnt: after {} steps no validation loss was below that of the untrained net, \
+        "nothing was learnt: after {} steps no validation loss was below that of {}, \
          {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
          nets learn with 0.001. The checkpoints stand in {}",
         last.state.step,
+        if recipe.base.is_some() { "what the net is added to" } else { "the untrained net" },
         config.learning_rate().range().1,
         folder.path.display()
     );

@@ -9,7 +9,7 @@ use crate::batch::Batch;
 use crate::data::doctor::size::Amount;
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loss::{Loss, sigmoid};
-use crate::model::{Compute, Device, Evaluation as _, Kind, Model, to_host};
+use crate::model::{Compute, Device, Kind, Model, outputs};
 use crate::output;
 use crate::report::before_after::TermResult;
 use crate::report::fit;
@@ -175,7 +175,7 @@ impl Measure<'_> {
         let mut losses = Vec::new();
         for batch in batches {
             let wanted = targets(batch, self.wdl, self.score_scale);
-            let logits = to_host(model.logits(&batch.inputs));
+            let logits = outputs(&model, batch)?;
             let loss = |(logit, wanted): (f32, &f32)| {
                 self.loss.of(sigmoid(logit.into()) - f64::from(*wanted))
             };

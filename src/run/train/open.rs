@@ -4,7 +4,9 @@ use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Summary, read, validation};
 use super::{learnt, tuning};
+use crate::architecture::{Architecture, Part};
 use crate::config::Config;
+use crate::export;
 use crate::hce::HceWeights;
 use crate::loader::Encoder;
 use crate::model::{Compute, Device, initial};
@@ -14,15 +16,18 @@ use crate::run::terms::RunTerms;
 use crate::weights::Weights;
 
 /// Opens the data of a run, and gives the weights that training starts with. `begun` are the
-/// weights of a run that goes on. The config gets its scale, where it has none.
+/// weights of a run that goes on, `base` is what a net is added to. The config gets its scale, where it has none.
 pub fn open(
     config: &mut Config,
     term_list: Option<&str>,
     begun: Option<&Weights>,
+    base: Option<&export::Base>,
     place: &(Device, Compute),
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
-    let Some(terms) = RunTerms::of(config, term_list)? else { return net(config, listener) };
+    let Some(terms) = RunTerms::of(config, term_list)? else {
+        return net(config, base, listener);
+    };
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale())?,
         None => terms.start(config.model.start.as_deref(), listener)?,
@@ -33,15 +38,24 @@ pub fn open(
     }
 }
 
-fn net(config: &Config, listener: &dyn Listener) -> Result<(Data, Weights)> {
+fn net(
+    config: &Config,
+    base: Option<&export::Base>,
+    listener: &dyn Listener,
+) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
     let mut plan = recipe::plan(config)?;
     let mut scan = read(&plan, 0, listener)?;
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expected = Some(scan.train);
     plan.window = config.window(scan.train);
-    let encoder = Encoder::net(&net);
-    let weights = initial(&net, config.seed);
+    let base = base.map(recipe::added).transpose()?;
+    let encoder = Encoder::net(&net).on(base);
+    let mut weights = initial(&net, config.seed);
+    if encoder.base().is_some() {
+        // So the sum begins as what is there already.
+        zero(&mut weights, &net);
+    }
     let source = match learnt {
         Some(samples) => {
             scan.train = samples.len() as u64;
@@ -63,4 +77,12 @@ fn net(config: &Config, listener: &dyn Listener) -> Result<(Data, Weights)> {
         quieten: None,
     };
     Ok((data, weights))
+}
+
+/// The output of a net becomes nothing.
+fn zero(weights: &mut Weights, net: &Architecture) {
+    for part in [Part::Output, Part::OutputBias] {
+        let name = net.array(part).expect("every net has it").name;
+        weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
+    }
 }

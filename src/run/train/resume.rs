@@ -45,7 +45,8 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     let mut config = recipe.config.clone();
     let term_list = recipe.term_list.as_deref();
     let begun = Some(&checkpoint.weights);
-    let (data, _) = open::open(&mut config, term_list, begun, &place, listener)?;
+    let base = recipe.base.as_ref();
+    let (data, _) = open::open(&mut config, term_list, begun, base, &place, listener)?;
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {
         let path = path.display();
         bail!("{path} has changed since the run began; restore it, or begin anew");

@@ -112,8 +112,8 @@ fn floats(net: &Path, source: &Imported) -> Option<Imported> {
     (ours.numbers() == again(weights, architecture)?.numbers()).then_some(floats)
 }
 
-/// Why the start may know games that this run holds out.
-fn doubt(path: &Path, recipe: Option<&Recipe>, config: &Config) -> Option<String> {
+/// Why what a run begins with may know games that it holds out.
+pub(super) fn doubt(path: &Path, recipe: Option<&Recipe>, config: &Config) -> Option<String> {
     let name = path.display();
     let Some(recipe) = recipe else {
         return Some(format!(
@@ -138,5 +138,6 @@ fn doubt(path: &Path, recipe: Option<&Recipe>, config: &Config) -> Option<String
              ({wanted}), so its checkpoint may have been chosen on games of this test"
         ));
     }
-    recipe.start.as_ref().and_then(|start| start.doubt.clone())
+    let of_start = recipe.start.as_ref().and_then(|start| start.doubt.clone());
+    of_start.or_else(|| recipe.base.as_ref().and_then(|base| base.doubt.clone()))
 }

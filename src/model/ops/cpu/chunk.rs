@@ -146,11 +146,13 @@ impl<F: Copy + Default> Chunk<F> {
                 *loss = 0.0;
                 logit_gradients.clear();
                 match aim {
-                    Aim::Targets(targets) => {
-                        let scale = 2.0 / targets.len() as f32;
+                    Aim::Targets(targets) | Aim::Added { targets, .. } => {
+                        let (scale, base) = (2.0 / targets.len() as f32, aim.base());
                         for (position, &logit) in logits {
-                            let p = sigmoid(logit);
-                            let error = p - targets[chosen.positions[position] as usize];
+                            let position = chosen.positions[position] as usize;
+                            let added = if base.is_empty() { 0.0 } else { base[position] };
+                            let p = sigmoid(logit + added);
+                            let error = p - targets[position];
                             *loss += f64::from(error).powi(2);
                             logit_gradients.push(scale * error * p * (1.0 - p));
                         }

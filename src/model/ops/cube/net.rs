@@ -20,7 +20,7 @@ use super::slope::{self, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
 use crate::architecture::{PIECES, Part};
-use crate::model::memory;
+use crate::model::{Aim, memory};
 
 /// A job on its device.
 pub(super) struct Pass<'a> {
@@ -103,10 +103,11 @@ impl<'a> Pass<'a> {
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(&active.buckets, form.buckets, active.len(), part);
         let targets = active.indices.len().div_ceil(2);
-        let numbers = job.aim.numbers();
-        let mut words = Vec::with_capacity(targets + numbers.len() + tiles.table.len());
+        let (numbers, base) = (job.aim.numbers(), job.aim.base());
+        let labels = numbers.len() + base.len();
+        let mut words = Vec::with_capacity(targets + labels + tiles.table.len());
         words.extend(pairs(&active.indices));
-        words.extend(numbers.iter().map(|number| number.to_bits()));
+        words.extend(numbers.iter().chain(base).map(|number| number.to_bits()));
         words.extend(&tiles.table);
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
@@ -123,7 +124,11 @@ impl<'a> Pass<'a> {
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
-        let purpose = if job.aim.pulls() { Purpose::Pull } else { Purpose::Gradients };
+        let purpose = match job.aim {
+            Aim::Targets(_) => Purpose::Gradients,
+            Aim::Added { .. } => Purpose::Added,
+            Aim::Forces(_) => Purpose::Pull,
+        };
         let rows = self.rows(|part| {
             self.positions(part, purpose, &slopes, &tile_sums);
             slopes.clone()
@@ -180,7 +185,7 @@ impl<'a> Pass<'a> {
                 slopes.arg(),
                 results.arg(),
                 self.targets as u32,
-                (self.targets + self.job.aim.numbers().len()) as u32,
+                (self.targets + self.job.aim.numbers().len() + self.job.aim.base().len()) as u32,
                 positions.start as u32,
                 positions.len() as u32,
                 tiles.start as u32,

@@ -17,6 +17,8 @@ pub(super) enum Purpose {
     /// The gradients of its accumulators, into `slopes`, `[positions, views, hidden]`; and the sums of
     /// its tile, into `results`, `[tiles, sums]`.
     Gradients,
+    /// The same, where behind the targets stands what is added to the logits.
+    Added,
     /// The same, where the targets are forces on the logits.
     Pull,
 }
@@ -27,9 +29,9 @@ pub(super) enum Purpose {
 /// - `weight`: `[rows, hidden]`, `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
 /// - `batch`: the lists, `[batch, views, places]`, two rows a word, the first one low; from
-///   `targets` on the targets or forces, `[batch]`, as bits of floats; and from `table` on, where
-///   there are several buckets, that of the tiles. WGSL guarantees no more than eight buffers, one
-///   of which is for the numbers below.
+///   `targets` on the targets or forces, `[batch]`, as bits of floats, and behind them what is added
+///   to the logits, if anything; and from `table` on, where there are several buckets, that of the
+///   tiles. WGSL guarantees no more than eight buffers, one of which is for the numbers below.
 ///
 /// `first` is the first position, `positions` their number; `slopes` begin with the first one.
 /// `first_tile` and `tiles` are those of the tiles. A squared error counts `share`.
@@ -58,7 +60,8 @@ pub(super) fn positions(
     let unrolled = comptime!(spread.unrolled());
     let judged = comptime!(purpose != Purpose::Accumulators);
     let pulls = comptime!(purpose == Purpose::Pull);
-    let gradients = comptime!(purpose == Purpose::Gradients || purpose == Purpose::Pull);
+    let added = comptime!(purpose == Purpose::Added);
+    let gradients = comptime!(pulls || added || purpose == Purpose::Gradients);
     let listed = comptime!(buckets > 1);
     let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
@@ -187,7 +190,12 @@ pub(super) fn positions(
                     let target = f32::reinterpret(batch[targets as usize + first + position]);
                     let mut gradient = target;
                     if !pulls {
-                        let expected = 1.0f32 / (1.0f32 + (-logit).exp());
+                        let mut sum = logit;
+                        if added {
+                            let base = (targets + table) as usize / 2 + first + position;
+                            sum += f32::reinterpret(batch[base]);
+                        }
+                        let expected = 1.0f32 / (1.0f32 + (-sum).exp());
                         let error = expected - target;
                         gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
                         loss += error * error;

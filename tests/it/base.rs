@@ -1,0 +1,231 @@
+//! Nets that are added to handcrafted terms.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use nnuance::batch::Inputs;
+use nnuance::config::Config;
+use nnuance::export::{self, Given, Manifest};
+use nnuance::hce::{HceEvaluator, HceWeights, terms};
+use nnuance::loader::{Base, Encoder, Part, Plan, Scan, Stream, TraceScan, collect};
+use nnuance::loss::sigmoid;
+use nnuance::model::{Compute, Device};
+use nnuance::report::Values;
+use nnuance::run::{Counter, Ending, Evaluator, Listener, Opening, QuietEnds, recipe};
+use nnuance::sample::Sample;
+use nnuance::train::Watch;
+use nnuance::train::checkpoint::Checkpoint;
+use tempfile::TempDir;
+
+use crate::tuning::{
+    column, complaint, killed_and_resumed, nnuance, refused, said, train, written,
+};
+
+/// Games with scores.
+const GAMES: &str = "data/selfplay-sf15.vf";
+
+/// A net on terms that lie at this path.
+fn config(base: &str, target: &str, epochs: usize) -> String {
+    format!(
+        "version = 1\nseed = 3\n\
+         [data]\nfiles = [\"{GAMES}\"]\nlimit = 6000\nheld_out = 0.2\n\
+         [model]\ninputs = \"perspective\"\nhidden = 8\nbase = \"{base}\"\n\
+         [target]\nscore_scale = 126\n{target}\n\
+         [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.01\n"
+    )
+}
+
+/// Material in numbers that are not whole, at 170 centipawns a logit.
+fn uneven() -> HceWeights {
+    let mut weights = HceWeights { scale: 170.4, ..HceWeights::material() };
+    weights.values.iter_mut().for_each(|pair| pair.iter_mut().for_each(|it| *it *= 0.937));
+    weights
+}
+
+fn terms_in(folder: &TempDir) -> String {
+    let path = folder.path().join("terms.json");
+    std::fs::write(&path, uneven().to_json()).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// Nobody who listens.
+struct Silent;
+
+impl Listener for Silent {
+    fn remark(&self, _: &str) {}
+    fn count(&self, _: Option<u64>, _: &'static str) -> Counter {
+        Box::new(|_| ())
+    }
+    fn scanned(&self, _: &Plan, _: &Scan) {}
+    fn traced(&self, _: &Plan, _: &TraceScan) {}
+    fn opens(&self, _: &Opening) {}
+    fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
+        unreachable!("nothing is trained")
+    }
+    fn ends(&self, _: &Ending) {}
+}
+
+fn open(path: &Path) -> Evaluator {
+    let place = (Device::flex(), Compute::Plain);
+    Evaluator::open(&path.to_string_lossy(), &Given::default(), &place, &Silent).unwrap()
+}
+
+fn cp(evaluator: &Evaluator, samples: &[Sample]) -> Vec<f64> {
+    match evaluator.evaluate(samples, &[]).unwrap().values {
+        Values::Cp(values) => values,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn manifest(net: &Path) -> Manifest {
+    export::load(net, &Given::default()).unwrap().manifest.unwrap()
+}
+
+#[test]
+fn the_sum_is_what_learns_evaluates_and_plays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (terms, out) = (terms_in(&folder), folder.path().join("out"));
+    let [stdout, stderr] =
+        said(&mut train(&written(&folder, &config(&terms, "wdl = 0.3", 6)), &out));
+    assert!(
+        stderr.contains(&format!("added to {terms}: handcrafted terms, at 170 centi")),
+        "{stderr}"
+    );
+    assert!(stdout.contains(&format!("added to {terms}: an engine's score is")), "{stdout}");
+
+    let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
+    assert_eq!((recipe.config.scale(), recipe.config.score_scale()), (170.0, 126.0));
+    let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
+    let evaluator = HceEvaluator::new(&uneven());
+    let terms: Vec<f64> =
+        samples.iter().map(|it| evaluator.evaluate(&it.position).round()).collect();
+
+    // As engines load it: the net's integers plus the terms', and the same along a search.
+    let loaded = export::load(&out.join("net.bin"), &Given::default()).unwrap();
+    let net = open(&out.join("net.bin"));
+    let sums = cp(&net, &samples);
+    let mut search = net.in_search().unwrap();
+    for ((sample, terms), sum) in samples.iter().zip(&terms).zip(&sums) {
+        assert_eq!(*sum, f64::from(loaded.net.evaluate(&sample.position)) + terms);
+        search.refresh(&sample.position);
+        assert_eq!(f64::from(search.value()), *sum);
+    }
+    let ends = QuietEnds::of(&recipe, &best.weights).unwrap();
+    let mut of_run = ends.evaluation();
+    of_run.refresh(&samples[7].position);
+    assert_eq!(f64::from(of_run.value()), sums[7]);
+
+    // The floats are what the validation loss is of, and the integers are near them.
+    let floats = cp(&open(&out), &samples);
+    let mut apart = floats.iter().zip(&sums).map(|(one, other)| (one - other).abs());
+    assert!(apart.all(|apart| apart < 25.0));
+    let loss = |values: &[f64]| {
+        let error = |(cp, it): (&f64, &Sample)| {
+            let score = sigmoid(f64::from(it.score.unwrap()) / 126.0);
+            (sigmoid(cp / 170.0) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
+        };
+        values.iter().zip(&samples).map(error).sum::<f64>() / samples.len() as f64
+    };
+    let first = column(&out, "validation_loss")[0];
+    assert!((loss(&terms) / first - 1.0).abs() < 1e-5, "{} {first}", loss(&terms));
+    let told = best.state.best.unwrap().loss;
+    assert!((loss(&floats) / told - 1.0).abs() < 1e-5, "{} {told}", loss(&floats));
+    assert!(told < loss(&terms), "{told}, terms alone {}", loss(&terms));
+
+    // Made again from the net alone, it is still a part of the sum, and another scale is refused.
+    let again = folder.path().join("again.bin");
+    let export = || {
+        let mut command = nnuance();
+        command.arg("export").arg(out.join("net.bin")).arg("-o").arg(&again);
+        command
+    };
+    let complaint = complaint(export().args(["--scale", "400"]));
+    assert!(complaint.contains("with 400 the sum would be another"), "{complaint}");
+    said(&mut export());
+    let base = manifest(&out.join("net.bin")).provenance.base;
+    assert!(base.is_some() && manifest(&again).provenance.base == base);
+    assert_eq!(cp(&open(&again), &samples), sums);
+    said(nnuance().arg("verify").arg(&again));
+}
+
+/// A base that says nothing changes nothing, whatever is learnt.
+#[test]
+fn nothing_as_a_base_is_no_base() {
+    let folder = tempfile::tempdir().unwrap();
+    let nothing = HceWeights { tempo: 0.0, ..HceWeights::of_list(terms::list(), 160.0) };
+    let values = vec![[0.0; 2]; nothing.values.len()];
+    let path = folder.path().join("nothing.json");
+    std::fs::write(&path, HceWeights { values, ..nothing }.to_json()).unwrap();
+    for target in ["wdl = 0.5\nposition = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""] {
+        let target = format!("scale = 160\n{target}");
+        let on = config(&path.to_string_lossy(), &target, 2);
+        // Else a net on a base begins with another output.
+        let on = on.replace("hidden = 8", "hidden = 32\nstart = \"nets/quickstart-32.bin\"");
+        let line = on.lines().find(|line| line.starts_with("base = ")).unwrap().to_string();
+        let weights = [on.clone(), on.replace(&line, "")].map(|text| {
+            let out = folder.path().join("out");
+            said(train(&written(&folder, &text), &out).arg("--overwrite"));
+            Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
+        });
+        assert!(weights[0] == weights[1], "{target}");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_with_its_base() {
+    let folder = tempfile::tempdir().unwrap();
+    killed_and_resumed(&config(&terms_in(&folder), "wdl = 0.3", 12), 2);
+    let moves = "wdl = 0.3\nlearn = \"moves\"\nmoves.value = 1\nresolve_every = 1";
+    killed_and_resumed(&config(&terms_in(&folder), moves, 3), 2);
+}
+
+/// Windows that are read as they come give the bits of data that are kept.
+#[test]
+fn bases_go_with_their_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Base::new(HceEvaluator::new(&uneven()), 170.0);
+    let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
+    let config = Config::parse(&text, "it", &[]).unwrap();
+    let plan = recipe::plan(&config).unwrap();
+    let net = config.architecture().unwrap().unwrap();
+    let encoder = Encoder::net(&net).on(Some(base.clone()));
+    let expected = Some(collect(&plan, Part::Train, &|_| ()).unwrap().len() as u64);
+    let kept = Plan { window: 1 << 20, expected, ..plan.clone() };
+    for plan in [plan, kept] {
+        let stream = Stream::new(plan, encoder.clone(), Default::default());
+        // Rows tell the position: the same rows have the same base, whoever found it.
+        let samples = games(&encoder);
+        for batch in stream.take(20) {
+            let batch = batch.unwrap();
+            let Inputs::Active(active) = &batch.inputs else { panic!() };
+            for (rows, base) in active.indices.chunks_exact(64).zip(&batch.base[..]) {
+                assert_eq!(samples[rows], *base);
+            }
+        }
+    }
+}
+
+/// By the rows of its lists, what is added to each position of the data.
+fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
+    let plan = Plan { limit: Some(6000), ..Plan::reading(vec![GAMES.into()]) };
+    let samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    let batch = encoder.encode(&samples);
+    let base = encoder.base().unwrap();
+    let Inputs::Active(active) = &batch.inputs else { panic!() };
+    let rows = active.indices.chunks_exact(64).map(<[u16]>::to_vec);
+    rows.zip(samples.iter().map(|it| base.logit(&it.position))).collect()
+}
+
+#[test]
+fn what_is_no_base_is_refused() {
+    let refused = |base: &str| refused(&config(base, "wdl = 0.3", 1));
+    assert!(
+        refused("nets/quickstart-32.bin").contains("`model.base`: nets/quickstart-32.bin is no")
+    );
+    assert!(refused("score").contains("is no evaluation by handcrafted terms"));
+    assert!(refused("nowhere.json").contains("cannot read nowhere.json"));
+    let terms = config("material", "wdl = 1.0", 1);
+    let terms = terms.replace("\"perspective\"\nhidden = 8", "\"hce\"");
+    let said = crate::tuning::refused(&terms);
+    assert!(said.contains("is what a net is added to; terms have `model.start`"), "{said}");
+}
