@@ -55,8 +55,8 @@ pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;
 
 /// The scale that predicts the results of samples best from what an evaluation says, in centipawns
-/// for the side to move; None where no
-/// scale does: from too few samples, or where the values say nothing about the results.
+/// for the side to move; None where no scale does: from too few samples, or where the values say
+/// nothing about the results.
 pub fn fitted_scale(
     value: impl Fn(&Position) -> i32 + Sync,
     samples: &[Sample],

@@ -26,6 +26,8 @@ use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 use nets::{Floats, Quantised};
 
+pub use nets::sum;
+
 /// An evaluation and where it comes from.
 pub struct Evaluator {
     pub name: String,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use super::evaluator::sum;
 use super::folder::{BEST, LAST};
 use super::listener::Listener;
 use super::recipe::{self, Recipe};
@@ -230,9 +231,7 @@ pub fn write(
     let positions = samples.iter().map(|sample| sample.position);
     let quantised = export::quantise(weights, architecture, *scales)?.padded_with(*padding);
     let mut exported = Exported::of(quantised, weights, architecture, provenance, positions)?;
-    let net = &exported.net;
-    let added = |position: &Position| base.as_ref().map_or(0, |base| base.value(position));
-    let value = |position: &Position| net.evaluate(position) + added(position);
+    let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     exported.manifest.fitted_scale = fitted_scale(value, samples, &on);
     exported.manifest.matched = matched;
     exported.manifest.margins = margins;

@@ -45,7 +45,13 @@ pub fn look(
     options: &Options,
     listener: &dyn Listener,
 ) -> Result<Inspection> {
-    let Imported { weights, architecture, scales, .. } = source;
+    let Imported { weights, architecture, scales, facts, .. } = source;
+    if let Some(base) = recipe::base(facts)? {
+        listener.remark(&format!(
+            "this is the net alone, without the terms that it is added to, {}",
+            base.name
+        ));
+    }
     let counter = listener.count(Some(work(architecture, samples.len(), options)), "looking");
     Ok(inspect(weights, architecture, *scales, samples, options, &*counter)?)
 }

@@ -146,6 +146,14 @@ fn the_sum_is_what_learns_evaluates_and_plays() {
     assert!(base.is_some() && manifest(&again).provenance.base == base);
     assert_eq!(cp(&open(&again), &samples), sums);
     said(nnuance().arg("verify").arg(&again));
+
+    // Beside itself, a sum changes no margins.
+    let margins = folder.path().join("margins.bin");
+    let mut command = nnuance();
+    command.arg("export").arg(out.join("net.bin")).arg("-o").arg(&margins).arg("--margins");
+    said(command.arg(out.join("net.bin")).args(["--data", GAMES]));
+    let factor = manifest(&margins).margins.unwrap().factor;
+    assert!((factor - 1.0).abs() < 1e-6, "{factor}");
 }
 
 /// A base that says nothing changes nothing, whatever is learnt.
@@ -222,8 +230,8 @@ fn what_is_no_base_is_refused() {
     assert!(
         refused("nets/quickstart-32.bin").contains("`model.base`: nets/quickstart-32.bin is no")
     );
-    assert!(refused("score").contains("is no evaluation by handcrafted terms"));
-    assert!(refused("nowhere.json").contains("cannot read nowhere.json"));
+    assert!(refused("score").contains("there is no file or folder score; name the folder"));
+    assert!(refused("nowhere.json").contains("there is no file or folder nowhere.json; name the"));
     let terms = config("material", "wdl = 1.0", 1);
     let terms = terms.replace("\"perspective\"\nhidden = 8", "\"hce\"");
     let said = crate::tuning::refused(&terms);

@@ -8,6 +8,11 @@ use crate::model::{DeviceError, Model, outputs};
 use crate::net::Net;
 use crate::sample::{Position, Sample};
 
+/// What a net and what it is added to say together, in centipawns for the side to move.
+pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
+    net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
+}
+
 /// A net as engines load it.
 pub struct Quantised {
     pub net: Net,
@@ -18,8 +23,7 @@ pub struct Quantised {
 impl Quantised {
     /// Centipawns for the side to move.
     pub fn value(&self, position: &Position) -> i32 {
-        let added = self.base.as_ref().map_or(0, |base| base.value(position));
-        self.net.evaluate(position).saturating_add(added)
+        sum(&self.net, self.base.as_ref(), position)
     }
 }
 

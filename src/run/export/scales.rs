@@ -10,8 +10,9 @@ use crate::export::{self, Choice, Given, Imported, Limits, Margins, MatchedTo};
 use crate::input;
 use crate::model::{Compute, Device};
 use crate::report::{Matched, Pairs, Values, match_scale};
-use crate::run::evaluator::Evaluator;
+use crate::run::evaluator::{Evaluator, sum};
 use crate::run::listener::Listener;
+use crate::run::recipe;
 use crate::sample::{Position, Sample};
 
 /// Sets QA and QB to those with the smallest error; what was tried.
@@ -70,8 +71,10 @@ fn compared(
         anyhow::bail!("{old} gives no centipawns to match");
     };
     let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
-    let new: Vec<f64> =
-        samples.iter().map(|sample| f64::from(net.evaluate(&sample.position))).collect();
+    let base = recipe::base(&source.facts)?;
+    let base = base.as_ref().map(recipe::added).transpose()?;
+    let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
+    let new: Vec<f64> = samples.iter().map(value).collect();
     let results: Vec<f64> = samples.iter().map(|sample| f64::from(sample.result)).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let pairs = Pairs { old: &old_cp, new: &new, results: Some(&results), groups: &groups };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::start::doubt;
 use crate::config::Config;
@@ -45,6 +45,11 @@ fn read(
     let (weights, recipe, sha256) = match name {
         "material" => (HceWeights::material(), None, None),
         _ => {
+            ensure!(
+                Path::new(name).exists(),
+                "there is no file or folder {name}; name the folder of a run of handcrafted terms, \
+                 which has to be trained first, their JSON file, or \"material\""
+            );
             let evaluator = Evaluator::open(name, &Given::default(), place, listener)?;
             let Some(weights) = evaluator.terms() else {
                 bail!(

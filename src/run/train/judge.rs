@@ -122,6 +122,9 @@ fn overfitting(
             let [one, other] = shares.map(|batches| measure.losses(&start, batches));
             ("the weights it began with", [one?, other?])
         }
+        None if recipe.base.is_some() => {
+            ("the terms that it is added to", shares.map(|batches| measure.of_base(batches)))
+        }
         None => ("material", material(recipe, data, shares, &measure)?),
     };
     let games = |samples: &[Sample]| -> Vec<u64> {
@@ -174,14 +177,23 @@ impl Measure<'_> {
         let model = Model::new(&self.kind, weights, self.device, self.compute)?;
         let mut losses = Vec::new();
         for batch in batches {
-            let wanted = targets(batch, self.wdl, self.score_scale);
-            let logits = outputs(&model, batch)?;
-            let loss = |(logit, wanted): (f32, &f32)| {
-                self.loss.of(sigmoid(logit.into()) - f64::from(*wanted))
-            };
-            losses.extend(logits.into_iter().zip(&wanted[..]).map(loss));
+            losses.extend(self.of(&outputs(&model, batch)?, batch));
         }
         Ok(losses)
+    }
+
+    /// The same of what the net is added to.
+    fn of_base(&self, batches: &[Batch]) -> Vec<f64> {
+        batches.iter().flat_map(|batch| self.of(&batch.base, batch)).collect()
+    }
+
+    /// The same of logits.
+    fn of(&self, logits: &[f32], batch: &Batch) -> Vec<f64> {
+        let wanted = targets(batch, self.wdl, self.score_scale);
+        let loss = |(logit, wanted): (&f32, &f32)| {
+            self.loss.of(sigmoid((*logit).into()) - f64::from(*wanted))
+        };
+        logits.iter().zip(&wanted[..]).map(loss).collect()
     }
 }
 

@@ -91,6 +91,14 @@ fn read(
             config.score_scale()
         ));
     }
+    let then = recipe.as_ref().and_then(|recipe| recipe.base.as_ref());
+    if let (Some(base), None) = (then, &config.model.base) {
+        listener.remark(&format!(
+            "note: it was a part of a sum, added to {}, and begins without it here; `model.base` names \
+             what a net is added to",
+            base.name
+        ));
+    }
     let doubt = doubt(&path, recipe.as_ref(), config);
     if let Some(doubt) = &doubt {
         listener.remark(&format!("note: {doubt}"));
