@@ -303,6 +303,8 @@ pub struct Batch {
     pub choices: Option<Arc<Choices>>,
     /// Logits of what the model is added to, a row each; empty where it stands alone.
     pub base: Arc<[f32]>,
+    /// What the loss of a position counts against others, 0 or more; empty where all count alike.
+    pub weights: Arc<[f32]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
     /// Centipawns, one a position; empty where the data has no scores.
@@ -314,7 +316,17 @@ pub struct Batch {
 impl Batch {
     /// Of positions that are judged by the model alone, from nowhere in particular.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
-        Self { inputs, choices: None, base: Arc::new([]), results, scores, cursor: None }
+        let none = || Arc::new([]);
+        Self { inputs, choices: None, base: none(), weights: none(), results, scores, cursor: None }
+    }
+
+    /// What losses are multiplied by so that their mean is the weighted one: the weights over their
+    /// mean. Empty where all count alike.
+    pub fn shares(&self) -> Vec<f32> {
+        let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
+        // Where nothing counts nothing is learnt.
+        let unit = if sum > 0.0 { self.weights.len() as f64 / sum } else { 0.0 };
+        self.weights.iter().map(|weight| (f64::from(*weight) * unit) as f32).collect()
     }
 
     /// The number of positions.

@@ -6,6 +6,7 @@ mod climb;
 mod differ;
 pub mod keys;
 mod moves;
+mod optimizer;
 mod read;
 mod sections;
 
@@ -17,17 +18,20 @@ pub(crate) use check::ONE_LIST;
 pub use climb::Climb;
 pub use differ::Difference;
 pub use moves::{Moves, Sides};
+pub use optimizer::Optimizer;
 pub use read::{ConfigError, nearest};
-pub use sections::{Data, Earlier, Judged, Learn, Model, Optimizer, Plan, Target};
+pub use sections::{Data, Earlier, Judged, Learn, Model, Plan, Target};
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
 use crate::format::Format;
 use crate::loader::Test;
+use crate::loss::Loss;
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
 use crate::train::length::Span;
-use crate::train::optimizer::{self, Name};
+use crate::train::optimizer::Settings;
 use crate::train::stages::Stages;
+use crate::train::target::Promise;
 
 /// The version of the config language that this program speaks.
 pub const VERSION: u32 = 1;
@@ -48,10 +52,6 @@ const MOST_SWEEPS: f64 = 1000.0;
 
 /// The same where moves are learnt: each pass is a search of all of them, and forces never rest.
 const MOST_ROUNDS: f64 = 15.0;
-
-/// About what tuned weights differ from sensible start values; on a million positions of 300,000
-/// games or of 12,000 it costs nothing where the data speaks.
-const PRIOR: f64 = 50.0;
 
 /// What a model sees of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,30 +92,8 @@ pub struct Config {
 impl Config {
     /// The config with every default written out that does not hang on the data.
     pub fn resolved(mut self) -> Self {
-        let optimizer::Settings {
-            name,
-            beta1,
-            beta2,
-            epsilon,
-            weight_decay,
-            bias_correction,
-            clip,
-            layers,
-            prior,
-            step,
-        } = self.optimizer();
-        self.optimizer = Optimizer {
-            name: Some(name),
-            beta1: Some(beta1),
-            beta2: Some(beta2),
-            epsilon: Some(epsilon),
-            weight_decay: Some(weight_decay),
-            bias_correction: Some(bias_correction),
-            clip: Some(clip),
-            prior: (name == Name::GaussNewton).then_some(prior),
-            step: (name == Name::LocalSearch).then_some(step),
-            layers,
-        };
+        let is_net = self.is_net();
+        self.optimizer = self.optimizer.resolved(is_net);
         if self.learns_moves() {
             self.target.moves = Some(self.target.moves.unwrap_or_default().resolved());
         }
@@ -199,25 +177,9 @@ impl Config {
         PointOfView::named(name).ok_or_else(unknown).map(Some)
     }
 
-    /// The optimiser, with defaults that fit the model: nets are clipped so that they quantise,
-    /// handcrafted weights are centipawns and run free.
-    pub fn optimizer(&self) -> optimizer::Settings {
-        let hce = !self.is_net();
-        let given = &self.optimizer;
-        let name = given.name.unwrap_or(if hce { Name::Adam } else { Name::AdamW });
-        let decay = if name == Name::AdamW { 0.01 } else { 0.0 };
-        optimizer::Settings {
-            name,
-            beta1: given.beta1.unwrap_or(0.9),
-            beta2: given.beta2.unwrap_or(0.999),
-            epsilon: given.epsilon.unwrap_or(1e-8),
-            weight_decay: given.weight_decay.unwrap_or(decay),
-            bias_correction: given.bias_correction.unwrap_or(true),
-            clip: given.clip.unwrap_or(if hce { 0.0 } else { 1.98 }),
-            layers: given.layers.clone(),
-            prior: given.prior.unwrap_or(PRIOR),
-            step: given.step.unwrap_or(1),
-        }
+    /// The optimiser, with defaults that fit the model.
+    pub fn optimizer(&self) -> Settings {
+        self.optimizer.settings(self.is_net())
     }
 
     /// Positions in which a handcrafted term must be seen to be trained.
@@ -257,6 +219,19 @@ impl Config {
     /// Centipawns of the data's scores that make one logit.
     pub fn score_scale(&self) -> f64 {
         self.target.score_scale.unwrap_or(self.scale())
+    }
+
+    /// What the scores of the data promise.
+    pub fn promise(&self) -> Promise {
+        let offset = self.target.score_offset.unwrap_or(0.0);
+        Promise { scale: self.score_scale(), offset }
+    }
+
+    /// What an error costs.
+    pub fn loss(&self) -> Loss {
+        let Target { loss: shape, power, asymmetry, .. } = self.target;
+        let asymmetry = asymmetry.unwrap_or(0.0);
+        Loss { shape, power: power.unwrap_or(Loss::SQUARED.power), asymmetry }
     }
 
     /// The share of the held-out games that is kept for the test: all, where files of their own

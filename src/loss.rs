@@ -3,32 +3,79 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The loss of a position whose expected result is off by `error`, as a probability.
+/// What a position costs whose expected result `p` should be its target `t`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    pub shape: LossShape,
+    /// The exponent of [`LossShape::Power`], above 1.
+    pub power: f64,
+    /// Where `p` is above `t` the loss counts `1 + asymmetry`; above -1.
+    pub asymmetry: f64,
+}
+
+/// How the cost grows with the error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Loss {
+pub enum LossShape {
     /// The square of the error.
     #[default]
     Squared,
-    /// The size of the error; for terms only.
+    /// The size of the error.
     Absolute,
+    /// The size of the error to the power of `power`: above 2, large errors count for more.
+    Power,
+    /// The cross entropy `-t ln p - (1 - t) ln (1 - p)`, whose slope by the model's output is the
+    /// error itself, however sure the model is. At its least it is not 0.
+    #[serde(rename = "cross entropy")]
+    CrossEntropy,
 }
 
 impl Loss {
-    pub fn of(self, error: f64) -> f64 {
-        match self {
-            Loss::Squared => error * error,
-            Loss::Absolute => error.abs(),
-        }
+    pub const SQUARED: Self = Self::of_shape(LossShape::Squared);
+    pub const ABSOLUTE: Self = Self::of_shape(LossShape::Absolute);
+    pub const CROSS_ENTROPY: Self = Self::of_shape(LossShape::CrossEntropy);
+
+    const fn of_shape(shape: LossShape) -> Self {
+        Self { shape, power: 2.5, asymmetry: 0.0 }
     }
 
-    /// The derivative by the error; 0 where there is none.
-    pub fn slope(self, error: f64) -> f64 {
-        match self {
-            Loss::Squared => 2.0 * error,
-            Loss::Absolute if error == 0.0 => 0.0,
-            Loss::Absolute => error.signum(),
-        }
+    pub const fn power(power: f64) -> Self {
+        Self { power, ..Self::of_shape(LossShape::Power) }
+    }
+
+    /// The loss of a logit.
+    pub fn of(self, logit: f64, target: f64) -> f64 {
+        let error = sigmoid(logit) - target;
+        let cost = match self.shape {
+            LossShape::Squared => error * error,
+            LossShape::Absolute => error.abs(),
+            LossShape::Power => error.abs().powf(self.power),
+            LossShape::CrossEntropy => {
+                logit.max(0.0) - target * logit + (-logit.abs()).exp().ln_1p()
+            }
+        };
+        cost * self.weight(error)
+    }
+
+    /// Its derivative by the logit; 0 where there is none.
+    pub fn slope(self, logit: f64, target: f64) -> f64 {
+        let expected = sigmoid(logit);
+        let (error, steepness) = (expected - target, expected * (1.0 - expected));
+        let slope = match self.shape {
+            LossShape::Squared => 2.0 * error * steepness,
+            LossShape::Absolute if error == 0.0 => 0.0,
+            LossShape::Absolute => error.signum() * steepness,
+            LossShape::Power => {
+                self.power * error.abs().powf(self.power - 1.0) * error.signum() * steepness
+            }
+            LossShape::CrossEntropy => error,
+        };
+        slope * self.weight(error)
+    }
+
+    /// What an error counts.
+    fn weight(self, error: f64) -> f64 {
+        if error > 0.0 { 1.0 + self.asymmetry } else { 1.0 }
     }
 }
 

@@ -4,10 +4,10 @@ use std::path::{Component, Path};
 
 use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, Moves, VERSION, nearest};
 use crate::architecture::Array;
-use crate::loss::Loss;
+use crate::loss::{Loss, LossShape};
 use crate::train::layers::{Layer, stands_for};
 use crate::train::length::Length;
-use crate::train::optimizer::{self, Name};
+use crate::train::optimizer::Name;
 use crate::train::stages::not_a_share;
 
 /// Positions of a step; a larger batch is a slip of the pen, not a plan.
@@ -111,6 +111,7 @@ impl Config {
                 return wrong(key, format!("a number of centipawns above 0, found {scale}"));
             }
         }
+        self.check_loss()?;
         let (low, high) = self.target.wdl.range();
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
             return wrong("target.wdl", format!("lies between 0 and 1, found {low} to {high}"));
@@ -125,42 +126,15 @@ impl Config {
             let reason = format!("must be finite and not negative, found {low} to {high}");
             return wrong("schedule.learning_rate", reason);
         }
-        let optimizer::Settings { name, beta1, beta2, epsilon, weight_decay, clip, .. } =
-            self.optimizer();
-        for (key, value) in [("optimizer.beta1", beta1), ("optimizer.beta2", beta2)] {
-            if !(0.0..1.0).contains(&value) {
-                return wrong(key, format!("lies from 0 to below 1, found {value}"));
-            }
-        }
-        for (key, value) in [("optimizer.weight_decay", weight_decay), ("optimizer.clip", clip)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return wrong(key, format!("must be finite and not negative, found {value}"));
-            }
-        }
-        if !(epsilon.is_finite() && epsilon > 0.0) {
-            // At 0 a weight that never had a gradient would become 0 / 0.
-            let reason = format!("must be finite and above 0, found {epsilon}");
-            return wrong("optimizer.epsilon", reason);
-        }
+        self.optimizer.check(self.is_net())?;
+        let name = self.optimizer().name;
         self.check_layers()?;
-        if name != Name::AdamW && self.optimizer.bias_correction == Some(false) {
-            let reason = "only adamw can go without it".into();
-            return wrong("optimizer.bias_correction", reason);
-        }
         if name.is_direct() {
             self.check_direct(name)?;
         } else if self.schedule.learning_rate.is_none() {
             let reason = "give a number such as 0.001, or stages; only gauss-newton and \
                           local-search go without";
             return wrong("schedule.learning_rate", reason.into());
-        }
-        for (key, given, owner) in [
-            ("optimizer.prior", self.optimizer.prior.is_some(), Name::GaussNewton),
-            ("optimizer.step", self.optimizer.step.is_some(), Name::LocalSearch),
-        ] {
-            if given && name != owner {
-                return wrong(key, format!("belongs to {}, not to {}", owner.text(), name.text()));
-            }
         }
         self.check_plan()
     }
@@ -190,6 +164,50 @@ impl Config {
         Ok(())
     }
 
+    /// What an error costs, and what a score promises.
+    fn check_loss(&self) -> Result<(), ConfigError> {
+        let wrong = |key, reason: &str| Err(ConfigError::Value { key, reason: reason.into() });
+        let target = &self.target;
+        let Loss { shape, power, asymmetry } = self.loss();
+        if target.power.is_some() && shape != LossShape::Power {
+            return wrong("target.power", "goes with `loss = \"power\"`");
+        }
+        if !(power > 1.0 && power.is_finite()) {
+            return wrong("target.power", "is an exponent above 1");
+        }
+        if !(asymmetry > -1.0 && asymmetry.is_finite()) {
+            return wrong("target.asymmetry", "is above -1: 0.1 costs a tenth more");
+        }
+        if !target.score_offset.is_none_or(|offset| offset >= 0.0 && offset.is_finite()) {
+            return wrong("target.score_offset", "is a number of centipawns, 0 or more");
+        }
+        let usual = matches!(shape, LossShape::Squared | LossShape::Absolute);
+        if self.optimizer().name == Name::GaussNewton && !(usual && asymmetry == 0.0) {
+            let key = if usual { "target.asymmetry" } else { "target.loss" };
+            return wrong(key, "gauss-newton knows squared and absolute errors that cost alike");
+        }
+        if let Some((key, reason)) = target.weights.wrong() {
+            let key = match key {
+                "ply" => "target.weights.ply",
+                "pieces" => "target.weights.pieces",
+                _ => "target.weights.score",
+            };
+            return Err(ConfigError::Value { key, reason });
+        }
+        let direct = self.optimizer().name.is_direct();
+        if !target.weights.is_level() && (direct || self.learns_moves()) {
+            let reason = "go with methods that follow gradients, and not with `learn = \"moves\"`";
+            return wrong("target.weights", reason);
+        }
+        if !target.weights.is_level() && self.model.inputs == "trace" {
+            return wrong("target.weights", "ask for positions, and traces have none");
+        }
+        if self.learns_moves() && self.loss() != Loss::SQUARED {
+            return wrong("target.loss", "is of positions alone, and not for `learn = \"moves\"`");
+        }
+        Ok(())
+    }
+
     /// What handcrafted terms have, and nets have not.
     fn check_terms(&self) -> Result<(), ConfigError> {
         let wrong = |key, reason: &str| Err(ConfigError::Value { key, reason: reason.into() });
@@ -203,9 +221,6 @@ impl Config {
                 if given {
                     return wrong(key, only);
                 }
-            }
-            if self.target.loss != Loss::Squared {
-                return wrong("target.loss", "nets are trained with \"squared\"");
             }
             if self.schedule.batch == Some(BatchSize::All) {
                 return wrong("schedule.batch", "\"all\" is for handcrafted terms");
@@ -283,9 +298,6 @@ impl Config {
         if self.target.position == Judged::Quiescence {
             let reason = "moves are always judged by their quiet ends; remove it";
             return wrong("target.position", reason);
-        }
-        if self.target.loss != Loss::Squared {
-            return wrong("target.loss", "is of positions alone, and not for `learn = \"moves\"`");
         }
         self.target.moves.as_ref().map_or(Ok(()), Moves::check)
     }

@@ -18,7 +18,7 @@ use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Value;
 
 use super::{Climb, Config, Data, Model, Moves, Optimizer, Plan, Target};
-use crate::loader::Filter;
+use crate::loader::{Filter, Weighing};
 use crate::train::stages::Stage;
 use defaults::Defaults;
 
@@ -67,6 +67,7 @@ pub fn sections() -> Vec<Section> {
         ("data.filter", fields::<Filter>()),
         ("model", fields::<Model>()),
         ("target", fields::<Target>()),
+        ("target.weights", fields::<Weighing>()),
         ("target.moves", fields::<Moves>()),
         ("optimizer", fields::<Optimizer>()),
         ("schedule", fields::<Plan>()),

@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::keys::{formats, inputs};
 use super::{BatchSize, Moves};
 use crate::architecture::{Activation, LayerForm};
-use crate::loader::Filter;
-use crate::loss::Loss;
+use crate::loader::{Filter, Weighing};
+use crate::loss::LossShape;
 use crate::model::Precision;
-use crate::train::layers::{Layer, Layers};
 use crate::train::length::Length;
-use crate::train::optimizer::Name;
 use crate::train::stages::Stages;
 
 /// Where the positions come from, which of them are used and in which order.
@@ -121,8 +119,9 @@ pub struct Model {
     /// The weights to start from. For terms a JSON file as runs write it, `"material"` or `"zero"`;
     /// without it the start values that are built in; a term list has its own. For nets a run
     /// folder (its best checkpoint), a checkpoint, a quantised net, or weights.bin and raw.bin of
-    /// bullet, all of the same shape; without it chance. The games that the start has seen count as
-    /// seen by this run.
+    /// bullet; without it chance. The start may be a smaller net: with fewer neurons, and with king
+    /// and output buckets that those of this net are parts of. Then this net says what its start says
+    /// until it learns more. The games that the start has seen count as seen by this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"material")]
     pub start: Option<String>,
@@ -211,8 +210,26 @@ pub struct Target {
     /// alone, at 1 from results alone. Anywhere below 1 a position needs a score: those without one
     /// are skipped and counted.
     pub wdl: Stages,
+    /// The centipawns at which a win is as likely as not, 0 or more. Above 0 a score promises a win
+    /// with the probability `sigmoid((score - score_offset) / score_scale)`, a loss likewise, and a
+    /// draw with the rest, so that small leads promise little; `nnuance data doctor` measures what
+    /// fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 80.0)]
+    pub score_offset: Option<f64>,
     /// What an error costs.
-    pub loss: Loss,
+    pub loss: LossShape,
+    /// For `loss = "power"`: the exponent, above 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 2.5)]
+    pub power: Option<f64>,
+    /// What more an error costs, as a share of it, where the model expects more than the target;
+    /// above -1. Without it both sides cost the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.1)]
+    pub asymmetry: Option<f64>,
+    #[serde(skip_serializing_if = "Weighing::is_level")]
+    pub weights: Weighing,
     /// Which position is judged.
     pub position: Judged,
     /// With `position = "quiescence"` or `learn = "moves"`: the epochs after which the quiet ends are
@@ -250,47 +267,6 @@ pub enum Judged {
     /// the weights would play them. Texel's method.
     #[serde(rename = "quiescence")]
     Quiescence,
-}
-
-/// How steps follow from gradients, or how weights are found without them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Optimizer {
-    /// The method.
-    pub name: Option<Name>,
-    /// The decay of the running mean of gradients (`adamw`, `adam`), or the momentum (`sgd`); from
-    /// 0 to below 1.
-    pub beta1: Option<f64>,
-    /// The decay of the running mean of squared gradients (`adamw`, `adam`); from 0 to below 1.
-    pub beta2: Option<f64>,
-    /// What keeps the division of `adamw`, `adam` and `adagrad` away from zero; above 0.
-    pub epsilon: Option<f64>,
-    /// How strongly weights are drawn towards zero; 0 or more. With `adamw` a step shrinks them by
-    /// this times the learning rate; with the others it is added to the gradient, times the weight,
-    /// and is 0 unless given.
-    pub weight_decay: Option<f64>,
-    /// Whether the running means are corrected for having started at zero. Only `adamw` can go
-    /// without.
-    pub bias_correction: Option<bool>,
-    /// After each step all weights are held within -clip to clip; 0 leaves them free. The default
-    /// for nets is so small that their integers fit with room to spare.
-    pub clip: Option<f64>,
-    /// For `gauss-newton`: the centipawns that a weight is expected to move from its start, above
-    /// 0. Smaller holds weights nearer to their start where the data says little about them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prior: Option<f64>,
-    /// For `local-search`: the centipawns of its first steps, 1 to 1000. Where none helps any more
-    /// they halve, down to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<u32>,
-    /// The arrays of a net that have a clip or a learning rate of their own, by name: `accumulator`,
-    /// `factoriser`, `head.0` and so on, `output`. Such a name stands for weights and biases; add
-    /// `.weight` or `.bias` for one of them, and `head` is all layers of the head. `clip` is as
-    /// `optimizer.clip` and comes before it; `rate`, above 0, is what the learning rate is multiplied
-    /// by. The longest name counts. Not for terms.
-    #[serde(skip_serializing_if = "Layers::is_empty")]
-    #[schemars(example = layers())]
-    pub layers: Layers,
 }
 
 /// How long the run is, how large its steps are, and how often it looks up from its work. One of
@@ -393,7 +369,11 @@ impl Default for Target {
             scale: None,
             score_scale: None,
             wdl: Stages::constant(0.0),
-            loss: Loss::default(),
+            score_offset: None,
+            loss: LossShape::default(),
+            power: None,
+            asymmetry: None,
+            weights: Weighing::default(),
             position: Judged::default(),
             resolve_every: None,
             learn: Learn::default(),
@@ -422,11 +402,6 @@ impl Default for Plan {
 
 pub(super) fn seed() -> u64 {
     1
-}
-
-fn layers() -> Layers {
-    let clipped = Layer { clip: Some(0.99), rate: None };
-    Layers([("head.0.weight".to_string(), clipped)].into())
 }
 
 fn held_out() -> f64 {

@@ -44,8 +44,8 @@ pub struct Part<'a> {
     pub order: &'a [u32],
 }
 
-/// Result and score of the positions of a piece.
-type Labels = Vec<(f32, f32)>;
+/// Result, score and weight of the positions of a piece.
+type Labels = Vec<((f32, f32), f32)>;
 
 /// A piece of terms, and how many of its positions have each term, held or not.
 pub(super) type Piece = (Arc<Terms>, Vec<u64>);
@@ -56,6 +56,8 @@ pub(super) struct Found {
     pub results: Vec<f32>,
     /// NaN where there is none.
     pub scores: Vec<f32>,
+    /// What losses count.
+    pub weights: Vec<f32>,
     /// By term, the positions that have it.
     pub counts: Vec<u64>,
 }
@@ -121,7 +123,7 @@ impl Encoder {
 
     /// Encodes the parts, one after the other.
     pub fn encode_parts(&self, parts: &[Part]) -> Batch {
-        let (inputs, results, scores) = match self {
+        let (inputs, labels) = match self {
             Encoder::Net(net, _) => lists(net, parts),
             Encoder::Hce(encoder) => {
                 let near: Vec<Packed> = parts
@@ -131,7 +133,7 @@ impl Encoder {
                 return encoder.batch(near.par_chunks(TERMS_PIECE));
             }
         };
-        Batch { base: self.added(parts), ..batch(inputs, results, scores) }
+        Batch { base: self.added(parts), ..batch(inputs, labels) }
     }
 
     /// What a net is added to, as logits with the model's eyes; empty without.
@@ -149,10 +151,19 @@ impl Encoder {
     }
 }
 
-/// Scores are left out unless every position has one.
-fn batch(inputs: Inputs, results: Vec<f32>, scores: Vec<f32>) -> Batch {
+/// Results, scores and weights.
+type Columns = [Vec<f32>; 3];
+
+/// Scores are left out unless every position has one, and weights where all are 1.
+fn batch(inputs: Inputs, [results, scores, weights]: Columns) -> Batch {
     let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
-    Batch::new(inputs, results.into(), scores.into())
+    let weights = unless_level(weights);
+    Batch { weights, ..Batch::new(inputs, results.into(), scores.into()) }
+}
+
+/// Weights; none where all are 1.
+pub(super) fn unless_level(weights: Vec<f32>) -> Arc<[f32]> {
+    if weights.iter().all(|weight| *weight == 1.0) { Arc::new([]) } else { weights.into() }
 }
 
 impl TermsEncoder {
@@ -162,7 +173,7 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
         let found = self.pieces(records);
-        batch(Inputs::Terms(found.pieces), found.results, found.scores)
+        batch(Inputs::Terms(found.pieces), [found.results, found.scores, found.weights])
     }
 
     /// By term, how many of some positions have it, held or not.
@@ -190,7 +201,7 @@ impl TermsEncoder {
                 for record in records {
                     let position = record.position();
                     self.coding.encode(&position, trace, &mut terms);
-                    labels.push(seen(PointOfView::White, record, &position));
+                    labels.push((seen(PointOfView::White, record, &position), record.weight()));
                 }
                 (self.piece(terms), labels)
             })
@@ -200,8 +211,9 @@ impl TermsEncoder {
             counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
         }
         let pieces = pieces.into_iter().map(|(terms, _)| terms).collect();
-        let (results, scores) = labels.into_iter().flatten().unzip();
-        Found { pieces, results, scores, counts }
+        let (labels, weights): (Vec<_>, _) = labels.into_iter().flatten().unzip();
+        let (results, scores) = labels.into_iter().unzip();
+        Found { pieces, results, scores, weights, counts }
     }
 
     /// A piece as it is kept, and how many of its positions have each term.
@@ -221,41 +233,44 @@ impl TermsEncoder {
     }
 }
 
-fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
+fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Columns) {
     let (views, point_of_view) = (net.views(), net.inputs.views.point_of_view());
     let positions = parts.iter().map(|part| part.order.len()).sum();
-    let (mut all_results, mut all_scores) = (vec![0.0; positions], vec![0.0; positions]);
+    let [mut all_results, mut all_scores, mut all_weights] = [(); 3].map(|()| vec![0.0; positions]);
     let lists = views * MAX_ACTIVE;
     let mut indices = vec![0; positions * lists];
     let mut all_buckets = vec![0; positions];
     let (mut rest, mut results, mut scores) =
         (&mut indices[..], &mut all_results[..], &mut all_scores[..]);
-    let mut buckets = &mut all_buckets[..];
+    let (mut buckets, mut weights) = (&mut all_buckets[..], &mut all_weights[..]);
     for Part { records, order, .. } in parts {
         let (here, behind) = rest.split_at_mut(order.len() * lists);
         let (results_here, results_behind) = results.split_at_mut(order.len());
         let (scores_here, scores_behind) = scores.split_at_mut(order.len());
         (rest, results, scores) = (behind, results_behind, scores_behind);
         let (buckets_here, buckets_behind) = buckets.split_at_mut(order.len());
-        buckets = buckets_behind;
+        let (weights_here, weights_behind) = weights.split_at_mut(order.len());
+        (buckets, weights) = (buckets_behind, weights_behind);
         here.par_chunks_mut(lists * PIECE)
             .zip(order.par_chunks(PIECE))
             .zip(results_here.par_chunks_mut(PIECE))
             .zip(scores_here.par_chunks_mut(PIECE))
             .zip(buckets_here.par_chunks_mut(PIECE))
-            .for_each(|((((indices, order), results), scores), buckets)| {
+            .zip(weights_here.par_chunks_mut(PIECE))
+            .for_each(|(((((indices, order), results), scores), buckets), weights)| {
                 // Fetched first, one right after the other: they lie all over the memory, and
                 // the processor can wait for many at once.
                 let near: Vec<Packed> =
                     order.iter().map(|place| records[*place as usize]).collect();
-                let labels = results.iter_mut().zip(scores).zip(buckets);
-                for ((record, out), ((result, score), bucket)) in
+                let labels = results.iter_mut().zip(scores).zip(buckets).zip(weights);
+                for ((record, out), (((result, score), bucket), weight)) in
                     near.iter().zip(indices.chunks_exact_mut(lists)).zip(labels)
                 {
                     let position = record.position();
                     net.inputs.write(&position, out);
                     *bucket = net.bucket_of(&position) as u8;
                     (*result, *score) = seen(point_of_view, record, &position);
+                    *weight = record.weight();
                 }
             });
     }
@@ -264,7 +279,7 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Vec<f32>, Vec<f32>) {
     }
     let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
     let active = Active { rows, views, places, indices, buckets };
-    (Inputs::Active(active), all_results, all_scores)
+    (Inputs::Active(active), [all_results, all_scores, all_weights])
 }
 
 fn sign(point_of_view: PointOfView, position: &Position) -> i32 {

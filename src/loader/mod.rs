@@ -24,6 +24,7 @@ mod stored;
 mod stream;
 mod traces;
 mod walk;
+mod weighing;
 
 use std::path::PathBuf;
 
@@ -43,6 +44,7 @@ pub use stored::Stored;
 pub use stream::{Cursor, Stream};
 pub use traces::{TraceScan, push, scan_traces};
 pub use walk::Cut;
+pub use weighing::Weighing;
 
 use crate::format::{Format, ReadError};
 use crate::point_of_view::PointOfView;
@@ -64,6 +66,7 @@ pub struct Plan {
     /// Whether material must bear out the point of view.
     pub check_view: bool,
     pub filter: Filter,
+    pub weighing: Weighing,
     pub split: Split,
     /// Of the games that are held out, how many are kept for the test.
     pub test: Test,
@@ -138,6 +141,7 @@ impl Plan {
             view: None,
             check_view: true,
             filter: Filter::default(),
+            weighing: Weighing::default(),
             split: Split { share: 0.0, seed: 0 },
             test: Test(0.0),
             share: Share::ALL,

@@ -1,5 +1,6 @@
 //! What training needs of a position, in 32 bytes.
 
+use super::weighing::{self, Weighing};
 use crate::sample::{Position, Sample};
 
 /// A [`Sample`] without what only filters and splits ask for.
@@ -12,6 +13,8 @@ pub struct Packed {
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
     turn_and_ep: u8,
+    /// What its loss counts, see [`weighing`].
+    weight: u8,
 }
 
 const _: () = assert!(size_of::<Packed>() == 32, "two of them are a cache line");
@@ -23,6 +26,17 @@ impl Packed {
     /// The position without its counters.
     pub fn position(&self) -> Position {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
+    }
+
+    /// A sample that may count less than others.
+    pub fn weighed(sample: &Sample, by: &Weighing) -> Self {
+        let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
+        Self { weight, ..Self::from(sample) }
+    }
+
+    /// What its loss counts, 0 to 1.
+    pub fn weight(&self) -> f32 {
+        weighing::weight(self.weight)
     }
 
     /// Puts another position in its place, with the same result and the same score.
@@ -56,6 +70,7 @@ impl From<&Sample> for Packed {
             result: sample.result,
             score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
             turn_and_ep: position.turn_and_ep(),
+            weight: u8::MAX,
         }
     }
 }

@@ -34,6 +34,7 @@ impl<'a> Filtered<'a> {
         };
         let format = source.format();
         plan.filter.check(path, format)?;
+        plan.weighing.check(path, format)?;
         let path = path.to_path_buf();
         if plan.colours && format.facts.colours == Holds::Never {
             return Err(LoadError::NoColours { path });

@@ -196,7 +196,7 @@ fn read_file(
                 Subset::Train => {
                     scan.train += 1;
                     if let Some(kept) = &mut scan.kept {
-                        kept.push(Packed::from(sample));
+                        kept.push(Packed::weighed(sample, &plan.weighing));
                     }
                     some.add(sample);
                 }

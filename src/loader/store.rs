@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Found, TERMS_PIECE, TermsEncoder};
+use super::encode::{Found, TERMS_PIECE, TermsEncoder, unless_level};
 use super::packed::Packed;
 use super::quieten::{Quieten, quieten};
 use crate::batch::{Batch, Inputs, Terms};
@@ -19,6 +19,8 @@ pub struct Store {
     pub results: Arc<[f32]>,
     /// Seen by White; empty unless every position has one.
     pub scores: Arc<[f32]>,
+    /// What losses count, 0 to 1; empty where all count alike.
+    pub weights: Arc<[f32]>,
     /// By term, the positions that have it, held or not.
     pub counts: Vec<u64>,
 }
@@ -58,7 +60,7 @@ impl Store {
     }
 
     /// Scores with a NaN among them are none.
-    pub(super) fn new(Found { pieces, results, scores, counts }: Found) -> Self {
+    pub(super) fn new(Found { pieces, results, scores, weights, counts }: Found) -> Self {
         let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
         let starts = pieces.iter().scan(0, |next, piece| {
             let start = *next;
@@ -66,7 +68,8 @@ impl Store {
             Some(start)
         });
         let starts = starts.collect();
-        Self { pieces, starts, results: results.into(), scores: scores.into(), counts }
+        let (results, scores, weights) = (results.into(), scores.into(), unless_level(weights));
+        Self { pieces, starts, results, scores, weights, counts }
     }
 
     /// The number of positions.
@@ -81,13 +84,15 @@ impl Store {
     /// Bytes that the arrays hold.
     pub fn bytes(&self) -> usize {
         let pieces: usize = self.pieces.iter().map(|piece| piece.bytes()).sum();
-        pieces + size_of_val(&self.results[..]) + size_of_val(&self.scores[..])
+        let columns = [&self.results, &self.scores, &self.weights];
+        pieces + columns.iter().map(|column| size_of_val(&column[..])).sum::<usize>()
     }
 
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
         let (results, scores) = (self.results.clone(), self.scores.clone());
-        Batch::new(Inputs::Terms(self.pieces.clone()), results, scores)
+        let batch = Batch::new(Inputs::Terms(self.pieces.clone()), results, scores);
+        Batch { weights: self.weights.clone(), ..batch }
     }
 
     /// About so many positions from all over the data: every k-th piece.
@@ -99,8 +104,8 @@ impl Store {
             chosen.iter().filter_map(|i| piece(*i)).flatten().copied().collect()
         };
         let inputs = Inputs::Terms(chosen.iter().map(|i| self.pieces[*i].clone()).collect());
-        let (results, scores) = (cut(&self.results), cut(&self.scores));
-        Batch::new(inputs, results, scores)
+        let batch = Batch::new(inputs, cut(&self.results), cut(&self.scores));
+        Batch { weights: cut(&self.weights), ..batch }
     }
 
     /// Takes the entries of terms out that the encoder holds; they become sums.
@@ -121,7 +126,8 @@ impl Store {
             Arc::new(Terms::gather(rows))
         });
         let inputs = Inputs::Terms(pieces.collect());
-        Batch::new(inputs, pick(&self.results), pick(&self.scores))
+        let batch = Batch::new(inputs, pick(&self.results), pick(&self.scores));
+        Batch { weights: pick(&self.weights), ..batch }
     }
 
     /// The piece of a position, and its row there.

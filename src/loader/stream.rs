@@ -121,7 +121,7 @@ fn keep(
     let mut records = Vec::with_capacity(plan.expected.unwrap_or(0) as usize);
     let mut source = Interleaved::new(plan.clone(), plan.files.clone());
     while let Some(block) = source.next() {
-        records.extend(block?.iter().map(Packed::from));
+        records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
     }
     check_count(plan, records.len() as u64)?;
     if let Some(by) = by {
@@ -158,7 +158,7 @@ fn read_on(
                 Some(block) => {
                     let block = block?;
                     found += block.len() as u64;
-                    records.extend(block.iter().map(Packed::from));
+                    records.extend(block.iter().map(|it| Packed::weighed(it, &plan.weighing)));
                 }
                 None => more = false,
             }

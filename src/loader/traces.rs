@@ -221,7 +221,7 @@ impl Side {
 
     fn store(self) -> Store {
         let Side { pieces, results, scores, counts, .. } = self;
-        Store::new(Found { pieces, results, scores, counts })
+        Store::new(Found { pieces, results, scores, weights: Vec::new(), counts })
     }
 }
 

@@ -2,46 +2,62 @@
 
 use burn::tensor::{Tensor, activation::sigmoid};
 
-use crate::loss::Loss;
+use crate::loss::{Loss, LossShape};
 
 /// What the gradients of a model are those of.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim<'a> {
-    /// The mean loss of `sigmoid(logit) - target`; targets from 0 to 1, one a position.
+    /// The mean of the squares of `sigmoid(logit) - target`; targets from 0 to 1, one a position.
     Targets(&'a [f32]),
-    /// The same of `sigmoid(logit + base) - target`, where a net is added to something; bases are
-    /// logits, one a position.
-    Added { targets: &'a [f32], base: &'a [f32] },
+    /// The mean of another loss, or of something added to the logits, or of positions that count
+    /// more than others.
+    Judged(Judged<'a>),
     /// The sum of the logits, each times the force on it; forces of any size, one a position.
     Forces(&'a [f32]),
 }
 
+/// What the losses of positions are made of. All are one a position.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    /// 0 to 1.
+    pub targets: &'a [f32],
+    /// Logits that are added to those of the model; empty where there are none.
+    pub base: &'a [f32],
+    /// What the loss of a position is multiplied by, 0 or more; empty where all count 1.
+    pub weights: &'a [f32],
+    pub loss: Loss,
+}
+
+impl<'a> Judged<'a> {
+    /// Targets that are all there is.
+    pub fn squared(targets: &'a [f32]) -> Self {
+        Self { targets, base: &[], weights: &[], loss: Loss::SQUARED }
+    }
+}
+
 impl<'a> Aim<'a> {
-    /// At targets, with what the model is added to; `base` may be empty.
-    pub fn at(targets: &'a [f32], base: &'a [f32]) -> Self {
-        match base {
-            [] => Aim::Targets(targets),
-            _ => {
-                assert_eq!(base.len(), targets.len(), "bases");
-                Aim::Added { targets, base }
-            }
-        }
-    }
-
-    /// What is added to logits; empty where nothing is.
-    pub fn base(self) -> &'a [f32] {
-        match self {
-            Aim::Added { base, .. } => base,
-            Aim::Targets(_) | Aim::Forces(_) => &[],
-        }
-    }
-
     /// Targets or forces.
     pub fn numbers(self) -> &'a [f32] {
         match self {
             Aim::Targets(numbers) | Aim::Forces(numbers) => numbers,
-            Aim::Added { targets, .. } => targets,
+            Aim::Judged(Judged { targets, .. }) => targets,
         }
+    }
+
+    /// What losses are made of; none where the numbers are forces.
+    pub fn judged(self) -> Option<Judged<'a>> {
+        match self {
+            Aim::Targets(targets) => Some(Judged::squared(targets)),
+            Aim::Judged(judged) => Some(judged),
+            Aim::Forces(_) => None,
+        }
+    }
+
+    /// Targets or forces, bases, weights; empty where there are none.
+    #[cfg(feature = "wgpu")]
+    pub(super) fn arrays(self) -> [&'a [f32]; 3] {
+        let (base, weights) = self.judged().map_or((&[][..], &[][..]), |it| (it.base, it.weights));
+        [self.numbers(), base, weights]
     }
 
     /// Whether the numbers are forces.
@@ -49,31 +65,54 @@ impl<'a> Aim<'a> {
         matches!(self, Aim::Forces(_))
     }
 
+    /// Whether the arrays have as many numbers as they must, for so many positions.
+    ///
+    /// # Panics
+    /// If one has not.
+    pub(super) fn check(self, positions: usize) {
+        assert_eq!(self.numbers().len(), positions, "targets");
+        if let Some(Judged { base, weights, .. }) = self.judged() {
+            for (array, what) in [(base, "bases"), (weights, "weights")] {
+                assert!(array.is_empty() || array.len() == positions, "{what}");
+            }
+        }
+    }
+
     /// What it comes to by Burn's operations, `[1]`, for `[batch]` logits of which the first has
     /// the number `first`. A part of the batch has its part of it.
     ///
     /// It is a product of matrices, so that the order of summation is fixed: Burn's `sum` of a
     /// large tensor adds in the order in which threads finish.
-    pub(super) fn of(self, logits: Tensor<1>, first: usize, loss: Loss) -> Tensor<1> {
+    pub(super) fn of(self, logits: Tensor<1>, first: usize) -> Tensor<1> {
         let (positions, device) = (logits.dims()[0], logits.device());
-        let numbers = &self.numbers()[first..first + positions];
-        let numbers = Tensor::<1>::from_data(numbers, &device); // [batch]
-        let (one, other, over) = match self {
-            Aim::Forces(_) => (logits, numbers, 1),
-            Aim::Targets(all) | Aim::Added { targets: all, .. } => {
-                let logits = match self.base() {
-                    [] => logits,
-                    base => {
-                        let base = &base[first..first + positions];
-                        logits + Tensor::<1>::from_data(base, &device) // [batch]
+        let of = |all: &[f32]| Tensor::<1>::from_data(&all[first..first + positions], &device);
+        let numbers = of(self.numbers()); // [batch]
+        let (one, other, over) = match self.judged() {
+            None => (logits, numbers, 1),
+            Some(Judged { targets, base, weights, loss }) => {
+                let logits = if base.is_empty() { logits } else { logits + of(base) };
+                let errors = sigmoid(logits.clone()) - numbers.clone();
+                let counts = match weights {
+                    [] => Tensor::ones([positions], &device),
+                    weights => of(weights),
+                };
+                let over_rated = errors.clone().detach().greater_elem(0.0).float();
+                let counts = counts * (over_rated * loss.asymmetry + 1.0);
+                let (one, other) = match loss.shape {
+                    LossShape::Squared => (errors.clone() * counts, errors),
+                    LossShape::Absolute => {
+                        let signs = errors.clone().detach().sign();
+                        (errors, signs * counts)
+                    }
+                    LossShape::Power => (errors.abs().powf_scalar(loss.power), counts),
+                    LossShape::CrossEntropy => {
+                        // With the larger of the logit and 0, without the exponential of large ones.
+                        let small = (-logits.clone().abs()).exp().log1p();
+                        let all = logits.clone().clamp_min(0.0) - numbers * logits + small;
+                        (all, counts)
                     }
                 };
-                let errors = sigmoid(logits) - numbers;
-                let other = match loss {
-                    Loss::Squared => errors.clone(),
-                    Loss::Absolute => errors.clone().detach().sign(),
-                };
-                (errors, other, all.len())
+                (one, other, targets.len())
             }
         };
         let other = other.reshape([positions, 1]);

@@ -29,6 +29,17 @@ pub enum Compute {
     },
 }
 
+impl Compute {
+    /// The level of operations of our own on parameters; none for Burn's. GPUs go their own way.
+    pub fn level(self) -> Option<Level> {
+        match self {
+            Compute::Plain => None,
+            Compute::Fused { level, .. } => Some(level),
+            Compute::Gpu { .. } => Some(Level::Portable),
+        }
+    }
+}
+
 /// A net as the operations want it, and the memory that they work in.
 #[derive(Clone)]
 pub struct Fused {
@@ -115,7 +126,7 @@ impl FusedTerms {
     }
 
     fn job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
-        let HceShape { scale, loss, tempo, .. } = self.shape;
-        TermsJob { pieces, aim, scale, loss, tempo, level: self.level }
+        let HceShape { scale, tempo, .. } = self.shape;
+        TermsJob { pieces, aim, scale, tempo, level: self.level }
     }
 }

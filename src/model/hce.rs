@@ -11,7 +11,6 @@ use burn::tensor::{Device, Tensor, TensorData};
 use super::fused::FusedTerms;
 use super::{Aim, Compute, Evaluation, Slope};
 use crate::batch::{Inputs, Rows, Terms};
-use crate::loss::Loss;
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
 
@@ -44,7 +43,6 @@ pub struct HceShape {
     pub scale: f32,
     /// Whether the tempo is trained.
     pub tempo: bool,
-    pub loss: Loss,
 }
 
 impl<const D: usize> Changed<D> {
@@ -182,9 +180,10 @@ impl Evaluation for HceModel {
     /// # Panics
     /// If the terms are to be added to something.
     fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
-        assert!(aim.base().is_empty(), "nets are added to terms, not terms to anything");
+        let base = aim.judged().map_or(&[][..], |judged| judged.base);
+        assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let Some(fused) = &self.fused else {
-            let loss = aim.of(self.logits(inputs), 0, self.shape.loss);
+            let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);
         };
         let (terms, tempo) = self.values();

@@ -21,7 +21,7 @@ use burn::tensor::{Tensor, TensorData};
 pub use burn::tensor::Device;
 
 pub use adapter::{Adapter, AdapterKind};
-pub use aim::Aim;
+pub use aim::{Aim, Judged};
 pub use device::{Backend, Choice, DeviceError, is_gpu};
 pub use fused::Compute;
 pub use hce::{HceModel, HceShape};

@@ -9,7 +9,6 @@ use super::ops::{Arrays, Done};
 use super::{Aim, Compute, Evaluation, Slope, head, one_hot};
 use crate::architecture::{Architecture, Array, PIECES, Part};
 use crate::batch::{Active, Inputs};
-use crate::loss::Loss;
 use crate::weights::{Weights, WeightsError};
 
 /// A net. Arrays of several output buckets are flat, whatever shape a checkpoint gives them.
@@ -109,7 +108,7 @@ impl NetModel {
     pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<&Done>) -> Slope {
         let active = active(inputs);
         let Some(fused) = &self.fused else {
-            let loss = aim.of(self.logits(inputs), 0, Loss::Squared);
+            let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);
         };
         let (loss, arrays) = fused.gradients(self.arrays(), active, aim, done);

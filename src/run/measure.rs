@@ -16,12 +16,12 @@ use crate::digits::grouped;
 use crate::format::view;
 use crate::hce::{self, HceWeights};
 use crate::loader::{Part, Plan};
-use crate::loss::sigmoid;
 use crate::report::deep::{Deep, Depth, deep};
 use crate::report::gap::{Gap, gap};
 use crate::report::slices::Attributes;
 use crate::report::{Comparison, Options, Played, Predictions, Truth, Values, compare};
 use crate::sample::{Sample, games_known};
+use crate::train::target::Promise;
 
 /// Positions of a file on which its results are held against material, as in training.
 const PROBE: usize = 50_000;
@@ -371,12 +371,18 @@ fn turned(samples: &[Sample], places: &[u16]) -> Option<String> {
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
-    let (wdl, scale) = (config.final_wdl(), config.score_scale());
+    let (wdl, promise) = (config.final_wdl(), config.promise());
     let target = |sample: &Sample| {
-        let expected = sigmoid(f64::from(sample.score?) / scale);
+        let expected = promise.of(sample.score?.into());
         Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
     };
     let targets = samples.iter().map(target).collect::<Option<_>>()?;
     let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
-    Some((targets, format!("the target is {wdl} * result + {rest} * sigmoid(score / {scale})")))
+    let expected = match promise {
+        Promise { scale, offset: 0.0 } => format!("sigmoid(score / {scale})"),
+        Promise { scale, offset } => {
+            format!("what a score promises with scale {scale} and offset {offset}")
+        }
+    };
+    Some((targets, format!("the target is {wdl} * result + {rest} * {expected}")))
 }

@@ -266,6 +266,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         view: config.view()?,
         check_view: config.data.check_view,
         filter: config.data.filter.clone(),
+        weighing: config.target.weights.clone(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         test: config.test(),
         share: Share(config.data.share),

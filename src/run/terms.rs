@@ -139,11 +139,6 @@ impl RunTerms {
     }
 
     pub fn shape(&self, config: &Config) -> HceShape {
-        HceShape {
-            terms: self.list.len(),
-            scale: config.scale() as f32,
-            tempo: self.chosen.tempo,
-            loss: config.target.loss,
-        }
+        HceShape { terms: self.list.len(), scale: config.scale() as f32, tempo: self.chosen.tempo }
     }
 }

@@ -5,6 +5,7 @@ mod data;
 mod finish;
 mod finished;
 mod found;
+pub mod grow;
 mod judge;
 mod learnt;
 mod length;

@@ -4,12 +4,15 @@
 //! stop reach it through [`Watch`].
 
 mod anchor;
+mod average;
 pub mod checkpoint;
+mod clip;
 pub mod direct;
 mod error;
 mod failure;
 pub mod force;
 pub mod layers;
+mod learner;
 pub mod leg;
 pub mod length;
 pub mod log;
@@ -25,6 +28,7 @@ pub mod target;
 mod unread;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -32,17 +36,16 @@ use burn::tensor::Device;
 
 use crate::batch::{Batch, Choices};
 use crate::log::Row;
-use crate::loss::Loss;
-use crate::model::{Aim, Compute, Evaluation as _, Kind, Model, Slope, is_gpu, outputs};
+use crate::model::{Aim, Compute, Evaluation as _, Judged, Kind, Model, Slope, is_gpu, outputs};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
 use direct::Learnt;
 pub use error::TrainError;
 use failure::{one_line, panic_text};
+use learner::Learner;
 use log::Log;
-pub use losses::{Losses, losses};
+pub use losses::{Losses, Yardstick, losses};
 use moves::{Before, Oracle, Pulled};
-use rule::Rule;
 pub use settings::Settings;
 use target::targets;
 use unread::{Step, Unread};
@@ -133,22 +136,17 @@ const UNREAD: usize = 64;
 /// Why there are settings of moves.
 const MOVES: &str = "batches of choices come with settings of moves";
 
-/// Why there is a model between steps.
-const WHOLE: &str = "a step gives the model back";
-
 struct Trainer<'a> {
     job: &'a Training<'a>,
-    /// None only while it takes a step.
-    model: Option<Model>,
+    learner: Learner<'a>,
     /// What least squares ask.
     before: Option<Model>,
-    rule: Rule,
     state: State,
     log: Log,
     unread: Unread,
     /// The last loss that was read.
     loss: Option<f64>,
-    facts: std::collections::BTreeMap<String, String>,
+    facts: BTreeMap<String, String>,
     writer: Writer,
     clock: Clock,
 }
@@ -161,15 +159,12 @@ struct Clock {
 
 impl<'a> Trainer<'a> {
     fn new(job: &'a Training, start: Checkpoint) -> Result<Self, TrainError> {
-        let device = job.device.clone().autodiff();
-        let model = Some(Model::new(&job.kind, &start.weights, &device, job.compute)?);
         if start.optimizer.is_empty() && start.state.step > 0 {
             return Err(TrainError::NoOptimizer(start.state.step));
         }
-        let rule = Rule::new(&job.settings.optimizer, job.compute, start.optimizer)
-            .map_err(TrainError::Optimizer)?;
+        let learner = Learner::new(job, &start.weights, start.optimizer)?;
         // Direct methods ask in numbers of their own.
-        let asked = job.oracle.filter(|_| matches!(rule, Rule::Gradient(_)));
+        let asked = job.oracle.filter(|_| learner.follows());
         let before = asked.map(|it| Model::new(&job.kind, &it.weights, job.device, job.compute));
         let before = before.transpose()?;
         // A run's first look makes its first row, before its first checkpoint.
@@ -178,7 +173,7 @@ impl<'a> Trainer<'a> {
         let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
         let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
-        Ok(Self { job, model, before, rule, state, log, unread, loss, facts, writer, clock })
+        Ok(Self { job, learner, before, state, log, unread, loss, facts, writer, clock })
     }
 
     fn run<E>(
@@ -247,49 +242,41 @@ impl<'a> Trainer<'a> {
         let leg = settings.leg(self.state.step);
         let done = self.state.step as f64 / leg.steps as f64;
         let learning_rate = leg.learning_rate.at(done);
-        let targets = targets(batch, leg.wdl.at(done), settings.score_scale);
+        let targets = targets(batch, leg.wdl.at(done), settings.promise);
         let step = self.state.step + 1;
-        let converged;
-        match &mut self.rule {
-            Rule::Gradient(_) => {
-                let taken = Step { number: step, learning_rate };
-                let gradients = match &batch.choices {
-                    None => {
-                        let aim = Aim::at(&targets, &batch.base);
-                        let Slope { loss, gradients } = self.model().slope(&batch.inputs, aim);
-                        self.unread.push(taken, loss);
-                        let waits = is_gpu(self.job.device) && self.loss.is_some();
-                        if self.unread.len() == UNREAD || !waits {
-                            self.read()?;
-                        }
-                        gradients
+        let taken = Step { number: step, learning_rate };
+        let mut converged = false;
+        if self.learner.follows() {
+            let gradients = match &batch.choices {
+                None => {
+                    let loss = settings.loss;
+                    let (shares, targets) = (batch.shares(), &targets[..]);
+                    let (base, weights) = (&batch.base[..], &shares[..]);
+                    let aim = Aim::Judged(Judged { targets, base, weights, loss });
+                    let Slope { loss, gradients } = self.learner.model().slope(&batch.inputs, aim);
+                    self.unread.push(taken, loss);
+                    let waits = is_gpu(self.job.device) && self.loss.is_some();
+                    if self.unread.len() == UNREAD || !waits {
+                        self.read()?;
                     }
-                    Some(choices) => {
-                        let Pulled { loss, forces } = self.pull(batch, choices, &targets)?;
-                        let aim = Aim::Forces(&forces);
-                        let gradients = self.model().slope(&batch.inputs, aim).gradients;
-                        self.count(taken, loss)?;
-                        gradients
-                    }
-                };
-                // Nobody else holds the model, so that its tensors change in place.
-                let model = self.model.take().expect(WHOLE);
-                self.model = Some(self.rule.follow(learning_rate, model, gradients));
-                converged = false;
-            }
-            Rule::Direct(method) => {
-                let weights = self.model.as_ref().expect(WHOLE).weights();
-                let oracle = self.job.oracle;
-                let learnt = (settings.moves.as_ref()).zip(batch.choices.as_deref());
-                let learnt = learnt.map(|(moves, choices)| Learnt { moves, choices, oracle });
-                let stepped =
-                    method.step(&self.job.kind, weights, &batch.inputs, &targets, learnt)?;
-                self.count(Step { number: step, learning_rate }, stepped.loss)?;
-                let device = self.job.device.clone().autodiff();
-                let Training { kind, compute, .. } = self.job;
-                self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
-                converged = stepped.converged;
-            }
+                    gradients
+                }
+                Some(choices) => {
+                    let Pulled { loss, forces } = self.pull(batch, choices, &targets)?;
+                    let aim = Aim::Forces(&forces);
+                    let gradients = self.learner.model().slope(&batch.inputs, aim).gradients;
+                    self.count(taken, loss)?;
+                    gradients
+                }
+            };
+            self.learner.follow(step, learning_rate, gradients);
+        } else {
+            let oracle = self.job.oracle;
+            let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
+            let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
+            let stepped = self.learner.leap(&batch.inputs, &targets, moves)?;
+            self.count(taken, stepped.loss)?;
+            converged = stepped.converged;
         }
         self.state.converged = converged;
         self.state.step += 1;
@@ -310,17 +297,13 @@ impl<'a> Trainer<'a> {
         targets: &[f32],
     ) -> Result<Pulled, TrainError> {
         let said = |model: &Model| outputs(model, batch);
-        let both = said(self.model())
+        let both = said(self.learner.model())
             .and_then(|now| Ok((now, self.before.as_ref().map(said).transpose()?)));
         let (now, before) = both.map_err(|lost| self.failed(&lost.to_string()))?;
         let oracle = before.as_ref().zip(self.job.oracle);
         let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });
         let moves = self.job.settings.moves.as_ref().expect(MOVES);
         Ok(moves.pull(choices, &now, targets, oracle))
-    }
-
-    fn model(&self) -> &Model {
-        self.model.as_ref().expect(WHOLE)
     }
 
     /// Looks at the losses that are still unread.
@@ -362,14 +345,11 @@ impl<'a> Trainer<'a> {
         let done = self.state.step as f64 / leg.steps as f64;
         let wdl = leg.wdl.at(done);
         // Against the target of the run's end: one yardstick, whatever the target is by now.
-        let yardstick = settings.wdl.at(1.0);
-        let loss = match &self.job.kind {
-            Kind::Net(_) => Loss::Squared,
-            Kind::Hce(shape) => shape.loss,
-        };
-        let scale = settings.score_scale;
+        let Settings { promise, loss, .. } = *settings;
+        let yardstick = Yardstick { wdl: settings.wdl.at(1.0), promise, loss };
         let moves = settings.moves.as_ref();
-        let held_out = losses(self.model(), self.job.held_out, loss, yardstick, scale, moves);
+        let held_out =
+            losses(&self.learner.learnt(self.state.step), self.job.held_out, yardstick, moves);
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;
@@ -380,10 +360,7 @@ impl<'a> Trainer<'a> {
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.map(|losses| losses.target),
             held_out_result_loss: held_out.and_then(|losses| losses.result),
-            learning_rate: match self.rule {
-                Rule::Gradient(_) => Some(leg.learning_rate.at(done)),
-                Rule::Direct(_) => None,
-            },
+            learning_rate: self.learner.follows().then(|| leg.learning_rate.at(done)),
             wdl,
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
         };
@@ -409,13 +386,13 @@ impl<'a> Trainer<'a> {
 
     fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
         let bare = self.bare_checkpoint()?;
-        let optimizer = self.rule.to_bytes().map_err(TrainError::Optimizer)?;
+        let optimizer = self.learner.record()?;
         Ok(Checkpoint { optimizer, ..bare })
     }
 
     /// A checkpoint without what only resuming needs.
     fn bare_checkpoint(&self) -> Result<Checkpoint, TrainError> {
-        let weights = self.model().weights();
+        let weights = self.learner.learnt(self.state.step).weights();
         if let Some((name, place, value)) = weights.non_finite() {
             return Err(TrainError::NotFinite {
                 name: name.to_string(),

@@ -2,6 +2,7 @@
 
 use burn::optim::{GradientsParams, ModuleOptimizer};
 
+use super::average::parameters;
 use super::direct::Direct;
 use super::{optimizer, record};
 use crate::model::{Compute, Model};
@@ -38,6 +39,14 @@ impl Rule {
             Rule::Gradient(optimizer) => optimizer.step(rate, model, gradients),
             Rule::Direct(_) => panic!("direct methods follow no gradient"),
         }
+    }
+
+    /// The model with what was learnt, where this is not what takes the steps.
+    pub fn learnt(&self, settings: &optimizer::Settings, model: &Model) -> Option<Model> {
+        let Rule::Gradient(optimizer) = self else { return None };
+        let mut shows = settings.shows()?.load_record(optimizer.to_record());
+        // Any gradients will do.
+        Some(shows.step(0.0, model.clone(), parameters(model)))
     }
 
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {

@@ -4,6 +4,8 @@ use super::leg::{Keep, Leg};
 use super::moves::Moves;
 use super::optimizer;
 use super::schedule::Schedule;
+use super::target::Promise;
+use crate::loss::Loss;
 
 /// What a run does, apart from its data.
 #[derive(Clone, Debug)]
@@ -12,8 +14,9 @@ pub struct Settings {
     pub learning_rate: Schedule,
     /// Weight of the result in the target.
     pub wdl: Schedule,
-    /// Centipawns of the data's scores that make one logit.
-    pub score_scale: f64,
+    /// What the scores of the data promise.
+    pub promise: Promise,
+    pub loss: Loss,
     pub optimizer: optimizer::Settings,
     /// How moves are learnt; none where positions are.
     pub moves: Option<Moves>,

@@ -55,6 +55,16 @@ fn learning_rates_and_targets_are_finite_and_in_bounds() {
     refuses("target.wdl=nan", "`target.wdl`: must be a finite number, found NaN");
     refuses("target.wdl=1.5", "`target.wdl`: lies between 0 and 1");
     refuses("optimizer.epsilon=0", "above 0");
+    refuses("optimizer.clip_gradients=0", "above 0");
+    refuses("optimizer.average_decay=1", "lies from 0 to below 1");
+    refuses("optimizer.average_last=0", "lies above 0, to 1");
+    refuses("optimizer.lookahead_steps=3", "belongs to ranger, not to adamw");
+    refuses("target.power=3", "goes with `loss = \"power\"`");
+    refuses("target.asymmetry=-1", "is above -1");
+    refuses("target.score_offset=-3", "0 or more");
+    refuses("target.weights.ply=[[8, 1], [4, 2]]", "go upwards");
+    refuses("target.weights.pieces=[[8, -1]]", "counts less than 0");
+    refuses("target.weights.score=[[8, 0]]", "leaves no position");
     set(&[&stage("0.5", "0.1")]).expect("a schedule that falls");
 }
 

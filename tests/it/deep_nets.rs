@@ -10,7 +10,7 @@ use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
 use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision, to_host};
 use nnuance::sample::Sample;
-use nnuance::train::target::targets;
+use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 
 use crate::largest::{distance, largest};
@@ -53,7 +53,7 @@ fn the_fused_operations_equal_the_plain_ones() {
         let weights = drawn::weights(&net, seed);
         let batch =
             Encoder::net(&net).encode(&games::samples([1, 70, 300][seed as usize % 3], seed));
-        let targets = targets(&batch, 0.4, 300.0);
+        let targets = targets(&batch, 0.4, Promise::scale(300.0));
         let plain = model(&net, &weights, Compute::Plain);
         let (loss, gradients) = plain.gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
@@ -69,7 +69,8 @@ fn the_fused_operations_equal_the_plain_ones() {
                 assert!(apart < 1e-4, "{what}: gradients of {name} differ by {apart:.1e}");
             }
             let (forces, bases) = (games::forces(batch.len()), games::bases(batch.len()));
-            for aim in [Aim::Forces(&forces), Aim::at(&targets, &bases)] {
+            let weighed = games::weights(batch.len());
+            for aim in games::aims(&targets, &bases, &weighed, &forces) {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let apart = (got.0 - right.0).abs();
                 assert!(aim.pulls() || apart < 1e-5 * right.0, "{what} {aim:?}");
@@ -131,7 +132,7 @@ fn mixed_precision_is_exact_but_for_rounded_weights_and_slopes() {
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
         let batch = Encoder::net(&net).encode(&games::samples(200, seed));
-        let targets = targets(&batch, 0.4, 300.0);
+        let targets = targets(&batch, 0.4, Promise::scale(300.0));
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
         for level in Level::available() {
@@ -168,7 +169,7 @@ fn gradients_equal_central_differences() {
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(24, seed);
         let batch = Encoder::net(&net).encode(&samples);
-        let targets = targets(&batch, 0.3, 400.0);
+        let targets = targets(&batch, 0.3, Promise::scale(400.0));
         let compute = fused(Level::detect(), Precision::F32);
         let (_, gradients) =
             model(&net, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));

@@ -5,9 +5,8 @@ use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs};
 use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision};
-use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{Name, Settings};
-use nnuance::train::target::targets;
+use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -40,7 +39,7 @@ fn loss_and_gradients_equal_the_plain_ones() {
                     let (kind, weights) = net(views, hidden, activation, i as u64);
                     let batch = games::lists(views)
                         .encode(&games::samples([1, 33, 257, 300][i % 4], i as u64));
-                    let targets = targets(&batch, 0.4, 300.0);
+                    let targets = targets(&batch, 0.4, Promise::scale(300.0));
                     let plain = model(&kind, &weights, Compute::Plain)
                         .gradients(&batch.inputs, Aim::Targets(&targets));
                     let fused = model(&kind, &weights, fused(level))
@@ -53,7 +52,8 @@ fn loss_and_gradients_equal_the_plain_ones() {
                     }
                     let forces = games::forces(batch.len());
                     let bases = games::bases(batch.len());
-                    for aim in [Aim::Forces(&forces), Aim::at(&targets, &bases)] {
+                    let weighed = games::weights(batch.len());
+                    for aim in games::aims(&targets, &bases, &weighed, &forces) {
                         let of = |compute| {
                             let model = model(&kind, &weights, compute);
                             model.gradients(&batch.inputs, aim)
@@ -93,6 +93,7 @@ fn any_number_of_men_will_do() {
         scores: [].into(),
         choices: None,
         base: [].into(),
+        weights: [].into(),
         cursor: None,
     };
     // The dense matrix holds ones, so that an input that occurs twice would count once there.
@@ -128,20 +129,7 @@ fn logits_equal_the_plain_ones() {
 }
 
 fn rule(name: Name, bias_correction: bool, clip: f64) -> Settings {
-    let (beta1, beta2, epsilon, weight_decay) = (0.9, 0.999, 1e-8, 0.02);
-    let (layers, prior, step) = (Layers::default(), 1.0, 1);
-    Settings {
-        name,
-        beta1,
-        beta2,
-        epsilon,
-        weight_decay,
-        bias_correction,
-        clip,
-        layers,
-        prior,
-        step,
-    }
+    Settings { bias_correction, clip, weight_decay: 0.02, ..Settings::usual(name) }
 }
 
 /// Weights after some steps.

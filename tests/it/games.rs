@@ -6,6 +6,8 @@ use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::hce::terms::TERMS;
 use nnuance::hce::{Coding, Term};
 use nnuance::loader::{Encoder, Part, Plan, TermsEncoder, collect};
+use nnuance::loss::Loss;
+use nnuance::model::{Aim, Judged};
 use nnuance::sample::{Position, Sample};
 use nnuance::terms::Chosen;
 use rand::RngExt;
@@ -72,6 +74,41 @@ pub fn recorded(count: u64) -> Vec<Sample> {
 pub fn forces(positions: usize) -> Vec<f32> {
     let force = |i: usize| [0.5, -1.0, 0.0, 3.0, -0.01][i % 5] * (1.0 + (i % 7) as f32);
     (0..positions).map(force).collect()
+}
+
+/// Losses of every shape, and lopsided ones.
+pub const LOSSES: [Loss; 6] = [
+    Loss::SQUARED,
+    Loss::ABSOLUTE,
+    Loss::power(2.5),
+    Loss::CROSS_ENTROPY,
+    Loss { asymmetry: 0.4, ..Loss::SQUARED },
+    Loss { asymmetry: -0.5, ..Loss::power(1.7) },
+];
+
+/// What the losses of positions may count; some not at all.
+pub fn weights(positions: usize) -> Vec<f32> {
+    (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
+}
+
+/// What a model may aim at beside plain targets: every loss, alone, with something added to the
+/// logits, weighed, and both; and forces.
+pub fn aims<'a>(
+    targets: &'a [f32],
+    bases: &'a [f32],
+    weights: &'a [f32],
+    forces: &'a [f32],
+) -> Vec<Aim<'a>> {
+    let of = |(i, loss): (usize, Loss)| {
+        let base = if i % 2 == 0 { bases } else { &[] };
+        let weights = if i % 3 == 1 { weights } else { &[] };
+        Aim::Judged(Judged { targets, base, weights, loss })
+    };
+    let all =
+        [Aim::Forces(forces), Aim::Judged(Judged { base: bases, ..Judged::squared(targets) })];
+    let weighed = Judged { targets, base: bases, weights, loss: Loss::CROSS_ENTROPY };
+    let all = all.into_iter().chain([Aim::Judged(weighed)]);
+    all.chain(LOSSES.into_iter().enumerate().map(of)).collect()
 }
 
 /// Logits that something else says of positions.

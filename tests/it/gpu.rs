@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs, Terms};
-use nnuance::loss::Loss;
 use nnuance::model::{
-    Aim, Backend, Compute, Device, Evaluation, HceShape, Kind, Level, Model, Precision, ROOM,
-    initial, to_host,
+    Aim, Backend, Compute, Device, Evaluation, HceShape, Judged, Kind, Level, Model, Precision,
+    ROOM, initial, to_host,
 };
 use nnuance::weights::Weights;
 use rand::RngExt;
@@ -94,9 +93,15 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
                     // What a single sure position has left of its error is rounding.
                     if positions > 1 {
                         let bases = games::bases(positions);
-                        let aim = Aim::at(&batch.results, &bases);
-                        let of = |model: &Model| model.gradients(&batch.inputs, aim);
-                        check(&what, &of(&fused), &of(&plain));
+                        let weighed = games::weights(positions);
+                        for aim in games::aims(&batch.results, &bases, &weighed, &forces) {
+                            let of = |model: &Model| model.gradients(&batch.inputs, aim);
+                            let [mut got, mut right] = [&fused, &plain].map(of);
+                            if aim.pulls() {
+                                (got.0, right.0) = (1.0, 1.0);
+                            }
+                            check(&format!("{what} {:?}", aim.judged()), &got, &right);
+                        }
                     }
                     let [got, right] =
                         [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
@@ -131,6 +136,7 @@ fn any_lists_will_do_in_one_part_or_in_many() {
         scores: [].into(),
         choices: None,
         base: [].into(),
+        weights: [].into(),
         cursor: None,
     };
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
@@ -180,24 +186,30 @@ fn handcrafted_terms_equal_the_plain_ones() {
     let batch = encoder.encode(&games::samples(700, 6));
     let terms = nnuance::hce::terms::TERMS;
     let weights = hce_weights(terms);
-    for loss in [Loss::Squared, Loss::Absolute] {
+    let weighed = games::weights(batch.len());
+    for (i, loss) in games::LOSSES.into_iter().enumerate() {
         for tempo in [true, false] {
-            let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo, loss });
+            let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo });
+            let weights_of =
+                |batch: &Batch| weighed[..if i % 2 == 0 { 0 } else { batch.len() }].to_vec();
             let plain = model(&kind, &weights, &flex(), Compute::Plain);
             let fused = model(&kind, &weights, &gpu, GPU);
-            let right = plain.gradients(&batch.inputs, Aim::Targets(&batch.results));
-            let got = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let of = |model: &Model, batch: &Batch| {
+                let weights = &weights_of(batch)[..];
+                let targets = &batch.results[..];
+                let judged = Judged { weights, loss, ..Judged::squared(targets) };
+                model.gradients(&batch.inputs, Aim::Judged(judged))
+            };
+            let (right, got) = (of(&plain, &batch), of(&fused, &batch));
             check(&format!("{loss:?} {tempo}"), &got, &right);
             let forces = games::forces(batch.len());
-            let of = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
-            check("forces", &(1.0, of(&fused)), &(1.0, of(&plain)));
+            let pulled = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
+            check("forces", &(1.0, pulled(&fused)), &(1.0, pulled(&plain)));
             // What stayed on the device is used again, and does not stand for other positions.
-            let again = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
+            let again = of(&fused, &batch);
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
             let other = encoder.encode(&games::samples(300, 8));
-            check("other", &fused.gradients(&other.inputs, Aim::Targets(&other.results)), &{
-                plain.gradients(&other.inputs, Aim::Targets(&other.results))
-            });
+            check("other", &of(&fused, &other), &of(&plain, &other));
             let [got, right] = [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5);
         }
@@ -230,10 +242,11 @@ fn many_positions_come_in_parts() {
         scores: [].into(),
         choices: None,
         base: [].into(),
+        weights: [].into(),
         cursor: None,
     };
     let weights = hce_weights(terms);
-    let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo: true, loss: Loss::Squared });
+    let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo: true });
     let [got, right] = [(&gpu, GPU), (&flex(), fused())].map(|(device, compute)| {
         model(&kind, &weights, device, compute)
             .gradients(&batch.inputs, Aim::Targets(&batch.results))

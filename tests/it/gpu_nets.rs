@@ -7,13 +7,12 @@ use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Compute, Device, Evaluation, Kind, Model, Slope, to_host};
-use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::weights::Weights;
 
 use crate::gpu::{GPU, bits, flex, gpu};
 use crate::largest::distance;
-use crate::{drawn, games, layers};
+use crate::{drawn, games, layers, optimizers};
 
 /// A net with the number of its draw: with and without output buckets, a factoriser, and something
 /// between accumulators and output.
@@ -70,7 +69,8 @@ fn gradients_of_every_net_equal_the_plain_ones() {
             let [got, right] = [&fused, &plain].map(|it| to_host(it.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5, "{net}");
             let (forces, bases) = (games::forces(batch.len()), games::bases(batch.len()));
-            for aim in [Aim::Forces(&forces), Aim::at(&batch.results, &bases)] {
+            let weighed = games::weights(batch.len());
+            for aim in games::aims(&batch.results, &bases, &weighed, &forces) {
                 let [got, right] = [&fused, &plain].map(|it| it.gradients(&batch.inputs, aim));
                 let apart = (got.0 / right.0 - 1.0).abs();
                 assert!(aim.pulls() || apart < 1e-5, "{net} {compute:?} {aim:?}");
@@ -84,6 +84,12 @@ fn gradients_of_every_net_equal_the_plain_ones() {
 }
 
 #[test]
+fn steps_are_those_that_others_take() {
+    let Some(gpu) = gpu() else { return };
+    optimizers::check(&gpu, GPU);
+}
+
+#[test]
 fn arrays_have_their_own_clips_and_rates() {
     let Some(gpu) = gpu() else { return };
     layers::check(&gpu, GPU);
@@ -92,18 +98,7 @@ fn arrays_have_their_own_clips_and_rates() {
 #[test]
 fn ten_steps_of_every_net_lead_where_those_of_the_cpu_lead() {
     let Some(gpu) = gpu() else { return };
-    let settings = Settings {
-        name: Name::AdamW,
-        beta1: 0.9,
-        beta2: 0.999,
-        epsilon: 1e-8,
-        weight_decay: 0.01,
-        bias_correction: true,
-        clip: 1.98,
-        layers: Layers::default(),
-        prior: 1.0,
-        step: 1,
-    };
+    let settings = Settings { clip: 1.98, ..Settings::usual(Name::AdamW) };
     for (net, seed) in nets().into_iter().filter(|(net, _)| net.buckets > 1) {
         let train = |device: &Device, compute| {
             let mut model = model(&net, &drawn::weights(&net, seed), device, compute);

@@ -9,11 +9,12 @@ use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::{Cursor, Encoder, Plan, Stream};
 use nnuance::log::Row;
+use nnuance::loss::Loss;
 use nnuance::model::{Compute, Device, Kind, initial};
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::layers::Layers;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::schedule::Schedule;
+use nnuance::train::target::Promise;
 use nnuance::train::{self, End, Progress, Settings, TrainError, Training, Watch};
 use nnuance::weights::Weights;
 
@@ -27,18 +28,12 @@ fn settings(steps: u64, bias_correction: bool) -> Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
-        score_scale: 400.0,
+        promise: Promise::scale(400.0),
+        loss: Loss::SQUARED,
         optimizer: optimizer::Settings {
-            name: Name::AdamW,
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-8,
-            weight_decay: 0.01,
             bias_correction,
             clip: 1.98,
-            layers: Layers::default(),
-            prior: 1.0,
-            step: 1,
+            ..optimizer::Settings::usual(Name::AdamW)
         },
         moves: None,
         validate_every: 1,

@@ -1,6 +1,5 @@
 //! All integration tests, in one binary.
 
-mod adam;
 mod base;
 mod bench;
 mod binpack;
@@ -51,6 +50,7 @@ mod gpu_nets;
 mod gpu_parity;
 #[cfg(feature = "wgpu")]
 mod gpu_train;
+mod grow;
 mod hce;
 mod hce_counts;
 mod hce_files;
@@ -69,6 +69,7 @@ mod largest;
 mod layers;
 mod learning;
 mod lines;
+mod losses;
 mod manifest;
 mod marlin;
 mod match_games;
@@ -83,6 +84,7 @@ mod net;
 mod nets;
 mod newton;
 mod opinion;
+mod optimizers;
 mod options;
 mod outputs;
 mod own_data;
@@ -112,6 +114,7 @@ mod search_walks;
 mod share;
 mod shown;
 mod snippets;
+mod steps;
 mod tables;
 mod term_kernels;
 mod tidy;

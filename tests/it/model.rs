@@ -1,17 +1,16 @@
 //! The Burn models against slow, obvious ones in f64: values, gradients, symmetries.
 
 use nnuance::architecture::{self, Activation, Architecture, Views};
-use nnuance::batch::{Batch, Inputs, Terms};
+use nnuance::batch::{Inputs, Terms};
 use nnuance::features::index;
 use nnuance::hce::{HceWeights, Phase, terms::TERMS};
 use nnuance::loader::Encoder;
-use nnuance::loss::Loss;
-use nnuance::loss::sigmoid;
+use nnuance::loss::{Loss, LossShape, sigmoid};
 use nnuance::model::{
-    Aim, Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial,
+    Aim, Backend, Compute, Evaluation, HceShape, Judged, Kind, Level, Model, Precision, initial,
 };
 use nnuance::point_of_view::PointOfView;
-use nnuance::train::target::targets;
+use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 use shakmaty::Color;
 
@@ -36,7 +35,7 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
 fn hce() -> (Encoder, Kind, Weights) {
     let mut weights = HceWeights::default().to_weights();
     drawn::shake(&mut weights, 30.0, 3);
-    let shape = HceShape { terms: TERMS, scale: 170.0, tempo: true, loss: Loss::Squared };
+    let shape = HceShape { terms: TERMS, scale: 170.0, tempo: true };
     (games::all_terms(), Kind::Hce(shape), weights)
 }
 
@@ -98,11 +97,25 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
     }
 }
 
-fn reference_loss(kind: &Kind, weights: &Weights, batch: &Batch, targets: &[f32]) -> f64 {
-    let mut logits = reference(kind, weights, &batch.inputs);
-    logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += f64::from(*base));
-    let squares = logits.iter().zip(targets).map(|(y, t)| (sigmoid(*y) - f64::from(*t)).powi(2));
-    squares.sum::<f64>() / batch.len() as f64
+fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: Judged) -> f64 {
+    let Judged { targets, base, weights: counts, loss } = judged;
+    let of = |(i, logit): (usize, f64)| {
+        let (t, base) = (f64::from(targets[i]), base.get(i).map_or(0.0, |base| f64::from(*base)));
+        let error = sigmoid(logit + base) - t;
+        let cost = match loss.shape {
+            LossShape::Squared => error.powi(2),
+            LossShape::Absolute => error.abs(),
+            LossShape::Power => error.abs().powf(loss.power),
+            LossShape::CrossEntropy => {
+                let p = sigmoid(logit + base);
+                -t * p.ln() - (1.0 - t) * (1.0 - p).ln()
+            }
+        };
+        let count = counts.get(i).map_or(1.0, |count| f64::from(*count));
+        cost * count * if error > 0.0 { 1.0 + loss.asymmetry } else { 1.0 }
+    };
+    let logits = reference(kind, weights, inputs).into_iter().enumerate();
+    logits.map(of).sum::<f64>() / targets.len() as f64
 }
 
 #[test]
@@ -121,23 +134,31 @@ fn logits_equal_the_sparse_sum_in_f64() {
 #[test]
 fn gradients_of_every_parameter_equal_central_differences() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
-        check_gradients(encoder, kind, weights, Compute::Plain);
+        check_gradients(encoder, kind, weights, Compute::Plain, Loss::SQUARED);
     }
     let fused = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-    let (encoder, kind, weights) = hce();
-    check_gradients(encoder, kind, weights, fused);
+    for loss in games::LOSSES {
+        let (encoder, kind, weights) = hce();
+        check_gradients(encoder, kind, weights, fused, loss);
+        let (encoder, kind, weights) = nets().remove(0);
+        check_gradients(encoder, kind, weights, fused, loss);
+    }
 }
 
-fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute) {
-    let mut batch = encoder.encode(&games::samples(24, 2));
-    if matches!(kind, Kind::Net(_)) {
-        batch.base = games::bases(batch.len()).into();
-    }
-    let targets = targets(&batch, 0.3, 400.0);
-    let (loss, gradients) = model_with(&kind, &weights, compute)
-        .gradients(&batch.inputs, Aim::at(&targets, &batch.base));
-    let expected = reference_loss(&kind, &weights, &batch, &targets);
-    assert!((f64::from(loss) - expected).abs() < 1e-6, "{kind:?}: {loss} {expected}");
+fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute, loss: Loss) {
+    let batch = encoder.encode(&games::samples(24, 2));
+    let targets = targets(&batch, 0.3, Promise::scale(400.0));
+    let base = match kind {
+        Kind::Net(_) => games::bases(batch.len()),
+        Kind::Hce(_) => Vec::new(),
+    };
+    let counts = games::weights(batch.len());
+    let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
+    let judged = Judged { targets: &targets, base: &base, weights: weighed, loss };
+    let (found, gradients) =
+        model_with(&kind, &weights, compute).gradients(&batch.inputs, Aim::Judged(judged));
+    let expected = reference_loss(&kind, &weights, &batch.inputs, judged);
+    assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 
     // The weights are f32, so the step is whatever the two neighbours differ by.
     let step = if matches!(kind, Kind::Hce(_)) { 1e-2 } else { 1e-4 };
@@ -149,7 +170,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
             let at = |moved: f32| {
                 let mut weights = weights.clone();
                 weights.0.get_mut(name).expect("it stands there").values[place] = moved;
-                reference_loss(&kind, &weights, &batch, &targets)
+                reference_loss(&kind, &weights, &batch.inputs, judged)
             };
             let derivative = gradients.0[name].values[place];
             if derivative == 0.0 && place % 7 != 0 {
@@ -161,7 +182,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
             let error = (f64::from(derivative) - expected).abs();
             assert!(
                 error < 1e-7 + 1e-3 * expected.abs(),
-                "{kind:?} {name}[{place}]: {derivative}, difference {expected}"
+                "{kind:?}, {loss:?}: {name}[{place}] {derivative}, difference {expected}"
             );
             moving += usize::from(derivative != 0.0);
         }

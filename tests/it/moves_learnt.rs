@@ -9,7 +9,7 @@ use nnuance::config::Sides;
 use nnuance::hce::terms::TERMS as TERMS_IN_ALL;
 use nnuance::hce::{self, HceEvaluator, HceWeights, Term};
 use nnuance::loader::{Choose, Chosen, Encoder, Part, Plan, collect};
-use nnuance::loss::{Loss, sigmoid};
+use nnuance::loss::sigmoid;
 use nnuance::model::{
     Aim, Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial, to_host,
 };
@@ -247,7 +247,7 @@ fn slowly(moves: &Moves, rows: &Rows, logits: &[f32], before: &[f32], targets: &
 }
 
 fn terms_model() -> (Kind, nnuance::weights::Weights) {
-    let shape = HceShape { terms: TERMS_IN_ALL, scale: 160.0, tempo: true, loss: Loss::Squared };
+    let shape = HceShape { terms: TERMS_IN_ALL, scale: 160.0, tempo: true };
     let mut weights = weights();
     for (value, kind) in weights.values.iter_mut().zip(Term::all().map(Term::kind)) {
         if kind == TermKind::Complexity {

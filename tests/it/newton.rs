@@ -74,7 +74,7 @@ fn assert_close(one: f64, other: f64, tolerance: f64) {
 
 #[test]
 fn equations_are_those_of_a_dense_jacobian() {
-    for loss in [Loss::Squared, Loss::Absolute] {
+    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
         let pieces = pieces(ALL, 1500, 1);
         let (truth, here) = (point(ALL, 40.0, 2), point(ALL, 30.0, 3));
         let targets = targets(&pieces, &truth, SCALE, 0.2, 4);
@@ -110,7 +110,7 @@ fn equations_are_those_of_a_dense_jacobian() {
 
 #[test]
 fn the_gradient_is_the_difference_of_losses() {
-    for loss in [Loss::Squared, Loss::Absolute] {
+    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
         let pieces = pieces(ALL, 700, 5);
         let here = point(ALL, 30.0, 6);
         let targets = targets(&pieces, &point(ALL, 40.0, 7), SCALE, 0.2, 8);
@@ -146,7 +146,7 @@ fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Steppe
 fn steps_find_the_optimum_that_gradient_descent_finds() {
     let pieces = pieces(LINEAR, 2000, 9);
     let targets = targets(&pieces, &point(LINEAR, 60.0, 10), SCALE, 0.3, 11);
-    let problem = problem(&pieces, LINEAR, results(&targets, Loss::Squared));
+    let problem = problem(&pieces, LINEAR, results(&targets, Loss::SQUARED));
     let mut found = Point { weights: vec![[0.0; 2]; LINEAR.terms()], tempo: 0.0 };
     let mut slow = found.clone();
     converge(&mut Newton::new(all(LINEAR)), &problem, &mut found);
@@ -172,7 +172,7 @@ fn steps_find_the_optimum_that_gradient_descent_finds() {
 
 #[test]
 fn no_step_raises_the_loss_whatever_the_kinds_of_terms() {
-    for loss in [Loss::Squared, Loss::Absolute] {
+    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
         for seed in 0..4 {
             let pieces = pieces(ALL, 1200, 20 + seed);
             let targets = targets(&pieces, &point(ALL, 60.0, 30 + seed), SCALE, 0.05, 40 + seed);
@@ -207,7 +207,7 @@ fn a_step_predicts_the_fall_of_a_parabola_exactly() {
 fn weights_that_do_not_move_keep_their_bits() {
     let pieces = pieces(ALL, 800, 70);
     let targets = targets(&pieces, &point(ALL, 60.0, 71), SCALE, 0.1, 72);
-    let problem = problem(&pieces, ALL, results(&targets, Loss::Squared));
+    let problem = problem(&pieces, ALL, results(&targets, Loss::SQUARED));
     let start = point(ALL, 60.0, 73);
     let movable: Vec<bool> = (0..start.len()).map(|number| number % 3 == 0).collect();
     let mut here = start.clone();
@@ -231,7 +231,7 @@ fn terms_that_no_position_has_stand_still() {
     let pieces = pieces(LINEAR, 800, 80);
     let targets = targets(&pieces, &point(LINEAR, 60.0, 81), SCALE, 0.1, 82);
     let wide = Shape { normal: 40, ..LINEAR };
-    let problem = problem(&pieces, wide, results(&targets, Loss::Squared));
+    let problem = problem(&pieces, wide, results(&targets, Loss::SQUARED));
     let start = point(wide, 60.0, 83);
     for prior in [None, Some(Prior { start: start.clone(), centipawns: 30.0 })] {
         let mut here = start.clone();
@@ -309,7 +309,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let targets = targets(&pieces, &point(ALL, 60.0, 111), SCALE, 0.1, 112);
     let run = |threads| {
         with_threads(threads, || {
-            let problem = problem(&pieces, ALL, results(&targets, Loss::Squared));
+            let problem = problem(&pieces, ALL, results(&targets, Loss::SQUARED));
             let mut here = point(ALL, 60.0, 113);
             let mut newton = Newton::new(all(ALL));
             let equations = Equations::of(&problem, &here).unwrap();
@@ -327,7 +327,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn a_step_is_the_same_after_a_restart() {
     let pieces = pieces(ALL, 2000, 114);
     let targets = targets(&pieces, &point(ALL, 60.0, 115), SCALE, 0.1, 116);
-    let problem = problem(&pieces, ALL, results(&targets, Loss::Squared));
+    let problem = problem(&pieces, ALL, results(&targets, Loss::SQUARED));
     let mut here = point(ALL, 60.0, 117);
     let mut newton = Newton::new(all(ALL));
     newton.step(&problem, &mut here).unwrap();
@@ -351,7 +351,7 @@ fn standard_errors_are_the_spread_of_repeated_fits() {
     let mut expected = vec![0.0; truth.len()];
     for draw in 0..draws {
         let targets = targets(&pieces, &truth, SCALE, 0.1, 1000 + draw);
-        let problem = problem(&pieces, shape, results(&targets, Loss::Squared));
+        let problem = problem(&pieces, shape, results(&targets, Loss::SQUARED));
         let mut here = truth.clone();
         converge(&mut Newton::new(movable.clone()), &problem, &mut here);
         let equations = Equations::of(&problem, &here).unwrap();
@@ -375,7 +375,7 @@ fn what_nothing_determines_has_an_infinite_error_until_a_prior_says_otherwise() 
     let shape = Shape { normal: 4, ..LINEAR };
     let truth = point(shape, 100.0, 130);
     let targets = targets(&pieces, &truth, SCALE, 0.1, 131);
-    let problem = problem(&pieces, shape, results(&targets, Loss::Squared));
+    let problem = problem(&pieces, shape, results(&targets, Loss::SQUARED));
     let equations = Equations::of(&problem, &truth).unwrap();
     let free = standard_errors(&problem, &equations, &all(shape), None).unwrap();
     assert!(free[..8].iter().all(|error| error.unwrap().is_infinite()), "{free:?}");
@@ -389,12 +389,12 @@ fn what_nothing_determines_has_an_infinite_error_until_a_prior_says_otherwise() 
 fn what_does_not_fit_together_is_refused() {
     let pieces = pieces(LINEAR, 100, 140);
     let targets = vec![0.5; 100];
-    let goal = results(&targets, Loss::Squared);
+    let goal = results(&targets, Loss::SQUARED);
     let refused = |terms, goal| Problem::new(&pieces, terms, goal).unwrap_err();
     assert!(matches!(refused(3, goal), ProblemError::Term { terms: 3, .. }));
-    let short = results(&targets[1..], Loss::Squared);
+    let short = results(&targets[1..], Loss::SQUARED);
     assert_eq!(refused(12, short), ProblemError::Targets { positions: 100, targets: 99 });
-    let flat = Goal::Results { targets: &targets, scale: 0.0, loss: Loss::Squared };
+    let flat = Goal::Results { targets: &targets, scale: 0.0, loss: Loss::SQUARED };
     assert_eq!(refused(12, flat), ProblemError::Scale(0.0));
     let mut values = vec![0.0; 100];
     values[7] = f64::INFINITY;
@@ -417,7 +417,7 @@ fn what_does_not_fit_together_is_refused() {
     mixed.complexity = mixed.normal.clone();
     let mixed = [Arc::new(mixed)];
     let targets = vec![0.5; mixed[0].len()];
-    let goal = results(&targets, Loss::Squared);
+    let goal = results(&targets, Loss::SQUARED);
     assert!(matches!(Problem::new(&mixed, 12, goal), Err(ProblemError::Kind(_))));
 }
 
@@ -425,7 +425,7 @@ fn what_does_not_fit_together_is_refused() {
 fn an_absolute_loss_ends_where_no_small_change_lowers_it() {
     let pieces = pieces(LINEAR, 1200, 150);
     let targets = targets(&pieces, &point(LINEAR, 60.0, 151), SCALE, 0.3, 152);
-    let problem = problem(&pieces, LINEAR, results(&targets, Loss::Absolute));
+    let problem = problem(&pieces, LINEAR, results(&targets, Loss::ABSOLUTE));
     let mut found = point(LINEAR, 60.0, 153);
     let stepped = converge(&mut Newton::new(all(LINEAR)), &problem, &mut found);
     let mut dice = Dice::new(154);

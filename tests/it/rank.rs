@@ -40,7 +40,7 @@ fn a_piece_and_its_squares_are_one_group_a_phase() {
     let shape = Shape { normal: 4, ..LINEAR };
     let (pieces, truth) = (squares_and_piece(), point(shape, 100.0, 130));
     let wanted = targets(&pieces, &truth, SCALE, 0.1, 131);
-    let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::Squared };
+    let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED };
     let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
     let equations = Equations::of(&problem, &truth).unwrap();
     let all = vec![true; 9];
@@ -60,7 +60,7 @@ fn terms_of_all_kinds_have_the_rank_of_their_eigenvalues() {
             let pieces = pieces(shape, positions, seed);
             let truth = point(shape, 60.0, seed + 10);
             let wanted = targets(&pieces, &truth, SCALE, 0.1, seed + 20);
-            let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::Squared };
+            let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED };
             let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
             let equations = Equations::of(&problem, &truth).unwrap();
             let all = vec![true; problem.weights()];
@@ -85,9 +85,10 @@ fn a_weak_prior_leaves_what_the_data_determine() {
         .map(|it| if it.position.turn().is_white() { it.result } else { 1.0 - it.result })
         .collect();
     let pieces = [Arc::new(terms)];
-    let shape = HceShape { terms: wanted.len(), scale: 200.0, tempo: false, loss: Loss::Squared };
+    let shape = HceShape { terms: wanted.len(), scale: 200.0, tempo: false };
     let weights = HceWeights::default().to_weights();
-    let of = |prior| certainty(shape, &weights, &pieces, &results, Some(prior)).unwrap();
+    let of =
+        |prior| certainty(shape, &weights, &pieces, &results, Loss::SQUARED, Some(prior)).unwrap();
     let Certainty { weights: moved, determined, collinear, .. } = of(1e4);
     assert_eq!(moved, movable(&pieces, shape).iter().filter(|it| **it).count());
     let missing = missing(&collinear);
@@ -97,7 +98,10 @@ fn a_weak_prior_leaves_what_the_data_determine() {
     let [weak, strong] = [determined.unwrap(), of(1.0).determined.unwrap()];
     assert!(weak <= rank + 1e-3 && weak > 0.9 * rank, "{weak} of {rank}");
     assert!(strong < 0.5 * weak && strong > 0.0, "{strong} against {weak}");
-    assert_eq!(certainty(shape, &weights, &pieces, &results, None).unwrap().determined, None);
+    assert_eq!(
+        certainty(shape, &weights, &pieces, &results, Loss::SQUARED, None).unwrap().determined,
+        None
+    );
     let [start, now] = points(&weights, shape).unwrap();
     assert_eq!(start, now);
 }

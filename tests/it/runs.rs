@@ -379,8 +379,8 @@ fn a_start_of_another_shape_is_refused_and_one_that_knows_more_is_a_doubt() {
     let desk = Desk::new();
     desk.train("first", &[]).fine();
     let set = format!("model.start={:?}", desk.text("first"));
-    let said = desk.train("wide", &[&set, "model.hidden=16"]).fails("(768 -> 8)x2 -> 1");
-    assert!(said.err.contains("(768 -> 16)x2 -> 1"), "{}", said.err);
+    let said = desk.train("narrow", &[&set, "model.hidden=4"]).fails("(768 -> 8)x2 -> 1");
+    assert!(said.err.contains("(768 -> 4)x2 -> 1"), "{}", said.err);
     desk.train("none", &["model.start=nowhere"]).fails("cannot read nowhere");
     desk.train("none", &["model.start=material"]).fails("for handcrafted terms");
     let said = desk.train("other", &[&set, "data.held_out_seed=9"]).fine();

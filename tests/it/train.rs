@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::assert::OutputAssertExt;
+use nnuance::train::checkpoint::Checkpoint;
+use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use tempfile::TempDir;
@@ -159,6 +161,58 @@ fn killed_and_resumed_a_deep_net_ends_with_the_same_bits() {
         let model = format!("precision = \"{precision}\"{DEEP}");
         survive_kills(&short().replace("hidden = 8\n", &model), 8);
     }
+}
+
+/// What optimisers keep beside Adam's means, and means of weights, which checkpoints hold instead.
+#[test]
+fn killed_and_resumed_every_optimiser_ends_with_the_same_bits() {
+    for lines in [
+        "name = \"radam\"\naverage_decay = 0.9",
+        "name = \"ranger\"\nclip_gradients = 0.001",
+        "name = \"lion\"\naverage_last = 0.5",
+        "name = \"schedule-free\"",
+    ] {
+        survive_kills(&format!("{}[optimizer]\n{lines}\n", short()), 6);
+    }
+}
+
+/// What a run of the short config ends with, as `best` and `last`, when its optimiser is this.
+fn ends(folder: &TempDir, name: &str, lines: &str) -> [Weights; 2] {
+    let config = config(folder, &format!("{}[optimizer]\n{lines}\n", short()));
+    let out = folder.path().join(name);
+    train(&config, &out, "2");
+    ["best", "last"].map(|name| {
+        let path = out.join(format!("{name}.safetensors"));
+        Checkpoint::read(&path).expect("a checkpoint").weights
+    })
+}
+
+/// A mean that forgets all but the last step is what takes the steps, and so is one of the last step
+/// alone. A longer mean is another, which is near.
+#[test]
+fn a_mean_of_one_step_is_the_step() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = ends(&folder, "plain", "");
+    assert!(ends(&folder, "forgets", "average_decay = 0.0") == plain);
+    let [_, last] = ends(&folder, "last", "average_last = 1e-6");
+    assert!(last == plain[1]);
+    let [_, mean] = ends(&folder, "mean", "average_last = 0.1");
+    let far = |a: &Weights, b: &Weights| {
+        let pairs = a.0.iter().flat_map(|(name, array)| array.values.iter().zip(&b.0[name].values));
+        pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
+    };
+    let moved = far(&mean, &plain[1]);
+    assert!(moved > 0.0 && moved < 0.5, "{moved}");
+}
+
+/// Gradients are as long as they may be at most: where that is more than they ever are, nothing
+/// changes, and a step of plain descent is the learning rate times that where it is less.
+#[test]
+fn gradients_are_held_within_their_norm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = ends(&folder, "plain", "");
+    assert!(ends(&folder, "free", "clip_gradients = 1e6") == plain);
+    assert!(ends(&folder, "held", "clip_gradients = 1e-3") != plain);
 }
 
 #[test]

@@ -226,9 +226,8 @@ impl Encoded {
     }
 
     fn loss(&self, weights: &[[f64; 2]], tempo: f64, loss: Loss) -> f64 {
-        let error =
-            |row: usize| sigmoid(self.value(row, weights, tempo) / SCALE) - self.results[row];
-        let sum: f64 = (0..self.results.len()).map(|row| loss.of(error(row))).sum();
+        let of = |row: usize| loss.of(self.value(row, weights, tempo) / SCALE, self.results[row]);
+        let sum: f64 = (0..self.results.len()).map(of).sum();
         sum / self.results.len() as f64
     }
 
@@ -337,7 +336,7 @@ fn a_local_search_ends_where_no_step_helps() {
     let encoded = encoded.held(&chosen, &start.values, &kinds(&list));
     chosen.terms.iter_mut().zip(&counts).for_each(|(chosen, count)| *chosen &= *count >= 20);
     let encoded = encoded.held(&chosen, &start.values, &kinds(&list));
-    let loss = |weights: &HceWeights| encoded.loss_of(weights, Loss::Squared);
+    let loss = |weights: &HceWeights| encoded.loss_of(weights, Loss::SQUARED);
     let least = loss(&tuned);
     assert!(least < 0.999 * loss(&start), "{least} from {}", loss(&start));
     let mut tried = 0;
@@ -501,7 +500,7 @@ fn an_absolute_loss_lowers_the_mean_absolute_error() {
         let [absolute, squared] = runs.each_ref().map(|run| {
             let [tuned, start] = run.weights();
             let [tuned, start] =
-                [tuned, start].map(|weights| encoded.loss_of(&weights, Loss::Absolute));
+                [tuned, start].map(|weights| encoded.loss_of(&weights, Loss::ABSOLUTE));
             assert!(run.said[0].contains("best validation loss"));
             [tuned, start]
         });
@@ -588,8 +587,8 @@ fn a_few_steps_of_gauss_newton_do_what_hundreds_of_adam_do() {
     let schedule = "epochs = 300\nbatch = \"all\"\nlearning_rate = 2.0";
     let adam = Run::new(&config(20_000, model, ADAM, schedule), "2");
     assert!(newton.last().state.step <= 6 && adam.last().state.step == 300);
-    let loss = |run: &Run| encoded.loss_of(&run.weights()[0], Loss::Squared);
-    let start = encoded.loss_of(&newton.weights()[1], Loss::Squared);
+    let loss = |run: &Run| encoded.loss_of(&run.weights()[0], Loss::SQUARED);
+    let start = encoded.loss_of(&newton.weights()[1], Loss::SQUARED);
     let (newton, adam) = (loss(&newton), loss(&adam));
     assert!(newton <= adam && adam < 0.97 * start, "{newton}, Adam {adam}, start {start}");
 }
@@ -755,8 +754,13 @@ fn keys_that_do_not_fit_are_named() {
         (net("rare = 3", ADAM, usual), "model.rare"),
         (net("", ADAM, &format!("{usual}\nbatch = \"all\"")), "schedule.batch"),
         (
-            net("", ADAM, usual).replace("[optimizer]", "loss = \"absolute\"\n[optimizer]"),
+            terms("", GAUSS_NEWTON, "").replace("[optimizer]", "loss = \"power\"\n[optimizer]"),
             "target.loss",
+        ),
+        (
+            terms("", GAUSS_NEWTON, "")
+                .replace("[optimizer]", "weights.ply = [[0, 0], [9, 1]]\n[optimizer]"),
+            "target.weights",
         ),
         (trace.replace(list, ""), "model.term_list"),
         (trace.replace(list, &format!("{list}\nstart = \"zero\"")), "model.start"),

@@ -95,7 +95,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let settings = config.optimizer();
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        method.step(&kind, weights.clone(), &batch.inputs, &batch.results, None)?;
+        method.step(&kind, weights.clone(), &batch.inputs, &batch.results, config.loss(), None)?;
         Ok(())
     })?;
 

@@ -8,7 +8,7 @@ use crate::config::Config;
 const SQUARES: &str = "least squares";
 
 /// Configs that give the least a model and a method need.
-const LEAST: [(&str, &str); 7] = [
+const LEAST: [(&str, &str); 9] = [
     (
         "nets",
         "version = 1
@@ -36,6 +36,22 @@ const LEAST: [(&str, &str); 7] = [
          data.files = ['x']
          model.inputs = 'hce'
          optimizer.name = 'local-search'",
+    ),
+    (
+        "`ranger`",
+        "version = 1
+         data.files = ['x']
+         model = { inputs = 'perspective', hidden = 1 }
+         optimizer.name = 'ranger'
+         schedule = { epochs = 1, learning_rate = 1 }",
+    ),
+    (
+        "`lion`",
+        "version = 1
+         data.files = ['x']
+         model = { inputs = 'perspective', hidden = 1 }
+         optimizer.name = 'lion'
+         schedule = { epochs = 1, learning_rate = 1 }",
     ),
     (
         "moves",
@@ -98,8 +114,13 @@ impl Defaults {
             }
             (one, other) => one.or(other).map(|value| format!("`{value}`")),
         };
-        let differing = (2..LEAST.len())
-            .filter(|&case| value(case).is_some_and(|it| terms.or(net) != Some(it)));
+        // Next to the same kind of model.
+        let beside = |case: usize| match LEAST[case].1.contains("hidden") {
+            true => net.or(terms),
+            false => terms.or(net),
+        };
+        let differing =
+            (2..LEAST.len()).filter(|&case| value(case).is_some_and(|it| beside(case) != Some(it)));
         let mut special: Vec<(&String, Vec<&str>)> = Vec::new();
         for case in differing {
             let found = value(case).expect("it differs, so it is there");

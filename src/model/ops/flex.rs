@@ -8,7 +8,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{self, Adam, Gradients, Positions, Scratch, Weights, logits, loss};
+use super::cpu::{self, Gradients, Level, Positions, Scratch, Step, Weights, logits, loss};
 use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
 
 impl FusedOps for Flex {
@@ -60,27 +60,14 @@ impl FusedOps for Flex {
         tensor(logits, shape)
     }
 
-    fn adam_step(
-        parameter: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        first: FloatTensor<Self>,
-        second: FloatTensor<Self>,
-        rule: Adam,
-        learning_rate: f64,
-        step: u64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        let gradient = contiguous(gradient);
-        let [mut parameter, mut first, mut second] = [parameter, first, second].map(contiguous);
+    fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {
+        let mut arrays = whole(arrays);
+        let gradient = arrays.remove(1);
         // In place where nobody else holds the tensor, on a copy elsewhere.
-        rule.step(
-            learning_rate,
-            step,
-            parameter.storage_mut(),
-            values(&gradient),
-            first.storage_mut(),
-            second.storage_mut(),
-        );
-        (parameter, first, second)
+        let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
+        let parameter = changed.next().expect("the parameter comes first");
+        step.take(level, parameter, values(&gradient), changed.collect());
+        Arrays(arrays)
     }
 }
 

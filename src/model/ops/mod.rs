@@ -3,7 +3,7 @@
 //! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
 //! activate, multiply by the layers, sigmoid, squared error, and all gradients, in one pass over
 //! pieces of the batch that fit the cache. The gradients come home with the loss, so Burn's autodiff
-//! has no part in it: tensors are those of the backend itself. A step of Adam is another operation.
+//! has no part in it: tensors are those of the backend itself. The step of an optimiser is another operation.
 //! Each is there for the CPU backend flex and for GPUs. The plain tensor operations stay the oracle,
 //! and the path of the backends that are not listed here.
 
@@ -24,7 +24,7 @@ use burn::tensor::Tensor;
 use super::aim::Aim;
 use crate::batch::Active;
 pub use arrays::Arrays;
-use cpu::{Adam, Kernel, Scratch};
+use cpu::{Kernel, Level, Scratch, Step};
 
 pub use cpu::TermsJob;
 
@@ -110,16 +110,8 @@ pub trait FusedOps: Backend {
         kept: Kept,
     ) -> FloatTensor<Self>;
 
-    /// A step: parameter, gradient and both means to the next parameter and means.
-    fn adam_step(
-        parameter: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        first: FloatTensor<Self>,
-        second: FloatTensor<Self>,
-        rule: Adam,
-        learning_rate: f64,
-        step: u64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+    /// A step: parameter, gradient and states to the next parameter and states.
+    fn take_step(#[extension_type] arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self>;
 }
 
 /// The loss of a net, `[1]`, with its gradients.
@@ -156,21 +148,20 @@ pub fn terms_logits(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: K
     Tensor::from_dispatch(<Dispatch as FusedOps>::terms_logits(weights, tempo, job, kept))
 }
 
-/// One step of Adam for one parameter; `step` counts from 1.
-pub fn adam_step<const D: usize>(
-    [parameter, gradient, first, second]: [Tensor<D>; 4],
-    rule: Adam,
-    learning_rate: f64,
-    step: u64,
-) -> [Tensor<D>; 3] {
-    let (parameter, first, second) = <Dispatch as FusedOps>::adam_step(
-        parameter.into_dispatch(),
-        gradient.into_dispatch(),
-        first.into_dispatch(),
-        second.into_dispatch(),
-        rule,
-        learning_rate,
-        step,
-    );
-    [parameter, first, second].map(Tensor::from_dispatch)
+/// One step for one parameter with its states, as many as the step has.
+///
+/// # Shapes
+/// All tensors have the same.
+pub fn take_step<const D: usize>(
+    parameter: Tensor<D>,
+    gradient: Tensor<D>,
+    states: Vec<Tensor<D>>,
+    step: Step,
+    level: Level,
+) -> (Tensor<D>, Vec<Tensor<D>>) {
+    let arrays = [parameter, gradient].into_iter().chain(states).map(Tensor::into_dispatch);
+    let next = <Dispatch as FusedOps>::take_step(Arrays(arrays.collect()), step, level);
+    let mut next = next.0.into_iter().map(Tensor::from_dispatch);
+    let parameter = next.next().expect("the parameter comes first");
+    (parameter, next.collect())
 }

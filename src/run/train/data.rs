@@ -31,6 +31,8 @@ pub struct Data {
     pub encoder: Option<Encoder>,
     /// The positions of the games that validate; none of another engine's traces.
     pub validating: Vec<Sample>,
+    /// What the loss of each of them counts; empty where all count alike.
+    pub weights: Arc<[f32]>,
     /// Those of the test games, for the report alone.
     pub test: Vec<Sample>,
     /// Some of the positions to train on; none of another engine's traces.
@@ -105,9 +107,15 @@ pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
     held.iter().filter(|sample| mix(sample.group(), most as u64) <= behind).copied().collect()
 }
 
-/// Batches of the positions that validate.
-pub fn validation(encoder: &Encoder, samples: &[Sample]) -> Vec<Batch> {
-    samples.chunks(VALIDATION_BATCH).map(|samples| encoder.encode(samples)).collect()
+/// Batches of the positions that validate. `weights` is what their losses count; empty where all
+/// count alike.
+pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec<Batch> {
+    let batch = |(samples, weights): (&[Sample], &[f32])| Batch {
+        weights: weights.into(),
+        ..encoder.encode(samples)
+    };
+    let weights = weights.chunks(VALIDATION_BATCH).chain(std::iter::repeat(&[][..]));
+    samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
 }
 
 /// How many positions to keep in memory as terms.
@@ -137,24 +145,25 @@ impl Data {
         }
     }
 
-    /// From now on the quiet ends of positions are judged that `ends` finds. Counted positions are
+    /// From now on the quiet ends of positions are judged that `by` finds. Counted positions are
     /// those that are searched at once.
-    pub fn quieten(&mut self, ends: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
+    pub fn quieten(&mut self, by: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
         let kept = match &self.source {
             BatchSource::Store { kept, .. } => kept.as_ref(),
             BatchSource::Files { .. } | BatchSource::Moves { .. } => None,
         };
         let total = self.validating.len() as u64 + kept.map_or(0, |_| self.summary.train);
         let counter = listener.count(Some(total), "searching quiet ends");
-        let counted = Counted { ends: &*ends, seen: &*counter };
+        let counted = Counted { ends: &*by, seen: &*counter };
         let encoder = self.encoder.clone().context("positions are at hand")?;
-        self.validation = validation(&encoder, &quiet(&self.validating, &counted));
+        let ends = quiet(&self.validating, &counted);
+        self.validation = validation(&encoder, &ends, &self.weights);
         if let (BatchSource::Store { store, kept: Some(kept) }, Encoder::Hce(terms)) =
             (&mut self.source, &encoder)
         {
             *store = Arc::new(Store::encode(kept.quiet(&counted), terms));
         }
-        self.quieten = Some(ends);
+        self.quieten = Some(by);
         Ok(())
     }
 

@@ -204,9 +204,9 @@ fn results(
 fn certain(recipe: &Recipe, store: &Store, tuned: &Tuned, best: &Checkpoint) -> Result<Certainty> {
     let config = &recipe.config;
     let all = store.all();
-    let targets = targets(&all, config.final_wdl(), config.score_scale());
+    let targets = targets(&all, config.final_wdl(), config.promise());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
-    Ok(certainty(shape, &best.weights, &store.pieces, &targets, prior)?)
+    Ok(certainty(shape, &best.weights, &store.pieces, &targets, config.loss(), prior)?)
 }

@@ -8,7 +8,7 @@ use crate::architecture::Array;
 use crate::batch::Batch;
 use crate::data::doctor::size::Amount;
 use crate::hce::{HceEvaluator, HceWeights};
-use crate::loss::{Loss, sigmoid};
+use crate::loss::Loss;
 use crate::model::{Compute, Device, Kind, Model, outputs};
 use crate::output;
 use crate::report::before_after::TermResult;
@@ -23,7 +23,7 @@ use crate::terms::Kind as TermKind;
 use crate::train::checkpoint::{Best, Checkpoint};
 use crate::train::direct::Certainty;
 use crate::train::log;
-use crate::train::target::targets;
+use crate::train::target::{Promise, targets};
 use crate::weights::Weights;
 
 /// Positions in memory, about, on which the training loss is measured once more.
@@ -101,13 +101,10 @@ fn overfitting(
     }
     let kind = recipe.kind()?;
     let measure = Measure {
-        loss: match &kind {
-            Kind::Net(_) => Loss::Squared,
-            Kind::Hce(shape) => shape.loss,
-        },
+        loss: config.loss(),
         kind,
         wdl: config.final_wdl(),
-        score_scale: config.score_scale(),
+        promise: config.promise(),
         device,
         compute: *compute,
     };
@@ -158,7 +155,7 @@ fn training(data: &Data) -> Vec<Batch> {
         return vec![store.some(SAMPLE)];
     }
     let Some(encoder) = &data.encoder else { return Vec::new() };
-    validation(encoder, &data.judged(&data.some))
+    validation(encoder, &data.judged(&data.some), &[])
 }
 
 /// How losses are measured.
@@ -166,7 +163,7 @@ struct Measure<'a> {
     kind: Kind,
     loss: Loss,
     wdl: f64,
-    score_scale: f64,
+    promise: Promise,
     device: &'a Device,
     compute: Compute,
 }
@@ -189,10 +186,8 @@ impl Measure<'_> {
 
     /// The same of logits.
     fn of(&self, logits: &[f32], batch: &Batch) -> Vec<f64> {
-        let wanted = targets(batch, self.wdl, self.score_scale);
-        let loss = |(logit, wanted): (&f32, &f32)| {
-            self.loss.of(sigmoid((*logit).into()) - f64::from(*wanted))
-        };
+        let wanted = targets(batch, self.wdl, self.promise);
+        let loss = |(logit, wanted): (&f32, &f32)| self.loss.of((*logit).into(), (*wanted).into());
         logits.iter().zip(&wanted[..]).map(loss).collect()
     }
 }
@@ -213,7 +208,7 @@ fn material(
         samples.iter().map(value).collect()
     };
     let wanted = shares.map(|batches| -> Vec<f64> {
-        let of = |batch: &Batch| targets(batch, measure.wdl, measure.score_scale).into_owned();
+        let of = |batch: &Batch| targets(batch, measure.wdl, measure.promise).into_owned();
         batches.iter().flat_map(of).map(f64::from).collect()
     });
     let values = [&data.some, &data.validating].map(|samples| seen(&data.judged(samples)));
@@ -224,7 +219,7 @@ fn material(
     let scale = fit::fit(&fitted.0, &fitted.1).scale.unwrap_or(recipe.config.scale());
     let losses = |share: usize| -> Vec<f64> {
         let pairs = values[share].iter().zip(&wanted[share]);
-        pairs.map(|(cp, wanted)| measure.loss.of(sigmoid(cp / scale) - wanted)).collect()
+        pairs.map(|(cp, wanted)| measure.loss.of(cp / scale, *wanted)).collect()
     };
     Ok([losses(0), losses(1)])
 }

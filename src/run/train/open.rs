@@ -63,11 +63,13 @@ fn net(
         }
         None => BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone() },
     };
-    let validation = validation(&encoder, &scan.validation.samples);
+    let weights_of = config.target.weights.weights(&scan.validation.samples);
+    let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let data = Data {
         plain: validation.len(),
         validation,
         validating: std::mem::take(&mut scan.validation.samples),
+        weights: weights_of,
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
         source,

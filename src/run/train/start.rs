@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 
+use super::grow::{GrowError, grow};
 use crate::architecture::Architecture;
 use crate::config::Config;
 use crate::digest::digest;
@@ -65,13 +66,21 @@ fn read(
             None => kind = "net, from its integers, since its floats are not beside it",
         }
     }
-    ensure!(
-        source.architecture.merged() == wanted.merged(),
-        "{name} is a net of shape {}, and the config asks for {wanted}; give the config the shape \
-         of its start",
-        source.architecture
-    );
-    let weights = export::factorised_as(&source.weights, &source.architecture, wanted);
+    let (mut found, mut weights) = (source.architecture.clone(), source.weights);
+    let (shape, merged) = (found.merged(), wanted.merged());
+    if shape != merged {
+        let small = export::factorised_as(&weights, &found, &shape);
+        let small = small.with_context(|| name.to_string())?;
+        let grown = grow(&small, &shape, &merged, config.seed).map_err(|error| match error {
+            GrowError::Weights(error) => anyhow!("{name}: {error}"),
+            GrowError::Unlike(reason) => anyhow!(
+                "{name} is a net of shape {found}, which cannot grow into {wanted}: {reason}; a net \
+                 may get more neurons, finer king buckets and finer output buckets than its start"
+            ),
+        });
+        (weights, found) = (grown?, merged);
+    }
+    let weights = export::factorised_as(&weights, &found, wanted);
     let weights = weights.with_context(|| name.to_string())?;
     if let Some((array, place, value)) = weights.non_finite() {
         bail!("{name}: {array}[{place}] is {value}; start from an earlier checkpoint");
@@ -80,7 +89,11 @@ fn read(
         Beside::Manifest(manifest) => Recipe::of_manifest(&manifest.provenance),
         _ => Recipe::read(&source.facts).with_context(|| name.to_string())?,
     };
-    listener.remark(&format!("starts from {name}: {}, {kind}", source.architecture));
+    let grown = match source.architecture.merged() == wanted.merged() {
+        true => String::new(),
+        false => format!("; grown to {wanted}, it says the same until it learns more"),
+    };
+    listener.remark(&format!("starts from {name}: {}, {kind}{grown}", source.architecture));
     if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.score_scale())
         && config.needs_scores()
         && then != config.score_scale()

@@ -72,11 +72,13 @@ pub fn positions(
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
     let tally = Tally::of(&scan.some);
-    let validation = validation(&encoder, &scan.validation.samples);
+    let weights_of = config.target.weights.weights(&scan.validation.samples);
+    let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let data = Data {
         plain: validation.len(),
         validation,
         validating: std::mem::take(&mut scan.validation.samples),
+        weights: weights_of,
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
         source,
@@ -122,6 +124,7 @@ pub fn traces(
     let data = Data {
         validation,
         validating,
+        weights: Arc::new([]),
         test,
         some,
         source,

@@ -8,7 +8,7 @@ use super::{
     problem::{Chunk, Goal, Problem, ProblemError},
     whole::Whole,
 };
-use crate::loss::{Loss, sigmoid};
+use crate::loss::Loss;
 use crate::sums::Sums;
 
 /// The sums, the value and the loss of every position at a point.
@@ -215,7 +215,7 @@ impl Evaluated {
             sums = plus(sums, still);
         }
         let value = sums.white(state.shares.map(f64::from)) + tempo * f64::from(state.turn);
-        self.loss.of(sigmoid(value / self.scale) - f64::from(state.target))
+        self.loss.of(value / self.scale, f64::from(state.target))
     }
 }
 

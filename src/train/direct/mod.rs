@@ -26,6 +26,7 @@ use super::TrainError;
 use super::moves::{Before, Moves, Oracle};
 use super::optimizer::{Name, Settings};
 use crate::batch::{Choices, Inputs, Terms};
+use crate::loss::Loss;
 use crate::model::{HceShape, Kind};
 use crate::weights::{Weights, WeightsError};
 use newton::{FIRST_DAMPING, Newton, Prior};
@@ -90,6 +91,7 @@ impl Direct {
         weights: Weights,
         inputs: &Inputs,
         targets: &[f32],
+        loss: Loss,
         learnt: Option<Learnt>,
     ) -> Result<Stepped, TrainError> {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
@@ -109,7 +111,7 @@ impl Direct {
                     .map(|(before, stretch)| Oracle { before: &before[..], stretch: *stretch });
                 Goal::Moves(Played { moves, choices, oracle, targets })
             }
-            _ => Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss },
+            _ => Goal::Results { targets, scale: shape.scale.into(), loss },
         };
         let problem = Problem::new(pieces, shape.terms, goal)?;
         let (loss, converged) = match &mut self.state {
@@ -198,10 +200,11 @@ pub fn certainty(
     weights: &Weights,
     pieces: &[Arc<Terms>],
     targets: &[f32],
+    loss: Loss,
     prior: Option<f64>,
 ) -> Result<Certainty, TrainError> {
     let [start, now] = points(weights, shape)?;
-    let goal = Goal::Results { targets, scale: shape.scale.into(), loss: shape.loss };
+    let goal = Goal::Results { targets, scale: shape.scale.into(), loss };
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
     let centipawns = prior;

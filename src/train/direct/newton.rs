@@ -6,7 +6,7 @@ use super::{
     problem::{Goal, Problem, ProblemError},
     system::System,
 };
-use crate::loss::Loss;
+use crate::loss::LossShape;
 use crate::train::moves::Objective;
 
 /// What is known of the weights before any position is seen: that each lies about so many
@@ -212,8 +212,8 @@ fn check(problem: &Problem, movable: &[bool], prior: Option<&Prior>) -> Result<(
 /// of minus the logarithm of probability.
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
-        Goal::Results { loss: Loss::Absolute, .. } => equations.loss,
-        Goal::Results { loss: Loss::Squared, .. } | Goal::Values(_) => 2.0 * equations.loss,
+        Goal::Results { loss, .. } if loss.shape == LossShape::Absolute => equations.loss,
+        Goal::Results { .. } | Goal::Values(_) => 2.0 * equations.loss,
         Goal::Moves(played) => match played.moves.objective {
             Objective::LeastSquares => 2.0 * equations.loss,
             // These are logarithms of probability themselves.

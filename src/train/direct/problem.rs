@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::point::Point;
 use crate::batch::{Choices, Terms};
-use crate::loss::{Loss, sigmoid};
+use crate::loss::{Loss, LossShape, sigmoid};
 use crate::train::moves::{Moves, Oracle, Verdict};
 
 /// What the values of positions are fitted to.
@@ -299,7 +299,7 @@ impl<'a> Problem<'a> {
             Goal::Moves(played) => {
                 let Played { moves, targets, .. } = played;
                 let weight = played.weight(self.count);
-                let cost = result_cost(targets[position], moves.scale, Loss::Squared, value);
+                let cost = result_cost(targets[position], moves.scale, Loss::SQUARED, value);
                 Cost {
                     loss: weight * cost.loss,
                     slope: weight * cost.slope,
@@ -355,16 +355,17 @@ impl<'a> Problem<'a> {
 }
 
 fn result_cost(target: f32, scale: f64, loss: Loss, value: f64) -> Cost {
-    let expected = sigmoid(value / scale);
-    let error = expected - f64::from(target);
-    let slope = expected * (1.0 - expected) / scale;
-    let curvature = match loss {
-        Loss::Squared => 2.0,
-        Loss::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
+    let (logit, target) = (value / scale, f64::from(target));
+    let expected = sigmoid(logit);
+    let (error, slope) = (expected - target, expected * (1.0 - expected) / scale);
+    let curvature = match loss.shape {
+        LossShape::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
+        // The others are for methods that need none.
+        _ => 2.0,
     };
     Cost {
-        loss: loss.of(error),
-        slope: loss.slope(error) * slope,
+        loss: loss.of(logit, target),
+        slope: loss.slope(logit, target) / scale,
         curvature: curvature * slope * slope,
     }
 }

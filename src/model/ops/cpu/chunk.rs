@@ -145,19 +145,14 @@ impl<F: Copy + Default> Chunk<F> {
             Purpose::Gradients(aim) => {
                 *loss = 0.0;
                 logit_gradients.clear();
-                match aim {
-                    Aim::Targets(targets) | Aim::Added { targets, .. } => {
-                        let (scale, base) = (2.0 / targets.len() as f32, aim.base());
-                        for (position, &logit) in logits {
-                            let position = chosen.positions[position] as usize;
-                            let added = if base.is_empty() { 0.0 } else { base[position] };
-                            let p = sigmoid(logit + added);
-                            let error = p - targets[position];
-                            *loss += f64::from(error).powi(2);
-                            logit_gradients.push(scale * error * p * (1.0 - p));
-                        }
+                match aim.judged() {
+                    Some(judged) => {
+                        let chosen = chosen.positions;
+                        let logits = logits.map(|(position, &it)| (chosen[position] as usize, it));
+                        *loss = judged.of_all(logits, logit_gradients);
                     }
-                    Aim::Forces(forces) => {
+                    None => {
+                        let forces = aim.numbers();
                         let of = |(position, _)| forces[chosen.positions[position] as usize];
                         logit_gradients.extend(logits.map(of));
                     }
@@ -181,8 +176,4 @@ impl<F: Copy + Default> Chunk<F> {
             }
         }
     }
-}
-
-fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
 }

@@ -43,7 +43,7 @@ struct Room<F> {
     idle: Mutex<Vec<Slopes<F>>>,
 }
 
-/// The mean over the batch of `(sigmoid(y) - target)^2`, and its gradients; or those of the sum of
+/// The mean over the batch of the losses, and its gradients; or those of the sum of
 /// `force * y`, whose own value is not computed.
 ///
 /// The aim has `[batch]` numbers. The loss of an empty batch is not a number. The result has the
@@ -60,7 +60,7 @@ pub fn loss(
     scratch: &mut Scratch,
 ) -> f64 {
     let batch = kernel.check(positions);
-    assert_eq!(aim.numbers().len(), batch, "targets");
+    aim.check(batch);
     dispatch(kernel, weights, positions, Job::Gradients(aim, gradients), scratch)
 }
 

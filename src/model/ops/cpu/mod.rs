@@ -1,8 +1,7 @@
-//! The losses of nets and of handcrafted terms, their gradients, and the optimiser's step, on plain
-//! slices.
+//! The losses of nets and of handcrafted terms, their gradients, and the steps of optimisers, on
+//! plain slices.
 
 mod activation;
-mod adamw;
 mod backward;
 mod chunk;
 mod cut;
@@ -12,17 +11,21 @@ mod format;
 mod forward;
 mod fused;
 mod head;
+mod judge;
 mod lanes;
 mod layout;
 mod level;
 mod net;
 mod packed;
 mod plan;
+mod steps;
 mod tally;
 mod terms;
 
-pub use adamw::AdamW as Adam;
 pub use fused::{Scratch, logits, loss};
 pub use level::Level;
 pub use net::{Gradients, Kernel, Positions, Precision, Weights};
+pub use steps::{
+    Adam, AdamFactors, Lion, LionFactors, Mean, ScheduleFree, ScheduleFreeFactors, Step,
+};
 pub use terms::{TermsGradients, TermsJob, terms_gradients, terms_logits};

@@ -18,7 +18,6 @@ use rayon::prelude::*;
 use self::unit::{Pass, Purpose, Shard, Unit, Workspace};
 use super::Level;
 use crate::batch::Terms;
-use crate::loss::Loss;
 use crate::model::Aim;
 
 /// What the loss of handcrafted terms is computed from.
@@ -30,7 +29,6 @@ pub struct TermsJob<'a> {
     pub aim: Aim<'a>,
     /// Centipawns a logit.
     pub scale: f32,
-    pub loss: Loss,
     /// Whether the tempo moves; its gradient is 0 otherwise.
     pub tempo: bool,
     pub level: Level,
@@ -45,8 +43,7 @@ pub struct TermsGradients {
     pub tempo: f32,
 }
 
-/// The mean over the positions of the loss of `sigmoid(logit) - target`, and its gradients; or those
-/// of the sum of `force * logit`, whose own value is not computed.
+/// The mean over the positions of their losses, and its gradients; or those of the sum of `force * logit`, whose own value is not computed.
 ///
 /// `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of no positions is
 /// not a number. The result has the same bits for any number of rayon's threads.
@@ -95,20 +92,25 @@ impl<'a> TermsJob<'a> {
     /// The number of positions.
     fn check_aim(&self) -> usize {
         let positions = self.pieces.iter().map(|piece| piece.len()).sum();
-        assert_eq!(self.aim.numbers().len(), positions, "targets");
+        self.aim.check(positions);
         positions
     }
 
     fn units(&self, purpose: Purpose) -> Vec<Unit<'a>> {
         let (mut units, mut first) = (Vec::new(), 0);
+        let weights = self.aim.judged().map_or(&[][..], |judged| judged.weights);
         for piece in self.pieces {
             for start in (0..piece.len()).step_by(UNIT) {
                 let rows = start..piece.len().min(start + UNIT);
-                let numbers = match purpose {
-                    Purpose::Logits => &[],
-                    _ => &self.aim.numbers()[first + rows.start..first + rows.end],
+                let of = |all: &'a [f32]| match all {
+                    [] => all,
+                    all => &all[first + rows.start..first + rows.end],
                 };
-                units.push(Unit { piece, rows, numbers });
+                let (numbers, weights) = match purpose {
+                    Purpose::Logits => (&[][..], &[][..]),
+                    _ => (of(self.aim.numbers()), of(weights)),
+                };
+                units.push(Unit { piece, rows, numbers, weights });
             }
             first += piece.len();
         }
@@ -133,7 +135,7 @@ impl<'a> TermsJob<'a> {
                         weights,
                         tempo,
                         scale: self.scale,
-                        loss: (!self.aim.pulls()).then_some(self.loss),
+                        loss: self.aim.judged().map(|judged| judged.loss),
                         purpose,
                         workspace: &mut workspace,
                         shard: &mut shard,

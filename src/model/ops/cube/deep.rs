@@ -12,7 +12,6 @@ use super::slope::Purpose;
 use super::sums;
 use super::tiles::Part as Positions;
 use crate::architecture::Part;
-use crate::loss::Loss;
 use crate::model::head::{self, Map};
 
 pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
@@ -26,7 +25,7 @@ pub(super) fn gradients(pass: &Pass) -> Slope<Cube> {
     let rows = pass.rows(|part| {
         let accumulators = accumulators(pass, part).autodiff().require_grad();
         let logits = logits_of(pass, &maps, accumulators.clone(), part);
-        let loss = pass.job.aim.of(logits, part.positions.start, Loss::Squared);
+        let loss = pass.job.aim.of(logits, part.positions.start);
         let gradients = loss.backward();
         let slopes = accumulators.grad(&gradients).expect("it requires one");
         let slopes = Buffer::of(primitive(slopes));

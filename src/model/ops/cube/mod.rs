@@ -8,24 +8,21 @@
     reason = "kernels know neither iterators nor ranges that contain"
 )]
 
-mod adam;
 mod deep;
 mod form;
 mod gpu;
 mod net;
 mod slope;
+mod steps;
 mod sums;
 mod terms;
 mod tiles;
 
+use burn::backend::Cube;
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{Cube, TensorMetadata};
-use burn_cubecl::cubecl;
-use cubecl::prelude::*;
 
-use super::cpu::Adam;
+use super::cpu::{Level, Step};
 use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
-use gpu::{Buffer, Gpu, contiguous};
 
 impl FusedOps for Cube {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
@@ -54,53 +51,7 @@ impl FusedOps for Cube {
         terms::logits(weights, tempo, job, &kept)
     }
 
-    fn adam_step(
-        parameter: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        first: FloatTensor<Self>,
-        second: FloatTensor<Self>,
-        rule: Adam,
-        learning_rate: f64,
-        step: u64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        let shape = parameter.shape();
-        let len = shape.num_elements();
-        let from = [parameter, gradient, first, second].map(contiguous);
-        let gpu = Gpu::of(&from[0]);
-        let [parameter, gradient, first, second] = from.map(|it| it.into_buffer_arg());
-        let to = [(); 3].map(|()| gpu.empty(len));
-        let [next_parameter, next_first, next_second] = to.each_ref().map(Buffer::arg);
-        let factors = rule.factors(learning_rate, step);
-        // SAFETY: all buffers have as many numbers as the parameter.
-        unsafe {
-            adam::step::launch_unchecked(
-                &gpu.client,
-                form::grid(len.div_ceil(adam::UNITS)),
-                CubeDim::new_1d(adam::UNITS as u32),
-                parameter,
-                gradient,
-                first,
-                second,
-                next_parameter,
-                next_first,
-                next_second,
-                adam::FactorsLaunch::new(
-                    factors.shrink,
-                    factors.coupled,
-                    factors.beta1,
-                    factors.rest1,
-                    factors.beta2,
-                    factors.rest2,
-                    factors.rate,
-                    factors.unbias,
-                    factors.epsilon,
-                    factors.clip,
-                ),
-                len as u32,
-                rule.clip != 0.0,
-            );
-        }
-        let [parameter, first, second] = to.map(|it| gpu.tensor(it, shape.clone()));
-        (parameter, first, second)
+    fn take_step(arrays: Arrays<Self>, step: Step, _: Level) -> Arrays<Self> {
+        Arrays(steps::take(arrays.0, step))
     }
 }

@@ -16,11 +16,12 @@ use super::super::{Arrays, Job, Slope, Stage};
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
 use super::gpu::{Buffer, Gpu, contiguous, pairs};
-use super::slope::{self, Purpose};
+use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
 use crate::architecture::{PIECES, Part};
-use crate::model::{Aim, memory};
+use crate::loss::Loss;
+use crate::model::memory;
 
 /// A job on its device.
 pub(super) struct Pass<'a> {
@@ -31,14 +32,14 @@ pub(super) struct Pass<'a> {
     arrays: BTreeMap<Part, CubeTensor>,
     /// `[rows, N]`, with what all king buckets share.
     weight: CubeTensor,
-    /// Lists, targets or forces, and the table of the tiles.
+    /// Lists, targets or forces with what belongs to them, and the table of the tiles.
     batch: Buffer,
     /// Where targets or forces begin.
     targets: usize,
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
-    assert_eq!(job.aim.numbers().len(), job.active.len(), "targets");
+    job.aim.check(job.active.len());
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part);
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
@@ -103,11 +104,10 @@ impl<'a> Pass<'a> {
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(&active.buckets, form.buckets, active.len(), part);
         let targets = active.indices.len().div_ceil(2);
-        let (numbers, base) = (job.aim.numbers(), job.aim.base());
-        let labels = numbers.len() + base.len();
-        let mut words = Vec::with_capacity(targets + labels + tiles.table.len());
+        let labels = job.aim.arrays().concat();
+        let mut words = Vec::with_capacity(targets + labels.len() + tiles.table.len());
         words.extend(pairs(&active.indices));
-        words.extend(numbers.iter().chain(base).map(|number| number.to_bits()));
+        words.extend(labels.iter().map(|number| number.to_bits()));
         words.extend(&tiles.table);
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
@@ -124,11 +124,8 @@ impl<'a> Pass<'a> {
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
-        let purpose = match job.aim {
-            Aim::Targets(_) => Purpose::Gradients,
-            Aim::Added { .. } => Purpose::Added,
-            Aim::Forces(_) => Purpose::Pull,
-        };
+        let judging = job.aim.judged().map(Judging::of);
+        let purpose = judging.map_or(Purpose::Pull, Purpose::Gradients);
         let rows = self.rows(|part| {
             self.positions(part, purpose, &slopes, &tile_sums);
             slopes.clone()
@@ -170,6 +167,8 @@ impl<'a> Pass<'a> {
             _ => [Part::Output, Part::OutputBias].map(|part| self.array(part).into_buffer_arg()),
         };
         let Positions { positions, tiles } = part;
+        let labels: usize = self.job.aim.arrays().iter().map(|array| array.len()).sum();
+        let loss = self.job.aim.judged().map_or(Loss::SQUARED, |judged| judged.loss);
         // SAFETY: the kernel reads and writes within the shapes that it names; no bucket of the
         // tiles and no place in a list is beyond the net's.
         unsafe {
@@ -185,12 +184,14 @@ impl<'a> Pass<'a> {
                 slopes.arg(),
                 results.arg(),
                 self.targets as u32,
-                (self.targets + self.job.aim.numbers().len() + self.job.aim.base().len()) as u32,
+                (self.targets + labels) as u32,
                 positions.start as u32,
                 positions.len() as u32,
                 tiles.start as u32,
                 tiles.len() as u32,
                 1.0 / self.job.active.len() as f32,
+                loss.power as f32,
+                1.0 + loss.asymmetry as f32,
                 self.form,
                 purpose,
             );

@@ -6,6 +6,8 @@ use cubecl::prelude::*;
 use super::form::{ABREAST, Form, Spread, TILE};
 use super::tiles::NONE;
 use crate::architecture::Activation;
+use crate::loss::LossShape;
+use crate::model::Judged;
 
 /// What is asked of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,11 +18,26 @@ pub(super) enum Purpose {
     Logits,
     /// The gradients of its accumulators, into `slopes`, `[positions, views, hidden]`; and the sums of
     /// its tile, into `results`, `[tiles, sums]`.
-    Gradients,
-    /// The same, where behind the targets stands what is added to the logits.
-    Added,
+    Gradients(Judging),
     /// The same, where the targets are forces on the logits.
     Pull,
+}
+
+/// How losses are found, apart from numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Judging {
+    pub shape: LossShape,
+    /// Whether behind the targets stands what is added to the logits.
+    pub added: bool,
+    /// Whether behind these stands what losses are multiplied by.
+    pub weighted: bool,
+}
+
+impl Judging {
+    pub fn of(judged: Judged) -> Self {
+        let Judged { base, weights, loss, .. } = judged;
+        Self { shape: loss.shape, added: !base.is_empty(), weighted: !weights.is_empty() }
+    }
 }
 
 /// A cube takes a tile of positions, a unit some columns of the hidden layer.
@@ -30,11 +47,13 @@ pub(super) enum Purpose {
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
 /// - `batch`: the lists, `[batch, views, places]`, two rows a word, the first one low; from
 ///   `targets` on the targets or forces, `[batch]`, as bits of floats, and behind them what is added
-///   to the logits, if anything; and from `table` on, where there are several buckets, that of the
-///   tiles. WGSL guarantees no more than eight buffers, one of which is for the numbers below.
+///   to the logits, if anything, and what losses are multiplied by, if not 1; and from `table` on,
+///   where there are several buckets, that of the tiles. WGSL guarantees no more than eight buffers,
+///   one of which is for the numbers below.
 ///
 /// `first` is the first position, `positions` their number; `slopes` begin with the first one.
-/// `first_tile` and `tiles` are those of the tiles. A squared error counts `share`.
+/// `first_tile` and `tiles` are those of the tiles. The losses of a mean count `share` each, times
+/// `over_rated` where more is expected than the target; `power` is their exponent, if they have one.
 #[cube(launch_unchecked)]
 pub(super) fn positions(
     weight: &[f32],
@@ -51,6 +70,8 @@ pub(super) fn positions(
     first_tile: u32,
     tiles: u32,
     share: f32,
+    power: f32,
+    over_rated: f32,
     #[comptime] form: Form,
     #[comptime] purpose: Purpose,
 ) {
@@ -59,9 +80,11 @@ pub(super) fn positions(
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
     let judged = comptime!(purpose != Purpose::Accumulators);
-    let pulls = comptime!(purpose == Purpose::Pull);
-    let added = comptime!(purpose == Purpose::Added);
-    let gradients = comptime!(pulls || added || purpose == Purpose::Gradients);
+    let judging = comptime!(match purpose {
+        Purpose::Gradients(judging) => Some(judging),
+        _ => None,
+    });
+    let gradients = comptime!(judging.is_some() || purpose == Purpose::Pull);
     let listed = comptime!(buckets > 1);
     let none = comptime!(rows as u32);
     let last = comptime!(hidden - 1);
@@ -189,16 +212,25 @@ pub(super) fn positions(
                 if gradients {
                     let target = f32::reinterpret(batch[targets as usize + first + position]);
                     let mut gradient = target;
-                    if !pulls {
+                    if comptime!(judging.is_some()) {
+                        let Judging { shape, added, weighted } = comptime!(judging.unwrap());
+                        let arrays = comptime!(1 + added as u32 + weighted as u32);
+                        let stride = ((table - targets) / arrays) as usize;
+                        let mut at = targets as usize + first + position;
                         let mut sum = logit;
                         if added {
-                            let base = (targets + table) as usize / 2 + first + position;
-                            sum += f32::reinterpret(batch[base]);
+                            at += stride;
+                            sum += f32::reinterpret(batch[at]);
+                        }
+                        let mut weight = 1.0f32;
+                        if weighted {
+                            at += stride;
+                            weight = f32::reinterpret(batch[at]);
                         }
                         let expected = 1.0f32 / (1.0f32 + (-sum).exp());
-                        let error = expected - target;
-                        gradient = 2.0f32 * error * expected * (1.0f32 - expected) * share;
-                        loss += error * error;
+                        weight *= select(expected > target, over_rated, 1.0f32);
+                        loss += cost(sum, expected, target, power, shape) * weight;
+                        gradient = by_logit(expected, target, power, shape) * weight * share;
                     }
                     output_bias_sum += gradient;
                     #[unroll(unrolled)]
@@ -253,6 +285,49 @@ pub(super) fn positions(
             results[start + (views + 1) * hidden] = output_bias_sum;
             results[start + (views + 1) * hidden + 1] = loss;
         }
+    }
+}
+
+/// The loss of a logit.
+#[cube]
+pub(super) fn cost(
+    logit: f32,
+    expected: f32,
+    target: f32,
+    power: f32,
+    #[comptime] shape: LossShape,
+) -> f32 {
+    let error = expected - target;
+    let size = select(error < 0.0f32, -error, error);
+    match comptime!(shape) {
+        LossShape::Squared => error * error,
+        LossShape::Absolute => size,
+        LossShape::Power => size.powf(power),
+        LossShape::CrossEntropy => {
+            let (above, below) =
+                (select(logit < 0.0f32, 0.0f32, logit), select(logit < 0.0f32, logit, -logit));
+            above - target * logit + (1.0f32 + below.exp()).ln()
+        }
+    }
+}
+
+/// Its derivative by the logit.
+#[cube]
+pub(super) fn by_logit(
+    expected: f32,
+    target: f32,
+    power: f32,
+    #[comptime] shape: LossShape,
+) -> f32 {
+    let error = expected - target;
+    let size = select(error < 0.0f32, -error, error);
+    let sign = select(error > 0.0f32, 1.0f32, select(error < 0.0f32, -1.0f32, 0.0f32));
+    let steepness = expected * (1.0f32 - expected);
+    match comptime!(shape) {
+        LossShape::Squared => 2.0f32 * error * steepness,
+        LossShape::Absolute => sign * steepness,
+        LossShape::Power => power * size.powf(power - 1.0f32) * sign * steepness,
+        LossShape::CrossEntropy => error,
     }
 }
 

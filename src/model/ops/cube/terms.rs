@@ -20,8 +20,10 @@ use cubecl::prelude::*;
 use super::super::{Kept, TermsJob, TermsSlope};
 use super::form::{Spread, grid};
 use super::gpu::{Buffer, Gpu, contiguous};
+use super::slope::Judging;
 use super::sums;
 use crate::batch::Terms;
+use crate::loss::Loss;
 use index::Index;
 use rows::Rows;
 use value::{Purpose, UNITS};
@@ -156,8 +158,8 @@ pub(super) fn gradients(
         on_device.index();
         let gpu = &on_device.gpu;
         let positions: usize = on_device.parts.iter().map(|part| part.positions).sum();
-        assert_eq!(job.aim.numbers().len(), positions, "targets");
-        let targets = gpu.floats(job.aim.numbers());
+        job.aim.check(positions);
+        let targets = gpu.floats(&job.aim.arrays().concat());
         let cubes: usize = on_device.parts.iter().map(|part| part.positions.div_ceil(UNITS)).sum();
         // The loss of no positions is not a number.
         let sums = if cubes > 0 { gpu.empty(2 * cubes) } else { gpu.floats(&[f32::NAN, 0.0]) };
@@ -165,7 +167,8 @@ pub(super) fn gradients(
         let (mut first, mut first_cube) = (0, 0);
         for part in &on_device.parts {
             let slopes = gpu.empty(value::SLOPES * part.positions);
-            let purpose = if job.aim.pulls() { Purpose::Pull } else { Purpose::Gradients };
+            let judging = job.aim.judged().map(Judging::of);
+            let purpose = judging.map_or(Purpose::Pull, Purpose::Gradients);
             values(
                 gpu,
                 part,
@@ -201,6 +204,7 @@ fn values(
     [first, first_cube]: [usize; 2],
 ) {
     let all: usize = job.pieces.iter().map(|piece| piece.len()).sum();
+    let loss = job.aim.judged().map_or(Loss::SQUARED, |judged| judged.loss);
     // SAFETY: the kernel reads and writes within the shapes that it names; that no term is beyond
     // the weights was checked when the rows were made.
     unsafe {
@@ -220,8 +224,10 @@ fn values(
             part.positions as u32,
             job.scale,
             1.0 / all as f32,
+            all as u32,
+            loss.power as f32,
+            1.0 + loss.asymmetry as f32,
             purpose,
-            job.loss,
             job.tempo,
         );
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::entries::Pair;
 use super::exp::exp_of_negative;
 use crate::batch::Held;
-use crate::loss::Loss;
+use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
 /// Positions a block: their entries should stay in the cache until the way back.
@@ -28,6 +28,8 @@ pub(super) struct Block {
     pub turn: Column,
     /// Targets, or forces.
     pub numbers: Column,
+    /// What the losses count.
+    pub weights: Column,
     pub logits: Column,
     pub losses: Column,
     /// Derivatives of the losses by the logits.
@@ -44,11 +46,24 @@ impl Default for Block {
             endgame: [0.0; BLOCK],
             turn: [0.0; BLOCK],
             numbers: [0.0; BLOCK],
+            weights: [1.0; BLOCK],
             logits: [0.0; BLOCK],
             losses: [0.0; BLOCK],
             slopes: [0.0; BLOCK],
         }
     }
+}
+
+/// What the loss of a position is computed from.
+struct Seen {
+    logit: f32,
+    /// `e^-|logit|`
+    small: f32,
+    target: f32,
+    /// `p - target`
+    error: f32,
+    /// `p (1 - p)`
+    steepness: f32,
 }
 
 const MIDDLEGAME: f32 = SAFETY_MIDDLEGAME as f32;
@@ -99,14 +114,30 @@ impl Block {
             self.slopes = self.numbers;
             return;
         };
-        match loss {
-            Loss::Squared => self.compare_by(|error| (error * error, 2.0 * error)),
-            Loss::Absolute => self.compare_by(|error| (error.abs(), sign(error))),
+        let power = loss.power as f32;
+        // The loss, and its slope by the output: by the error, times the steepness of the output.
+        match loss.shape {
+            LossShape::Squared => {
+                self.compare_by(loss, |it| (it.error * it.error, 2.0 * it.error * it.steepness))
+            }
+            LossShape::Absolute => {
+                self.compare_by(loss, |it| (it.error.abs(), sign(it.error) * it.steepness));
+            }
+            LossShape::Power => self.compare_by(loss, |it| {
+                let slope = it.error.abs().powf(power - 1.0);
+                let by_error = power * slope.copysign(it.error);
+                (slope * it.error.abs(), by_error * it.steepness)
+            }),
+            LossShape::CrossEntropy => self.compare_by(loss, |it| {
+                let larger = if it.logit < 0.0 { 0.0 } else { it.logit };
+                (larger - it.target * it.logit + it.small.ln_1p(), it.error)
+            }),
         }
     }
 
     #[inline(always)]
-    fn compare_by(&mut self, loss: impl Fn(f32) -> (f32, f32)) {
+    fn compare_by(&mut self, loss: Loss, of: impl Fn(Seen) -> (f32, f32)) {
+        let over_rated = 1.0 + loss.asymmetry as f32;
         for i in 0..BLOCK {
             let logit = self.logits[i];
             // Both without the difference of numbers near 1.
@@ -114,9 +145,12 @@ impl Block {
             let more = 1.0 / (1.0 + small);
             let less = small * more;
             let p = if logit < 0.0 { less } else { more };
-            let (cost, slope) = loss(p - self.numbers[i]);
-            self.losses[i] = cost;
-            self.slopes[i] = slope * (less * more);
+            let target = self.numbers[i];
+            let error = p - target;
+            let (cost, slope) = of(Seen { logit, small, target, error, steepness: less * more });
+            let weight = self.weights[i] * if error > 0.0 { over_rated } else { 1.0 };
+            self.losses[i] = cost * weight;
+            self.slopes[i] = slope * weight;
         }
     }
 

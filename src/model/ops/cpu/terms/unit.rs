@@ -16,6 +16,8 @@ pub(super) struct Unit<'a> {
     pub rows: Range<usize>,
     /// Targets or forces of the rows; empty for logits.
     pub numbers: &'a [f32],
+    /// What the losses count; empty where all count 1.
+    pub weights: &'a [f32],
 }
 
 /// What is wanted.
@@ -146,13 +148,17 @@ impl Unit<'_> {
     /// Fills a block's columns; behind the last position stays what was there.
     #[inline(always)]
     fn load(&self, range: Range<usize>, block: &mut Block) {
-        let Unit { piece, rows, numbers } = self;
+        let Unit { piece, rows, numbers, weights } = self;
         let size = range.len();
         let from = |column: &mut [f32], numbers: &[f32]| column[..size].copy_from_slice(numbers);
         from(&mut block.middlegame, &piece.middlegame[range.clone()]);
         from(&mut block.endgame, &piece.endgame[range.clone()]);
         if !numbers.is_empty() {
             from(&mut block.numbers, &numbers[range.start - rows.start..][..size]);
+        }
+        match weights {
+            [] => block.weights = [1.0; BLOCK],
+            weights => from(&mut block.weights, &weights[range.start - rows.start..][..size]),
         }
         for (float, &turn) in block.turn.iter_mut().zip(&piece.turn[range.clone()]) {
             *float = f32::from(turn);

@@ -4,7 +4,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::rows::FLOATS;
-use crate::loss::Loss;
+use crate::model::ops::cube::slope::{Judging, by_logit, cost};
 use crate::sums;
 
 /// What is asked of a position.
@@ -14,7 +14,7 @@ pub(super) enum Purpose {
     Logits,
     /// The derivatives of the loss by its sums, into `slopes`, `[SLOPES, positions]`; and loss and
     /// derivative by the tempo, added up over the cube, into `results`, `[all cubes, 2]`.
-    Gradients,
+    Gradients(Judging),
     /// The same, where the targets are forces on the logits.
     Pull,
 }
@@ -33,7 +33,9 @@ const SAFETY_MIDDLEGAME: f32 = sums::SAFETY_MIDDLEGAME as f32;
 const SAFETY_ENDGAME: f32 = sums::SAFETY_ENDGAME as f32;
 
 /// A unit takes a position. `words` and `floats` are those of `Rows`; `first` is the number of the
-/// first position, `first_cube` that of the first cube, a loss counts `share`.
+/// first position of `all`, `first_cube` that of the first cube; a loss counts `share`, times
+/// `over_rated` where more is expected than the target, and `power` is its exponent, if it has one.
+/// `targets` are `[all]`, and behind them what losses are multiplied by, if not 1.
 #[cube(launch_unchecked)]
 pub(super) fn values(
     weights: &[f32],
@@ -48,15 +50,20 @@ pub(super) fn values(
     positions: u32,
     scale: f32,
     share: f32,
+    all: u32,
+    power: f32,
+    over_rated: f32,
     #[comptime] purpose: Purpose,
-    #[comptime] kind: Loss,
     #[comptime] moving_tempo: bool,
 ) {
     let positions = positions as usize;
     let unit = UNIT_POS_X as usize;
     let row = CUBE_POS * UNITS + unit;
-    let pulls = comptime!(purpose == Purpose::Pull);
-    let gradients = comptime!(purpose == Purpose::Gradients || purpose == Purpose::Pull);
+    let judging = comptime!(match purpose {
+        Purpose::Gradients(judging) => Some(judging),
+        _ => None,
+    });
+    let gradients = comptime!(judging.is_some() || purpose == Purpose::Pull);
     let mut losses = Shared::<[f32]>::new_slice(UNITS);
     let mut tempos = Shared::<[f32]>::new_slice(UNITS);
     let mut loss = 0.0f32;
@@ -113,21 +120,15 @@ pub(super) fn values(
         if gradients {
             let target = targets[first as usize + row];
             let mut slope = target / scale;
-            if !pulls {
+            if comptime!(judging.is_some()) {
+                let Judging { shape, weighted, .. } = comptime!(judging.unwrap());
                 let expected = 1.0f32 / (1.0f32 + (-logit).exp());
-                let error = expected - target;
-                let size = select(error < zero, -error, error);
-                let by_error = match comptime!(kind) {
-                    Loss::Squared => 2.0f32 * error,
-                    Loss::Absolute => {
-                        select(error > zero, 1.0f32, select(error < zero, -1.0f32, zero))
-                    }
-                };
-                loss = match comptime!(kind) {
-                    Loss::Squared => error * error,
-                    Loss::Absolute => size,
-                } * share;
-                slope = by_error * expected * (1.0f32 - expected) * share / scale;
+                let mut weight = select(expected > target, over_rated, 1.0f32) * share;
+                if weighted {
+                    weight *= targets[(all + first) as usize + row];
+                }
+                loss = cost(logit, expected, target, power, shape) * weight;
+                slope = by_logit(expected, target, power, shape) * weight / scale;
             }
             if moving_tempo {
                 tempo_slope = slope * turn;

@@ -1,0 +1,208 @@
+//! The steps of optimisers on plain slices against 64-bit formulas.
+
+use nnuance::model::ops::cpu::{Adam, Level, Lion, Mean, ScheduleFree, Step};
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const ADAM: Adam = Adam {
+    beta1: 0.9,
+    beta2: 0.999,
+    epsilon: 1e-8,
+    decay: 0.01,
+    coupled_decay: 0.0,
+    bias_correction: true,
+    rectified: false,
+    clip: 0.0,
+};
+
+const LION: Lion = Lion { beta1: 0.9, beta2: 0.99, decay: 0.1, clip: 0.0 };
+
+const SCHEDULE_FREE: ScheduleFree =
+    ScheduleFree { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, decay: 0.1, clip: 0.0 };
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Adam(Adam),
+    Lion(Lion),
+    ScheduleFree(ScheduleFree),
+    /// With the share of what joins.
+    Mean(f64),
+}
+
+const RULES: [Rule; 10] = [
+    Rule::Adam(ADAM),
+    Rule::Adam(Adam { bias_correction: false, epsilon: 1e-5, ..ADAM }),
+    Rule::Adam(Adam { clip: 0.3, ..ADAM }),
+    Rule::Adam(Adam { decay: 0.0, coupled_decay: 0.1, beta1: 0.95, ..ADAM }),
+    Rule::Adam(Adam { rectified: true, ..ADAM }),
+    Rule::Lion(LION),
+    Rule::Lion(Lion { clip: 0.3, ..LION }),
+    Rule::ScheduleFree(SCHEDULE_FREE),
+    Rule::ScheduleFree(ScheduleFree { clip: 0.3, ..SCHEDULE_FREE }),
+    Rule::Mean(0.25),
+];
+
+const RATE: f64 = 0.01;
+
+impl Rule {
+    fn at(self, step: u64) -> Step {
+        match self {
+            Rule::Adam(rule) => rule.at(RATE, step),
+            Rule::Lion(rule) => rule.at(RATE),
+            Rule::ScheduleFree(rule) => rule.at(RATE, step, 1.0 / step as f64),
+            Rule::Mean(share) => Step::Mean(Mean { share: share as f32 }),
+        }
+    }
+
+    fn clip(self) -> f64 {
+        match self {
+            Rule::Adam(Adam { clip, .. })
+            | Rule::Lion(Lion { clip, .. })
+            | Rule::ScheduleFree(ScheduleFree { clip, .. }) => clip,
+            Rule::Mean(_) => 0.0,
+        }
+    }
+
+    /// The next parameter and states, as the sources have it.
+    fn next(self, t: u64, p: f64, g: f64, [a, b]: [f64; 2]) -> (f64, [f64; 2]) {
+        // The rules take betas in 32 bits, as other trainers do.
+        let narrow = |beta: f64| f64::from(beta as f32);
+        let held = |p: f64, clip: f64| if clip > 0.0 { p.clamp(-clip, clip) } else { p };
+        match self {
+            Rule::Adam(rule) => {
+                let [beta1, beta2] = [rule.beta1, rule.beta2].map(narrow);
+                let g = g + rule.coupled_decay * p;
+                let (m, v) = (beta1 * a + (1.0 - beta1) * g, beta2 * b + (1.0 - beta2) * g * g);
+                let [c1, c2] = [rule.beta1, rule.beta2].map(|beta| 1.0 - beta.powi(t as i32));
+                let step = match (rule.rectified, rule.bias_correction) {
+                    (true, _) => {
+                        let most = 2.0 / (1.0 - rule.beta2) - 1.0;
+                        let rho = most - 2.0 * t as f64 * (1.0 - c2) / c2;
+                        match rho > 5.0 {
+                            false => m / c1,
+                            true => {
+                                let r = (rho - 4.0) * (rho - 2.0) * most
+                                    / ((most - 4.0) * (most - 2.0) * rho);
+                                m / c1 * r.sqrt() * c2.sqrt() / (v.sqrt() + rule.epsilon)
+                            }
+                        }
+                    }
+                    (_, true) => m / c1 / ((v / c2).sqrt() + rule.epsilon),
+                    (_, false) => m / (v.sqrt() + rule.epsilon),
+                };
+                (held(p * (1.0 - RATE * rule.decay) - RATE * step, rule.clip), [m, v])
+            }
+            Rule::Lion(rule) => {
+                let [beta1, beta2] = [rule.beta1, rule.beta2].map(narrow);
+                let way = beta1 * a + (1.0 - beta1) * g;
+                let sign = if way == 0.0 { 0.0 } else { way.signum() };
+                let p = p * (1.0 - RATE * rule.decay) - RATE * sign;
+                (held(p, rule.clip), [beta2 * a + (1.0 - beta2) * g, 0.0])
+            }
+            Rule::ScheduleFree(rule) => {
+                let beta2 = narrow(rule.beta2);
+                let x = (p - (1.0 - rule.beta1) * a) / rule.beta1;
+                let v = beta2 * b + (1.0 - beta2) * g * g;
+                let root = (v / (1.0 - rule.beta2.powi(t as i32))).sqrt();
+                let z = a - RATE * (g / (root + rule.epsilon) + rule.decay * p);
+                let z = held(z, rule.clip);
+                let x = x + (z - x) / t as f64;
+                (rule.beta1 * x + (1.0 - rule.beta1) * z, [z, v])
+            }
+            Rule::Mean(share) => (p + share * (g - p), [a, b]),
+        }
+    }
+}
+
+#[test]
+fn steps_match_the_reference() {
+    for level in Level::available() {
+        for rule in RULES {
+            for len in [0, 1, 15, 16, 17, 1000, 40_000] {
+                check(rule, level, len);
+            }
+        }
+    }
+}
+
+fn check(rule: Rule, level: Level, len: usize) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(len as u64);
+    let mut random = |size: f32| -> Vec<f32> {
+        (0..len).map(|_| if size == 0.0 { 0.0 } else { rng.random_range(-size..size) }).collect()
+    };
+    let mut p = random(0.5);
+    // Schedule-free begins where it is; means begin at zero.
+    let first = matches!(rule, Rule::ScheduleFree(_)).then(|| p.clone());
+    let (mut a, mut b) = (first.unwrap_or_else(|| random(0.0)), random(0.0));
+    let (mut rp, mut ra, mut rb) = (wide(&p), wide(&a), wide(&b));
+    for t in 1..=20 {
+        let g = random(1e-3);
+        let step = rule.at(t);
+        let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
+        states.truncate(step.states());
+        step.take(level, &mut p, &g, states);
+        for i in 0..len {
+            (rp[i], [ra[i], rb[i]]) = rule.next(t, rp[i], g[i].into(), [ra[i], rb[i]]);
+        }
+    }
+    // Schedule-free keeps parameters first.
+    let first = if matches!(rule, Rule::ScheduleFree(_)) { 0.1 } else { 1e-4 };
+    for (got, right, floor) in [(&p, &rp, 0.1), (&a, &ra, first), (&b, &rb, 1e-8)] {
+        for (&got, &right) in got.iter().zip(right) {
+            let error = (f64::from(got) - right).abs() / right.abs().max(floor);
+            assert!(error < 1e-5, "{rule:?}, {len} parameters: {got} for {right}");
+        }
+    }
+    if rule.clip() > 0.0 {
+        assert!(p.iter().all(|p| f64::from(p.abs()) <= rule.clip() + 1e-7));
+    }
+}
+
+fn wide(numbers: &[f32]) -> Vec<f64> {
+    numbers.iter().map(|&x| x.into()).collect()
+}
+
+#[test]
+fn a_step_has_the_same_bits_on_any_number_of_threads() {
+    for rule in RULES {
+        let run = |threads: usize| {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+            let mut random = || (0..50_001).map(|_| rng.random::<f32>()).collect::<Vec<_>>();
+            let (mut p, g, mut a, mut b) = (random(), random(), random(), random());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let step = rule.at(3);
+            let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
+            states.truncate(step.states());
+            pool.install(|| step.take(Level::detect(), &mut p, &g, states));
+            (p, a, b)
+        };
+        let one = run(1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one), "{rule:?}");
+    }
+}
+
+/// A parameter that is no number must stay one: clipping would hide that training diverged, and the
+/// sign of a direction as well.
+#[test]
+fn what_is_not_a_number_is_not_clipped_away() {
+    let rules = [
+        Rule::Adam(Adam { clip: 1.98, ..ADAM }),
+        Rule::Lion(Lion { clip: 1.98, ..LION }),
+        Rule::ScheduleFree(ScheduleFree { clip: 1.98, ..SCHEDULE_FREE }),
+    ];
+    for level in Level::available() {
+        for rule in rules {
+            let (mut p, mut a, mut b) = (vec![0.5; 35], vec![0.0; 35], vec![0.0; 35]);
+            let mut g = vec![0.1; 35];
+            (g[3], g[34]) = (f32::NAN, f32::NAN);
+            let step = rule.at(1);
+            let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
+            states.truncate(step.states());
+            step.take(level, &mut p, &g, states);
+            for (i, p) in p.iter().enumerate() {
+                let is_nan = i == 3 || i == 34;
+                assert_eq!(p.is_nan(), is_nan, "{rule:?}, {}: {i} is {p}", level.name());
+            }
+        }
+    }
+}
