@@ -241,7 +241,8 @@ impl Bench {
             Compute::Gpu { .. } => "gpu",
         };
         let batch = self.batches[0].len();
-        Need::of(&self.kind()?, batch, compute).map_or(Ok(()), |need| need.check(&self.device))?;
+        let need = Need::of(&self.kind()?, batch, compute, self.config.optimizer().kept());
+        need.map_or(Ok(()), |need| need.check(&self.device))?;
         let clock = Clock::start();
         let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
         let step = self.train(compute, cycle, &clock)?;

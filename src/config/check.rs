@@ -16,6 +16,8 @@ const MOST_EPOCHS: f64 = 1e6;
 /// Beyond, floats of 32 bits overflow or a logit says nothing; no evaluation comes near.
 const LEAST_SCALE: f64 = 0.01;
 const MOST_SCALE: f64 = 1e6;
+/// Nobody means more.
+const MOST_ASYMMETRY: f64 = 1e6;
 
 impl Config {
     /// # Errors
@@ -175,8 +177,13 @@ impl Config {
         if !(power > 1.0 && power.is_finite()) {
             return wrong("target.power", "is an exponent above 1");
         }
-        if !(asymmetry > -1.0 && asymmetry.is_finite()) {
+        if !(asymmetry > -1.0 && asymmetry <= MOST_ASYMMETRY) {
             return wrong("target.asymmetry", "is above -1: 0.1 costs a tenth more");
+        }
+        if asymmetry != 0.0 && matches!(&self.model.inputs[..], "hce" | "trace" | "plain") {
+            let reason = "is about what the side to move is promised, and these inputs see with \
+                          White's eyes";
+            return wrong("target.asymmetry", reason);
         }
         if !target.score_offset.is_none_or(|offset| offset >= 0.0 && offset.is_finite()) {
             return wrong("target.score_offset", "is a number of centipawns, 0 or more");

@@ -7,6 +7,9 @@ use super::ConfigError;
 use crate::train::layers::{Layer, Layers};
 use crate::train::optimizer::{Averaged, Lookahead, Name, Settings};
 
+/// What schedule-free AdamW learns is found by a division by `beta1`.
+const LEAST_BETA: f64 = 0.1;
+
 /// How steps follow from gradients, or how weights are found without them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -15,7 +18,7 @@ pub struct Optimizer {
     pub name: Option<Name>,
     /// The decay of the running mean of gradients, or the momentum (`sgd`); from 0 to below 1. With
     /// `lion` a step goes by the momentum with this weight and by the gradient with the rest; with
-    /// `schedule-free` gradients are taken this near to what is learnt, and it is above 0.
+    /// `schedule-free` gradients are taken this near to what is learnt, and it is at least 0.1.
     pub beta1: Option<f64>,
     /// The decay of the running mean of squared gradients, or of the momentum (`lion`); from 0 to below
     /// 1.
@@ -147,8 +150,9 @@ impl Optimizer {
                 return wrong(key, format!("lies from 0 to below 1, found {value}"));
             }
         }
-        if name == Name::ScheduleFree && beta1 == 0.0 {
-            return wrong("optimizer.beta1", "is above 0 with schedule-free".into());
+        if name == Name::ScheduleFree && beta1 < LEAST_BETA {
+            let reason = format!("is at least {LEAST_BETA} with schedule-free, found {beta1}");
+            return wrong("optimizer.beta1", reason);
         }
         for (key, value) in [("optimizer.weight_decay", weight_decay), ("optimizer.clip", clip)] {
             if !(value.is_finite() && value >= 0.0) {
@@ -158,7 +162,7 @@ impl Optimizer {
         // At 0 a weight that never had a gradient would become 0 / 0.
         let most = self.clip_gradients.unwrap_or(1.0);
         for (key, value) in [("optimizer.epsilon", epsilon), ("optimizer.clip_gradients", most)] {
-            if !(value.is_finite() && value > 0.0) {
+            if !(value.is_finite() && value as f32 > 0.0) {
                 return wrong(key, format!("must be finite and above 0, found {value}"));
             }
         }

@@ -212,8 +212,8 @@ pub struct Target {
     pub wdl: Stages,
     /// The centipawns at which a win is as likely as not, 0 or more. Above 0 a score promises a win
     /// with the probability `sigmoid((score - score_offset) / score_scale)`, a loss likewise, and a
-    /// draw with the rest, so that small leads promise little; `nnuance data doctor` measures what
-    /// fits.
+    /// draw with the rest, so that small leads promise little. The scale that `nnuance data doctor`
+    /// measures is for 0, and too large for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 80.0)]
     pub score_offset: Option<f64>,
@@ -223,8 +223,9 @@ pub struct Target {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 2.5)]
     pub power: Option<f64>,
-    /// What more an error costs, as a share of it, where the model expects more than the target;
-    /// above -1. Without it both sides cost the same.
+    /// What more an error costs, as a share of it, where the model expects more for the side to move
+    /// than the target; above -1. Without it both sides cost the same. For nets that see with the eyes
+    /// of the side to move.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 0.1)]
     pub asymmetry: Option<f64>,

@@ -166,7 +166,7 @@ pub enum LoadError {
     Hash { path: PathBuf, error: std::io::Error },
     #[error(
         "{path}: `{key}` needs to know {fact}, which {format} does not tell; \
-         take `{key}` out of the filter or use a format that tells it (viriformat does)"
+         leave `{key}` out or use a format that tells it (viriformat does)"
     )]
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(

@@ -62,8 +62,8 @@ impl Weighing {
     pub(super) fn check(&self, path: &Path, format: &Format) -> Result<(), LoadError> {
         let Facts { plies, scores, .. } = format.facts;
         for (key, points, holds, fact) in [
-            ("weights.ply", &self.ply, plies, "the ply"),
-            ("weights.score", &self.score, scores, "the score"),
+            ("target.weights.ply", &self.ply, plies, "the ply"),
+            ("target.weights.score", &self.score, scores, "the score"),
         ] {
             if !points.is_empty() && holds == Holds::Never {
                 let path = path.to_path_buf();
@@ -87,7 +87,7 @@ impl Weighing {
         self.lines().into_iter().zip(facts).map(factor).product()
     }
 
-    /// The same as checkpoints of the data keep it.
+    /// The same in a byte, as positions in memory keep it.
     pub(super) fn code(&self, sample: &Sample) -> u8 {
         (255.0 * self.of(sample)).round() as u8
     }

@@ -22,8 +22,9 @@ pub struct Need {
 }
 
 impl Need {
-    /// What the fused operations of a GPU and Adam take; none where nobody knows.
-    pub fn of(kind: &Kind, batch: usize, compute: Compute) -> Option<Self> {
+    /// What the fused operations of a GPU take, and an optimiser that keeps so many numbers for each
+    /// weight; none where nobody knows.
+    pub fn of(kind: &Kind, batch: usize, compute: Compute, kept: u64) -> Option<Self> {
         let (Kind::Net(net), Compute::Gpu { room }) = (kind, compute) else { return None };
         let (views, hidden) = (net.views(), net.hidden);
         let floats = |count: usize| count as u64 * size_of::<f32>() as u64;
@@ -50,8 +51,8 @@ impl Need {
         };
         let lists = (batch * views * MOST_PIECES * size_of::<u16>()) as u64;
         let index = 2 * lists;
-        // Weights, gradients, both means, and what the next step makes of them.
-        let total = 8 * weights + merged + behind + partial + tiles + lists + index;
+        // Weights, gradients, what is kept, and what the next step makes of them.
+        let total = 2 * (2 + kept) * weights + merged + behind + partial + tiles + lists + index;
         let largest = arrays.into_iter().chain([slopes, partial, tiles, lists]).max();
         Some(Self { total, largest: largest.unwrap_or(0) })
     }

@@ -173,7 +173,8 @@ fn train(
 
     let kind = recipe.kind()?;
     let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
-    Need::of(&kind, batch as usize * rows, *compute).map_or(Ok(()), |need| need.check(device))?;
+    let need = Need::of(&kind, batch as usize * rows, *compute, config.optimizer().kept());
+    need.map_or(Ok(()), |need| need.check(device))?;
     let rounds = Rounds::of(config, &span);
     if let Some(rounds) = &rounds {
         listener.remark(&rounds.sentence());

@@ -30,14 +30,15 @@ impl Average {
 
 impl Averaged {
     /// The share that the weights after a step have in the mean; none where it has not begun. The run
-    /// has so many steps.
-    pub fn share(self, step: u64, steps: u64) -> Option<f64> {
+    /// has so many steps, and this length since it had begun that many.
+    pub fn share(self, step: u64, steps: u64, begun: u64) -> Option<f64> {
         match self {
             // Corrected for having started nowhere: all shares together are 1 at each step.
             Averaged::Decaying(decay) => Some((1.0 - decay) / (1.0 - decay.powf(step as f64))),
             Averaged::Last(share) => {
                 let before = steps - ((steps as f64 * share).ceil() as u64).clamp(1, steps);
-                let taken = step.checked_sub(before)?;
+                // What was averaged for another length is none of these.
+                let taken = step.checked_sub(before.max(begun))?;
                 (taken > 0).then(|| 1.0 / taken as f64)
             }
         }

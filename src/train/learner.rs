@@ -120,7 +120,8 @@ impl<'a> Learner<'a> {
     /// What the weights after a step have of the mean that is learnt; none where there is none, or
     /// none yet.
     fn share(&self, step: u64) -> Option<f64> {
-        let leg = self.job.settings.leg(step.checked_sub(1)?);
-        self.job.settings.optimizer.average?.share(step, leg.steps)
+        let settings = self.job.settings;
+        let (steps, begun) = (settings.leg(step.checked_sub(1)?).steps, settings.seam_before(step));
+        settings.optimizer.average?.share(step, steps, begun)
     }
 }

@@ -233,6 +233,18 @@ impl Settings {
         (self.name == Name::ScheduleFree).then(|| self.schedule_free(None, true))
     }
 
+    /// Numbers that are kept for each weight from step to step.
+    pub fn kept(&self) -> u64 {
+        let of_rule = match self.name {
+            Name::Ranger => 3,
+            Name::Lion | Name::Sgd => 1,
+            _ => 2,
+        };
+        // A second set of gradients, while they are made shorter.
+        let clipped = u64::from(self.clip_gradients != 0.0);
+        of_rule + clipped + u64::from(self.average.is_some())
+    }
+
     /// Whether what is learnt is not the weights that take the steps.
     pub fn learns_apart(&self) -> bool {
         self.average.is_some() || self.name == Name::ScheduleFree

@@ -47,6 +47,13 @@ impl Settings {
         })
     }
 
+    /// The step in which the run ended before it was made as long as it is behind another; 0 if it
+    /// never was.
+    pub(super) fn seam_before(&self, step: u64) -> u64 {
+        let seams = self.earlier.iter().map(|leg| leg.until);
+        seams.filter(|until| *until < step).max().unwrap_or(0)
+    }
+
     /// Whether the run ended here before it was made longer.
     pub(super) fn is_seam(&self, step: u64) -> bool {
         self.earlier.iter().any(|leg| leg.until == step)

@@ -35,8 +35,8 @@ fn too_little_memory_is_seen_before_the_start() {
     let shape =
         |hidden| Kind::Net(Architecture::simple(Views::Perspective, hidden, Activation::SCReLU));
     let gpu = Compute::Gpu { room: 512 << 20 };
-    let need = |hidden, batch| Need::of(&shape(hidden), batch, gpu).expect("it is a net");
-    assert_eq!(Need::of(&shape(8), 1, Compute::Plain), None);
+    let need = |hidden, batch| Need::of(&shape(hidden), batch, gpu, 2).expect("it is a net");
+    assert_eq!(Need::of(&shape(8), 1, Compute::Plain, 2), None);
     // Four copies of the weights that stay and four that come and go, and the gradients of the
     // accumulators of all positions.
     let bytes = need(1024, 16_384);

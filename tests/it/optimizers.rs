@@ -148,10 +148,12 @@ fn means_have_the_weights_they_say() {
     let values: Vec<f64> = (1..=40).map(|i| f64::from(i * i % 17)).collect();
     let walked = |of: Averaged| {
         let steps = values.len() as u64;
-        values.iter().zip(1..).fold(f64::NAN, |mean, (value, step)| match of.share(step, steps) {
-            Some(1.0) => *value,
-            Some(share) => mean + share * (value - mean),
-            None => mean,
+        values.iter().zip(1..).fold(f64::NAN, |mean, (value, step)| {
+            match of.share(step, steps, 0) {
+                Some(1.0) => *value,
+                Some(share) => mean + share * (value - mean),
+                None => mean,
+            }
         })
     };
     let weighed = |weight: &dyn Fn(usize) -> f64| {
@@ -166,6 +168,9 @@ fn means_have_the_weights_they_say() {
     near(walked(Averaged::Decaying(0.0)), values[39]);
     near(walked(Averaged::Last(0.25)), weighed(&|i| f64::from(i >= 30)));
     near(walked(Averaged::Last(1.0)), weighed(&|_| 1.0));
-    assert!(Averaged::Last(0.25).share(30, 40).is_none());
-    assert_eq!(Averaged::Last(0.25).share(31, 40), Some(1.0));
+    assert!(Averaged::Last(0.25).share(30, 40, 0).is_none());
+    assert_eq!(Averaged::Last(0.25).share(31, 40, 0), Some(1.0));
+    // A run whose length changed in step 35 averages what came behind that.
+    assert_eq!(Averaged::Last(0.25).share(36, 40, 35), Some(1.0));
+    assert_eq!(Averaged::Last(0.25).share(38, 40, 35), Some(1.0 / 3.0));
 }

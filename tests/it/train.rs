@@ -226,6 +226,7 @@ fn the_number_of_threads_does_not_show_in_the_bits() {
         "inputs = \"plain\"\nhidden = 16",
         "inputs = \"perspective\"\nhidden = 40",
         "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
+        "inputs = \"perspective\"\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
     ] {
         let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
         let config = config(&folder, &text.replace("400000", "150000"));

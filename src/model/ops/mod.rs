@@ -1,7 +1,7 @@
 //! Operations of our own on Burn's backends.
 //!
 //! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
-//! activate, multiply by the layers, sigmoid, squared error, and all gradients, in one pass over
+//! activate, multiply by the layers, sigmoid, error, and all gradients, in one pass over
 //! pieces of the batch that fit the cache. The gradients come home with the loss, so Burn's autodiff
 //! has no part in it: tensors are those of the backend itself. The step of an optimiser is another operation.
 //! Each is there for the CPU backend flex and for GPUs. The plain tensor operations stay the oracle,

@@ -11,6 +11,7 @@ use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
 use crate::hce::HceWeights;
 use crate::loader::Store;
+use crate::loss::Loss;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::before_after::{TermResult, Why, csv};
@@ -200,13 +201,18 @@ fn results(
     Ok(results.collect())
 }
 
-/// How sure the weights are, by their numbers.
+/// How sure the weights are, by their numbers; nothing is known of other losses than squares and
+/// sizes, or of positions that do not count alike.
 fn certain(recipe: &Recipe, store: &Store, tuned: &Tuned, best: &Checkpoint) -> Result<Certainty> {
     let config = &recipe.config;
+    let loss = config.loss();
+    if !(loss == Loss::SQUARED || loss == Loss::ABSOLUTE) || !store.weights.is_empty() {
+        return Ok(Certainty::default());
+    }
     let all = store.all();
     let targets = targets(&all, config.final_wdl(), config.promise());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
-    Ok(certainty(shape, &best.weights, &store.pieces, &targets, config.loss(), prior)?)
+    Ok(certainty(shape, &best.weights, &store.pieces, &targets, loss, prior)?)
 }

@@ -8,6 +8,7 @@ use crate::architecture::Array;
 use crate::batch::Batch;
 use crate::data::doctor::size::Amount;
 use crate::hce::{HceEvaluator, HceWeights};
+use crate::loader::Weighing;
 use crate::loss::Loss;
 use crate::model::{Compute, Device, Kind, Model, outputs};
 use crate::output;
@@ -108,7 +109,7 @@ fn overfitting(
         device,
         compute: *compute,
     };
-    let training = training(data);
+    let training = training(data, &config.target.weights);
     let shares = [&training[..], &data.validation[..]];
     let trained = shares.map(|batches| measure.losses(&best.weights, batches));
     let [trained, validated] = trained;
@@ -150,12 +151,22 @@ fn overfitting(
 }
 
 /// Batches of positions that were trained on.
-fn training(data: &Data) -> Vec<Batch> {
+fn training(data: &Data, weighing: &Weighing) -> Vec<Batch> {
     if let BatchSource::Store { store, .. } = &data.source {
         return vec![store.some(SAMPLE)];
     }
     let Some(encoder) = &data.encoder else { return Vec::new() };
-    validation(encoder, &data.judged(&data.some), &[])
+    validation(encoder, &data.judged(&data.some), &weighing.weights(&data.some))
+}
+
+/// Losses of positions that count alike, whose mean is that of losses that count as batches say.
+fn levelled(losses: Vec<f64>, batches: &[Batch]) -> Vec<f64> {
+    if batches.iter().all(|batch| batch.weights.is_empty()) {
+        return losses;
+    }
+    let weights = batches.iter().flat_map(|batch| batch.weights.iter()).map(|it| f64::from(*it));
+    let mean = weights.clone().sum::<f64>() / losses.len().max(1) as f64;
+    losses.into_iter().zip(weights).map(|(loss, weight)| loss * weight / mean).collect()
 }
 
 /// How losses are measured.
@@ -176,12 +187,13 @@ impl Measure<'_> {
         for batch in batches {
             losses.extend(self.of(&outputs(&model, batch)?, batch));
         }
-        Ok(losses)
+        Ok(levelled(losses, batches))
     }
 
     /// The same of what the net is added to.
     fn of_base(&self, batches: &[Batch]) -> Vec<f64> {
-        batches.iter().flat_map(|batch| self.of(&batch.base, batch)).collect()
+        let losses = batches.iter().flat_map(|batch| self.of(&batch.base, batch)).collect();
+        levelled(losses, batches)
     }
 
     /// The same of logits.
@@ -219,7 +231,8 @@ fn material(
     let scale = fit::fit(&fitted.0, &fitted.1).scale.unwrap_or(recipe.config.scale());
     let losses = |share: usize| -> Vec<f64> {
         let pairs = values[share].iter().zip(&wanted[share]);
-        pairs.map(|(cp, wanted)| measure.loss.of(cp / scale, *wanted)).collect()
+        let losses = pairs.map(|(cp, wanted)| measure.loss.of(cp / scale, *wanted)).collect();
+        levelled(losses, shares[share])
     };
     Ok([losses(0), losses(1)])
 }

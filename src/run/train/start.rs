@@ -16,6 +16,7 @@ use crate::run::folder::BEST;
 use crate::run::listener::Listener;
 use crate::run::path::{FileKind, in_folder, kind_of};
 use crate::run::recipe::Recipe;
+use crate::train::target::Promise;
 use crate::weights::Weights;
 
 /// Weights to start from, and what is known of them.
@@ -94,14 +95,19 @@ fn read(
         false => format!("; grown to {wanted}, it says the same until it learns more"),
     };
     listener.remark(&format!("starts from {name}: {}, {kind}{grown}", source.architecture));
-    if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.score_scale())
+    if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.promise())
         && config.needs_scores()
-        && then != config.score_scale()
+        && then != config.promise()
     {
+        let words = |Promise { scale, offset }: Promise| match offset {
+            0.0 => format!("score_scale {scale}"),
+            _ => format!("score_scale {scale} and score_offset {offset}"),
+        };
         listener.remark(&format!(
-            "note: it learnt with score_scale {then}, and goes on with {}: its first outputs mean \
-             other chances than these scores",
-            config.score_scale()
+            "note: it learnt with {}, and goes on with {}: its first outputs mean other chances than \
+             these scores",
+            words(then),
+            words(config.promise())
         ));
     }
     let then = recipe.as_ref().and_then(|recipe| recipe.base.as_ref());

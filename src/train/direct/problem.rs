@@ -360,7 +360,7 @@ fn result_cost(target: f32, scale: f64, loss: Loss, value: f64) -> Cost {
     let (error, slope) = (expected - target, expected * (1.0 - expected) / scale);
     let curvature = match loss.shape {
         LossShape::Absolute => 1.0 / error.abs().max(SMALLEST_ERROR),
-        // The others are for methods that need none.
+        // Of squares; the others are for methods that need none.
         _ => 2.0,
     };
     Cost {

@@ -21,7 +21,7 @@ impl<const D: usize> Memory<D> {
         Self { time: 0, arrays, numbers: [0.0; 2] }
     }
 
-    pub fn to_device(self, device: &Device) -> Self {
+    pub fn on(self, device: &Device) -> Self {
         let arrays = self.arrays.into_iter().map(|it| it.to_device(device)).collect();
         Self { arrays, ..self }
     }

@@ -99,6 +99,6 @@ impl Optimizer for RAdam {
     }
 
     fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
-        state.to_device(device)
+        state.on(device)
     }
 }

@@ -94,6 +94,6 @@ impl Optimizer for ScheduleFree {
     }
 
     fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
-        state.to_device(device)
+        state.on(device)
     }
 }
