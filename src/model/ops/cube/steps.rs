@@ -147,13 +147,10 @@ fn is_finite(p: f32) -> bool {
 /// Within `-clip ..= clip`. Clipped away, what is no number would hide that training diverged.
 #[cube]
 fn bounded(p: f32, clip: f32, #[comptime] clipped: bool) -> f32 {
-    let mut bounded = p;
-    if clipped {
-        if is_finite(p) {
-            bounded = min(max(p, -clip), clip);
-        }
+    match comptime!(clipped) {
+        true => select(is_finite(p), min(max(p, -clip), clip), p),
+        false => p,
     }
-    bounded
 }
 
 #[cube(launch_unchecked)]
