@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs, Terms};
-use nnuance::loss::LossShape;
 use nnuance::model::{
     Aim, Backend, Compute, Device, Evaluation, HceShape, Judged, Kind, Level, Model, Precision,
     ROOM, initial, to_host,
@@ -47,26 +46,14 @@ pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weight
     (Kind::Net(net), weights)
 }
 
-/// What a GPU may be off by, times the usual: what it calls a power or a logarithm is less exact.
-pub fn room(aim: Aim) -> f64 {
-    match aim.judged().map(|judged| judged.loss.shape) {
-        Some(LossShape::Power | LossShape::CrossEntropy) => 100.0,
-        _ => 1.0,
-    }
-}
-
 fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
-    check_within(what, got, right, 1.0);
-}
-
-fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), room: f64) {
-    let apart = f64::from((got.0 / right.0 - 1.0).abs());
-    assert!(apart < room * 1e-5, "{what}: loss {} for {}", got.0, right.0);
+    let apart = (got.0 / right.0 - 1.0).abs();
+    assert!(apart < 1e-5, "{what}: loss {} for {}", got.0, right.0);
     for (name, array) in &right.1.0 {
         let apart = distance(&got.1.0[name].values, &array.values);
         // A single number may be what is left of many that cancel.
         let bound = if array.values.len() == 1 { 1e-4 } else { 1e-5 };
-        assert!(apart < room * bound, "{what}: {name} is {apart:e} off");
+        assert!(apart < bound, "{what}: {name} is {apart:e} off");
     }
 }
 
@@ -113,8 +100,7 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
                             if aim.pulls() {
                                 (got.0, right.0) = (1.0, 1.0);
                             }
-                            let what = format!("{what} {:?}", aim.judged());
-                            check_within(&what, &got, &right, room(aim));
+                            check(&format!("{what} {:?}", aim.judged()), &got, &right);
                         }
                     }
                     let [got, right] =
@@ -215,9 +201,7 @@ fn handcrafted_terms_equal_the_plain_ones() {
                 model.gradients(&batch.inputs, Aim::Judged(judged))
             };
             let (right, got) = (of(&plain, &batch), of(&fused, &batch));
-            let judged = Judged { loss, ..Judged::squared(&batch.results) };
-            let room = room(Aim::Judged(judged));
-            check_within(&format!("{loss:?} {tempo}"), &got, &right, room);
+            check(&format!("{loss:?} {tempo}"), &got, &right);
             let forces = games::forces(batch.len());
             let pulled = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
             check("forces", &(1.0, pulled(&fused)), &(1.0, pulled(&plain)));
@@ -225,7 +209,7 @@ fn handcrafted_terms_equal_the_plain_ones() {
             let again = of(&fused, &batch);
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
             let other = encoder.encode(&games::samples(300, 8));
-            check_within("other", &of(&fused, &other), &of(&plain, &other), room);
+            check("other", &of(&fused, &other), &of(&plain, &other));
             let [got, right] = [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5);
         }
