@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs, Terms};
+use nnuance::loss::LossShape;
 use nnuance::model::{
     Aim, Backend, Compute, Device, Evaluation, HceShape, Judged, Kind, Level, Model, Precision,
     ROOM, initial, to_host,
@@ -46,14 +47,26 @@ pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weight
     (Kind::Net(net), weights)
 }
 
+/// What a GPU may be off by, times the usual: what it calls a power or a logarithm is less exact.
+pub fn room(aim: Aim) -> f64 {
+    match aim.judged().map(|judged| judged.loss.shape) {
+        Some(LossShape::Power | LossShape::CrossEntropy) => 100.0,
+        _ => 1.0,
+    }
+}
+
 fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
-    let apart = (got.0 / right.0 - 1.0).abs();
-    assert!(apart < 1e-5, "{what}: loss {} for {}", got.0, right.0);
+    check_within(what, got, right, 1.0);
+}
+
+fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), room: f64) {
+    let apart = f64::from((got.0 / right.0 - 1.0).abs());
+    assert!(apart < room * 1e-5, "{what}: loss {} for {}", got.0, right.0);
     for (name, array) in &right.1.0 {
         let apart = distance(&got.1.0[name].values, &array.values);
         // A single number may be what is left of many that cancel.
         let bound = if array.values.len() == 1 { 1e-4 } else { 1e-5 };
-        assert!(apart < bound, "{what}: {name} is {apart:e} off");
+        assert!(apart < room * bound, "{what}: {name} is {apart:e} off");
     }
 }
 
@@ -100,7 +113,8 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
                             if aim.pulls() {
                                 (got.0, right.0) = (1.0, 1.0);
                             }
-                            check(&format!("{what} {:?}", aim.judged()), &got, &right);
+                            let what = format!("{what} {:?}", aim.judged());
+                            check_within(&what, &got, &right, room(aim));
                         }
                     }
                     let [got, right] =
@@ -201,7 +215,9 @@ fn handcrafted_terms_equal_the_plain_ones() {
                 model.gradients(&batch.inputs, Aim::Judged(judged))
             };
             let (right, got) = (of(&plain, &batch), of(&fused, &batch));
-            check(&format!("{loss:?} {tempo}"), &got, &right);
+            let judged = Judged { loss, ..Judged::squared(&batch.results) };
+            let room = room(Aim::Judged(judged));
+            check_within(&format!("{loss:?} {tempo}"), &got, &right, room);
             let forces = games::forces(batch.len());
             let pulled = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
             check("forces", &(1.0, pulled(&fused)), &(1.0, pulled(&plain)));
@@ -209,7 +225,7 @@ fn handcrafted_terms_equal_the_plain_ones() {
             let again = of(&fused, &batch);
             assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
             let other = encoder.encode(&games::samples(300, 8));
-            check("other", &of(&fused, &other), &of(&plain, &other));
+            check_within("other", &of(&fused, &other), &of(&plain, &other), room);
             let [got, right] = [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
             assert!(distance(&got, &right) < 1e-5);
         }
