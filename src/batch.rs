@@ -305,9 +305,13 @@ pub struct Batch {
     pub base: Arc<[f32]>,
     /// What the loss of a position counts against others, 0 or more; empty where all count alike.
     pub weights: Arc<[f32]>,
+    /// Which of the run's sources a position came from, counted from 1, or 0; empty where nobody
+    /// counts them.
+    pub sources: Arc<[u8]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
-    /// Centipawns, one a position; empty where the data has no scores.
+    /// Centipawns, one a position; empty where the data has no scores, and with sources NaN where a
+    /// position has none.
     pub scores: Arc<[f32]>,
     /// Where the stream stands behind this batch, for resuming; opaque to training.
     pub cursor: Option<Arc<str>>,
@@ -316,8 +320,8 @@ pub struct Batch {
 impl Batch {
     /// Of positions that are judged by the model alone, from nowhere in particular.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
-        let none = || Arc::new([]);
-        Self { inputs, choices: None, base: none(), weights: none(), results, scores, cursor: None }
+        let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
+        Self { inputs, choices: None, base, weights, sources, results, scores, cursor: None }
     }
 
     /// What losses are multiplied by so that their mean is the weighted one: the weights over their

@@ -8,22 +8,26 @@ pub mod keys;
 mod moves;
 mod optimizer;
 mod read;
+mod rounding;
+mod schedule;
 mod sections;
+mod source;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use batch_size::BatchSize;
-pub(crate) use check::ONE_LIST;
 pub use climb::Climb;
 pub use differ::Difference;
 pub use moves::{Moves, Sides};
 pub use optimizer::Optimizer;
 pub use read::{ConfigError, nearest};
-pub use sections::{Data, Earlier, Judged, Learn, Model, Plan, Target};
+pub use schedule::{Earlier, Plan};
+pub use sections::{Data, Judged, Learn, Model, Target};
+pub(crate) use source::ONE_LIST;
+pub use source::Source;
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
-use crate::format::Format;
 use crate::loader::Test;
 use crate::loss::Loss;
 use crate::point_of_view::PointOfView;
@@ -34,7 +38,7 @@ use crate::train::stages::Stages;
 use crate::train::target::Promise;
 
 /// The version of the config language that this program speaks.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How the text of a complete config begins.
 pub const RUN_HEADER: &str =
@@ -67,8 +71,9 @@ pub enum Inputs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The version of the config language. A program that speaks another one refuses the config
-    /// instead of guessing what it means.
+    /// The version of the config language. 1 still means what it meant: there nets are mirrored only
+    /// where `model.mirror` says so, and from 2 on wherever they can be. A program that does not know
+    /// a version refuses the config instead of guessing what it means.
     #[schemars(example = VERSION)]
     pub version: u32,
     /// Where chance begins: the starting weights of a net and the order of the positions come from
@@ -105,6 +110,13 @@ impl Config {
                 self.target.scale = Some(self.scale());
             }
             self.model.activation = Some(self.model.activation());
+            if let (2.., Ok(Inputs::Net(views))) = (self.version, self.inputs()) {
+                self.model.mirror = self.model.mirror.or(Some(self.mirrors(views)));
+            }
+            if self.model.rounded_last.is_some() {
+                let Scales { qa, qb, .. } = self.scales();
+                (self.model.qa, self.model.qb) = (Some(qa), Some(qb));
+            }
         } else {
             self.model.rare = Some(self.rare());
         }
@@ -140,6 +152,11 @@ impl Config {
         !matches!(&self.model.inputs[..], "hce" | "trace")
     }
 
+    /// Whether a net with these views is mirrored where its config does not say.
+    fn mirrors(&self, views: Views) -> bool {
+        self.version >= 2 && views.point_of_view() == PointOfView::SideToMove
+    }
+
     /// The net's architecture; none for handcrafted terms.
     pub fn architecture(&self) -> Result<Option<Architecture>, ConfigError> {
         let Inputs::Net(views) = self.inputs()? else { return Ok(None) };
@@ -147,7 +164,7 @@ impl Config {
         let model = &self.model;
         let form = Form {
             inputs: views.name().to_string(),
-            mirror: model.mirror.unwrap_or(false),
+            mirror: model.mirror.unwrap_or(self.mirrors(views)),
             king_buckets: model.king_buckets.clone().unwrap_or_default(),
             factorised: model.factorised.unwrap_or(false),
             hidden: model.hidden.ok_or(ConfigError::Value { key: "model.hidden", reason })?,
@@ -159,22 +176,6 @@ impl Config {
         };
         let wrong = |Impossible { key, reason }| ConfigError::Value { key: in_model(key), reason };
         Architecture::try_from(form).map(Some).map_err(wrong)
-    }
-
-    pub fn format(&self) -> Result<Option<&'static Format>, ConfigError> {
-        let Some(name) = &self.data.format else { return Ok(None) };
-        let names: Vec<&str> = crate::format::ALL.iter().map(|format| format.name).collect();
-        let reason = || nearest(format!("no format is named {name:?}"), name, &names);
-        let unknown = || ConfigError::Value { key: "data.format", reason: reason() };
-        Format::named(name).ok_or_else(unknown).map(Some)
-    }
-
-    /// Whose eyes see scores and results, where the config says.
-    pub fn view(&self) -> Result<Option<PointOfView>, ConfigError> {
-        let Some(name) = &self.data.point_of_view else { return Ok(None) };
-        let reason = format!("there are \"white\" and \"side-to-move\", found {name:?}");
-        let unknown = || ConfigError::Value { key: "data.point_of_view", reason };
-        PointOfView::named(name).ok_or_else(unknown).map(Some)
     }
 
     /// The optimiser, with defaults that fit the model.
@@ -246,10 +247,17 @@ impl Config {
         !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test().0 < 1.0
     }
 
-    /// Whether the targets need scores.
+    /// Whether what positions are worth is learnt.
+    fn judges(&self) -> bool {
+        self.moves().is_none_or(|moves| moves.value > 0.0)
+    }
+
+    /// Whether the targets need scores; where there are several sources, those of any.
     pub fn needs_scores(&self) -> bool {
-        let judged = self.moves().is_none_or(|moves| moves.value > 0.0);
-        judged && self.target.wdl.range().0 < 1.0
+        let usual = self.target.wdl.range().0;
+        let sources = &self.data.source;
+        let least = sources.iter().map(|source| source.wdl.unwrap_or(usual)).reduce(f64::min);
+        self.judges() && least.unwrap_or(usual) < 1.0
     }
 
     fn learns_moves(&self) -> bool {

@@ -36,6 +36,7 @@ pub mod digest;
 pub mod digits;
 pub mod draw;
 pub mod engine;
+pub mod events;
 pub mod export;
 pub mod features;
 pub mod floats;

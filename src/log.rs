@@ -1,5 +1,9 @@
 //! A row of `log.csv`: what is known of a run each time the validation loss is measured.
 
+mod sources;
+
+pub use sources::BySource;
+
 /// The first line of a log.
 pub const HEADER: &str = "step,positions,train_loss,validation_loss,validation_result_loss,\
                       learning_rate,wdl,positions_per_second\n";

@@ -36,6 +36,7 @@ pub struct Position {
     fullmove: u16,
 }
 
+const ROOK: u8 = 3;
 const KING: u64 = 5;
 const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
@@ -297,6 +298,26 @@ impl Position {
         self.fullmove
     }
 
+    /// The board turned left to right, without rights to castle.
+    pub fn mirrored(&self) -> Self {
+        let nibbles = u128::from_le_bytes(self.nibbles);
+        let mut by_square = [0; 64];
+        let mut occupied = 0;
+        for (i, square) in Bitboard(self.occupied).into_iter().enumerate().take(32) {
+            let (nibble, square) = ((nibbles >> (4 * i)) as u8 & 15, square as usize ^ 7);
+            let castles = nibble & 7 == CASTLING_ROOK;
+            by_square[square] = if castles { nibble & 8 | ROOK } else { nibble };
+            occupied |= 1 << square;
+        }
+        let packed = Bitboard(occupied).into_iter().enumerate();
+        let packed = packed.fold(0u128, |packed, (i, square)| {
+            packed | u128::from(by_square[square as usize]) << (4 * i)
+        });
+        // 64, for none, is beyond the squares.
+        let turn_ep = if self.turn_ep & 64 == 0 { self.turn_ep ^ 7 } else { self.turn_ep };
+        Self { occupied, nibbles: packed.to_le_bytes(), turn_ep, ..*self }
+    }
+
     /// The same position with the colours swapped and the board mirrored top to bottom: every
     /// evaluation seen by the side to move stays what it was.
     pub fn flipped(&self) -> Self {
@@ -395,12 +416,16 @@ pub struct Sample {
     pub played: Option<Played>,
     /// A hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,
+    /// Which of a run's sources it came from, counted from 1; 0 where nobody counts them, and in
+    /// every reader.
+    pub source: u8,
 }
 
 impl Sample {
     /// A position of which nothing else is known; its result counts as a draw.
     pub fn of(position: Position) -> Self {
-        Self { position, result: 0.5, score: None, ply: None, played: None, game: None }
+        let (score, ply, played, game) = (None, None, None, None);
+        Self { position, result: 0.5, score, ply, played, game, source: 0 }
     }
 
     /// What no split may tear apart: the game where it is known, else the position itself.

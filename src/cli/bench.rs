@@ -19,13 +19,13 @@ use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
 use crate::input;
-use crate::loader::{Cursor, Plan, Stream};
+use crate::loader::{Cursors, Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
-use crate::run::recipe;
+use crate::run::{recipe, rounding};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::length::Span;
 use crate::train::stages::Stages;
-use crate::train::{self, Settings, Training};
+use crate::train::{self, Rounded, Settings, Training};
 use crate::weights::Weights;
 use figures::{Bytes, Figure, Figures, NetFigures};
 use laps::{Clock, Cycle, LAPS, Laps};
@@ -247,7 +247,7 @@ impl Bench {
         let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
         let step = self.train(compute, cycle, &clock)?;
         let stream =
-            Stream::new(self.plan.clone(), data::encoder(&self.config)?, Cursor::default());
+            Stream::new(self.plan.clone(), data::encoder(&self.config)?, Cursors::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
         let stages = match compute {
@@ -286,9 +286,12 @@ impl Bench {
             steps: span.steps,
             learning_rate: over(config.learning_rate())?,
             wdl: over(config.target.wdl.clone())?,
-            promise: config.promise(),
+            worths: config.worths(),
+            sources: Vec::new(),
             loss: config.loss(),
             optimizer: config.optimizer(),
+            // As at the end of the run.
+            rounded: rounding::of_run(config)?.map(|rounding| Rounded { rounding, after: 0 }),
             moves: None,
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,

@@ -12,10 +12,10 @@ use super::place::Place;
 use super::terminal::Terminal;
 use crate::config::Config;
 use crate::loader::scan;
-use crate::run::curve::{Curve, Points, Stage, members};
+use crate::run::curve::{Curve, Points, members};
 use crate::run::folder::RunFolder;
 use crate::run::train::{Means, begin, resume};
-use crate::run::{Listener as _, recipe};
+use crate::run::{Listener as _, Stage, recipe};
 use text::text;
 
 /// Train on 1/16, 1/8, ... of the games, and say what doubling the data or the neurons is worth
@@ -70,6 +70,9 @@ pub struct Args {
     place: Place,
 }
 
+/// What to do about a folder that holds something else.
+const CURE: &str = "choose another folder with --out, or begin anew with --overwrite";
+
 fn power_of_two(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(number) if number.is_power_of_two() && number <= 65_536 => Ok(number),
@@ -96,7 +99,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     // Whatever cannot go on is found before the long work.
     let stages = members
         .iter()
-        .map(|member| Stage::of(member, &out.join(&member.name), args.overwrite, &scan))
+        .map(|member| match args.overwrite {
+            true => Ok(Stage::New),
+            false => Stage::of(&member.config, &out.join(&member.name), &scan, CURE),
+        })
         .collect::<Result<Vec<_>>>()?;
     for (number, (member, stage)) in members.iter().zip(stages).enumerate() {
         let path = out.join(&member.name);

@@ -24,6 +24,7 @@ use crate::output::Output;
 use crate::run::export::{Basis, Origin, Written, read, refuse_overwriting, write};
 use crate::run::folder::BEST;
 use crate::run::path::{in_folder, must_be_there, terms_to_export};
+use crate::scales::Scales;
 
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
 ///
@@ -136,8 +137,13 @@ pub fn run(args: Args) -> Result<()> {
     Output::create(&output)?;
     let given = args.shape.given();
     let mut source = read(&path, &given)?;
-    source.scales.scale = given.scale.unwrap_or(source.scales.scale);
-    source.scales.head_format = given.head_format.unwrap_or(source.scales.head_format);
+    let Scales { qa, qb, scale, head_format } = source.scales;
+    source.scales = Scales {
+        qa: given.qa.unwrap_or(qa),
+        qb: given.qb.unwrap_or(qb),
+        scale: given.scale.unwrap_or(scale),
+        head_format: given.head_format.unwrap_or(head_format),
+    };
     for warning in &source.warnings {
         eprintln!("{name}: {warning}");
     }
@@ -170,6 +176,7 @@ pub fn run(args: Args) -> Result<()> {
         margins = Some(against);
         lines.push(text);
     }
+    lines.extend(origin.other_rounding(source.scales));
     let measured = Basis { samples: &samples, on: origin.on(&args.data), matched, margins };
     let written =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
@@ -223,8 +230,9 @@ pub fn lines(written: &Written) -> Vec<String> {
     lines.extend(found.provenance.base.as_ref().map(|base| {
         format!(
             "added to {}: an engine's score is the sum of both, in centipawns; the manifest has \
-             these terms",
-            base.name
+             {}",
+            base.name,
+            base.below.noun()
         )
     }));
     if let Some(error) = &found.float_error {

@@ -57,7 +57,7 @@ pub fn run(args: Args) -> Result<()> {
 fn overview(section: &Section) -> String {
     let mut text = match section.name {
         "" => wrapped(&section.about, 0),
-        name => format!("[{name}]\n{}", wrapped(&section.about, 0)),
+        _ => format!("{}\n{}", section.heading(), wrapped(&section.about, 0)),
     };
     for key in &section.keys {
         let name = key.path.rsplit('.').next().unwrap_or(&key.path);

@@ -12,6 +12,7 @@ mod curve;
 mod data;
 mod devices;
 mod eval;
+mod events;
 mod export;
 mod games;
 mod inspect;
@@ -22,6 +23,7 @@ mod progress;
 mod quickstart;
 mod report;
 mod shape;
+mod sweep;
 mod terminal;
 mod train;
 mod uci;
@@ -58,6 +60,7 @@ enum Command {
     Inspect(inspect::Args),
     Keys(keys::Args),
     Curve(curve::Args),
+    Sweep(sweep::Args),
     Match(matches::Args),
     Climb(climb::Args),
     Uci(uci::Args),
@@ -106,6 +109,7 @@ impl Cli {
             Command::Inspect(args) => inspect::run(args)?,
             Command::Keys(args) => keys::run(args)?,
             Command::Curve(args) => return curve::run(args),
+            Command::Sweep(args) => return sweep::run(args),
             Command::Match(args) => return matches::run(args),
             Command::Climb(args) => return climb::run(args),
             Command::Uci(args) => uci::run(args)?,

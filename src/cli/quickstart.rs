@@ -12,8 +12,8 @@ use clap::Parser;
 use super::Cli;
 use crate::output;
 
-/// Train handcrafted terms and a net on games that come with it, export the net, let the two play,
-/// compare them
+/// Train handcrafted terms, a net and a net on top of the terms on games that come with it, export
+/// the nets, let all of them play, compare them
 ///
 /// Each step shows the command that does it. The games and configs are those of the repository;
 /// elsewhere they are written to the folder nnuance-quickstart first.
@@ -25,7 +25,7 @@ pub struct Args {
     device: String,
 }
 
-const STEPS: [(&str, &str); 7] = [
+const STEPS: [(&str, &str); 8] = [
     (
         "Tapered piece-square tables, from material alone, tuned on the games' results.",
         "train configs/hce-pst.toml --out runs/quickstart/hce-pst --overwrite",
@@ -35,29 +35,34 @@ const STEPS: [(&str, &str); 7] = [
         "train configs/quickstart-hce.toml --out runs/quickstart/quickstart-hce --overwrite",
     ),
     (
-        "A net on the same games, which ends in a quantised file that engines load.",
-        "train configs/quickstart-net.toml --out runs/quickstart/quickstart-net --overwrite",
+        "A net on the same games, mirrored by its king; it ends in a quantised file for engines.",
+        "train configs/net-2-mirrored.toml --out runs/quickstart/mirrored-net --overwrite",
+    ),
+    (
+        "A net on top of the terms: it learns what they leave over, and an engine adds both.",
+        "train configs/net-on-terms.toml --set model.base=runs/quickstart/quickstart-hce \
+         --out runs/quickstart/net-on-terms --overwrite",
     ),
     (
         "Does the file hold what its manifest says, down to the last digit?",
-        "verify runs/quickstart/quickstart-net/net.bin",
+        "verify runs/quickstart/mirrored-net/net.bin",
     ),
     (
         "What the engine will say of the start position, and of it without White's queen.",
-        "eval runs/quickstart/quickstart-net/net.bin \
+        "eval runs/quickstart/mirrored-net/net.bin \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1' \
          'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1'",
     ),
     (
         "Which one plays best? Short games between each two, all with the same search.",
-        "match runs/quickstart/quickstart-hce runs/quickstart/quickstart-net \
-         runs/quickstart/hce-pst material --pairs 50 --nodes 200 \
+        "match runs/quickstart/net-on-terms runs/quickstart/quickstart-hce \
+         runs/quickstart/mirrored-net runs/quickstart/hce-pst material --pairs 50 --nodes 200 \
          --pgn runs/quickstart/match.pgn --overwrite",
     ),
     (
         "Which one predicts best how games end that none of them has seen? With its Elo beside it.",
         "compare material runs/quickstart/hce-pst runs/quickstart/quickstart-hce \
-         runs/quickstart/quickstart-net/net.bin score --pgn runs/quickstart/match.pgn",
+         runs/quickstart/mirrored-net/net.bin runs/quickstart/net-on-terms/net.bin score --pgn runs/quickstart/match.pgn",
     ),
 ];
 

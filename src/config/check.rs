@@ -1,7 +1,5 @@
 //! Whether the numbers of a config fit together.
 
-use std::path::{Component, Path};
-
 use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, Moves, VERSION, nearest};
 use crate::architecture::Array;
 use crate::loss::{Loss, LossShape};
@@ -24,17 +22,10 @@ impl Config {
     /// The first key whose value cannot be used.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
-        if self.version != VERSION {
-            let reason = format!("this program reads version {VERSION}, found {}", self.version);
+        if !(1..=VERSION).contains(&self.version) {
+            let found = self.version;
+            let reason = format!("this program reads versions 1 to {VERSION}, found {found}");
             return wrong("version", reason);
-        }
-        match (&self.climb, self.data.files.is_empty()) {
-            (None, true) => return wrong("data.files", "name at least one file".into()),
-            (Some(_), false) => {
-                return wrong("data.files", "a climb makes its own games; remove it".into());
-            }
-            (Some(climb), true) => climb.check()?,
-            (None, false) => {}
         }
         if self.climb.is_some() && self.model.inputs == "trace" {
             let reason = "a climb plays, and no traces of another engine can";
@@ -43,28 +34,7 @@ impl Config {
         if self.climb.as_ref().is_some_and(|it| it.start == "random") && !self.is_net() {
             return wrong("climb.start", "only nets start from chance; name \"material\"".into());
         }
-        for (i, path) in self.data.files.iter().enumerate() {
-            if self.data.files[..i].iter().any(|other| same_path(other, path)) {
-                let reason = format!("{} is listed twice; remove one", path.display());
-                return wrong("data.files", reason);
-            }
-        }
-        for (i, path) in self.data.validation.iter().enumerate() {
-            if self.data.validation[..i].iter().any(|other| same_path(other, path)) {
-                let reason = format!("{} is listed twice; remove one", path.display());
-                return wrong("data.validation", reason);
-            }
-            if let Some(other) = self.data.files.iter().find(|other| same_path(other, path)) {
-                let (path, other) = (path.display(), other.display());
-                let reason = format!("{path} is {other} of `data.files`; {ONE_LIST}");
-                return wrong("data.validation", reason);
-            }
-        }
-        if !self.data.validation.is_empty() && self.test().0 != 1.0 {
-            let reason = "with files in `data.validation` all held-out games are the test; remove \
-                          `data.test`, or set `data.held_out` to 0 for no test";
-            return wrong("data.test", reason.into());
-        }
+        self.check_files()?;
         if !(0.0..1.0).contains(&self.data.held_out) {
             let found = self.data.held_out;
             return wrong("data.held_out", format!("a share from 0 to below 1, found {found}"));
@@ -105,6 +75,14 @@ impl Config {
             }
             _ => {}
         }
+        let mirrors = self.architecture()?.is_none_or(|net| net.inputs.kings.mirror);
+        if self.data.mirrored_copies
+            && (mirrors || self.model.base.is_some() || self.learns_moves())
+        {
+            let reason = "is for nets that are not mirrored, stand on no base, and learn what \
+                          positions are worth";
+            return wrong("data.mirrored_copies", reason.into());
+        }
         self.check_terms()?;
         for (key, scale) in
             [("target.scale", self.scale()), ("target.score_scale", self.score_scale())]
@@ -138,7 +116,7 @@ impl Config {
                           local-search go without";
             return wrong("schedule.learning_rate", reason.into());
         }
-        self.check_plan()
+        self.check_rounding().and_then(|()| self.check_plan())
     }
 
     /// An error where a value can be used, but not be meant. What a run has recorded is what it was
@@ -202,9 +180,11 @@ impl Config {
             return Err(ConfigError::Value { key, reason });
         }
         let direct = self.optimizer().name.is_direct();
-        if !target.weights.is_level() && (direct || self.learns_moves()) {
+        if !self.weighing().is_level() && (direct || self.learns_moves()) {
+            let of_sources = target.weights.is_level();
+            let key = if of_sources { "data.source.weight" } else { "target.weights" };
             let reason = "go with methods that follow gradients, and not with `learn = \"moves\"`";
-            return wrong("target.weights", reason);
+            return wrong(key, reason);
         }
         if !target.weights.is_level() && self.model.inputs == "trace" {
             return wrong("target.weights", "ask for positions, and traces have none");
@@ -437,14 +417,4 @@ impl Config {
         }
         Ok(())
     }
-}
-
-/// What to do about a file that is to train and to validate.
-pub(crate) const ONE_LIST: &str =
-    "what validates must not be trained on: take it out of one of the two";
-
-/// Whether two paths differ by no more than a `./`.
-fn same_path(one: &Path, other: &Path) -> bool {
-    let plain = |part: &Component| *part != Component::CurDir;
-    one.components().filter(plain).eq(other.components().filter(plain))
 }

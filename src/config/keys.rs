@@ -17,7 +17,7 @@ use serde::de::value::Error;
 use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Value;
 
-use super::{Climb, Config, Data, Model, Moves, Optimizer, Plan, Target};
+use super::{Climb, Config, Data, Model, Moves, Optimizer, Plan, Source, Target};
 use crate::loader::{Filter, Weighing};
 use crate::train::stages::Stage;
 use defaults::Defaults;
@@ -47,8 +47,20 @@ pub struct Key {
 pub struct Section {
     /// As its heading in TOML, without brackets: `data.filter`; empty for the top of a config.
     pub name: &'static str,
+    /// Whether a config may have several of them.
+    pub many: bool,
     pub about: String,
     pub keys: Vec<Key>,
+}
+
+/// The section of which there may be several.
+const SOURCES: &str = "data.source";
+
+impl Section {
+    /// Its heading in TOML.
+    pub fn heading(&self) -> String {
+        if self.many { format!("[[{}]]", self.name) } else { format!("[{}]", self.name) }
+    }
 }
 
 /// Every key of a config, in the order in which a complete config has them.
@@ -65,6 +77,7 @@ pub fn sections() -> Vec<Section> {
         ("climb", fields::<Climb>()),
         ("data", fields::<Data>()),
         ("data.filter", fields::<Filter>()),
+        ("data.source", fields::<Source>()),
         ("model", fields::<Model>()),
         ("target", fields::<Target>()),
         ("target.weights", fields::<Weighing>()),
@@ -74,7 +87,10 @@ pub fn sections() -> Vec<Section> {
     ]
     .map(|(name, fields)| {
         let parts = name.split('.').filter(|part| !part.is_empty());
-        let object = parts.fold(&schema, |object, part| &object["properties"][part]);
+        let object = parts.fold(&schema, |object, part| match &object["properties"][part] {
+            list if list["type"] == "array" => &list["items"],
+            object => object,
+        });
         section(name, object, fields, &defaults)
     })
     .into()
@@ -90,10 +106,10 @@ fn section(name: &'static str, object: &Value, fields: &[&str], defaults: &Defau
         // Old spellings are fields to serde, and none of the schema.
         let value = object["properties"].get(*field)?;
         let path = if name.is_empty() { field.to_string() } else { format!("{name}.{field}") };
-        let is_section = !value["properties"].is_null();
+        let is_section = !value["properties"].is_null() || path == SOURCES;
         (!is_section).then(|| key(path, field, value, object, defaults))
     });
-    Section { name, about: schema::about(object), keys: keys.collect() }
+    Section { name, many: name == SOURCES, about: schema::about(object), keys: keys.collect() }
 }
 
 fn key(path: String, field: &str, value: &Value, object: &Value, defaults: &Defaults) -> Key {

@@ -220,6 +220,9 @@ fn reason(error: &toml::de::Error) -> String {
     // Only the error's own form tells the key, in a last line: in `schedule.batch`
     let form = error.to_string();
     match form.trim_end().rsplit_once("\nin ") {
+        Some((_, "`data.source`")) if message.contains("a list") => {
+            "data.source: is a list of sources; write each below a line [[data.source]]".into()
+        }
         Some((_, key)) => format!("{key}: {message}"),
         None => message,
     }

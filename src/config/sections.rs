@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{formats, inputs};
-use super::{BatchSize, Moves};
+use super::{Moves, Source};
 use crate::architecture::{Activation, LayerForm};
 use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
+use crate::scales::HeadFormat;
 use crate::train::length::Length;
 use crate::train::stages::Stages;
 
@@ -20,7 +21,7 @@ use crate::train::stages::Stages;
 pub struct Data {
     /// The files of positions, relative to the folder in which the program runs. They may have
     /// different formats, and may be packed with gzip, zstd, xz or zip. They must be given, except
-    /// for a climb, which makes its own.
+    /// for a climb, which makes its own, and where `[[data.source]]` names several sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["games.vf"])]
     pub files: Vec<PathBuf>,
@@ -44,9 +45,9 @@ pub struct Data {
     pub held_out: f64,
     /// The share of the held-out games that is kept for the test, 0 to 1. The others validate: the
     /// loss on their positions is the validation loss, by which checkpoints, the end of training and
-    /// scales are chosen. Only `compare`, `report` and `curve` read the test, so that nothing was
-    /// chosen on what they measure. A smaller test is a part of every larger one. With 0 all of
-    /// them validate, with 1 none. With `data.validation` it is 1.
+    /// scales are chosen. Only `compare`, `report`, `curve` and `sweep` read the test, so that
+    /// nothing was chosen on what they measure. A smaller test is a part of every larger one. With 0
+    /// all of them validate, with 1 none. With `data.validation` it is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<f64>,
     /// Another whole number holds out other games. Evaluations that are to be compared should hold
@@ -89,8 +90,16 @@ pub struct Data {
     /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
     #[serde(default = "yes")]
     pub shuffle: bool,
+    /// Whether each position is shown turned left to right as well: in every other pass over the
+    /// data, half of the positions at a time. What is learnt on one wing then counts for the other.
+    /// For nets that are not mirrored, such as those of `inputs = "plain"`, and stand on no base.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(example = true)]
+    pub mirrored_copies: bool,
     #[serde(default)]
     pub filter: Filter,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source: Vec<Source>,
 }
 
 /// What is trained: a net, or handcrafted terms.
@@ -125,9 +134,10 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"material")]
     pub start: Option<String>,
-    /// What a net is added to: handcrafted terms, as the folder of their run, a checkpoint, a JSON
-    /// file, or `"material"`. They stay as they are, and the net learns what is missing; without
-    /// `target.scale` it has theirs. Their games count as seen by this run. For nets only.
+    /// What a net is added to: handcrafted terms or another net, as the folder of a run, a
+    /// checkpoint, a quantised net, a JSON file, or `"material"`. It stays as it is, of a net what
+    /// its integers say, and this net learns what is missing; without `target.scale` it has the
+    /// scale of its base. The games of the base count as seen by this run. For nets only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"runs/terms")]
     pub base: Option<String>,
@@ -137,8 +147,9 @@ pub struct Model {
     pub rare: Option<u64>,
     /// Whether both wings are one. For `inputs = "hce"`: tables of squares are the same on both
     /// wings, and what is learnt on files e to h counts for d to a as well. For nets: a view is turned
-    /// left to right where its own king stands on files e to h, which halves what there is to learn.
-    /// Not for terms of another engine, nor for `inputs = "plain"`.
+    /// left to right where its own king stands on files e to h, which halves what there is to learn;
+    /// without this key they are, unless the config is of version 1. Not for terms of another engine,
+    /// nor for `inputs = "plain"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = true)]
     pub mirror: Option<bool>,
@@ -183,6 +194,29 @@ pub struct Model {
     /// What the hidden layer does to the value a of an accumulator. Not for terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
+    /// The last part of the run, in which a net learns with its weights as the export will round
+    /// them: a share of the run, above 0, to 1 for all of it, or a length such as `"2
+    /// superbatches"`. Gradients are followed by the unrounded weights, which checkpoints hold.
+    /// Validation then measures rounded weights, from the first to the last. Without it only the
+    /// export rounds. For nets only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.2)]
+    pub rounded_last: Option<Length>,
+    /// What the accumulators of the net are multiplied by to become integers, 1 to 32767; without it
+    /// 255. The net that the run leaves has this QA, and so have its exports unless `--qa` says
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 255)]
+    pub qa: Option<i32>,
+    /// The same of the weights behind the accumulators, where these become integers; without it 64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 64)]
+    pub qb: Option<i32>,
+    /// The numbers behind the accumulators of a net with more layers or with pairwise products;
+    /// without it `"float"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = HeadFormat::Int8)]
+    pub head_format: Option<HeadFormat>,
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
     /// 32 bits either way.
     #[serde(default)]
@@ -270,79 +304,6 @@ pub enum Judged {
     Quiescence,
 }
 
-/// How long the run is, how large its steps are, and how often it looks up from its work. One of
-/// `epochs`, `positions` and `superbatches` gives the length; `gauss-newton` and `local-search` end
-/// by themselves and need none; given one, they stop there at the latest. Where moves are learnt,
-/// `gauss-newton` ends after 15 epochs unless a length is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// The length of the run in passes over the data, above 0; may have a fraction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 8.0)]
-    pub epochs: Option<f64>,
-    /// The length of the run in positions, repeats counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 100_000_000)]
-    pub positions: Option<u64>,
-    /// The length of the run in superbatches, above 0; may have a fraction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 40.0)]
-    pub superbatches: Option<f64>,
-    /// The positions of a step, 1 to 4,194,304; `"all"` makes a step of the whole data, for terms
-    /// only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch: Option<BatchSize>,
-    /// The steps of a superbatch. With the usual batch the default makes about 100 million
-    /// positions, as in the trainer that coined the word.
-    #[serde(default = "batches_per_superbatch")]
-    pub batches_per_superbatch: u64,
-    /// How far a step goes; 0 or more. Every method needs it but `gauss-newton` and `local-search`,
-    /// which have none. For nets about 0.001, for terms in centipawns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 0.001)]
-    pub learning_rate: Option<Stages>,
-    /// How often to measure the validation loss, over the run. `gauss-newton` and `local-search` do
-    /// it after every step.
-    #[serde(default = "validations", alias = "looks")]
-    pub validations: u64,
-    /// How often to write a checkpoint to resume from, over the run. `gauss-newton` and
-    /// `local-search` do it after every step.
-    #[serde(default = "validations")]
-    pub checkpoints: u64,
-    /// How often to keep a checkpoint for good, beside those to resume from: `"10 superbatches"`,
-    /// `"1 epoch"`, `"100M positions"`, `"500 steps"`, or a share of the run. They lie in the run's
-    /// folder `checkpoints` under names of their own, such as `sb-00010.safetensors`, and can be
-    /// compared and exported like any other. Without it none is kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = "10 superbatches")]
-    pub keep_every: Option<Length>,
-    /// Stop after this many validations in a row without a lower validation loss. Without it the run
-    /// goes to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 5)]
-    pub patience: Option<u64>,
-    /// The lengths that a run had before it was made longer, `nnuance train --resume RUN --set
-    /// schedule.epochs=20`, each with the step up to which its schedule counted. Runs write it; with
-    /// it the same run can be made again from its config.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(example = [Earlier { epochs: Some(8.0), until_step: 1578, ..Earlier::default() }])]
-    pub extended: Vec<Earlier>,
-}
-
-/// A length that a run had, as `[schedule]` gave it, and the step up to which it counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Earlier {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub positions: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub superbatches: Option<f64>,
-    pub until_step: u64,
-}
-
 impl Default for Data {
     fn default() -> Self {
         Self {
@@ -359,7 +320,9 @@ impl Default for Data {
             limit: None,
             window: None,
             shuffle: yes(),
+            mirrored_copies: false,
             filter: Filter::default(),
+            source: Vec::new(),
         }
     }
 }
@@ -383,24 +346,6 @@ impl Default for Target {
     }
 }
 
-impl Default for Plan {
-    fn default() -> Self {
-        Self {
-            epochs: None,
-            positions: None,
-            superbatches: None,
-            batch: None,
-            batches_per_superbatch: batches_per_superbatch(),
-            learning_rate: None,
-            validations: validations(),
-            checkpoints: validations(),
-            keep_every: None,
-            patience: None,
-            extended: Vec::new(),
-        }
-    }
-}
-
 pub(super) fn seed() -> u64 {
     1
 }
@@ -415,12 +360,4 @@ fn share() -> f64 {
 
 fn yes() -> bool {
     true
-}
-
-fn batches_per_superbatch() -> u64 {
-    6_104
-}
-
-fn validations() -> u64 {
-    20
 }

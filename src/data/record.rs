@@ -56,6 +56,7 @@ impl Record {
             ply: (bytes[38] & 2 == 2).then_some(two(34)),
             played: NonZeroU16::new(two(36)).map(Played),
             game: None,
+            source: 0,
         })
     }
 }

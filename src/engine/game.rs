@@ -75,6 +75,7 @@ impl Game {
                 ply: u16::try_from(half_moves).ok(),
                 played,
                 game: None,
+                source: 0,
             };
             played.into_iter().for_each(|played| hash.play(played));
             chess.play_unchecked(ply.played);

@@ -6,6 +6,7 @@ use shakmaty::Position as _;
 
 use super::job::{self, Kept};
 use super::journal::Journal;
+use super::mix::Mix;
 use super::player::{Crew, Player};
 use super::pool::Obstacle;
 use super::search::Limit;
@@ -27,6 +28,8 @@ pub struct LabelJob {
     pub format: &'static Format,
     pub limit: Limit,
     pub crew: Crew,
+    /// How the score that is found is mixed with that of the input; none where it takes its place.
+    pub mix: Option<Mix>,
     /// So many bad records of the input may be left out.
     pub bad_records: u64,
 }
@@ -53,8 +56,9 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
         let made = job.input.display().to_string();
         return Err(EngineError::NoMoves { format: job.format.name, made });
     }
-    let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
-    let journal = Journal::open(&job.output, &settings)?;
+    let mix = job.mix.map(|mix| ("mix", mix.to_string()));
+    let settings = settings.into_iter().chain(mix).chain(job.crew.entrant.settings()?);
+    let journal = Journal::open(&job.output, &settings.collect::<Vec<_>>())?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     if records.forgets(&job.input, job.bad_records)? {
         records.writer.forget_games();
@@ -65,7 +69,7 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
         journal,
         EVERY,
         pieces.by_ref(),
-        |player, piece: &Piece| score(player, &piece.sample, job.limit),
+        |player, piece: &Piece| score(player, &piece.sample, job.limit, job.mix),
         |piece, made, bytes| {
             let stays = made.is_none().then(|| records.skipped(&piece.sample)).flatten();
             records.keep(piece, made, stays, bytes)
@@ -90,7 +94,12 @@ pub(super) fn finished(
     Ok(Report { bad_records, games_lost: records.games_lost(), ..report })
 }
 
-fn score(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sample, Obstacle> {
+fn score(
+    player: &mut dyn Player,
+    sample: &Sample,
+    limit: Limit,
+    mix: Option<Mix>,
+) -> Result<Sample, Obstacle> {
     let line = line_of(sample)?;
     let score = if !line.chess().legal_moves().is_empty() {
         player.search_anew(&line, limit)?.score
@@ -99,7 +108,9 @@ fn score(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Sampl
     } else {
         Score::Centipawns(0)
     };
-    Ok(Sample { score: Some(score.centipawns()), ..*sample })
+    let new = score.centipawns();
+    let mixed = mix.zip(sample.score).map(|(mix, old)| mix.of(new, old));
+    Ok(Sample { score: Some(mixed.unwrap_or(new)), ..*sample })
 }
 
 /// The position of a sample, for an engine.

@@ -21,6 +21,7 @@ pub mod game;
 mod job;
 pub mod journal;
 mod label;
+mod mix;
 pub mod opening;
 pub mod player;
 pub mod pool;
@@ -35,6 +36,7 @@ use std::path::PathBuf;
 
 pub use journal::{JournalError, Skip};
 pub use label::{LabelJob, label};
+pub use mix::Mix;
 pub use opening::BookError;
 pub use player::{Crew, Entrant, Player};
 pub use resolve::{ResolveJob, resolve};

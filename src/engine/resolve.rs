@@ -94,6 +94,7 @@ fn end(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Option<
         ply: sample.ply.map(|ply| ply.saturating_add(played)),
         played: None,
         game: sample.game,
+        source: 0,
     }))
 }
 

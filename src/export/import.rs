@@ -12,7 +12,7 @@ use crate::floats::Floats;
 use crate::net::{
     Hints, Net, NetError, Padding, Stored, Warning, holds_floats_by_name, raw_hidden,
 };
-use crate::scales::Scales;
+use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
 
 /// Weights and what they are.
@@ -60,13 +60,18 @@ pub enum ImportError {
 
 /// The facts that a checkpoint carries in its header.
 pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, String> {
-    [
+    let Scales { qa, qb, scale, head_format } = scales;
+    let usual = Scales::default();
+    let mut facts = vec![
         ("kind", "net".to_string()),
         ("architecture", serde_json::to_string(architecture).expect("it has a JSON form")),
-        ("scale", scales.scale.to_string()),
-    ]
-    .map(|(key, value)| (key.to_string(), value))
-    .into()
+        ("scale", scale.to_string()),
+    ];
+    facts.extend((qa != usual.qa).then(|| ("qa", qa.to_string())));
+    facts.extend((qb != usual.qb).then(|| ("qb", qb.to_string())));
+    let head = (head_format != usual.head_format).then(|| ("head_format", head_format.name()));
+    facts.extend(head.map(|(key, name)| (key, name.to_string())));
+    facts.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// Reads a checkpoint (safetensors), a bullet checkpoint or a quantised net; `hints` says what
@@ -88,11 +93,10 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     let length = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
     if bytes.get(8) == Some(&b'{') && length < 1 << 32 {
         let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
-        let (architecture, scale) = of_facts(&weights, &facts, hints)?;
+        let (architecture, scales) = of_facts(&weights, &facts, hints)?;
         Floats::of(&weights, &architecture)?;
-        let mut source = source(weights, architecture, "checkpoint");
-        source.scales.scale = scale;
-        return Ok(Imported { facts, ..source });
+        let source = source(weights, architecture, "checkpoint");
+        return Ok(Imported { facts, scales, ..source });
     }
     if holds_floats_by_name(bytes) {
         let (weights, architecture) = bullet::weights(bytes, &hints.net)?;
@@ -137,7 +141,7 @@ fn of_facts(
     weights: &Weights,
     facts: &BTreeMap<String, String>,
     hints: &Hints,
-) -> Result<(Architecture, i32), ImportError> {
+) -> Result<(Architecture, Scales), ImportError> {
     if let Some(kind) = facts.get("kind").filter(|kind| *kind != "net") {
         return Err(ImportError::Kind(kind.clone()));
     }
@@ -176,14 +180,21 @@ fn of_facts(
     {
         return wrong("hidden", hidden, format!("{} as its biases", architecture.hidden));
     }
-    let scale = match facts.get("scale") {
-        None => hints.scales.scale,
+    let whole = |key, usual| match facts.get(key) {
+        None => Ok(usual),
         Some(scale) => match scale.parse::<f64>() {
-            Ok(number) if number.fract() == 0.0 && number.abs() < 1e9 => number as i32,
-            _ => return wrong("scale", scale, "a whole number".to_string()),
+            Ok(number) if number.fract() == 0.0 && number.abs() < 1e9 => Ok(number as i32),
+            _ => Err(fact(key, scale, "a whole number".to_string())),
         },
     };
-    Ok((possible(architecture)?, scale))
+    let head_format = match facts.get("head_format") {
+        None => hints.scales.head_format,
+        Some(name) => HeadFormat::named(name)
+            .ok_or_else(|| fact("head_format", name, "float or int8".to_string()))?,
+    };
+    let Scales { qa, qb, scale, .. } = hints.scales;
+    let (qa, qb, scale) = (whole("qa", qa)?, whole("qb", qb)?, whole("scale", scale)?);
+    Ok((possible(architecture)?, Scales { qa, qb, scale, head_format }))
 }
 
 /// # Errors

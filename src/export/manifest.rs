@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::base::{Base, Below};
 use super::golden::Golden;
 use super::layout::layout;
 use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, description, golden};
@@ -17,8 +18,9 @@ use crate::net::{Hints, Net, NetError, Warning};
 use crate::scales::{HeadFormat, Scales};
 
 /// Raised with every change that an older reader would misunderstand. Format 1 knew nets without
-/// more than [`Simple`] says, format 2 none that are added to something; other nets have it still.
-const FORMAT: u32 = 3;
+/// more than [`Simple`] says, format 2 none that are added to something, format 3 none that are
+/// added to nets; each net has the oldest that knows it, 2 or more.
+const FORMAT: u32 = 4;
 const FORMATS: std::ops::RangeInclusive<u64> = 1..=FORMAT as u64;
 
 /// Everything about a net that its file does not say. Optional facts are `null`, never left out.
@@ -132,21 +134,6 @@ pub struct StartedFrom {
     pub doubt: Option<String>,
 }
 
-/// Handcrafted terms that a net is added to, in its own centipawns. The games that they had seen are
-/// in the run's sketch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Base {
-    pub name: String,
-    /// Of their file; null for what is built in.
-    pub sha256: Option<String>,
-    /// As [`StartedFrom::doubt`].
-    pub doubt: Option<String>,
-    /// Centipawns of a logit, of the terms and of the net: SCALE.
-    pub scale: f64,
-    /// All of them, as the text of a JSON file.
-    pub terms: String,
-}
-
 /// Files of data as a manifest tells of them.
 mod files {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -206,7 +193,11 @@ impl Manifest {
     ) -> Self {
         let bytes = net.to_bytes();
         Self {
-            format: if provenance.base.is_some() { FORMAT } else { FORMAT - 1 },
+            format: match provenance.base.as_ref().map(|base| &base.below) {
+                None => FORMAT - 2,
+                Some(Below::Terms(_)) => FORMAT - 1,
+                Some(Below::Net(_)) => FORMAT,
+            },
             file: String::new(),
             sha256: digest(&bytes),
             bytes: bytes.len() as u64,

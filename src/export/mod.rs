@@ -4,6 +4,7 @@
 //! (`.bin`, or nothing) and the manifest (`.json`), which says what the net is, where it comes
 //! from and what it must answer. All three are complete before the first gets its name.
 
+mod base;
 mod bullet;
 pub mod choose;
 mod description;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+pub use base::{Base, Below, WholeNet, WholeNetError};
 pub use choose::{Bound, Choice, ChooseError, Limits, choose};
 pub use description::{DescriptionError, agrees, description, description_path};
 pub use fitted::{
@@ -32,7 +34,7 @@ pub use float::{Float, FloatError, measure};
 pub use golden::Golden;
 pub use import::{ImportError, Imported, dequantise, facts, import};
 pub use manifest::{
-    Base, Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, beside_net,
+    Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, beside_net,
     floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};

@@ -59,6 +59,7 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
         ply: None,
         played: None,
         game: None,
+        source: 0,
     })
 }
 

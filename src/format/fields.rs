@@ -149,6 +149,7 @@ pub fn seen_by_white(
         ply: None,
         played: None,
         game: None,
+        source: 0,
     })
 }
 

@@ -44,6 +44,7 @@ fn parse(line: &str) -> Result<Sample, String> {
         ply: None,
         played: None,
         game: None,
+        source: 0,
     })
 }
 

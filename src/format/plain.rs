@@ -146,6 +146,7 @@ impl Entry {
             ply: Some(self.ply.ok_or_else(missing("ply"))?),
             played,
             game: None,
+            source: 0,
         })
     }
 }

@@ -169,6 +169,7 @@ impl ViriReader {
                 ply: Some(ply),
                 played: Some(played),
                 game: None,
+                source: 0,
             });
             hash.play(played);
             chess.play_unchecked(legal);

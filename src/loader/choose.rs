@@ -158,7 +158,7 @@ impl Chosen {
             Encoder::Net(..) => {
                 let order: Vec<u32> = (0..self.records.len() as u32).collect();
                 let Self { records, bases, .. } = self;
-                encoder.encode_parts(&[Part { records, bases, order: &order }])
+                encoder.encode_parts(&[Part { records, bases, order: &order, mirroring: None }])
             }
             Encoder::Hce(terms) => {
                 let (mut pieces, mut start) = (Vec::new(), 0);
@@ -171,15 +171,17 @@ impl Chosen {
                 terms.batch(pieces.into_par_iter())
             }
         };
-        let of_roots = |values: &[f32]| match values.is_empty() {
-            true => Vec::new(),
-            false => self.choices.roots().map(|row| values[row]).collect(),
-        };
-        let (results, scores) = (of_roots(&batch.results), of_roots(&batch.scores));
+        fn of_roots<T: Copy>(choices: &Choices, values: &[T]) -> Arc<[T]> {
+            match values.is_empty() {
+                true => Arc::new([]),
+                false => choices.roots().map(|row| values[row]).collect(),
+            }
+        }
         Batch {
+            results: of_roots(&self.choices, &batch.results),
+            scores: of_roots(&self.choices, &batch.scores),
+            sources: of_roots(&self.choices, &batch.sources),
             choices: Some(Arc::new(self.choices.clone())),
-            results: results.into(),
-            scores: scores.into(),
             ..batch
         }
     }

@@ -42,10 +42,10 @@ pub struct Part<'a> {
     pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
+    /// Where mirror images are shown as well, the pass over the data that this is: half of the
+    /// positions are turned in it, and the others in the next.
+    pub mirroring: Option<u64>,
 }
-
-/// Result, score and weight of the positions of a piece.
-type Labels = Vec<((f32, f32), f32)>;
 
 /// A piece of terms, and how many of its positions have each term, held or not.
 pub(super) type Piece = (Arc<Terms>, Vec<u64>);
@@ -53,13 +53,22 @@ pub(super) type Piece = (Arc<Terms>, Vec<u64>);
 /// Positions as terms.
 pub(super) struct Found {
     pub pieces: Vec<Arc<Terms>>,
+    pub labels: Labels,
+    /// By term, the positions that have it.
+    pub counts: Vec<u64>,
+}
+
+/// What is known of positions besides their inputs, a value each.
+#[derive(Default)]
+pub(super) struct Labels {
+    /// Seen with the model's eyes, as scores are.
     pub results: Vec<f32>,
     /// NaN where there is none.
     pub scores: Vec<f32>,
-    /// What losses count.
+    /// What losses count, 0 to 1.
     pub weights: Vec<f32>,
-    /// By term, the positions that have it.
-    pub counts: Vec<u64>,
+    /// Of the run's sources, from 1; 0 where nobody counts them.
+    pub sources: Vec<u8>,
 }
 
 /// Positions that a thread encodes at a time.
@@ -110,7 +119,8 @@ impl Encoder {
     /// Whether boards that were turned to the side to move will not do. The handcrafted terms
     /// are the same for both colours, so that a turned board has the same evaluation.
     pub fn needs_colours(&self) -> bool {
-        matches!(self, Encoder::Net(..)) && self.point_of_view() == PointOfView::White
+        let own = matches!(self, Encoder::Net(..)) && self.point_of_view() == PointOfView::White;
+        own || self.base().is_some_and(Base::needs_colours)
     }
 
     /// Encodes samples in their order. Scores are left out unless every sample has one.
@@ -118,7 +128,12 @@ impl Encoder {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
         let order: Vec<u32> = (0..records.len() as u32).collect();
         let bases = self.bases(&records);
-        self.encode_parts(&[Part { records: &records, bases: &bases, order: &order }])
+        self.encode_parts(&[Part {
+            records: &records,
+            bases: &bases,
+            order: &order,
+            mirroring: None,
+        }])
     }
 
     /// Encodes the parts, one after the other.
@@ -151,19 +166,49 @@ impl Encoder {
     }
 }
 
-/// Results, scores and weights.
-type Columns = [Vec<f32>; 3];
+impl Labels {
+    /// Of so many positions, to be filled in.
+    fn zeros(positions: usize) -> Self {
+        let zeros = || vec![0.0; positions];
+        let sources = vec![0; positions];
+        Self { results: zeros(), scores: zeros(), weights: zeros(), sources }
+    }
 
-/// Scores are left out unless every position has one, and weights where all are 1.
-fn batch(inputs: Inputs, [results, scores, weights]: Columns) -> Batch {
-    let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
-    let weights = unless_level(weights);
-    Batch { weights, ..Batch::new(inputs, results.into(), scores.into()) }
+    fn push(&mut self, record: &Packed, (result, score): (f32, f32)) {
+        self.results.push(result);
+        self.scores.push(score);
+        self.weights.push(record.weight());
+        self.sources.push(record.source());
+    }
+
+    fn append(&mut self, mut other: Self) {
+        self.results.append(&mut other.results);
+        self.scores.append(&mut other.scores);
+        self.weights.append(&mut other.weights);
+        self.sources.append(&mut other.sources);
+    }
+
+    /// Without what tells nothing: sources where nobody counts them, weights where all are 1, and
+    /// scores unless every position has one, or sources tell which do.
+    pub fn told(self) -> Self {
+        let Self { results, mut scores, mut weights, mut sources } = self;
+        if sources.iter().all(|source| *source == 0) {
+            sources.clear();
+        }
+        if weights.iter().all(|weight| *weight == 1.0) {
+            weights.clear();
+        }
+        if sources.is_empty() && scores.iter().any(|score| score.is_nan()) {
+            scores.clear();
+        }
+        Self { results, scores, weights, sources }
+    }
 }
 
-/// Weights; none where all are 1.
-pub(super) fn unless_level(weights: Vec<f32>) -> Arc<[f32]> {
-    if weights.iter().all(|weight| *weight == 1.0) { Arc::new([]) } else { weights.into() }
+fn batch(inputs: Inputs, labels: Labels) -> Batch {
+    let Labels { results, scores, weights, sources } = labels.told();
+    let (weights, sources) = (weights.into(), sources.into());
+    Batch { weights, sources, ..Batch::new(inputs, results.into(), scores.into()) }
 }
 
 impl TermsEncoder {
@@ -173,7 +218,7 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
         let found = self.pieces(records);
-        batch(Inputs::Terms(found.pieces), [found.results, found.scores, found.weights])
+        batch(Inputs::Terms(found.pieces), found.labels)
     }
 
     /// By term, how many of some positions have it, held or not.
@@ -193,15 +238,15 @@ impl TermsEncoder {
         &self,
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Found {
-        let (pieces, labels): (Vec<Piece>, Vec<Labels>) = records
+        let (pieces, of_pieces): (Vec<Piece>, Vec<Labels>) = records
             .map_init(Trace::default, |trace, records| {
                 let mut terms = Terms::default();
                 let records = records.as_ref();
-                let mut labels = Vec::with_capacity(records.len());
+                let mut labels = Labels::default();
                 for record in records {
                     let position = record.position();
                     self.coding.encode(&position, trace, &mut terms);
-                    labels.push((seen(PointOfView::White, record, &position), record.weight()));
+                    labels.push(record, seen(PointOfView::White, record, &position));
                 }
                 (self.piece(terms), labels)
             })
@@ -211,9 +256,9 @@ impl TermsEncoder {
             counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
         }
         let pieces = pieces.into_iter().map(|(terms, _)| terms).collect();
-        let (labels, weights): (Vec<_>, _) = labels.into_iter().flatten().unzip();
-        let (results, scores) = labels.into_iter().unzip();
-        Found { pieces, results, scores, weights, counts }
+        let mut labels = Labels::default();
+        of_pieces.into_iter().for_each(|piece| labels.append(piece));
+        Found { pieces, labels, counts }
     }
 
     /// A piece as it is kept, and how many of its positions have each term.
@@ -233,44 +278,43 @@ impl TermsEncoder {
     }
 }
 
-fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Columns) {
+fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Labels) {
     let (views, point_of_view) = (net.views(), net.inputs.views.point_of_view());
     let positions = parts.iter().map(|part| part.order.len()).sum();
-    let [mut all_results, mut all_scores, mut all_weights] = [(); 3].map(|()| vec![0.0; positions]);
+    let mut labels = Labels::zeros(positions);
     let lists = views * MAX_ACTIVE;
     let mut indices = vec![0; positions * lists];
     let mut all_buckets = vec![0; positions];
-    let (mut rest, mut results, mut scores) =
-        (&mut indices[..], &mut all_results[..], &mut all_scores[..]);
-    let (mut buckets, mut weights) = (&mut all_buckets[..], &mut all_weights[..]);
-    for Part { records, order, .. } in parts {
-        let (here, behind) = rest.split_at_mut(order.len() * lists);
-        let (results_here, results_behind) = results.split_at_mut(order.len());
-        let (scores_here, scores_behind) = scores.split_at_mut(order.len());
-        (rest, results, scores) = (behind, results_behind, scores_behind);
-        let (buckets_here, buckets_behind) = buckets.split_at_mut(order.len());
-        let (weights_here, weights_behind) = weights.split_at_mut(order.len());
-        (buckets, weights) = (buckets_behind, weights_behind);
-        here.par_chunks_mut(lists * PIECE)
+    let (mut rest, mut buckets) = (&mut indices[..], &mut all_buckets[..]);
+    let (mut results, mut scores) = (&mut labels.results[..], &mut labels.scores[..]);
+    let (mut weights, mut sources) = (&mut labels.weights[..], &mut labels.sources[..]);
+    for Part { records, order, mirroring, .. } in parts {
+        let here = order.len();
+        take(&mut rest, here * lists)
+            .par_chunks_mut(lists * PIECE)
             .zip(order.par_chunks(PIECE))
-            .zip(results_here.par_chunks_mut(PIECE))
-            .zip(scores_here.par_chunks_mut(PIECE))
-            .zip(buckets_here.par_chunks_mut(PIECE))
-            .zip(weights_here.par_chunks_mut(PIECE))
-            .for_each(|(((((indices, order), results), scores), buckets), weights)| {
+            .zip(take(&mut results, here).par_chunks_mut(PIECE))
+            .zip(take(&mut scores, here).par_chunks_mut(PIECE))
+            .zip(take(&mut buckets, here).par_chunks_mut(PIECE))
+            .zip(take(&mut weights, here).par_chunks_mut(PIECE))
+            .zip(take(&mut sources, here).par_chunks_mut(PIECE))
+            .for_each(|((((((indices, order), results), scores), buckets), weights), sources)| {
                 // Fetched first, one right after the other: they lie all over the memory, and
                 // the processor can wait for many at once.
                 let near: Vec<Packed> =
                     order.iter().map(|place| records[*place as usize]).collect();
-                let labels = results.iter_mut().zip(scores).zip(buckets).zip(weights);
-                for ((record, out), (((result, score), bucket), weight)) in
+                let labels = results.iter_mut().zip(scores).zip(buckets).zip(weights).zip(sources);
+                for ((record, out), ((((result, score), bucket), weight), source)) in
                     near.iter().zip(indices.chunks_exact_mut(lists)).zip(labels)
                 {
-                    let position = record.position();
+                    let position = match mirroring.is_some_and(|pass| record.turns(pass)) {
+                        true => record.position().mirrored(),
+                        false => record.position(),
+                    };
                     net.inputs.write(&position, out);
                     *bucket = net.bucket_of(&position) as u8;
                     (*result, *score) = seen(point_of_view, record, &position);
-                    *weight = record.weight();
+                    (*weight, *source) = (record.weight(), record.source());
                 }
             });
     }
@@ -278,8 +322,14 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Columns) {
         all_buckets.clear();
     }
     let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
-    let active = Active { rows, views, places, indices, buckets };
-    (Inputs::Active(active), [all_results, all_scores, all_weights])
+    (Inputs::Active(Active { rows, views, places, indices, buckets }), labels)
+}
+
+/// The first values of a slice, which keeps the others.
+fn take<'a, T>(from: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (taken, left) = std::mem::take(from).split_at_mut(count);
+    *from = left;
+    taken
 }
 
 fn sign(point_of_view: PointOfView, position: &Position) -> i32 {

@@ -11,6 +11,7 @@ mod choosing;
 mod collect;
 mod distinct;
 mod encode;
+mod feed;
 mod filter;
 mod held;
 mod packed;
@@ -28,11 +29,12 @@ mod weighing;
 
 use std::path::PathBuf;
 
-pub use base::Base;
+pub use base::{Base, Below};
 pub use choose::{Choice, Choose, Chosen, Spread};
 pub use choosing::{Asked, Choosing};
 pub use collect::{Part, collect};
 pub use encode::{Encoder, TermsEncoder};
+pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use quieten::{Quieten, quiet};
@@ -41,7 +43,7 @@ pub use sketch::Sketch;
 pub use split::{Share, Split, Test};
 pub use store::{Kept, Store};
 pub use stored::Stored;
-pub use stream::{Cursor, Stream};
+pub use stream::{Cursor, Cursors, Stream};
 pub use traces::{TraceScan, push, scan_traces};
 pub use walk::Cut;
 pub use weighing::Weighing;
@@ -54,6 +56,8 @@ use crate::sample::Sample;
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
+    /// Where they come from, if from several sources: each file is of one of them.
+    pub feeds: Vec<Feed>,
     /// Files whose positions validate, all of them: then none of the games that are held out of
     /// `files` does, and all of those are the test. Read as `files` are.
     pub validation: Vec<PathBuf>,
@@ -81,6 +85,8 @@ pub struct Plan {
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
+    /// Whether positions are shown turned left to right as well, in every other pass.
+    pub mirrored_copies: bool,
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
@@ -135,6 +141,7 @@ impl Plan {
     pub fn reading(files: Vec<PathBuf>) -> Self {
         Self {
             files,
+            feeds: Vec::new(),
             validation: Vec::new(),
             format: None,
             bad_records: 0,
@@ -150,6 +157,7 @@ impl Plan {
             limit: None,
             window: 1 << 20,
             shuffle: true,
+            mirrored_copies: false,
             seed: 0,
             batch: 16_384,
             expected: None,
@@ -184,6 +192,11 @@ pub enum LoadError {
     View { path: PathBuf, reason: String },
     #[error("no position is left: {0}")]
     Empty(String),
+    #[error(
+        "no position of the source {0} is left to train on (of all sources: {1}); take it out of \
+         [[data.source]], or look at its filter"
+    )]
+    EmptySource(String, String),
     #[error("no position of `data.validation` is left to validate with: {0}")]
     EmptyValidation(String),
     #[error(

@@ -1,7 +1,45 @@
 //! What training needs of a position, in 32 bytes.
 
 use super::weighing::{self, Weighing};
-use crate::sample::{Position, Sample};
+use crate::sample::{Position, Sample, mix};
+
+/// A result, 0 to 1, and beside it the source that a position came from, if any.
+///
+/// The two highest bits of such a float are never set. Without a source it stands as it is; with one
+/// the highest bit says so, the source follows, and the float keeps 16 bits behind its point, which
+/// is enough for 0, 0.5 and 1 to the last digit and for others to within 1e-5.
+#[derive(Clone, Copy, Debug)]
+struct Won(u32);
+
+impl Won {
+    const SOURCED: u32 = 1 << 31;
+    /// Bits that the result keeps beside a source.
+    const KEPT: u32 = 23;
+    const DROPPED: u32 = 30 - Self::KEPT;
+
+    fn new(result: f32, source: u8) -> Self {
+        debug_assert!((0.0..=1.0).contains(&result) && result.is_sign_positive(), "{result}");
+        let bits = result.to_bits();
+        Self(match source {
+            0 => bits,
+            _ => {
+                let rounded = (bits + (1 << (Self::DROPPED - 1))) >> Self::DROPPED;
+                Self::SOURCED | u32::from(source) << Self::KEPT | rounded
+            }
+        })
+    }
+
+    fn result(self) -> f32 {
+        f32::from_bits(match self.0 & Self::SOURCED {
+            0 => self.0,
+            _ => (self.0 & ((1 << Self::KEPT) - 1)) << Self::DROPPED,
+        })
+    }
+
+    fn source(self) -> u8 {
+        if self.0 & Self::SOURCED == 0 { 0 } else { (self.0 >> Self::KEPT) as u8 }
+    }
+}
 
 /// A [`Sample`] without what only filters and splits ask for.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +47,7 @@ use crate::sample::{Position, Sample};
 pub struct Packed {
     occupied: u64,
     nibbles: [u8; 16],
-    result: f32,
+    won: Won,
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
     turn_and_ep: u8,
@@ -28,6 +66,11 @@ impl Packed {
         Position::of_board_and_turn(self.occupied, self.nibbles, self.turn_and_ep)
     }
 
+    /// Whether its mirror image is shown in a pass over the data: in every other one.
+    pub fn turns(&self, pass: u64) -> bool {
+        (mix(0, self.occupied) ^ pass) & 1 == 1
+    }
+
     /// A sample that may count less than others.
     pub fn weighed(sample: &Sample, by: &Weighing) -> Self {
         let weight = if by.is_level() { u8::MAX } else { by.code(sample) };
@@ -42,7 +85,7 @@ impl Packed {
     /// Puts another position in its place, with the same result and the same score.
     pub fn replace(&mut self, position: &Position) {
         if position.turn() != self.position().turn() {
-            self.result = 1.0 - self.result;
+            self.won = Won::new(1.0 - self.result(), self.source());
             self.score = self.score().map_or(Self::NO_SCORE, |score| -score);
         }
         self.occupied = position.occupied();
@@ -52,7 +95,12 @@ impl Packed {
 
     /// Seen by the side to move.
     pub fn result(&self) -> f32 {
-        self.result
+        self.won.result()
+    }
+
+    /// Which of the run's sources it came from, counted from 1; 0 where nobody counts them.
+    pub fn source(&self) -> u8 {
+        self.won.source()
     }
 
     /// Centipawns, seen by the side to move.
@@ -67,7 +115,7 @@ impl From<&Sample> for Packed {
         Self {
             occupied: position.occupied(),
             nibbles: position.nibbles(),
-            result: sample.result,
+            won: Won::new(sample.result, sample.source),
             score: sample.score.map_or(Self::NO_SCORE, |score| score.max(1 + Self::NO_SCORE)),
             turn_and_ep: position.turn_and_ep(),
             weight: u8::MAX,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use super::feed::Reading;
 use super::{Filter, LoadError, Plan, Rejected, Rejection, Subset};
 use crate::format::{Holds, Source};
 use crate::sample::Sample;
@@ -14,6 +15,8 @@ pub struct Filtered<'a> {
     source: Source,
     filter: &'a Filter,
     scores: bool,
+    /// What its samples say of it.
+    number: u8,
     /// Whether any position had a score.
     scored: bool,
     /// Positions that may still pass.
@@ -27,25 +30,25 @@ pub struct Filtered<'a> {
 impl<'a> Filtered<'a> {
     /// Opens a file and checks that its format can tell what the plan asks for.
     pub fn open(path: &Path, plan: &'a Plan) -> Result<Self, LoadError> {
-        let source = Source::open(path, plan.format, plan.bad_records)?;
-        let source = match plan.view {
+        let Reading { source: number, format, view, filter, scores, limit } = plan.reading_of(path);
+        let source = Source::open(path, format, plan.bad_records)?;
+        let source = match view {
             Some(view) => source.seen_by(view)?,
             None => source,
         };
         let format = source.format();
-        plan.filter.check(path, format)?;
+        filter.check(path, format)?;
         plan.weighing.check(path, format)?;
         let path = path.to_path_buf();
         if plan.colours && format.facts.colours == Holds::Never {
             return Err(LoadError::NoColours { path });
         }
-        if plan.scores && format.facts.scores == Holds::Never {
+        if scores && format.facts.scores == Holds::Never {
             return Err(LoadError::NoScore { path });
         }
-        let (filter, scores, rejected) = (&plan.filter, plan.scores, Rejected::default());
-        let left = plan.limit.unwrap_or(u64::MAX);
-        let (scored, raw) = (false, Vec::new());
-        Ok(Self { path, source, filter, scores, scored, left, read: 0, rejected, raw })
+        let (left, rejected) = (limit.unwrap_or(u64::MAX), Rejected::default());
+        let (scored, raw, read) = (false, Vec::new(), 0);
+        Ok(Self { path, source, filter, scores, number, scored, left, read, rejected, raw })
     }
 
     pub fn source(&self) -> &Source {
@@ -68,7 +71,7 @@ impl<'a> Filtered<'a> {
             } else if self.scores && sample.score.is_none() {
                 self.rejected.count(Rejection::NoScore);
             } else {
-                out.push(*sample);
+                out.push(Sample { source: self.number, ..*sample });
                 self.left -= 1;
             }
         }

@@ -26,6 +26,8 @@ pub struct Scan {
     pub rejected: Rejected,
     /// Positions to train on.
     pub train: u64,
+    /// Those of them that come from each source; empty where there are none.
+    pub of_feeds: Vec<u64>,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
     pub validation: Held,
@@ -81,6 +83,9 @@ pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
         let why = format!("{} and {held_out} held out", skipped(&scan));
         return Err(LoadError::Empty(why + &beyond(plan.share, scan.left_out)));
     }
+    if let Some((feed, _)) = plan.feeds.iter().zip(&scan.of_feeds).find(|(_, count)| **count == 0) {
+        return Err(LoadError::EmptySource(feed.name.clone(), skipped(&scan)));
+    }
     let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
     held_out(plan, [scan.validation.groups(), scan.test.groups()], groups)?;
     if let Some(own) = own {
@@ -105,8 +110,12 @@ fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan,
     let scans: Vec<Result<Scan, LoadError>> =
         plan.files.par_iter().map(|path| scan_file(path, plan, &room, seen)).collect();
     let mut sum = Scan { kept: Some(Kept::default()), ..Scan::default() };
-    for scan in scans {
+    sum.of_feeds = vec![0; plan.feeds.len()];
+    for (path, scan) in plan.files.iter().zip(scans) {
         let scan = scan?;
+        if let Some(feed) = usize::from(plan.reading_of(path).source).checked_sub(1) {
+            sum.of_feeds[feed] += scan.train;
+        }
         sum.files.extend(scan.files);
         sum.read += scan.read;
         sum.rejected.add(&scan.rejected);

@@ -1,10 +1,11 @@
 //! A data set of handcrafted terms in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Found, TERMS_PIECE, TermsEncoder, unless_level};
+use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use super::quieten::{Quieten, quieten};
 use crate::batch::{Batch, Inputs, Terms};
@@ -17,10 +18,12 @@ pub struct Store {
     starts: Vec<usize>,
     /// Seen by White.
     pub results: Arc<[f32]>,
-    /// Seen by White; empty unless every position has one.
+    /// Seen by White; empty unless every position has one, or sources tell which do.
     pub scores: Arc<[f32]>,
     /// What losses count, 0 to 1; empty where all count alike.
     pub weights: Arc<[f32]>,
+    /// As batches have them.
+    pub sources: Arc<[u8]>,
     /// By term, the positions that have it, held or not.
     pub counts: Vec<u64>,
 }
@@ -59,17 +62,16 @@ impl Store {
         Self::new(encoder.pieces(records.0.into_par_iter()))
     }
 
-    /// Scores with a NaN among them are none.
-    pub(super) fn new(Found { pieces, results, scores, weights, counts }: Found) -> Self {
-        let scores = if scores.iter().any(|score| score.is_nan()) { Vec::new() } else { scores };
+    pub(super) fn new(Found { pieces, labels, counts }: Found) -> Self {
+        let Labels { results, scores, weights, sources } = labels.told();
         let starts = pieces.iter().scan(0, |next, piece| {
             let start = *next;
             *next += piece.len();
             Some(start)
         });
         let starts = starts.collect();
-        let (results, scores, weights) = (results.into(), scores.into(), unless_level(weights));
-        Self { pieces, starts, results, scores, weights, counts }
+        let (results, scores, weights) = (results.into(), scores.into(), weights.into());
+        Self { pieces, starts, results, scores, weights, sources: sources.into(), counts }
     }
 
     /// The number of positions.
@@ -85,27 +87,42 @@ impl Store {
     pub fn bytes(&self) -> usize {
         let pieces: usize = self.pieces.iter().map(|piece| piece.bytes()).sum();
         let columns = [&self.results, &self.scores, &self.weights];
-        pieces + columns.iter().map(|column| size_of_val(&column[..])).sum::<usize>()
+        let columns: usize = columns.iter().map(|column| size_of_val(&column[..])).sum();
+        pieces + columns + self.sources.len()
     }
 
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
         let (results, scores) = (self.results.clone(), self.scores.clone());
-        let batch = Batch::new(Inputs::Terms(self.pieces.clone()), results, scores);
-        Batch { weights: self.weights.clone(), ..batch }
+        let (weights, sources) = (self.weights.clone(), self.sources.clone());
+        let inputs = Inputs::Terms(self.pieces.clone());
+        Batch { weights, sources, ..Batch::new(inputs, results, scores) }
     }
 
     /// About so many positions from all over the data: every k-th piece.
     pub fn some(&self, positions: usize) -> Batch {
         let every = (self.len() / positions.max(1)).max(1);
         let chosen: Vec<usize> = (0..self.pieces.len()).step_by(every).collect();
-        let cut = |values: &Arc<[f32]>| {
-            let piece = |i: usize| values.get(self.starts[i]..)?.get(..self.pieces[i].len());
-            chosen.iter().filter_map(|i| piece(*i)).flatten().copied().collect()
-        };
-        let inputs = Inputs::Terms(chosen.iter().map(|i| self.pieces[*i].clone()).collect());
-        let batch = Batch::new(inputs, cut(&self.results), cut(&self.scores));
-        Batch { weights: cut(&self.weights), ..batch }
+        let places: Vec<Range<usize>> = chosen
+            .iter()
+            .map(|piece| self.starts[*piece]..self.starts[*piece] + self.pieces[*piece].len())
+            .collect();
+        let inputs = chosen.iter().map(|piece| self.pieces[*piece].clone()).collect();
+        self.labelled(Inputs::Terms(inputs), || places.iter().cloned().flatten())
+    }
+
+    /// A batch with what is known of the positions at these places.
+    fn labelled<I: Iterator<Item = usize>>(&self, inputs: Inputs, places: impl Fn() -> I) -> Batch {
+        fn pick<T: Copy>(values: &Arc<[T]>, places: impl Iterator<Item = usize>) -> Arc<[T]> {
+            match values.is_empty() {
+                true => values.clone(),
+                false => places.map(|place| values[place]).collect(),
+            }
+        }
+        let floats = |values: &Arc<[f32]>| pick(values, places());
+        let (weights, sources) = (floats(&self.weights), pick(&self.sources, places()));
+        let batch = Batch::new(inputs, floats(&self.results), floats(&self.scores));
+        Batch { weights, sources, ..batch }
     }
 
     /// Takes the entries of terms out that the encoder holds; they become sums.
@@ -117,17 +134,12 @@ impl Store {
 
     /// Some positions in some order.
     pub fn batch(&self, order: &[u32]) -> Batch {
-        let pick = |values: &Arc<[f32]>| match values.is_empty() {
-            true => values.clone(),
-            false => order.iter().map(|place| values[*place as usize]).collect(),
-        };
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
             let rows = order.iter().map(|place| self.row(*place as usize));
             Arc::new(Terms::gather(rows))
         });
         let inputs = Inputs::Terms(pieces.collect());
-        let batch = Batch::new(inputs, pick(&self.results), pick(&self.scores));
-        Batch { weights: pick(&self.weights), ..batch }
+        self.labelled(inputs, || order.iter().map(|place| *place as usize))
     }
 
     /// The piece of a position, and its row there.

@@ -9,6 +9,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use super::encode::{Encoder, Part};
+use super::feed::Quota;
 use super::packed::Packed;
 use super::quieten::{Quieten, quieten};
 use super::read::Interleaved;
@@ -17,7 +18,7 @@ use crate::batch::Batch;
 use crate::format::BLOCK;
 use crate::sample::mix;
 
-/// A place in the stream: the next position to come.
+/// A place in a stream: the next position to come.
 ///
 /// An epoch is one pass over the data; a window is what was read together and shuffled; the
 /// offset counts positions in it.
@@ -28,13 +29,55 @@ pub struct Cursor {
     pub offset: usize,
 }
 
-impl Cursor {
+/// A place in every source: a cursor each, or the only one there is. As text a list, or the one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cursors {
+    One(Cursor),
+    Each(Vec<Cursor>),
+}
+
+impl Default for Cursors {
+    fn default() -> Self {
+        Self::One(Cursor::default())
+    }
+}
+
+impl Cursors {
     /// Reads what [`Batch::cursor`] says; an empty text is the beginning.
     pub fn parse(text: &str) -> Result<Self, LoadError> {
         if text.is_empty() {
             return Ok(Self::default());
         }
         serde_json::from_str(text).map_err(|_| LoadError::Cursor(text.to_string()))
+    }
+
+    /// As text.
+    fn of(cursors: Vec<Cursor>) -> String {
+        let place = match cursors[..] {
+            [only] => Self::One(only),
+            _ => Self::Each(cursors),
+        };
+        serde_json::to_string(&place).expect("numbers have a JSON form")
+    }
+
+    /// The cursor of each of so many sources.
+    fn each(self, sources: usize) -> Result<Vec<Cursor>, LoadError> {
+        let cursors = match self {
+            // The beginning is the same everywhere.
+            Self::One(first) if first == Cursor::default() => vec![first; sources],
+            Self::One(only) => vec![only],
+            Self::Each(all) => all,
+        };
+        match cursors.len() == sources {
+            true => Ok(cursors),
+            false => Err(LoadError::Cursor(format!("{cursors:?}"))),
+        }
+    }
+
+    /// The cursor of data that have one.
+    pub fn only(self) -> Result<Cursor, LoadError> {
+        Ok(self.each(1)?[0])
     }
 }
 
@@ -44,32 +87,43 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead: by one window, and by a few batches.
+    /// Starts the threads that read ahead: by one window of each source, and by a few batches.
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
-    /// only has its own order. Else each epoch reads the files anew, in a seeded order.
-    pub fn new(plan: Plan, encoder: Encoder, from: Cursor) -> Self {
+    /// only has its own order. Else each epoch reads the files anew, in a seeded order. Sources with
+    /// a share of each batch have epochs of their own. A place that is none of this plan is the
+    /// first error that comes.
+    pub fn new(plan: Plan, encoder: Encoder, from: Cursors) -> Self {
         Self::quiet(plan, encoder, from, None)
     }
 
     /// The same of the quiet ends of the positions, where somebody finds them.
-    pub fn quiet(plan: Plan, encoder: Encoder, from: Cursor, by: Option<Arc<dyn Quieten>>) -> Self {
-        let plan = Arc::new(plan);
-        let (window_sender, windows) = sync_channel(1);
-        let (batch_sender, batches) = sync_channel(4);
-        let (reading, adding) = (plan.clone(), encoder.clone());
+    pub fn quiet(
+        plan: Plan,
+        encoder: Encoder,
+        from: Cursors,
+        by: Option<Arc<dyn Quieten>>,
+    ) -> Self {
+        let (sender, batches) = sync_channel(4);
+        let quotas = plan.quotas();
+        let lanes = from.each(quotas.len()).map(|cursors| {
+            let lanes = quotas.into_iter().zip(cursors);
+            let lanes = lanes.map(|(quota, from)| Lane::new(quota, &encoder, from, by.clone()));
+            lanes.collect::<Vec<Lane>>()
+        });
         std::thread::spawn(move || {
-            let whole = reading.expected.is_some_and(|all| all <= reading.window as u64);
-            let end = match whole {
-                true => keep(&reading, &adding, from, by.as_deref(), &window_sender),
-                false => read_on(&reading, &adding, from, by.as_deref(), &window_sender),
+            let mut lanes = match lanes {
+                Ok(lanes) => lanes,
+                Err(error) => return drop(sender.send(Err(error))),
             };
-            if let Err(Stop::Error(error)) = end {
-                // Nobody left to hear it is no error.
-                let _ = window_sender.send(Err(error));
+            while let Some(batch) = next(&mut lanes, &encoder) {
+                let is_last = batch.is_err();
+                // Nobody listens any more, or there is no more to say.
+                if sender.send(batch).is_err() || is_last {
+                    return;
+                }
             }
         });
-        std::thread::spawn(move || cut_batches(&plan, &encoder, from, &windows, &batch_sender));
         Self { batches }
     }
 }
@@ -212,57 +266,89 @@ struct Open {
     start: usize,
 }
 
-fn cut_batches(
-    plan: &Plan,
-    encoder: &Encoder,
-    from: Cursor,
-    windows: &Receiver<Result<Window, LoadError>>,
-    batches: &SyncSender<Result<Batch, LoadError>>,
-) {
-    // The windows that the batch under way takes from, the last one still in use.
-    let mut open: Vec<Open> = Vec::new();
-    let mut skip = from.offset;
-    while let Ok(window) = windows.recv() {
-        let mut window = match window {
-            Ok(window) => window,
-            Err(error) => {
+/// The windows of a source, or of all where batches take positions as they come.
+struct Lane {
+    windows: Receiver<Result<Window, LoadError>>,
+    /// Those that the batch under way takes from, the last one still in use.
+    open: Vec<Open>,
+    /// Positions of the first window that an earlier run has passed.
+    skip: usize,
+    /// Positions a batch.
+    quota: usize,
+    /// Whether mirror images are shown as well.
+    mirrors: bool,
+}
+
+impl Lane {
+    /// Starts the thread that reads.
+    fn new(quota: Quota, encoder: &Encoder, from: Cursor, by: Option<Arc<dyn Quieten>>) -> Self {
+        let (sender, windows) = sync_channel(1);
+        let (plan, encoder) = (Arc::new(quota.plan), encoder.clone());
+        let mirrors = plan.mirrored_copies;
+        std::thread::spawn(move || {
+            let whole = plan.expected.is_some_and(|all| all <= plan.window as u64);
+            let end = match whole {
+                true => keep(&plan, &encoder, from, by.as_deref(), &sender),
+                false => read_on(&plan, &encoder, from, by.as_deref(), &sender),
+            };
+            if let Err(Stop::Error(error)) = end {
                 // Nobody left to hear it is no error.
-                let _ = batches.send(Err(error));
-                return;
+                let _ = sender.send(Err(error));
             }
-        };
-        window.cursor.offset = std::mem::take(&mut skip).min(window.order.len());
-        let before: usize = open.iter().map(|it| it.window.order.len() - it.start).sum();
-        open.push(Open { start: window.cursor.offset, window });
-        let mut pending = before;
+        });
+        Self { windows, open: Vec::new(), skip: from.offset, quota: quota.positions, mirrors }
+    }
+
+    /// Goes on by a batch's worth; none where nothing comes any more.
+    fn advance(&mut self) -> Option<Result<(), LoadError>> {
+        // What earlier batches took is done with.
+        self.open.drain(..self.open.len().saturating_sub(1));
+        if let Some(last) = self.open.last_mut() {
+            last.start = last.window.cursor.offset;
+        }
+        let mut missing = self.quota;
         loop {
-            let last = open.last_mut().expect("a window was pushed");
-            let cursor = &mut last.window.cursor;
-            let left = last.window.order.len() - cursor.offset;
-            if pending + left < plan.batch {
-                break;
+            if let Some(Open { window, .. }) = self.open.last_mut() {
+                let left = window.order.len() - window.cursor.offset;
+                let taken = left.min(missing);
+                window.cursor.offset += taken;
+                missing -= taken;
             }
-            cursor.offset += plan.batch - pending;
-            let place = serde_json::to_string(cursor).expect("numbers have a JSON form");
-            let mut batch = encoder.encode_parts(&open.iter().map(part).collect::<Vec<_>>());
-            batch.cursor = Some(place.into());
-            if batches.send(Ok(batch)).is_err() {
-                return;
+            if missing == 0 {
+                return Some(Ok(()));
             }
-            open.drain(..open.len() - 1);
-            open[0].start = open[0].window.cursor.offset;
-            pending = 0;
+            let mut window = match self.windows.recv().ok()? {
+                Ok(window) => window,
+                Err(error) => return Some(Err(error)),
+            };
+            window.cursor.offset = std::mem::take(&mut self.skip).min(window.order.len());
+            self.open.push(Open { start: window.cursor.offset, window });
         }
-        // What is left waits for the next window.
-        if let Some(last) = open.last_mut() {
-            last.window.cursor.offset = last.window.order.len();
-        }
+    }
+
+    /// Where it stands.
+    fn cursor(&self) -> Cursor {
+        self.open.last().expect("it went on").window.cursor
     }
 }
 
+/// The next batch: of each source its part, one after the other.
+fn next(lanes: &mut [Lane], encoder: &Encoder) -> Option<Result<Batch, LoadError>> {
+    for lane in &mut *lanes {
+        if let Err(error) = lane.advance()? {
+            return Some(Err(error));
+        }
+    }
+    let parts = lanes.iter().flat_map(|lane| lane.open.iter().map(|open| part(open, lane.mirrors)));
+    let parts: Vec<Part> = parts.collect();
+    let place = Cursors::of(lanes.iter().map(Lane::cursor).collect());
+    Some(Ok(Batch { cursor: Some(place.into()), ..encoder.encode_parts(&parts) }))
+}
+
 /// What the batch under way takes from a window.
-fn part(open: &Open) -> Part<'_> {
+fn part(open: &Open, mirrors: bool) -> Part<'_> {
     let Open { window, start } = open;
     let Records { records, bases } = &*window.records;
-    Part { records, bases, order: &window.order[*start..window.cursor.offset] }
+    let mirroring = mirrors.then_some(window.cursor.epoch);
+    Part { records, bases, order: &window.order[*start..window.cursor.offset], mirroring }
 }

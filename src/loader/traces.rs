@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use shakmaty::Color;
 
 use super::distinct::Distinct;
-use super::encode::{Found, TERMS_PIECE, TermsEncoder};
+use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
 use super::scan::{beyond, held_out};
 use super::{LoadError, Plan, Rejected, Rejection, Sketch, Store, Subset, Validating};
 use crate::batch::Terms;
@@ -221,7 +221,8 @@ impl Side {
 
     fn store(self) -> Store {
         let Side { pieces, results, scores, counts, .. } = self;
-        Store::new(Found { pieces, results, scores, weights: Vec::new(), counts })
+        let labels = Labels { results, scores, ..Labels::default() };
+        Store::new(Found { pieces, labels, counts })
     }
 }
 

@@ -13,6 +13,7 @@ mod init;
 mod memory;
 mod net;
 pub mod ops;
+pub mod rounding;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -30,6 +31,7 @@ pub use memory::{Need, ROOM};
 pub use net::NetModel;
 pub use ops::cpu::{Level, Precision};
 pub use ops::{Done, Stage};
+pub use rounding::Rounding;
 
 use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs};
@@ -102,6 +104,15 @@ impl Model {
     /// The parameters on the host, as they were given to [`Model::new`].
     pub fn weights(&self) -> Weights {
         self.collect(Value)
+    }
+
+    /// The model with its weights as an export rounds them, see [`Rounding`]. Handcrafted terms stay
+    /// as they are.
+    pub fn rounded(&self, rounding: &Rounding) -> Self {
+        match self {
+            Model::Net(net) => Model::Net(net.rounded(rounding)),
+            Model::Hce(terms) => Model::Hce(terms.clone()),
+        }
     }
 
     /// The loss, and the derivative by every parameter in the shape of [`Model::weights`].

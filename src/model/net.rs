@@ -6,7 +6,8 @@ use burn::tensor::{Device, Tensor};
 
 use super::fused::Fused;
 use super::ops::{Arrays, Done};
-use super::{Aim, Compute, Evaluation, Slope, head, one_hot};
+use super::rounding::trained;
+use super::{Aim, Compute, Evaluation, Rounding, Slope, head, one_hot};
 use crate::architecture::{Architecture, Array, PIECES, Part};
 use crate::batch::{Active, Inputs};
 use crate::weights::{Weights, WeightsError};
@@ -101,6 +102,38 @@ impl NetModel {
 
     pub fn architecture(&self) -> &Architecture {
         &self.net
+    }
+
+    /// The same net, with the same memory to work in, whose weights are rounded. The factoriser is
+    /// zero there, and its gradient that of the sum it was rounded in: the sum over king buckets.
+    pub fn rounded(&self, rounding: &Rounding) -> Self {
+        fn affine<const D: usize>(
+            rounding: &Rounding,
+            [weight, bias]: [Part; 2],
+            of: &Affine<D>,
+            shared: Option<Tensor<D>>,
+        ) -> Affine<D> {
+            Affine {
+                weight: rounding.param(weight, &of.weight, shared),
+                bias: rounding.param(bias, &of.bias, None),
+            }
+        }
+        let shared = self.factoriser.as_ref().map(|it| super::inner(it.weight.val()));
+        let zero = |it: &Factoriser| Factoriser {
+            weight: trained(&it.weight, super::inner(it.weight.val()).zeros_like()),
+        };
+        let layer =
+            |(i, layer)| affine(rounding, [Part::Layer(i), Part::LayerBias(i)], layer, None);
+        let rows = [Part::Accumulator, Part::AccumulatorBias];
+        let output = [Part::Output, Part::OutputBias];
+        Self {
+            accumulator: affine(rounding, rows, &self.accumulator, shared),
+            factoriser: self.factoriser.as_ref().map(zero),
+            head: self.head.iter().enumerate().map(layer).collect(),
+            output: affine(rounding, output, &self.output, None),
+            net: self.net.clone(),
+            fused: self.fused.clone(),
+        }
     }
 
     /// The same as [`Evaluation::slope`], while `done` hears of each stage of its computation on a

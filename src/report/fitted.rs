@@ -32,6 +32,33 @@ pub fn errors(
     Ok((expected.into_iter().zip(truth.results).map(square).collect(), fitted.scale()))
 }
 
+/// Squared errors of an evaluation by groups, whose order is that of [`Groups`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sums {
+    /// Against the results.
+    pub results: Vec<f64>,
+    /// Against the targets, where there are some.
+    pub targets: Option<Vec<f64>>,
+}
+
+/// What each group gives to the sums of losses that [`compare`](super::compare::compare) measures.
+///
+/// # Errors
+/// As those of `compare`.
+pub fn sums(
+    evaluation: &Predictions,
+    truth: &Truth,
+    options: &Options,
+) -> Result<Sums, CompareError> {
+    let one = std::slice::from_ref(evaluation);
+    check(one, truth, options)?;
+    let parts = parts(truth, options)?;
+    let groups = truth.grouped();
+    let fitted = Fitted::new(evaluation, truth, &groups, parts.as_deref());
+    let against = |numbers: &[f64]| fitted.errors(evaluation, truth, &groups, numbers);
+    Ok(Sums { results: against(truth.results), targets: truth.targets.map(against) })
+}
+
 /// What was fitted to an evaluation.
 pub(super) struct Fitted {
     /// For the groups of each part.

@@ -4,7 +4,7 @@
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
 //! scale, [`estimate`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
 //! [`calibration`], where evaluations [`disagree`], and what integers cost ([`gap`]).
-//! [`learning()`] says what more data were worth, [`elo`] what the games of a match tell,
+//! [`learning()`] says what more data were worth, [`seeds`] what stands whatever the seed, [`elo`] what the games of a match tell,
 //! [`games`] sets that beside the losses.
 
 pub mod before_after;
@@ -32,6 +32,7 @@ pub mod predictions;
 pub mod reach;
 pub mod rounds;
 pub mod sanity;
+pub mod seeds;
 mod shards;
 pub mod slices;
 pub mod summary;
@@ -41,7 +42,7 @@ mod verdict;
 
 pub use compare::{Comparison, compare};
 pub use deep::{Deep, Depth, deep};
-pub use fitted::errors;
+pub use fitted::{Sums, errors, sums};
 pub use found::{Found, found};
 pub use games::{Games, Played};
 pub use learning::{Learning, learning};

@@ -40,7 +40,6 @@ use crate::export::Given;
 use crate::format::viriformat;
 use crate::model::{Compute, Device, initial};
 use crate::sample::mix;
-use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
 
 /// Sees games being played, and has a clock.
@@ -279,7 +278,7 @@ impl Climber<'_> {
             return self.player(0);
         }
         let net = self.config.architecture()?.context("only nets start from chance")?;
-        let scales = Scales { scale: self.config.scale() as i32, ..Scales::default() };
+        let scales = self.config.scales();
         let facts = crate::export::facts(&net, scales);
         let weights = initial(&net, self.config.seed);
         let floats = path.with_file_name(BEST);

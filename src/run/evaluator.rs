@@ -19,6 +19,7 @@ use crate::hce::{self, HceWeights};
 use crate::input;
 use crate::loader::{Base, Encoder};
 use crate::model::{Compute, Device, Kind, Model};
+use crate::net::Net;
 use crate::report::{Predictions, Values};
 use crate::sample::Sample;
 use crate::search::{self, Quiescence};
@@ -26,7 +27,7 @@ use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 use nets::{Floats, Quantised};
 
-pub use nets::sum;
+pub use nets::{in_search, sum};
 
 /// An evaluation and where it comes from.
 pub struct Evaluator {
@@ -114,7 +115,9 @@ impl Evaluator {
     pub fn needs_colours(&self) -> bool {
         match &self.what {
             What::Floats(floats) => floats.needs_colours(),
-            What::Net(it) => Encoder::net(it.net.architecture()).needs_colours(),
+            What::Net(it) => {
+                Encoder::net(it.net.architecture()).on(it.base.clone()).needs_colours()
+            }
             _ => false,
         }
     }
@@ -178,18 +181,24 @@ impl Evaluator {
     /// If it cannot; the error says why, and what can.
     pub fn in_search(&self) -> Result<Box<dyn search::Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
-        let (net, base) = match &self.what {
-            What::Hce(terms) => return Ok(Box::new(search::Terms::new(terms.evaluator.clone()))),
-            What::Floats(floats) => {
-                let net = floats.integers().map_err(|why| {
-                    anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
-                })?;
-                (net, floats.base())
-            }
-            What::Net(it) => (&it.net, it.base.as_ref()),
-            What::Constant | What::Score | What::Traced(_) => unreachable!("refused above"),
-        };
-        Ok(search::added(net, base.map(Base::evaluator)))
+        if let What::Hce(terms) = &self.what {
+            return Ok(Box::new(search::Terms::new(terms.evaluator.clone())));
+        }
+        let net = self.net().map_err(|why| {
+            anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
+        })?;
+        let (net, base) = net.expect("what is neither a net nor terms is refused above");
+        Ok(in_search(net, base))
+    }
+
+    /// The integers of its net, and what they are added to; of a checkpoint those that its export
+    /// would have, if any fit. None where it is no net.
+    pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
+        Ok(match &self.what {
+            What::Floats(floats) => Some((floats.integers()?, floats.base())),
+            What::Net(it) => Some((&it.net, it.base.as_ref())),
+            _ => None,
+        })
     }
 
     /// Whether it consists of handcrafted terms.

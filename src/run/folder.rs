@@ -34,6 +34,10 @@ pub const JUDGEMENT: &str = "judgement.json";
 pub const MOVES: &str = "moves.csv";
 /// What training looked like, row by row.
 pub const LOG: &str = "log.csv";
+/// The validation loss of each source, row by row.
+pub const SOURCES: &str = "sources.csv";
+/// The log as TensorBoard reads it, which goes by a part of the name.
+pub const EVENTS: &str = "events.out.tfevents.nnuance";
 /// The run as a page.
 pub const REPORT: &str = "report.html";
 
@@ -41,7 +45,7 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 13] = [
+const FILES: [&str; 15] = [
     LAST,
     BEST,
     ROUND,
@@ -54,6 +58,8 @@ const FILES: [&str; 13] = [
     JUDGEMENT,
     MOVES,
     LOG,
+    SOURCES,
+    EVENTS,
     REPORT,
 ];
 

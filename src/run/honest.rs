@@ -167,7 +167,7 @@ pub fn measured(
     for (place, (name, recipe)) in evaluations.iter().enumerate() {
         let start = recipe.and_then(|recipe| recipe.start.as_ref()?.doubt.as_ref());
         let base = recipe.and_then(|recipe| recipe.base.as_ref()?.doubt.as_ref());
-        let from = [("started from another net", start), ("is added to terms", base)];
+        let from = [("started from another net", start), ("is added to another evaluation", base)];
         for (how, doubt) in from.into_iter().filter_map(|(how, doubt)| Some((how, doubt?))) {
             notes.push(format!("{name} {how}: {doubt}"));
             doubts[place].get_or_insert(format!("{name} {how}: {doubt}"));

@@ -47,10 +47,8 @@ pub fn look(
 ) -> Result<Inspection> {
     let Imported { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = recipe::base(facts)? {
-        listener.remark(&format!(
-            "this is the net alone, without the terms that it is added to, {}",
-            base.name
-        ));
+        listener
+            .remark(&format!("this is the net alone, without what it is added to, {}", base.name));
     }
     let counter = listener.count(Some(work(architecture, samples.len(), options)), "looking");
     Ok(inspect(weights, architecture, *scales, samples, options, &*counter)?)

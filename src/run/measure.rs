@@ -371,6 +371,11 @@ fn turned(samples: &[Sample], places: &[u16]) -> Option<String> {
 fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, String)> {
     let configs = evaluators.iter().filter_map(|it| Some(&it.recipe.as_ref()?.config));
     let config = configs.into_iter().find(|config| config.needs_scores())?;
+    let worths = config.worths();
+    if worths[1..].iter().any(|own| own.promise != worths[0].promise || own.wdl.is_some()) {
+        // Nobody knows which of its sources these positions are like.
+        return None;
+    }
     let (wdl, promise) = (config.final_wdl(), config.promise());
     let target = |sample: &Sample| {
         let expected = promise.of(sample.score?.into());

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::Recipe;
+use super::evaluator::in_search;
 use crate::export::{prove, quantise};
 use crate::hce::HceEvaluator;
 use crate::loader::{Base, Quieten};
@@ -52,7 +53,7 @@ impl QuietEnds {
     /// What searches ask.
     pub fn evaluation(&self) -> Box<dyn Evaluate + '_> {
         match &self.by {
-            By::Net(net, base) => search::added(net, base.as_ref().map(Base::evaluator)),
+            By::Net(net, base) => in_search(net, base.as_ref()),
             By::Terms(evaluator) => Box::new(search::Terms::new((**evaluator).clone())),
         }
     }

@@ -15,7 +15,7 @@ use crate::digest;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
-use crate::loader::{self, Base, LoadError, Part, Plan, Share, Sketch, Split};
+use crate::loader::{self, Base, Below, Filter, LoadError, Part, Plan, Share, Sketch, Split};
 use crate::model::Kind;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -154,9 +154,9 @@ impl Recipe {
         self.base.as_ref().map(added).transpose()
     }
 
-    /// The default scales of a net, with this run's centipawns.
+    /// The scales of the run's net.
     pub fn scales(&self) -> Scales {
-        Scales { scale: self.config.scale() as i32, ..Scales::default() }
+        self.config.scales()
     }
 
     pub fn split(&self) -> Split {
@@ -171,15 +171,16 @@ impl Recipe {
     /// How the positions of the run's data are read to be measured: all of them, or those that it
     /// took where it took so many of each file.
     pub fn measured_again(&self) -> Result<Plan> {
-        let Plan { format, bad_records, view, .. } = self.plan()?;
-        let plan = Plan { format, bad_records, view, ..Plan::reading(self.unchanged_data()?) };
-        let data = &self.config.data;
-        Ok(match data.limit {
+        let Plan { format, bad_records, view, mut feeds, filter, scores, limit, .. } =
+            self.plan()?;
+        for feed in feeds.iter_mut().filter(|feed| feed.limit.is_none()) {
+            (feed.filter, feed.scores) = (Filter::default(), false);
+        }
+        let files = self.unchanged_data()?;
+        let plan = Plan { format, bad_records, view, feeds, ..Plan::reading(files) };
+        Ok(match limit {
             None => plan,
-            limit => {
-                let (filter, scores) = (data.filter.clone(), self.config.needs_scores());
-                Plan { limit, filter, scores, ..plan }
-            }
+            limit => Plan { limit, filter, scores, ..plan },
         })
     }
 
@@ -259,14 +260,15 @@ pub fn plan(config: &Config) -> Result<Plan> {
          run remove [climb] and name `data.files`"
     );
     Ok(Plan {
-        files: config.data.files.clone(),
+        files: config.data.all_files(),
+        feeds: config.feeds()?,
         validation: config.data.validation.clone(),
         format: config.format()?,
         bad_records: config.data.bad_records,
         view: config.view()?,
         check_view: config.data.check_view,
         filter: config.data.filter.clone(),
-        weighing: config.target.weights.clone(),
+        weighing: config.weighing(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         test: config.test(),
         share: Share(config.data.share),
@@ -278,6 +280,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
         limit: config.data.limit,
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
+        mirrored_copies: config.data.mirrored_copies,
         seed: config.seed,
         batch: match config.batch() {
             BatchSize::Positions(count) => count,
@@ -312,9 +315,13 @@ pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> 
 
 /// What adds its centipawns to those of a net.
 pub fn added(base: &export::Base) -> Result<Base> {
-    let terms =
-        HceWeights::from_json(&base.terms).with_context(|| format!("base {}", base.name))?;
-    Ok(Base::new(HceEvaluator::new(&terms), base.scale))
+    let read = || -> Result<Below> {
+        Ok(match &base.below {
+            export::Below::Terms(text) => HceEvaluator::new(&HceWeights::from_json(text)?).into(),
+            export::Below::Net(net) => net.read()?.into(),
+        })
+    };
+    Ok(Base::new(read().with_context(|| format!("base {}", base.name))?, base.scale))
 }
 
 /// Reads positions.

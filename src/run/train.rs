@@ -25,13 +25,15 @@ use super::listener::{Ending, Listener, Opening};
 use super::place::Place;
 use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
+use super::terms::RunTerms;
 use crate::config::{Config, Moves, ONE_LIST};
 use crate::model::{Adapter, Compute, Device, Need};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::moves::{Before, Objective};
-use crate::train::{self, End, Training};
+use crate::train::{self, End, Settings, Training};
 use data::Data;
+pub use finish::NothingLearnt;
 pub use finished::{Finished, Made, TestMoves};
 pub use resume::resume;
 use rounds::{Round, Rounds, UntilEnd};
@@ -110,6 +112,19 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     train(&recipe, data, checkpoint, folder, &place, means)
 }
 
+/// What a run comes to with this many positions to train on.
+///
+/// # Errors
+/// Whatever would stop it before its first step and does not hang on what its data hold.
+pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings> {
+    let place = means.place.open(config.model.precision)?;
+    RunTerms::of(config, recipe::term_list(config)?.as_deref())?;
+    refuse_twins(config)?;
+    start::open(config, means.listener)?;
+    base::open(config, &place, means.listener)?;
+    length::settings(config, positions)
+}
+
 /// A file that is named twice would count twice.
 fn refuse_twins(config: &Config) -> Result<()> {
     let real = |path: &PathBuf| path.canonicalize().ok();
@@ -117,8 +132,9 @@ fn refuse_twins(config: &Config) -> Result<()> {
         let mut among = among.iter();
         among.find(|it| real(it).is_some() && real(it) == real(path)).cloned()
     };
-    let data = &config.data;
-    for (key, files) in [("data.files", &data.files), ("data.validation", &data.validation)] {
+    let (data, all) = (&config.data, config.data.all_files());
+    let key = if data.source.is_empty() { "data.files" } else { "data.source.files" };
+    for (key, files) in [(key, &all), ("data.validation", &data.validation)] {
         for (i, path) in files.iter().enumerate() {
             if let Some(twin) = twin(path, &files[..i]) {
                 let (path, twin) = (path.display(), twin.display());
@@ -127,9 +143,9 @@ fn refuse_twins(config: &Config) -> Result<()> {
         }
     }
     for path in &data.validation {
-        if let Some(twin) = twin(path, &data.files) {
+        if let Some(twin) = twin(path, &all) {
             let (path, twin) = (path.display(), twin.display());
-            bail!("`data.validation`: {path} and {twin} of `data.files` are one file; {ONE_LIST}");
+            bail!("`data.validation`: {path} and {twin} of `{key}` are one file; {ONE_LIST}");
         }
     }
     Ok(())
@@ -173,7 +189,9 @@ fn train(
 
     let kind = recipe.kind()?;
     let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
-    let need = Need::of(&kind, batch as usize * rows, *compute, config.optimizer().kept());
+    // Rounded weights are a set more.
+    let kept = config.optimizer().kept() + u64::from(settings.rounded.is_some());
+    let need = Need::of(&kind, batch as usize * rows, *compute, kept);
     need.map_or(Ok(()), |need| need.check(device))?;
     let rounds = Rounds::of(config, &span);
     if let Some(rounds) = &rounds {

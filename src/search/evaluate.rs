@@ -64,14 +64,9 @@ impl Evaluate for Sum<'_> {
     }
 }
 
-/// The integers of a net, with the terms that it is added to, if any.
-pub fn added<'a>(net: &'a Net, base: Option<&HceEvaluator>) -> Box<dyn Evaluate + Send + 'a> {
-    let start = Position::from_chess(&Chess::default());
-    let net = Box::new(Accumulator::new(net, &start));
-    match base {
-        None => net,
-        Some(base) => Box::new(Sum(vec![net, Box::new(Terms::new(base.clone()))])),
-    }
+/// The integers of a net.
+pub fn integers(net: &Net) -> Box<dyn Evaluate + Send + '_> {
+    Box::new(Accumulator::new(net, &Position::from_chess(&Chess::default())))
 }
 
 /// Handcrafted terms in a search; each position is looked at anew.

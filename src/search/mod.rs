@@ -27,7 +27,7 @@ mod quiet;
 mod table;
 mod tree;
 
-pub use evaluate::{Evaluate, Sum, Terms, added};
+pub use evaluate::{Evaluate, Sum, Terms, integers};
 pub use exchange::exchange;
 pub use game::Game;
 pub use quiescence::{Quiescence, QuietEnd};

@@ -9,9 +9,9 @@ use super::average::Average;
 use super::clip::clipped;
 use super::direct::{Learnt, Stepped};
 use super::rule::Rule;
-use super::{TrainError, Training};
+use super::{Rounded, TrainError, Training};
 use crate::batch::Inputs;
-use crate::model::Model;
+use crate::model::{Kind, Model, is_gpu};
 use crate::weights::Weights;
 
 /// Why there is a model between steps.
@@ -58,6 +58,15 @@ impl<'a> Learner<'a> {
         self.model.as_ref().expect(WHOLE)
     }
 
+    /// What the gradients of a step are taken of, the so-and-so-many-th from 1: what takes the steps,
+    /// or the weights that an export would make of it.
+    pub fn seen(&self, step: u64) -> Cow<'_, Model> {
+        match self.job.settings.rounding(step - 1) {
+            Some(rounding) => Cow::Owned(self.model().rounded(rounding)),
+            None => Cow::Borrowed(self.model()),
+        }
+    }
+
     /// A step down the gradients, the so-and-so-many-th from 1.
     ///
     /// # Panics
@@ -97,7 +106,23 @@ impl<'a> Learner<'a> {
         Ok(stepped)
     }
 
-    /// What is learnt after so many steps: it is measured and written down.
+    /// What is measured after so many steps: what is learnt, rounded as an export will do it where
+    /// the run knows of that.
+    pub fn measured(&self, steps: u64) -> Result<Cow<'_, Model>, TrainError> {
+        let learnt = self.learnt(steps);
+        let Training { kind, compute, device, settings, .. } = self.job;
+        Ok(match (&settings.rounded, kind) {
+            (Some(Rounded { rounding, .. }), Kind::Net(net)) if is_gpu(device) => {
+                // There rounding is not that of an export to the last digit.
+                let weights = rounding.weights(&learnt.weights(), net)?;
+                Cow::Owned(Model::new(kind, &weights, device, *compute)?)
+            }
+            (Some(Rounded { rounding, .. }), _) => Cow::Owned(learnt.rounded(rounding)),
+            (None, _) => learnt,
+        })
+    }
+
+    /// What is learnt after so many steps: it is written down.
     pub fn learnt(&self, steps: u64) -> Cow<'_, Model> {
         if self.share(steps).is_some() {
             return Cow::Borrowed(&self.average.as_ref().expect(WHOLE).model);

@@ -13,6 +13,8 @@ pub struct Leg {
     pub learning_rate: Schedule,
     /// Weight of the result in the target.
     pub wdl: Schedule,
+    /// Steps before gradients are those of rounded weights, where the run has such.
+    pub rounded_after: u64,
     /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.

@@ -1,4 +1,4 @@
-//! `log.csv`: one row each time the validation loss is measured.
+//! `log.csv` and `sources.csv`: one row each time the validation loss is measured.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,9 +16,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log and drops what lies behind the first `rows`: those of steps that a run which
+    /// Opens a log with this first line and drops what lies behind the first `rows`: those of steps that a run which
     /// was killed had done after its last checkpoint, and will do again.
-    pub fn open(path: &Path, rows: u64) -> Result<Self, TrainError> {
+    pub fn open(path: &Path, header: &str, rows: u64) -> Result<Self, TrainError> {
         let failed = |error| TrainError::Log { path: path.to_path_buf(), error };
         let mut options = OpenOptions::new();
         let mut file = options
@@ -38,14 +38,14 @@ impl Log {
         let rows = if rows == 0 { 0 } else { (whole.count() as u64).saturating_sub(1) };
         let mut log = Self { path: path.to_path_buf(), file, rows };
         if bytes == 0 {
-            log.write(HEADER)?;
+            log.write(header)?;
         }
         Ok(log)
     }
 
     /// Adds a row; the number of rows with it.
-    pub fn add(&mut self, row: &Row) -> Result<u64, TrainError> {
-        self.write(&row.line())?;
+    pub fn add(&mut self, line: &str) -> Result<u64, TrainError> {
+        self.write(line)?;
         self.rows += 1;
         Ok(self.rows)
     }

@@ -32,10 +32,11 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use burn::optim::GradientsParams;
 use burn::tensor::Device;
 
 use crate::batch::{Batch, Choices};
-use crate::log::Row;
+use crate::log::{BySource, HEADER, Row};
 use crate::model::{Aim, Compute, Evaluation as _, Judged, Kind, Model, Slope, is_gpu, outputs};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
@@ -46,7 +47,7 @@ use learner::Learner;
 use log::Log;
 pub use losses::{Losses, Yardstick, losses};
 use moves::{Before, Oracle, Pulled};
-pub use settings::Settings;
+pub use settings::{Rounded, Settings};
 use target::targets;
 use unread::{Step, Unread};
 use writer::{Files, Writer};
@@ -143,6 +144,7 @@ struct Trainer<'a> {
     before: Option<Model>,
     state: State,
     log: Log,
+    by_source: Option<Log>,
     unread: Unread,
     /// The last loss that was read.
     loss: Option<f64>,
@@ -170,10 +172,15 @@ impl<'a> Trainer<'a> {
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
         let writer = Writer::new(job.folder, saved)?;
-        let log = Log::open(&job.folder.join("log.csv"), start.state.log_rows)?;
+        let rows = start.state.log_rows;
+        let log = Log::open(&job.folder.join("log.csv"), HEADER, rows)?;
+        let sources = &job.settings.sources;
+        let by_source = (!sources.is_empty())
+            .then(|| Log::open(&job.folder.join("sources.csv"), &BySource::header(sources), rows));
+        let by_source = by_source.transpose()?;
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
         let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
-        Ok(Self { job, learner, before, state, log, unread, loss, facts, writer, clock })
+        Ok(Self { job, learner, before, state, log, by_source, unread, loss, facts, writer, clock })
     }
 
     fn run<E>(
@@ -242,7 +249,7 @@ impl<'a> Trainer<'a> {
         let leg = settings.leg(self.state.step);
         let done = self.state.step as f64 / leg.steps as f64;
         let learning_rate = leg.learning_rate.at(done);
-        let targets = targets(batch, leg.wdl.at(done), settings.promise);
+        let targets = targets(batch, leg.wdl.at(done), &settings.worths);
         let step = self.state.step + 1;
         let taken = Step { number: step, learning_rate };
         let mut converged = false;
@@ -253,7 +260,8 @@ impl<'a> Trainer<'a> {
                     let (shares, targets) = (batch.shares(), &targets[..]);
                     let (base, weights) = (&batch.base[..], &shares[..]);
                     let aim = Aim::Judged(Judged { targets, base, weights, loss });
-                    let Slope { loss, gradients } = self.learner.model().slope(&batch.inputs, aim);
+                    let Slope { loss, gradients } =
+                        self.learner.seen(step).slope(&batch.inputs, aim);
                     self.unread.push(taken, loss);
                     let waits = is_gpu(self.job.device) && self.loss.is_some();
                     if self.unread.len() == UNREAD || !waits {
@@ -262,9 +270,8 @@ impl<'a> Trainer<'a> {
                     gradients
                 }
                 Some(choices) => {
-                    let Pulled { loss, forces } = self.pull(batch, choices, &targets)?;
-                    let aim = Aim::Forces(&forces);
-                    let gradients = self.learner.model().slope(&batch.inputs, aim).gradients;
+                    let pulled = self.pull(step, batch, choices, &targets);
+                    let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
                     self.count(taken, loss)?;
                     gradients
                 }
@@ -289,21 +296,23 @@ impl<'a> Trainer<'a> {
         Ok(Progress { step, positions, loss, learning_rate, converged })
     }
 
-    /// What the moves of a batch pull at.
+    /// The loss of a step that learns moves, and the gradients of what they pull at; or what the
+    /// device says is wrong with it.
     fn pull(
-        &mut self,
+        &self,
+        step: u64,
         batch: &Batch,
         choices: &Choices,
         targets: &[f32],
-    ) -> Result<Pulled, TrainError> {
-        let said = |model: &Model| outputs(model, batch);
-        let both = said(self.learner.model())
-            .and_then(|now| Ok((now, self.before.as_ref().map(said).transpose()?)));
-        let (now, before) = both.map_err(|lost| self.failed(&lost.to_string()))?;
+    ) -> Result<(f64, GradientsParams), String> {
+        let said = |model: &Model| outputs(model, batch).map_err(|lost| lost.to_string());
+        let seen = self.learner.seen(step);
+        let (now, before) = (said(&seen)?, self.before.as_ref().map(said).transpose()?);
         let oracle = before.as_ref().zip(self.job.oracle);
         let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });
         let moves = self.job.settings.moves.as_ref().expect(MOVES);
-        Ok(moves.pull(choices, &now, targets, oracle))
+        let Pulled { loss, forces } = moves.pull(choices, &now, targets, oracle);
+        Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
     }
 
     /// Looks at the losses that are still unread.
@@ -345,11 +354,11 @@ impl<'a> Trainer<'a> {
         let done = self.state.step as f64 / leg.steps as f64;
         let wdl = leg.wdl.at(done);
         // Against the target of the run's end: one yardstick, whatever the target is by now.
-        let Settings { promise, loss, .. } = *settings;
-        let yardstick = Yardstick { wdl: settings.wdl.at(1.0), promise, loss };
+        let Settings { ref worths, loss, .. } = *settings;
+        let yardstick = Yardstick { wdl: settings.wdl.at(1.0), worths, loss };
         let moves = settings.moves.as_ref();
-        let held_out =
-            losses(&self.learner.learnt(self.state.step), self.job.held_out, yardstick, moves);
+        let measured = self.learner.measured(self.state.step)?;
+        let held_out = losses(&measured, self.job.held_out, yardstick, moves);
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;
@@ -358,8 +367,8 @@ impl<'a> Trainer<'a> {
             positions: self.state.positions,
             train_loss: (self.state.loss_steps > 0)
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
-            held_out_loss: held_out.map(|losses| losses.target),
-            held_out_result_loss: held_out.and_then(|losses| losses.result),
+            held_out_loss: held_out.as_ref().map(|losses| losses.target),
+            held_out_result_loss: held_out.as_ref().and_then(|losses| losses.result),
             learning_rate: self.learner.follows().then(|| leg.learning_rate.at(done)),
             wdl,
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
@@ -367,7 +376,13 @@ impl<'a> Trainer<'a> {
         self.state.train_loss = row.train_loss;
         self.state.loss_sum = 0.0;
         self.state.loss_steps = 0;
-        self.state.log_rows = self.log.add(&row)?;
+        if let Some(by_source) = &mut self.by_source {
+            let of = |source| held_out.as_ref()?.sources.get(source).copied().flatten();
+            // Behind those that come from none of them.
+            let losses: Vec<Option<f64>> = (1..=settings.sources.len()).map(of).collect();
+            by_source.add(&BySource::line(row.step, &losses))?;
+        }
+        self.state.log_rows = self.log.add(&row.line())?;
         let mut is_best = false;
         if let Some(losses) = held_out {
             if self.state.best.is_none_or(|best| losses.target < best.loss) {

@@ -4,8 +4,9 @@ use super::leg::{Keep, Leg};
 use super::moves::Moves;
 use super::optimizer;
 use super::schedule::Schedule;
-use super::target::Promise;
+use super::target::Worth;
 use crate::loss::Loss;
+use crate::model::Rounding;
 
 /// What a run does, apart from its data.
 #[derive(Clone, Debug)]
@@ -14,10 +15,14 @@ pub struct Settings {
     pub learning_rate: Schedule,
     /// Weight of the result in the target.
     pub wdl: Schedule,
-    /// What the scores of the data promise.
-    pub promise: Promise,
+    /// What positions are worth: those of no source, and those of each.
+    pub worths: Vec<Worth>,
+    /// The names of the sources.
+    pub sources: Vec<String>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
+    /// Whether the net learns with rounded weights.
+    pub rounded: Option<Rounded>,
     /// How moves are learnt; none where positions are.
     pub moves: Option<Moves>,
     /// Steps between validations.
@@ -32,7 +37,21 @@ pub struct Settings {
     pub earlier: Vec<Leg>,
 }
 
+/// How weights are rounded in the last part of a run. What validates is rounded all through it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rounded {
+    pub rounding: Rounding,
+    /// Steps before that part.
+    pub after: u64,
+}
+
 impl Settings {
+    /// How weights are rounded in the step after so many, if they are.
+    pub(super) fn rounding(&self, done: u64) -> Option<&Rounding> {
+        let Rounded { rounding, .. } = self.rounded.as_ref()?;
+        (done >= self.leg(done).rounded_after).then_some(rounding)
+    }
+
     /// What holds for the step after so many.
     pub(super) fn leg(&self, done: u64) -> Leg {
         let earlier = self.earlier.iter().find(|leg| done < leg.until).cloned();
@@ -41,6 +60,7 @@ impl Settings {
             steps: self.steps,
             learning_rate: self.learning_rate.clone(),
             wdl: self.wdl.clone(),
+            rounded_after: self.rounded.as_ref().map_or(self.steps, |it| it.after),
             validate_every: self.validate_every,
             checkpoint_every: self.checkpoint_every,
             keep: self.keep,

@@ -35,17 +35,42 @@ impl Promise {
     }
 }
 
-/// The targets of a batch, 0 to 1, seen as the batch sees results. A batch without scores has its
-/// results as targets.
-pub fn targets(batch: &Batch, wdl: f64, promise: Promise) -> Cow<'_, [f32]> {
-    if batch.scores.is_empty() || wdl == 1.0 {
-        return Cow::Borrowed(&batch.results);
+/// What the positions of a source are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worth {
+    pub promise: Promise,
+    /// The weight of the result in the target; none where that of the run counts.
+    pub wdl: Option<f64>,
+}
+
+impl From<Promise> for Worth {
+    /// With the run's weight of results.
+    fn from(promise: Promise) -> Self {
+        Self { promise, wdl: None }
     }
-    let positions = batch.results.iter().zip(batch.scores.iter());
+}
+
+/// The targets of a batch, 0 to 1, seen as the batch sees results. `wdl` is the weight of results in
+/// the run; `worths` has an entry for each source, behind one for positions of none. Positions
+/// without a score have their results as targets.
+pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32]> {
+    let Batch { results, scores, sources, .. } = batch;
+    let usual = worths[0];
+    if scores.is_empty() || sources.is_empty() && wdl == 1.0 {
+        return Cow::Borrowed(results);
+    }
+    let of = |result: f32, score: f32, Worth { promise, wdl: own }: Worth| {
+        let (wdl, expected) = (own.unwrap_or(wdl), promise.of(score.into()));
+        match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
+            true => result,
+            false => (wdl * f64::from(result) + (1.0 - wdl) * expected) as f32,
+        }
+    };
+    let positions = results.iter().zip(scores.iter()).enumerate();
     positions
-        .map(|(&result, &score)| {
-            let expected = promise.of(score.into());
-            (wdl * f64::from(result) + (1.0 - wdl) * expected) as f32
+        .map(|(place, (&result, &score))| {
+            let source = sources.get(place).map(|source| worths[usize::from(*source)]);
+            of(result, score, source.unwrap_or(usual))
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Nets that are added to handcrafted terms.
+//! Nets that are added to handcrafted terms, or to nets.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,15 +6,17 @@ use std::path::Path;
 use nnuance::batch::Inputs;
 use nnuance::config::Config;
 use nnuance::export::{self, Given, Manifest};
+use nnuance::features::Moved;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
 use nnuance::loader::{Base, Encoder, Part, Plan, Scan, Stream, TraceScan, collect};
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::report::Values;
 use nnuance::run::{Counter, Ending, Evaluator, Listener, Opening, QuietEnds, recipe};
-use nnuance::sample::Sample;
+use nnuance::sample::{Position, Sample};
 use nnuance::train::Watch;
 use nnuance::train::checkpoint::Checkpoint;
+use shakmaty::Position as _;
 use tempfile::TempDir;
 
 use crate::tuning::{
@@ -156,6 +158,151 @@ fn the_sum_is_what_learns_evaluates_and_plays() {
     assert!((factor - 1.0).abs() < 1e-6, "{factor}");
 }
 
+/// A net whose numbers are all zero, with a description beside it; its path.
+fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String {
+    let path = folder.path().join(format!("{name}.bin"));
+    let views = if inputs == "perspective" { 2 } else { 1 };
+    let numbers = 768 * hidden + hidden + views * hidden + 1;
+    std::fs::write(&path, vec![0; (2 * numbers).next_multiple_of(64)]).unwrap();
+    let about = format!("inputs = \"{inputs}\"\nhidden = {hidden}\nactivation = \"screlu\"\n");
+    std::fs::write(path.with_extension("toml"), about).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// The net of the quickstart, which stands beside the program.
+const NET: &str = "nets/quickstart-32.bin";
+
+#[test]
+fn the_integers_of_a_net_are_a_base() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let [stdout, stderr] = said(&mut train(&written(&folder, &config(NET, "wdl = 0.3", 4)), &out));
+    let below = export::load(Path::new(NET), &Given::default()).unwrap();
+    let scale = below.net.scales().scale;
+    let told = format!("added to {NET}: the net {}, in integers", below.net.architecture());
+    assert!(stderr.contains(&format!("{told}, at {scale} centi")), "{stderr}");
+    assert!(stdout.contains("the manifest has that net"), "{stdout}");
+
+    let upper = export::load(&out.join("net.bin"), &Given::default()).unwrap();
+    let manifest = upper.manifest.unwrap();
+    assert_eq!((manifest.format, manifest.scales.scale), (4, scale));
+    let base = manifest.provenance.base.unwrap();
+    assert_eq!(base.sha256, Some(below.manifest.unwrap().sha256));
+    let export::Below::Net(whole) = &base.below else { panic!("{base:?}") };
+    assert_eq!(whole.read().unwrap().to_bytes(), std::fs::read(NET).unwrap());
+
+    let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
+    let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
+    let net = open(&out.join("net.bin"));
+    let sums = cp(&net, &samples);
+    let sum = |position: &Position| {
+        upper.net.evaluate_slowly(position) + below.net.evaluate_slowly(position)
+    };
+    let (mut search, mut apart) = (net.in_search().unwrap(), 0.0);
+    let floats = cp(&open(&out), &samples);
+    for ((sample, value), float) in samples.iter().zip(&sums).zip(&floats) {
+        assert_eq!(*value, f64::from(sum(&sample.position)));
+        search.refresh(&sample.position);
+        assert_eq!(f64::from(search.value()), *value);
+        apart += (value - float).abs() / samples.len() as f64;
+    }
+    assert!(apart < 3.0, "{apart}");
+    // Along every move, and back.
+    for sample in samples.iter().take(50) {
+        let chess = sample.position.to_chess().unwrap();
+        search.refresh(&sample.position);
+        for played in chess.legal_moves() {
+            let mut after = chess.clone();
+            after.play_unchecked(played);
+            let after = Position::from_chess(&after);
+            search.play(Some(&Moved::of(chess.turn(), &played)), &after);
+            assert_eq!(search.value(), sum(&after));
+            search.undo();
+        }
+        assert_eq!(search.value(), sum(&sample.position));
+    }
+    let ends = QuietEnds::of(&recipe, &best.weights).unwrap();
+    let mut of_run = ends.evaluation();
+    of_run.refresh(&samples[7].position);
+    assert_eq!(f64::from(of_run.value()), sums[7]);
+
+    // The first validation loss is that of the base, and the last is lower.
+    let below = cp(&open(Path::new(NET)), &samples);
+    let score_scale = recipe.config.score_scale();
+    let error = |(cp, it): (&f64, &Sample)| {
+        let score = sigmoid(f64::from(it.score.unwrap()) / score_scale);
+        let target = 0.3 * f64::from(it.result) + 0.7 * score;
+        (sigmoid(cp / f64::from(scale)) - target).powi(2)
+    };
+    let loss = below.iter().zip(&samples).map(error).sum::<f64>() / samples.len() as f64;
+    let first = column(&out, "validation_loss")[0];
+    assert!((loss / first - 1.0).abs() < 1e-5, "{loss} {first}");
+    assert!(best.state.best.unwrap().loss < loss);
+
+    let mut commands = ["inspect", "verify", "match", "compare"].map(|it| {
+        let mut command = nnuance();
+        command.arg(it).arg(out.join("net.bin"));
+        command
+    });
+    let [inspect, verify, play, compare] = &mut commands;
+    let page = folder.path().join("net.html");
+    let [_, stderr] = said(inspect.args(["--data", GAMES, "-o"]).arg(page));
+    assert!(stderr.contains(&format!("the net alone, without what it is added to, {NET}")));
+    said(verify);
+    let pgn = folder.path().join("games.pgn");
+    said(play.args([NET, "--pairs", "1", "--nodes", "50", "--pgn"]).arg(pgn));
+    // The base held out fewer games than this run.
+    let [stdout, stderr] = said(compare.args(["material", "--data", GAMES]));
+    let doubt = format!("is added to another evaluation: {NET} held out other games");
+    assert!(stdout.contains("out/net") && format!("{stdout}{stderr}").contains(&doubt), "{stdout}");
+}
+
+/// A run, its best checkpoint and its net are one base; with it and the sum itself one goes on.
+#[test]
+fn a_run_is_the_base_that_its_net_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("below");
+    let alone = config("x", "wdl = 0.3", 2).replace("base = \"x\"\n", "");
+    said(&mut train(&written(&folder, &alone), &below));
+    let weights = ["", "best.safetensors", "net.bin"].map(|name| {
+        let (base, out) = (below.join(name), folder.path().join("out"));
+        let text = config(&base.to_string_lossy(), "wdl = 0.3", 2);
+        said(train(&written(&folder, &text), &out).arg("--overwrite"));
+        Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
+    });
+    assert!(weights[0] == weights[1] && weights[0] == weights[2]);
+
+    let (sum, again) = (folder.path().join("out"), folder.path().join("again"));
+    let text = config(&sum.to_string_lossy(), "wdl = 0.3", 1);
+    let said_no = refused(&text);
+    let quoted = |path: &Path| format!("\"{}\"", path.display());
+    // The last one was of the net.
+    let cure = [("base", below.join("net.bin")), ("start", sum.clone())];
+    let [base, start] = cure.map(|(key, path)| format!("model.{key} = {}", quoted(&path)));
+    assert!(said_no.contains("itself a part of a sum, which has two at most"), "{said_no}");
+    assert!(said_no.contains(&base) && said_no.contains(&start), "{said_no}");
+    let mut command = train(&written(&folder, &text), &again);
+    said(command.args(["--set", &base, "--set", &start]));
+    let first = column(&again, "validation_loss")[0];
+    let best = Checkpoint::read(&sum.join("best.safetensors")).unwrap().state.best.unwrap().loss;
+    assert!((first / best - 1.0).abs() < 1e-6, "{first} {best}");
+}
+
+/// What sees White's side needs data that know who is White.
+#[test]
+fn a_base_needs_what_it_sees() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("turned.bin").to_string_lossy().into_owned();
+    said(nnuance().args(["data", "convert", GAMES, "--to", "bulletformat", "-o", &packed]));
+    let on = |inputs: &str| {
+        let base = of_zeros(&folder, inputs, inputs, 2);
+        config(&base, "wdl = 0.3", 1).replace(GAMES, &packed)
+    };
+    said(&mut train(&written(&folder, &on("perspective")), &folder.path().join("out")));
+    let complaint = refused(&on("plain"));
+    assert!(complaint.contains("does not tell which side is White"), "{complaint}");
+}
+
 /// A base that says nothing changes nothing, whatever is learnt.
 #[test]
 fn nothing_as_a_base_is_no_base() {
@@ -164,9 +311,12 @@ fn nothing_as_a_base_is_no_base() {
     let values = vec![[0.0; 2]; nothing.values.len()];
     let path = folder.path().join("nothing.json");
     std::fs::write(&path, HceWeights { values, ..nothing }.to_json()).unwrap();
-    for target in ["wdl = 0.5\nposition = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""] {
+    let net = of_zeros(&folder, "zeros", "perspective", 1);
+    let targets = ["wdl = 0.5\nposition = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""];
+    let cases = [(&*path.to_string_lossy(), targets[0]), (&net, targets[0]), (&net, targets[1])];
+    for (base, target) in cases.into_iter().chain([(&*path.to_string_lossy(), targets[1])]) {
         let target = format!("scale = 160\n{target}");
-        let on = config(&path.to_string_lossy(), &target, 2);
+        let on = config(base, &target, 2);
         // Else a net on a base begins with another output.
         let on = on.replace("hidden = 8", "hidden = 32\nstart = \"nets/quickstart-32.bin\"");
         let line = on.lines().find(|line| line.starts_with("base = ")).unwrap().to_string();
@@ -185,6 +335,8 @@ fn a_killed_run_goes_on_with_its_base() {
     killed_and_resumed(&config(&terms_in(&folder), "wdl = 0.3", 12), 2);
     let moves = "wdl = 0.3\nlearn = \"moves\"\nmoves.value = 1\nresolve_every = 1";
     killed_and_resumed(&config(&terms_in(&folder), moves, 3), 2);
+    killed_and_resumed(&config(NET, "wdl = 0.3", 8), 2);
+    killed_and_resumed(&config(NET, moves, 3), 1);
 }
 
 /// Windows that are read as they come give the bits of data that are kept.
@@ -227,11 +379,11 @@ fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
 #[test]
 fn what_is_no_base_is_refused() {
     let refused = |base: &str| refused(&config(base, "wdl = 0.3", 1));
-    assert!(
-        refused("nets/quickstart-32.bin").contains("`model.base`: nets/quickstart-32.bin is no")
-    );
     assert!(refused("score").contains("there is no file or folder score; name the folder"));
     assert!(refused("nowhere.json").contains("there is no file or folder nowhere.json; name the"));
+    let folder = tempfile::tempdir().unwrap();
+    let large = of_zeros(&folder, "large", "perspective", 22_000);
+    assert!(refused(&large).contains("has 33 MiB, and what a net is added to goes into every"));
     let terms = config("material", "wdl = 1.0", 1);
     let terms = terms.replace("\"perspective\"\nhidden = 8", "\"hce\"");
     let said = crate::tuning::refused(&terms);

@@ -53,7 +53,7 @@ fn the_fused_operations_equal_the_plain_ones() {
         let weights = drawn::weights(&net, seed);
         let batch =
             Encoder::net(&net).encode(&games::samples([1, 70, 300][seed as usize % 3], seed));
-        let targets = targets(&batch, 0.4, Promise::scale(300.0));
+        let targets = targets(&batch, 0.4, &[Promise::scale(300.0).into()]);
         let plain = model(&net, &weights, Compute::Plain);
         let (loss, gradients) = plain.gradients(&batch.inputs, Aim::Targets(&targets));
         let logits = to_host(plain.logits(&batch.inputs));
@@ -132,7 +132,7 @@ fn mixed_precision_is_exact_but_for_rounded_weights_and_slopes() {
         let weights = drawn::weights(&net, seed);
         let rounded = in_fixed_point(&weights);
         let batch = Encoder::net(&net).encode(&games::samples(200, seed));
-        let targets = targets(&batch, 0.4, Promise::scale(300.0));
+        let targets = targets(&batch, 0.4, &[Promise::scale(300.0).into()]);
         let most = largest_sum(&net, &rounded, &batch);
         assert!(most < 8.0, "seed {seed}, {net}: a sum may be {most}, and would be held");
         for level in Level::available() {
@@ -169,7 +169,7 @@ fn gradients_equal_central_differences() {
         let weights = drawn::weights(&net, seed);
         let samples = games::samples(24, seed);
         let batch = Encoder::net(&net).encode(&samples);
-        let targets = targets(&batch, 0.3, Promise::scale(400.0));
+        let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
         let compute = fused(Level::detect(), Precision::F32);
         let (_, gradients) =
             model(&net, &weights, compute).gradients(&batch.inputs, Aim::Targets(&targets));

@@ -207,6 +207,7 @@ pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew
         format,
         limit: Limit::Nodes(2000),
         crew,
+        mix: None,
         bad_records: 0,
     }
 }

@@ -3,7 +3,9 @@
 use std::fs;
 
 use nnuance::engine::journal::Journal;
-use nnuance::engine::{EngineError, EngineSettings, LabelJob, Limit, ResolveJob, label, resolve};
+use nnuance::engine::{
+    EngineError, EngineSettings, LabelJob, Limit, Mix, ResolveJob, label, resolve,
+};
 use nnuance::format::{Sink, binpack, bulletformat, pedantic, text, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::{Color, Move, Position as _};
@@ -25,6 +27,37 @@ fn labels_stay_in_order_for_any_number_of_engines() {
         assert_eq!(read(&job.output), expected);
         assert!(!Journal::path_of(&job.output).exists());
     }
+}
+
+/// A mixed score promises what the two promise together; found here by halving.
+#[test]
+fn old_and_new_scores_are_mixed_as_expected_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, samples) = positions_in(folder.path(), 200);
+    let mix = Mix { share: 0.3, scale: 150.0 };
+    let job = label_job(&input, "mixed.txt", &text::FORMAT, crew(fake(&[]), 2));
+    let job = LabelJob { mix: Some(mix), ..job };
+    label(&job, &Quiet).unwrap();
+    let sigmoid = |score: f64| 1.0 / (1.0 + (-score / 150.0).exp());
+    for (found, sample) in read(&job.output).iter().zip(&samples) {
+        let [old, new] = [sample, &labelled(sample)].map(|it| f64::from(it.score.unwrap()));
+        let wanted = 0.3 * sigmoid(new) + 0.7 * sigmoid(old);
+        let (mut low, mut high) = (old.min(new), old.max(new));
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if sigmoid(middle) < wanted { low = middle } else { high = middle }
+        }
+        let score = f64::from(found.score.unwrap());
+        // Near certainty 64 bits can no longer tell by halving.
+        if wanted > 1e-9 && wanted < 1.0 - 1e-9 {
+            assert!((score - low).abs() < 0.51, "{old} {new}: {score} {low}");
+        }
+        assert!(old.min(new) <= score && score <= old.max(new));
+    }
+    assert_eq!(mix.of(31_990, 31_970), 31_976);
+    assert_eq!(Mix { share: 0.3, scale: 10.0 }.of(31_990, 31_970), 31_990);
+    assert_eq!(mix.of(-31_990, -31_990), -31_990);
+    assert_eq!(Mix { share: 0.5, scale: 100.0 }.of(300, -300), 0);
 }
 
 #[test]

@@ -373,8 +373,8 @@ fn an_export_verifies_until_it_is_touched() {
     let cp = exported.manifest.golden[0].cp;
     std::fs::write(&manifest, text.replacen(&format!("\"cp\": {cp}"), "\"cp\": 9999", 1)).unwrap();
     assert_eq!(failures(), ["golden evaluations"]);
-    std::fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 4")).unwrap();
-    assert!(verify(&path, []).unwrap_err().to_string().contains("format 4"));
+    std::fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 5")).unwrap();
+    assert!(verify(&path, []).unwrap_err().to_string().contains("format 5"));
     std::fs::write(&manifest, &text).unwrap();
 
     let other = random_weights(&perspective(4), 0.4).to_bytes(&Default::default(), &[]).unwrap();

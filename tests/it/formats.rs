@@ -361,6 +361,7 @@ pub fn chess960_games() -> Vec<Sample> {
                 ply: Some(ply as u16),
                 played: Played::from_move(&legal),
                 game: None,
+                source: 0,
             });
             hash.play(Played::from_move(&legal).unwrap());
             chess.play_unchecked(legal);

@@ -39,7 +39,7 @@ fn loss_and_gradients_equal_the_plain_ones() {
                     let (kind, weights) = net(views, hidden, activation, i as u64);
                     let batch = games::lists(views)
                         .encode(&games::samples([1, 33, 257, 300][i % 4], i as u64));
-                    let targets = targets(&batch, 0.4, Promise::scale(300.0));
+                    let targets = targets(&batch, 0.4, &[Promise::scale(300.0).into()]);
                     let plain = model(&kind, &weights, Compute::Plain)
                         .gradients(&batch.inputs, Aim::Targets(&targets));
                     let fused = model(&kind, &weights, fused(level))
@@ -94,6 +94,7 @@ fn any_number_of_men_will_do() {
         choices: None,
         base: [].into(),
         weights: [].into(),
+        sources: [].into(),
         cursor: None,
     };
     // The dense matrix holds ones, so that an input that occurs twice would count once there.

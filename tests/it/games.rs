@@ -43,6 +43,7 @@ pub fn samples(count: usize, seed: u64) -> Vec<Sample> {
         ply: None,
         played: None,
         game: None,
+        source: 0,
     };
     // Every other position of longer games, so that few pieces occur too.
     positions(4 * count, seed).into_iter().step_by(4).map(&mut sample).collect()

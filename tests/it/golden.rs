@@ -2,7 +2,7 @@
 //! reproduced by an independent program to six digits.
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::loader::{Cursor, Encoder, Plan, Stream};
+use nnuance::loader::{Cursors, Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
@@ -80,13 +80,15 @@ pub fn losses_of(
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
-        promise: Promise::scale(400.0),
+        worths: vec![Promise::scale(400.0).into()],
+        sources: Vec::new(),
         loss: Loss::SQUARED,
         optimizer: optimizer::Settings {
             bias_correction,
             clip: 1.98,
             ..optimizer::Settings::usual(Name::AdamW)
         },
+        rounded: None,
         moves: None,
         validate_every: 1,
         checkpoint_every: 100,
@@ -112,7 +114,7 @@ pub fn losses_of(
         facts: Default::default(),
     };
     let mut watch = Losses::default();
-    train::run(&job, start, Stream::new(plan, Encoder::net(net), Cursor::default()), &mut watch)
+    train::run(&job, start, Stream::new(plan, Encoder::net(net), Cursors::default()), &mut watch)
         .expect("a run");
     watch.0
 }

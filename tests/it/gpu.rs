@@ -151,6 +151,7 @@ fn any_lists_will_do_in_one_part_or_in_many() {
         choices: None,
         base: [].into(),
         weights: [].into(),
+        sources: [].into(),
         cursor: None,
     };
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
@@ -259,6 +260,7 @@ fn many_positions_come_in_parts() {
         choices: None,
         base: [].into(),
         weights: [].into(),
+        sources: [].into(),
         cursor: None,
     };
     let weights = hce_weights(terms);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::Batch;
-use nnuance::loader::{Cursor, Encoder, Plan, Stream};
+use nnuance::loader::{Cursors, Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
 use nnuance::model::{Compute, Device, Kind, initial};
@@ -28,13 +28,15 @@ fn settings(steps: u64, bias_correction: bool) -> Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
-        promise: Promise::scale(400.0),
+        worths: vec![Promise::scale(400.0).into()],
+        sources: Vec::new(),
         loss: Loss::SQUARED,
         optimizer: optimizer::Settings {
             bias_correction,
             clip: 1.98,
             ..optimizer::Settings::usual(Name::AdamW)
         },
+        rounded: None,
         moves: None,
         validate_every: 1,
         checkpoint_every: 100,
@@ -126,7 +128,7 @@ fn the_losses_of_bullet_come_out() {
         folder: folder.path(),
     };
     let start = fresh(initial(&net, 198_273_612));
-    let stream = Stream::new(plan, Encoder::net(&net), Cursor::default());
+    let stream = Stream::new(plan, Encoder::net(&net), Cursors::default());
     let (losses, _) = run.from(start, stream).expect("a run");
     println!("{losses:?}");
     assert_eq!(losses.len(), 10);

@@ -124,6 +124,10 @@ fn every_key_can_be_set_to_its_default_or_its_example() {
         values.extend(key.example.clone());
         assert!(!values.is_empty(), "{} has neither default nor example", key.path);
         for text in values {
+            if let Some(name) = key.path.strip_prefix("data.source.") {
+                assert!(in_source(name, &text), "no source takes {name} = {text}");
+                continue;
+            }
             let set = format!("{}={text}", key.path);
             let taken = LEAST.iter().any(|least| {
                 let config = Config::parse(least, "least", std::slice::from_ref(&set));
@@ -132,6 +136,18 @@ fn every_key_can_be_set_to_its_default_or_its_example() {
             assert!(taken, "no config takes --set {set}");
         }
     }
+}
+
+/// Whether a source may have a key with this value.
+fn in_source(name: &str, text: &str) -> bool {
+    let files = if name == "files" { "" } else { "files = ['b']" };
+    let config = format!(
+        "version = 2\nmodel = {{ inputs = 'perspective', hidden = 1 }}\n\
+         schedule = {{ epochs = 1, learning_rate = 1 }}\n[[data.source]]\n{files}\n{name} = {text}"
+    );
+    let config = Config::parse(&config, "source", &[]).expect("a config");
+    let sources = value(&config, "data.source").expect("a source");
+    sources[0].get(name) == Some(&parsed(text))
 }
 
 /// Some of each kind: the same for all, of nets and terms, of a method, and none.
@@ -182,7 +198,10 @@ fn the_schema_has_the_same_keys_and_no_null() {
     assert!(!text.contains(":null") && !text.contains("\"null\"") && !text.contains("$ref"));
     for key in keys::keys() {
         let parts = key.path.split('.');
-        let object = parts.fold(&schema, |object, part| &object["properties"][part]);
+        let object = parts.fold(&schema, |object, part| match &object["items"] {
+            items if items.is_object() => &items["properties"][part],
+            _ => &object["properties"][part],
+        });
         assert!(object.is_object(), "{}", key.path);
     }
     assert_eq!(schema["additionalProperties"], false);

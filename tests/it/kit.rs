@@ -16,7 +16,7 @@ fn what_quickstart_needs_is_inside_the_program() {
     let said = quickstart(folder.path());
     assert!(said.contains("lie in the folder nnuance-quickstart"), "{said}");
     let laid = folder.path().join("nnuance-quickstart");
-    let files = ["data/selfplay-sf15.vf", "configs/hce-pst.toml", "configs/quickstart-net.toml"];
+    let files = ["data/selfplay-sf15.vf", "configs/hce-pst.toml", "configs/net-2-mirrored.toml"];
     for name in files {
         assert_eq!(std::fs::read(laid.join(name)).unwrap(), std::fs::read(name).unwrap(), "{name}");
     }

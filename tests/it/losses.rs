@@ -1,7 +1,7 @@
 //! What an error costs, what a score promises, and how much a position counts.
 
 use nnuance::architecture::Views;
-use nnuance::loader::{Cursor, Part, Plan, Store, Stream, Weighing, collect, scan};
+use nnuance::loader::{Cursors, Part, Plan, Store, Stream, Weighing, collect, scan};
 use nnuance::loss::{Loss, sigmoid};
 use nnuance::sample::Sample;
 use nnuance::train::target::Promise;
@@ -58,6 +58,7 @@ fn weighing() -> Weighing {
         ply: vec![[10.0, 0.5], [50.0, 2.0]],
         pieces: vec![[4.0, 1.0], [20.0, 3.0], [32.0, 0.0]],
         score: vec![[0.0, 1.0], [1000.0, 0.25]],
+        sources: Vec::new(),
     }
 }
 
@@ -75,7 +76,7 @@ fn by_hand(sample: &Sample) -> f64 {
             None => last[1],
         }
     };
-    let Weighing { ply, pieces, score } = weighing();
+    let Weighing { ply, pieces, score, .. } = weighing();
     line(sample.ply.unwrap().into(), &ply) / 2.0 * line(sample.position.count() as f64, &pieces)
         / 3.0
         * line(f64::from(sample.score.unwrap()).abs(), &score)
@@ -114,8 +115,8 @@ fn batches_know_what_their_positions_count() {
         let plan = Plan { shuffle: false, window, batch: 5_000, expected, ..plan() };
         let level = Plan { weighing: Weighing::default(), ..plan.clone() };
         let encoder = games::lists(Views::Perspective);
-        let mut weighed = Stream::new(plan, encoder.clone(), Cursor::default());
-        let mut plain = Stream::new(level, encoder, Cursor::default());
+        let mut weighed = Stream::new(plan, encoder.clone(), Cursors::default());
+        let mut plain = Stream::new(level, encoder, Cursors::default());
         let sorted = |batches: [&[f32]; 4]| {
             let mut all = batches.concat();
             all.sort_by(f32::total_cmp);

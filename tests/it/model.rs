@@ -147,7 +147,7 @@ fn gradients_of_every_parameter_equal_central_differences() {
 
 fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Compute, loss: Loss) {
     let batch = encoder.encode(&games::samples(24, 2));
-    let targets = targets(&batch, 0.3, Promise::scale(400.0));
+    let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
     let base = match kind {
         Kind::Net(_) => games::bases(batch.len()),
         Kind::Hce(_) => Vec::new(),

@@ -181,7 +181,8 @@ fn a_quickstart_leaves_the_runs_of_others_alone() {
     for there in [
         "configs/hce-pst.toml",
         "configs/quickstart-hce.toml",
-        "configs/quickstart-net.toml",
+        "configs/net-2-mirrored.toml",
+        "configs/net-on-terms.toml",
         "data/selfplay-sf15.vf",
         "runs/quickstart/mine",
     ] {

@@ -45,19 +45,18 @@ fn the_quickstart_prints_what_the_readme_shows() {
     let folder = beside();
     let output = nnuance(folder.path(), &["quickstart"]);
     let printed = String::from_utf8(output.stdout).unwrap();
-    for word in
-        ["runs/quickstart/quickstart-net/net.bin\n  ok ", "/PPPPPPPP/RNBQKBNR w KQkq - 0 1;"]
+    for word in ["runs/quickstart/mirrored-net/net.bin\n  ok ", "/PPPPPPPP/RNBQKBNR w KQkq - 0 1;"]
     {
         assert!(printed.contains(word), "no {word}: {printed}");
     }
-    // What is the same in all three runs is said once; what each has lost, three times.
+    // What is the same in all runs is said once; what each has lost, as often as there are runs.
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(told.matches("skipped by min_ply").count(), 1, "{told}");
     assert_eq!(told.matches("for the side to move").count(), 3, "{told}");
     assert_eq!(printed.matches("it has overfitted").count(), 1, "{printed}");
-    assert_eq!(printed.matches("training loss").count(), 3, "{printed}");
+    assert_eq!(printed.matches("training loss").count(), 4, "{printed}");
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
-    for run in ["hce-pst", "quickstart-hce", "quickstart-net"] {
+    for run in ["hce-pst", "quickstart-hce", "mirrored-net", "net-on-terms"] {
         let report =
             fs::read_to_string(folder.path().join(format!("runs/quickstart/{run}/report.html")));
         assert!(report.unwrap().trim_end().ends_with("</html>"), "{run}");
@@ -65,7 +64,7 @@ fn the_quickstart_prints_what_the_readme_shows() {
     // The comparison is what the story ends with.
     let begin = printed.rfind("\nevaluation ").expect("a table") + 1;
     let table = &printed[begin..];
-    let names = ["quickstart-hce", "quickstart-net", "hce-pst", "material", "score"];
+    let names = ["net-on-terms", "quickstart-hce", "mirrored-net", "hce-pst", "material", "score"];
     assert!(names.iter().all(|name| table.contains(name)), "{table}");
 
     let readme = fs::read_to_string("README.md").unwrap();

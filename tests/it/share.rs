@@ -10,7 +10,7 @@ use nnuance::config::Config;
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{
-    Cursor, LoadError, Part, Plan, Scan, Share, Split, Store, Stream, TermsEncoder, collect, scan,
+    Cursors, LoadError, Part, Plan, Scan, Share, Split, Store, Stream, TermsEncoder, collect, scan,
     scan_traces,
 };
 use nnuance::sample::Sample;
@@ -120,7 +120,7 @@ fn training_sees_the_games_of_its_share_and_no_others() {
     for window in [slow.len(), 10_000] {
         let (batch, expected_count) = (slow.len(), Some(found.train));
         let plan = Plan { share, window, batch, expected: expected_count, ..plan() };
-        let mut stream = Stream::new(plan, games::lists(Views::Perspective), Cursor::default());
+        let mut stream = Stream::new(plan, games::lists(Views::Perspective), Cursors::default());
         for epoch in 0..2 {
             let batch = stream.next().expect("no end").expect("good data");
             let scores = batch.scores.iter().map(|score| *score as i32).collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others: of those above it, so that there are no
 /// circles.
-const ARROWS: [(&str, &[&str]); 36] = [
+const ARROWS: [(&str, &[&str]); 37] = [
     ("data_file", &[]),
     ("digits", &[]),
     ("draw", &[]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
     ("architecture", &["point_of_view"]),
     ("batch", &["sums"]),
     ("digest", &["input"]),
+    ("events", &["input", "log"]),
     ("features", &["architecture", "point_of_view", "sample"]),
     ("floats", &["architecture", "weights"]),
     ("model", &["architecture", "batch", "loss", "prefetch", "sums", "weights"]),
@@ -84,6 +85,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
             "format",
             "hce",
             "input",
+            "net",
             "point_of_view",
             "sample",
             "terms",
@@ -148,6 +150,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
             "digits",
             "draw",
             "engine",
+            "events",
             "export",
             "format",
             "hce",

@@ -176,6 +176,24 @@ fn killed_and_resumed_every_optimiser_ends_with_the_same_bits() {
     }
 }
 
+/// The part in which weights are rounded begins, and goes on, as if nobody had been killed.
+#[test]
+fn killed_and_resumed_a_net_that_is_rounded_ends_with_the_same_bits() {
+    let coarse = "rounded_last = 0.5\nqa = 64\nqb = 16\n";
+    for (model, optimizer) in [
+        ("hidden = 8\n", "name = \"schedule-free\""),
+        ("hidden = 8\nprecision = \"mixed\"\n", "average_last = 0.4"),
+        (&format!("head_format = \"int8\"{DEEP}"), ""),
+    ] {
+        let text = short().replace("hidden = 8\n", &format!("{coarse}{model}"));
+        let text = match optimizer {
+            "" => text,
+            lines => format!("{text}[optimizer]\n{lines}\n"),
+        };
+        survive_kills(&text, 5);
+    }
+}
+
 /// What a run of the short config ends with, as `best` and `last`, when its optimiser is this.
 fn ends(folder: &TempDir, name: &str, lines: &str) -> [Weights; 2] {
     let config = config(folder, &format!("{}[optimizer]\n{lines}\n", short()));
@@ -226,6 +244,7 @@ fn the_number_of_threads_does_not_show_in_the_bits() {
         "inputs = \"plain\"\nhidden = 16",
         "inputs = \"perspective\"\nhidden = 40",
         "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
+        "inputs = \"perspective\"\nhidden = 40\nrounded_last = 0.7\nqa = 32",
         "inputs = \"perspective\"\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
     ] {
         let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
@@ -302,7 +321,7 @@ fn mistakes_in_a_config_are_named_with_their_cure() {
     let said = refused(&with("positions = 400000", "positions = 400000\nepochs = 2"), &[]);
     assert!(said.contains("one of `epochs`, `positions` and `superbatches`"), "{said}");
     let said = refused(&with("version = 1", "version = 7"), &[]);
-    assert!(said.contains("version 1, found 7"), "{said}");
+    assert!(said.contains("versions 1 to 2, found 7"), "{said}");
     if cfg!(not(feature = "wgpu")) {
         let said = refused(CONFIG, &["--device", "wgpu"]);
         assert!(said.contains("--features wgpu"), "{said}");

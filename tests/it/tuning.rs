@@ -175,7 +175,7 @@ pub fn killed_and_resumed(text: &str, kills: usize) {
         underway += 1;
         let threads = ["3", "1", "2"][underway % 3];
         said(nnuance().args(["train", "--threads", threads, "--resume"]).arg(&out));
-        for name in ["last.safetensors", "best.safetensors", "terms.json"] {
+        for name in ["last.safetensors", "best.safetensors", "terms.json", "sources.csv"] {
             let same = read(&out, name) == read(&untouched, name);
             assert!(same, "killed after {moment:?} of {length:?}: {name} differs");
         }

@@ -232,6 +232,15 @@ fn the_engines_tables_are_no_weights_of_ours() {
     let tables = run.out.join("terms.json");
     let said = complaint(nnuance().arg("compare").arg(&tables).args(["--data", LINES]));
     assert!(said.contains("name the run folder instead"), "{said}");
+    // Nor can a net be added to them.
+    let on = format!(
+        "version = 1\n[data]\nfiles = [\"{LINES}\"]\n\
+         [model]\ninputs = \"perspective\"\nhidden = 8\nbase = \"{}\"\n\
+         [target]\nwdl = 1.0\n[schedule]\nepochs = 1\nbatch = 256\nlearning_rate = 0.01\n",
+        run.out.display()
+    );
+    let said = refused(&on);
+    assert!(said.contains("are terms of another engine, which only its traces tell"), "{said}");
     let ours = engine
         .config(Path::new(LINES), GAUSS_NEWTON, "")
         .replace("inputs = \"trace\"", "inputs = \"hce\"")

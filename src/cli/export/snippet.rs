@@ -52,7 +52,7 @@ pub fn write(args: &Args, language: Language) -> Result<()> {
     if let Some(base) = base {
         eprintln!(
             "note: this is the code of the net alone, and the score is the sum of its centipawns and \
-             those of the terms that it is added to, {base}"
+             those of what it is added to, {base}"
         );
     }
     Ok(())

@@ -7,11 +7,12 @@ use anyhow::{Context as _, Result, ensure};
 use crate::input;
 use crate::output;
 
-const FILES: [(&str, &[u8]); 4] = [
+const FILES: [(&str, &[u8]); 5] = [
     ("data/selfplay-sf15.vf", include_bytes!("../../../data/selfplay-sf15.vf")),
     ("configs/hce-pst.toml", include_bytes!("../../../configs/hce-pst.toml")),
     ("configs/quickstart-hce.toml", include_bytes!("../../../configs/quickstart-hce.toml")),
-    ("configs/quickstart-net.toml", include_bytes!("../../../configs/quickstart-net.toml")),
+    ("configs/net-2-mirrored.toml", include_bytes!("../../../configs/net-2-mirrored.toml")),
+    ("configs/net-on-terms.toml", include_bytes!("../../../configs/net-on-terms.toml")),
 ];
 
 /// Where the kit is laid out.

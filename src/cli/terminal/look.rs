@@ -20,6 +20,7 @@ pub fn scanned(plan: &Plan, scan: &Scan) {
     let groups = held.map(Held::groups);
     let games = of_games(&scan.validating, scan.games);
     counts(scan.train, held.map(|held| held.total), groups, games);
+    sources(plan, scan);
     left_out(scan.left_out, plan);
     for (held, what) in held.iter().zip(["validation", "test"]) {
         if (held.samples.len() as u64) < held.total {
@@ -145,6 +146,19 @@ fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: [u64; 2]) {
             games => format!(": {} of {} games", grouped(groups as u64), grouped(games)),
         };
         eprintln!("{:>13} {what}{of}", grouped(*positions));
+    }
+}
+
+/// What each source gives, if there are several.
+fn sources(plan: &Plan, scan: &Scan) {
+    let shares = plan.shares();
+    for (i, (feed, &count)) in plan.feeds.iter().zip(&scan.of_feeds).enumerate() {
+        let given = shares.as_ref().map(|shares| shares[i] as f64 / plan.batch as f64);
+        let of_batch = given.map_or(String::new(), |given| {
+            let passes = given * scan.train as f64 / count as f64;
+            format!(", {:.1} % of each batch, {passes:.2} passes an epoch", 100.0 * given)
+        });
+        eprintln!("{:>13} from {}{of_batch}", grouped(count), feed.name);
     }
 }
 

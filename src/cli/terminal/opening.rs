@@ -2,9 +2,9 @@
 
 use crate::digits::short;
 use crate::run::Opening;
-use crate::train::Settings;
 use crate::train::length::Span;
 use crate::train::schedule::Schedule;
+use crate::train::{Rounded, Settings};
 
 /// Points of the run at which rates are shown.
 const POINTS: u64 = 10;
@@ -20,6 +20,13 @@ pub fn opens(opening: &Opening) {
             span.steps
         ),
         false => eprintln!("{}\n{}", length(span), rates(settings)),
+    }
+    if let Some(Rounded { after, .. }) = &settings.rounded {
+        let from = after + 1;
+        eprintln!(
+            "weights are rounded as the export will do it: for gradients from step {from} on, for \
+             validation always"
+        );
     }
     let model = net.as_ref().map_or("handcrafted terms".into(), |net| net.to_string());
     let threads = rayon::current_num_threads();

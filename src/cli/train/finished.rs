@@ -14,7 +14,7 @@ const NAMED: usize = 10;
 
 /// What a run leaves, where it lies, and what the run made of itself.
 pub fn text(finished: &Finished) -> String {
-    let Finished { folder, what, kept, judgement, moves, made, page } = finished;
+    let Finished { folder, what, sources, kept, judgement, moves, made, page } = finished;
     let best = folder.join(folder::BEST);
     let kept = match &kept[..] {
         [] => String::new(),
@@ -33,7 +33,18 @@ pub fn text(finished: &Finished) -> String {
         Some(Err(error)) => format!("\nthere is no report: {error:#}"),
     };
     let judged = judged(judgement, moves);
-    format!("{what}: {}{kept}\n{}\n{text}{page}", best.display(), judged.trim_end())
+    let sources = by_source(sources);
+    format!("{what}: {}{sources}{kept}\n{}\n{text}{page}", best.display(), judged.trim_end())
+}
+
+/// The validation loss of each source, against its own target.
+fn by_source(sources: &[(String, Option<f64>)]) -> String {
+    let widest = sources.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let line = |(name, loss): &(String, Option<f64>)| {
+        let loss = loss.map_or("nothing to validate with".into(), |loss| format!("{loss:.6}"));
+        format!("\n         of {name:widest$}  {loss}")
+    };
+    sources.iter().map(line).collect()
 }
 
 fn judged(judgement: &Judgement, moves: &TestMoves) -> String {

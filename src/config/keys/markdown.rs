@@ -25,7 +25,7 @@ pub fn markdown() -> String {
     let mut page = format!("{HEAD}\n{}\n\n{USE}", top.about);
     keys(&mut page, top);
     for section in others {
-        let _ = write!(page, "\n## `[{}]`\n\n{}\n", section.name, section.about);
+        let _ = write!(page, "\n## `{}`\n\n{}\n", section.heading(), section.about);
         keys(&mut page, section);
     }
     let stage = stage();

@@ -43,6 +43,7 @@ pub fn read(bytes: &[u8], games: bool, out: &mut Vec<Sample>) -> Result<usize, B
         ply: Some(ply),
         played,
         game: None,
+        source: 0,
     });
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
@@ -73,6 +74,7 @@ pub fn read(bytes: &[u8], games: bool, out: &mut Vec<Sample>) -> Result<usize, B
             ply: Some(ply),
             played: Some(played),
             game: None,
+            source: 0,
         });
         board.play(played).map_err(wrong)?;
         hash.iter_mut().for_each(|hash| hash.play(played));

@@ -145,6 +145,7 @@ impl Replay<'_> {
             ply: Some(self.ply),
             played: Some(played),
             game: None,
+            source: 0,
         });
         self.hash.play(played);
         self.chess.play_unchecked(legal);

@@ -1,6 +1,6 @@
 //! How training went: losses, learning rate, weight of results, speed.
 
-use maud::html;
+use maud::{Markup, html};
 
 use super::Run;
 use crate::digits::grouped;
@@ -55,6 +55,11 @@ pub fn curves(runs: &[Run]) -> Section {
             }),
         ),
         (
+            "Validation loss by source",
+            "Of the positions of each source alone, against its own target.",
+            by_source(runs),
+        ),
+        (
             "Speed",
             "Positions a second between two validations.",
             against("positions", "speed", "positions/s", &|run| {
@@ -98,6 +103,27 @@ pub fn curves(runs: &[Run]) -> Section {
     )
 }
 
+/// A line for each source of each run; none where no run has any.
+fn by_source(runs: &[Run]) -> Option<Markup> {
+    let alone = runs.len() == 1;
+    let of_run = |run: &Run| {
+        let of = |(number, name): (usize, &String)| {
+            let point = |row: &Row| {
+                Some([row.positions as f64, run.sources.at(row.step)?.get(number).copied()??])
+            };
+            let points = run.rows.iter().filter(|row| row.step > 0).filter_map(point).collect();
+            let name = if alone { name.clone() } else { named(run, name) };
+            Line { name, points, ..Line::default() }
+        };
+        run.sources.names.iter().enumerate().map(of).collect::<Vec<Line>>()
+    };
+    let lines = runs.iter().flat_map(of_run).enumerate();
+    let lines: Vec<Line> = lines.map(|(colour, line)| Line { colour, ..line }).collect();
+    let title = "Validation loss by source";
+    let some = lines.iter().any(|line| !line.points.is_empty());
+    some.then(|| Chart { title, x: "positions", y: "loss", lines, ..Chart::default() }.markup())
+}
+
 fn summary(run: &Run) -> Vec<String> {
     let (last, best) = (run.rows.last(), run.best());
     let count = |value: Option<u64>| value.map_or("-".into(), grouped);
@@ -125,7 +151,9 @@ fn told(run: &Run, of: fn(&Row) -> Option<f64>) -> impl Fn(&Row) -> Option<f64> 
 fn one_target(runs: &[Run]) -> bool {
     let target = |run: &Run| -> Vec<(String, String)> {
         let keys = run.settings.iter().filter(|(key, _)| {
-            key.starts_with("target.") && key != "target.scale" || key == "data.files"
+            key.starts_with("target.") && key != "target.scale"
+                || key.starts_with("data.source")
+                || key == "data.files"
         });
         keys.cloned().collect()
     };

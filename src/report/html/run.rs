@@ -1,6 +1,6 @@
 //! A run as its folder tells it.
 
-use crate::log::Row;
+use crate::log::{BySource, Row};
 use crate::report::rounds::FoundAt;
 
 /// What a page says of a run.
@@ -21,6 +21,8 @@ pub struct Run {
     pub rows: Vec<Row>,
     /// Where it learns moves, how many of them it found, round after round.
     pub found: Vec<FoundAt>,
+    /// Its validation loss by source; nothing where it has no sources.
+    pub sources: BySource,
     /// Whether it has come to its end.
     pub state: String,
 }

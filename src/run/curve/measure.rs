@@ -149,7 +149,7 @@ impl MeasuredRun {
         let name = path.to_string_lossy();
         let place = place.open(config.model.precision)?;
         let evaluator = Evaluator::open(&name, &Given::default(), &place, listener)?;
-        let evaluation = evaluator.evaluate(tested.samples, &config.data.files)?;
+        let evaluation = evaluator.evaluate(tested.samples, &config.data.all_files())?;
         let (losses, scale) = errors(&evaluation, &tested.truth(), &Options::default())?;
         Ok(Self {
             name: member.name.clone(),

@@ -87,12 +87,4 @@ impl Member {
         let config = Config::parse(&config.to_toml(), &name, &[])?;
         Ok(Self { name, part, hidden, config })
     }
-
-    /// Whether this config is what the member's becomes once the data is known.
-    pub fn becomes(&self, found: &Config) -> bool {
-        let mut wanted = self.config.clone();
-        wanted.data.window = wanted.data.window.or(found.data.window);
-        wanted.target.scale = wanted.target.scale.or(found.target.scale);
-        wanted.resolved() == *found
-    }
 }

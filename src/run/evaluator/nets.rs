@@ -3,14 +3,27 @@
 use std::sync::OnceLock;
 
 use crate::export::{Imported, prove, quantise};
-use crate::loader::{Base, Encoder};
+use crate::loader::{Base, Below, Encoder};
 use crate::model::{DeviceError, Model, outputs};
 use crate::net::Net;
 use crate::sample::{Position, Sample};
+use crate::search::{self, Evaluate};
 
 /// What a net and what it is added to say together, in centipawns for the side to move.
 pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
     net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
+}
+
+/// The same, along with a search.
+pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate + Send + 'a> {
+    let net = search::integers(net);
+    match base.map(Base::below) {
+        None => net,
+        Some(Below::Terms(terms)) => {
+            Box::new(search::Sum(vec![net, Box::new(search::Terms::new(terms.clone()))]))
+        }
+        Some(Below::Net(below)) => Box::new(search::Sum(vec![net, search::integers(below)])),
+    }
 }
 
 /// A net as engines load it.

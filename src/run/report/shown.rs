@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::digits::grouped;
 use crate::input;
+use crate::log::BySource;
 use crate::report::html::Run;
 use crate::report::rounds::FoundAt;
 use crate::run::folder;
@@ -55,6 +56,7 @@ impl ShownRun {
             more_data: judgement.more_data(),
             rows,
             found: found(folder),
+            sources: sources(folder),
             state: stands(folder, &recipe, state, positions),
         };
         Ok(Self { folder: folder.to_path_buf(), recipe, page })
@@ -71,6 +73,12 @@ impl ShownRun {
 fn found(folder: &Path) -> Vec<FoundAt> {
     let text = input::text(&folder.join(folder::MOVES), input::TEXT).unwrap_or_default();
     text.lines().filter_map(FoundAt::parse).collect()
+}
+
+/// Its validation loss by source; nothing where it has no sources.
+fn sources(folder: &Path) -> BySource {
+    let text = input::text(&folder.join(folder::SOURCES), input::TEXT).unwrap_or_default();
+    BySource::parse(&text).unwrap_or_default()
 }
 
 /// How a run has ended, or how far it has come.

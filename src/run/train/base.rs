@@ -1,15 +1,17 @@
 //! What a net is added to.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::start::doubt;
 use crate::config::Config;
-use crate::export::{self, Given};
+use crate::export::{self, Below, Given, WholeNet};
 use crate::hce::HceWeights;
 use crate::loader::Sketch;
 use crate::model::{Compute, Device};
+use crate::net::Net;
 use crate::run::evaluator::Evaluator;
 use crate::run::listener::Listener;
 use crate::run::recipe::Recipe;
@@ -42,22 +44,16 @@ fn read(
     place: &(Device, Compute),
     listener: &dyn Listener,
 ) -> Result<Added> {
-    let (weights, recipe, sha256) = match name {
-        "material" => (HceWeights::material(), None, None),
+    let (found, recipe, sha256) = match name {
+        "material" => (Found::Terms(HceWeights::material()), None, None),
         _ => {
             ensure!(
                 Path::new(name).exists(),
-                "there is no file or folder {name}; name the folder of a run of handcrafted terms, \
-                 which has to be trained first, their JSON file, or \"material\""
+                "there is no file or folder {name}; name the folder of a run, which has to be trained \
+                 first, a checkpoint, a net, handcrafted terms (JSON), or \"material\""
             );
             let evaluator = Evaluator::open(name, &Given::default(), place, listener)?;
-            let Some(weights) = evaluator.terms() else {
-                bail!(
-                    "{name} is no evaluation by handcrafted terms, and a net can be added to nothing \
-                     else; name the folder of their run, their JSON file, or \"material\""
-                )
-            };
-            (weights.clone(), evaluator.recipe.clone(), evaluator.digest.clone())
+            (Found::of(name, &evaluator)?, evaluator.recipe.clone(), evaluator.digest.clone())
         }
     };
     let doubt = match name {
@@ -65,17 +61,81 @@ fn read(
         _ => doubt(Path::new(name), recipe.as_ref(), config),
     };
     // Centipawns are added up.
-    let scale = config.target.scale.unwrap_or_else(|| weights.scale.round().max(1.0));
-    listener.remark(&format!(
-        "added to {name}: handcrafted terms, at {scale} centipawns of both a logit"
-    ));
+    let scale = config.target.scale.unwrap_or_else(|| found.scale());
+    listener.remark(&format!("added to {name}: {found}, at {scale} centipawns of both a logit"));
     if let Some(doubt) = &doubt {
         listener.remark(&format!("note: {doubt}"));
     }
     let sketches =
         recipe.map(|Recipe { sketch, validation_sketch, .. }| (sketch, validation_sketch));
     let (sketch, validation_sketch) = sketches.unwrap_or_default();
-    let terms = weights.to_json();
-    let base = export::Base { name: name.to_string(), sha256, doubt, scale, terms };
+    let base = export::Base { name: name.to_string(), sha256, doubt, scale, below: found.whole() };
     Ok(Added { base, sketch, validation_sketch })
+}
+
+/// What a name turned out to be.
+enum Found {
+    Terms(HceWeights),
+    Net(Net),
+}
+
+impl Found {
+    /// # Errors
+    /// If a net can be added to nothing of the kind.
+    fn of(name: &str, evaluator: &Evaluator) -> Result<Self> {
+        if let Some(weights) = evaluator.terms() {
+            return Ok(Self::Terms(weights.clone()));
+        }
+        let net = evaluator.net().map_err(|why| {
+            anyhow!("{name}: what is added are the integers that an engine has, and {why}")
+        })?;
+        let Some((net, below)) = net else {
+            // What else a file can hold.
+            bail!(
+                "{name} are terms of another engine, which only its traces tell, and the data of nets \
+                 has none; name a net, terms of our own (inputs = \"hce\"), or \"material\""
+            );
+        };
+        if below.is_some() {
+            let below = evaluator.recipe.as_ref().and_then(|recipe| recipe.base.as_ref());
+            let below = below.map_or("...", |base| &base.name);
+            bail!(
+                "{name} is itself a part of a sum, which has two at most; to go on with it, set \
+                 model.base = \"{below}\", which it is added to, and model.start = \"{name}\""
+            );
+        }
+        let (bytes, most) = (net.to_bytes().len(), WholeNet::MOST);
+        ensure!(
+            bytes <= most,
+            "{name} has {} MiB, and what a net is added to goes into every checkpoint: {} MiB at \
+             most",
+            bytes.div_ceil(1 << 20),
+            most >> 20
+        );
+        Ok(Self::Net(net.clone()))
+    }
+
+    /// Its centipawns a logit.
+    fn scale(&self) -> f64 {
+        match self {
+            Found::Terms(weights) => weights.scale.round().max(1.0),
+            Found::Net(net) => net.scales().scale.into(),
+        }
+    }
+
+    fn whole(&self) -> Below {
+        match self {
+            Found::Terms(weights) => Below::Terms(weights.to_json()),
+            Found::Net(net) => Below::Net(Box::new(WholeNet::new(net))),
+        }
+    }
+}
+
+impl Display for Found {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Found::Terms(_) => f.write_str("handcrafted terms"),
+            Found::Net(net) => write!(f, "the net {}, in integers", net.architecture()),
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::config::{BatchSize, Config};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Asked, Choosing, Chosen, Cursor, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
+    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
     Store, Stored, Stream, Validating, quiet, scan,
 };
 use crate::run::choices::Choices;
@@ -220,18 +220,18 @@ impl Data {
 
     /// The batches from a checkpoint on.
     pub fn batches(&self, recipe: &Recipe, start: &Checkpoint) -> Result<Batches> {
-        let cursor = Cursor::parse(&start.state.cursor)?;
+        let place = Cursors::parse(&start.state.cursor)?;
         Ok(match &self.source {
             BatchSource::Files { plan, encoder } => {
                 let (plan, encoder) = (Plan::clone(plan), encoder.clone());
-                Batches::Stream(Stream::quiet(plan, encoder, cursor, self.quieten.clone()))
+                Batches::Stream(Stream::quiet(plan, encoder, place, self.quieten.clone()))
             }
             BatchSource::Store { store, .. } => {
-                Batches::Stored(Stored::new(store.clone(), cut(&recipe.config), cursor))
+                Batches::Stored(Stored::new(store.clone(), cut(&recipe.config), place.only()?))
             }
             BatchSource::Moves { asked, .. } => {
                 let asked = asked.clone().context("moves are searched before they are learnt")?;
-                Batches::Choosing(Choosing::new(asked, cut(&recipe.config), cursor))
+                Batches::Choosing(Choosing::new(asked, cut(&recipe.config), place.only()?))
             }
         })
     }

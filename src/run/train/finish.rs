@@ -10,7 +10,9 @@ use super::{Finished, Made, TestMoves, judge};
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
 use crate::hce::HceWeights;
+use crate::input;
 use crate::loader::Store;
+use crate::log::BySource;
 use crate::loss::Loss;
 use crate::model::{Compute, Device};
 use crate::output;
@@ -32,6 +34,11 @@ use crate::weights::Weights;
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
 
+/// Why a run leaves no net.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NothingLearnt(String);
+
 /// An error where a net that began with chance has learnt nothing: untrained weights must not be
 /// taken for a net.
 pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) -> Result<()> {
@@ -41,13 +48,15 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
     let config = &recipe.config;
     ensure!(
         !config.is_net() || config.model.start.is_some(),
-        "nothing was learnt: after {} steps no validation loss was below that of {}, \
-         {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
-         nets learn with 0.001. The checkpoints stand in {}",
-        last.state.step,
-        if recipe.base.is_some() { "what the net is added to" } else { "the untrained net" },
-        config.learning_rate().range().1,
-        folder.path.display()
+        NothingLearnt(format!(
+            "nothing was learnt: after {} steps no validation loss was below that of {}, \
+             {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
+             nets learn with 0.001. The checkpoints stand in {}",
+            last.state.step,
+            if recipe.base.is_some() { "what the net is added to" } else { "the untrained net" },
+            config.learning_rate().range().1,
+            folder.path.display()
+        ))
     );
     Ok(())
 }
@@ -86,10 +95,19 @@ pub fn finish(
             (Made::Net(Box::new(written)), None)
         }
     };
-    let kept = folder.kept();
+    let (kept, sources) = (folder.kept(), by_source(folder, step));
     let judgement = judge::judge(recipe, data, &best, sanity, folder, place)?;
     let moves = moves(recipe, data, &best.weights, listener)?;
-    Ok(Finished { folder: folder.path.clone(), what, kept, judgement, moves, made, page: None })
+    let folder = folder.path.clone();
+    Ok(Finished { folder, what, sources, kept, judgement, moves, made, page: None })
+}
+
+/// The validation loss of a step by source; nothing where there are none.
+fn by_source(folder: &RunFolder, step: u64) -> Vec<(String, Option<f64>)> {
+    let text = input::text(&folder.file(folder::SOURCES), input::TEXT).unwrap_or_default();
+    let by_source = BySource::parse(&text).unwrap_or_default();
+    let losses = by_source.at(step).unwrap_or_default().to_vec();
+    by_source.names.into_iter().zip(losses).collect()
 }
 
 /// How many of the moves of test games the best weights find, beside those that terms began with.
@@ -210,7 +228,7 @@ fn certain(recipe: &Recipe, store: &Store, tuned: &Tuned, best: &Checkpoint) -> 
         return Ok(Certainty::default());
     }
     let all = store.all();
-    let targets = targets(&all, config.final_wdl(), config.promise());
+    let targets = targets(&all, config.final_wdl(), &config.worths());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);

@@ -14,6 +14,8 @@ pub struct Finished {
     pub folder: PathBuf,
     /// Which weights are the best, in words.
     pub what: String,
+    /// The validation loss of these weights by source; empty where there are none.
+    pub sources: Vec<(String, Option<f64>)>,
     /// The checkpoints that are kept for good.
     pub kept: Vec<PathBuf>,
     pub judgement: Judgement,

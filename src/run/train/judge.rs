@@ -1,6 +1,8 @@
 //! What a run makes of itself: whether the data carry its model, whether it has overfitted, and
 //! whether tuned terms are sane.
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Tuned, validation};
@@ -19,12 +21,13 @@ use crate::report::sanity::{Counted, Rank, Sanity, gathered};
 use crate::run::folder::{self, RunFolder};
 use crate::run::judgement::{Judgement, Weighed};
 use crate::run::recipe::Recipe;
+use crate::run::rounding;
 use crate::sample::{Sample, games_known};
 use crate::terms::Kind as TermKind;
 use crate::train::checkpoint::{Best, Checkpoint};
 use crate::train::direct::Certainty;
 use crate::train::log;
-use crate::train::target::{Promise, targets};
+use crate::train::target::{Worth, targets};
 use crate::weights::Weights;
 
 /// Positions in memory, about, on which the training loss is measured once more.
@@ -101,17 +104,22 @@ fn overfitting(
         return Ok(None);
     }
     let kind = recipe.kind()?;
+    let rounding = rounding::of_run(config)?;
+    let weights = match (&rounding, &kind) {
+        (Some(rounding), Kind::Net(net)) => Cow::Owned(rounding.weights(&best.weights, net)?),
+        _ => Cow::Borrowed(&best.weights),
+    };
     let measure = Measure {
         loss: config.loss(),
         kind,
         wdl: config.final_wdl(),
-        promise: config.promise(),
+        worths: config.worths(),
         device,
         compute: *compute,
     };
-    let training = training(data, &config.target.weights);
+    let training = training(data, &config.weighing());
     let shares = [&training[..], &data.validation[..]];
-    let trained = shares.map(|batches| measure.losses(&best.weights, batches));
+    let trained = shares.map(|batches| measure.losses(&weights, batches));
     let [trained, validated] = trained;
     let (trained, validated) = (trained?, validated?);
     let (reference, [one, other]) = match &data.terms {
@@ -121,7 +129,7 @@ fn overfitting(
             ("the weights it began with", [one?, other?])
         }
         None if recipe.base.is_some() => {
-            ("the terms that it is added to", shares.map(|batches| measure.of_base(batches)))
+            ("what it is added to", shares.map(|batches| measure.of_base(batches)))
         }
         None => ("material", material(recipe, data, shares, &measure)?),
     };
@@ -174,7 +182,7 @@ struct Measure<'a> {
     kind: Kind,
     loss: Loss,
     wdl: f64,
-    promise: Promise,
+    worths: Vec<Worth>,
     device: &'a Device,
     compute: Compute,
 }
@@ -198,7 +206,7 @@ impl Measure<'_> {
 
     /// The same of logits.
     fn of(&self, logits: &[f32], batch: &Batch) -> Vec<f64> {
-        let wanted = targets(batch, self.wdl, self.promise);
+        let wanted = targets(batch, self.wdl, &self.worths);
         let loss = |(logit, wanted): (&f32, &f32)| self.loss.of((*logit).into(), (*wanted).into());
         logits.iter().zip(&wanted[..]).map(loss).collect()
     }
@@ -220,7 +228,7 @@ fn material(
         samples.iter().map(value).collect()
     };
     let wanted = shares.map(|batches| -> Vec<f64> {
-        let of = |batch: &Batch| targets(batch, measure.wdl, measure.promise).into_owned();
+        let of = |batch: &Batch| targets(batch, measure.wdl, &measure.worths).into_owned();
         batches.iter().flat_map(of).map(f64::from).collect()
     });
     let values = [&data.some, &data.validating].map(|samples| seen(&data.judged(samples)));

@@ -2,12 +2,14 @@
 
 use anyhow::{Error, Result};
 
-use crate::config::{self, Config};
-use crate::train::Settings;
+use crate::config::{self, Config, Source};
+use crate::net::Net;
+use crate::run::rounding;
 use crate::train::leg::{Keep, Leg};
-use crate::train::length::Span;
+use crate::train::length::{Length, Span};
 use crate::train::moves::Moves;
 use crate::train::stages::Stages;
+use crate::train::{Rounded, Settings};
 
 /// How moves are learnt by an evaluation with this scale.
 fn learnt(moves: &config::Moves, scale: f64) -> Moves {
@@ -16,8 +18,26 @@ fn learnt(moves: &config::Moves, scale: f64) -> Moves {
     Moves { objective, temperature, scale, value, force, strength }
 }
 
+/// The steps of a run before those whose gradients are of rounded weights; all of them where there
+/// are none.
+fn rounded_after(last: Option<Length>, span: &Span) -> Result<u64, String> {
+    let Some(last) = last else { return Ok(span.steps) };
+    let (steps, whole) = (last.steps(span.steps as f64, span).ceil(), span.steps as f64);
+    // The run's last step may be a part of one, which was rounded up.
+    if steps > whole + 1.0 {
+        return Err(format!(
+            "{last} are {steps} steps, and the run has {whole}: shorten them, or lengthen the run;              1.0 is all of it"
+        ));
+    }
+    Ok(span.steps - (steps as u64).clamp(1, span.steps))
+}
+
 /// What a config comes to, for this many positions to train on.
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
+    if let Some(net) = config.architecture()? {
+        Net::check(&net.merged(), config.scales())
+            .map_err(|error| Error::msg(format!("`model.head_format`: {error}")))?;
+    }
     let direct = config.optimizer().name.is_direct();
     let leg = |span: &Span, until: u64| -> Result<Leg> {
         let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
@@ -36,6 +56,8 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             steps: span.steps,
             learning_rate,
             wdl,
+            rounded_after: rounded_after(config.model.rounded_last, span)
+                .map_err(wrong("model.rounded_last"))?,
             // A direct method has few steps, and no more than it needs.
             validate_every: if direct { 1 } else { every(config.schedule.validations) },
             checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
@@ -45,15 +67,26 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
     let earlier = config.earlier_spans(positions);
     let earlier = earlier.iter().map(|(span, until)| leg(span, *until)).collect::<Result<_>>()?;
     let span = config.span(positions);
-    let Leg { steps, learning_rate, wdl, validate_every, checkpoint_every, keep, .. } =
-        leg(&span, span.steps)?;
+    let Leg {
+        steps,
+        learning_rate,
+        wdl,
+        rounded_after,
+        validate_every,
+        checkpoint_every,
+        keep,
+        ..
+    } = leg(&span, span.steps)?;
+    let rounded = rounding::of_run(config)?;
     Ok(Settings {
         steps,
         learning_rate,
         wdl,
-        promise: config.promise(),
+        worths: config.worths(),
+        sources: config.data.source.iter().map(Source::name).collect(),
         loss: config.loss(),
         optimizer: config.optimizer(),
+        rounded: rounded.map(|rounding| Rounded { rounding, after: rounded_after }),
         moves: config.moves().map(|moves| learnt(&moves, config.scale())),
         validate_every,
         checkpoint_every,

@@ -8,7 +8,7 @@ use crate::architecture::{Architecture, Part};
 use crate::config::Config;
 use crate::export;
 use crate::hce::HceWeights;
-use crate::loader::Encoder;
+use crate::loader::{Encoder, Plan};
 use crate::model::{Compute, Device, initial};
 use crate::run::listener::Listener;
 use crate::run::recipe;
@@ -44,13 +44,13 @@ fn net(
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
-    let mut plan = recipe::plan(config)?;
-    let mut scan = read(&plan, 0, listener)?;
-    let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
-    plan.expected = Some(scan.train);
-    plan.window = config.window(scan.train);
     let base = base.map(recipe::added).transpose()?;
     let encoder = Encoder::net(&net).on(base);
+    let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
+    let mut scan = read(&plan, 0, listener)?;
+    let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
+    plan.expect(&scan);
+    plan.window = config.window(scan.train);
     let mut weights = initial(&net, config.seed);
     if encoder.base().is_some() {
         // So the sum begins as what is there already.
@@ -63,7 +63,7 @@ fn net(
         }
         None => BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone() },
     };
-    let weights_of = config.target.weights.weights(&scan.validation.samples);
+    let weights_of = config.weighing().weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let data = Data {
         plain: validation.len(),

@@ -33,7 +33,7 @@ pub fn positions(
     let learnt = config.moves();
     let keep = if learnt.is_some() { 0 } else { keep(config) };
     let mut scan = read(&plan, keep, listener)?;
-    plan.expected = Some(scan.train);
+    plan.expect(&scan);
     plan.window = config.window(scan.train);
     let kept = scan.kept.take();
     let (source, counts, weights);
@@ -72,7 +72,7 @@ pub fn positions(
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
     let tally = Tally::of(&scan.some);
-    let weights_of = config.target.weights.weights(&scan.validation.samples);
+    let weights_of = config.weighing().weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let data = Data {
         plain: validation.len(),

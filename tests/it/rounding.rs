@@ -1,0 +1,531 @@
+//! Nets that know while they learn what an export will make of them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::assert::OutputAssertExt;
+use burn::tensor::{Tensor, TensorData};
+use nnuance::architecture::{Architecture, PIECES, Part};
+use nnuance::batch::Batch;
+use nnuance::export::{Float, Manifest, dequantise, quantise};
+use nnuance::loader::Encoder;
+use nnuance::log::Row;
+use nnuance::loss::{Loss, sigmoid};
+use nnuance::model::rounding::{round, round_there};
+use nnuance::model::{
+    Aim, Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision, Rounding, to_host,
+};
+use nnuance::run::rounding::rounding;
+use nnuance::sample::Sample;
+use nnuance::scales::Scales;
+use nnuance::train::checkpoint::Checkpoint;
+use nnuance::train::optimizer::{self, Averaged, Name};
+use nnuance::train::schedule::Schedule;
+use nnuance::train::target::{Promise, targets};
+use nnuance::train::{self, Progress, Rounded, Settings, Training, Watch};
+use nnuance::weights::Weights;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+
+use crate::{drawn, games};
+
+/// A net as it is trained, its weights, and scales at which all of them fit.
+struct Case {
+    net: Architecture,
+    weights: Weights,
+    scales: Scales,
+}
+
+/// Each kind of net with each format of its head, usual scales and coarse ones. Many weights lie
+/// half way between two integers, or as near to that as floats can.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for drawn in drawn::TWENTY.iter() {
+        let (net, weights) = drawn::floats(drawn.seed);
+        for of in &drawn.nets {
+            for [qa, qb] in [[of.scales().qa, of.scales().qb], [64, 16], [100, 7]] {
+                let scales = Scales { qa, qb, ..of.scales() };
+                let mut weights = weights.clone();
+                at_halves(&mut weights, &net, scales, drawn.seed);
+                cases.push(Case { net: net.clone(), weights, scales });
+            }
+        }
+    }
+    assert!(cases.len() > 75);
+    cases
+}
+
+fn at_halves(weights: &mut Weights, net: &Architecture, scales: Scales, seed: u64) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let factors = rounding(net, scales).0;
+    for array in net.arrays() {
+        let Some(factor) = factors.get(&array.part) else { continue };
+        for value in &mut weights.0.get_mut(&array.name).unwrap().values {
+            if random.random_range(0..3) > 0 {
+                continue;
+            }
+            let half = (f64::from(*value) * f64::from(*factor)).floor() + 0.5;
+            let near = (half / f64::from(*factor)) as f32;
+            *value = [near, near.next_up(), near.next_down()][random.random_range(0..3)];
+        }
+    }
+}
+
+/// What an export's integers stand for: the slow way.
+fn exported(case: &Case) -> Weights {
+    dequantise(&quantise(&case.weights, &case.net, case.scales).expect("the weights fit"))
+}
+
+fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Compute) -> Model {
+    let kind = Kind::Net(net.clone());
+    Model::new(&kind, weights, &device.clone().autodiff(), compute).expect("the weights fit")
+}
+
+fn places() -> Vec<(Device, Compute)> {
+    let fused = |level| Compute::Fused { level, precision: Precision::F32 };
+    let device = |backend: Backend| backend.device().expect("it is there");
+    let plain = [Backend::Flex, Backend::NdArray].map(|it| (device(it), Compute::Plain));
+    let fused = Level::available().into_iter().map(|it| (device(Backend::Flex), fused(it)));
+    plain.into_iter().chain(fused).collect()
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|it| it.to_bits()).collect()
+}
+
+/// The arrays that an export writes to the last digit, and nothing that king buckets share.
+fn are_exported(rounded: &Weights, right: &Weights, net: &Architecture) {
+    for array in net.arrays() {
+        let values = &rounded.0[&array.name].values;
+        match array.part {
+            Part::Factoriser => assert!(values.iter().all(|it| it.to_bits() == 0), "{net}"),
+            _ => {
+                let right = &right.0[&array.name].values;
+                assert!(bits(values) == bits(right), "{net}: {}", array.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn rounded_weights_are_those_that_an_export_writes() {
+    for case in cases() {
+        let Case { net, weights, scales } = &case;
+        let (right, rounding) = (exported(&case), rounding(net, *scales));
+        let rounded = rounding.weights(weights, net).unwrap();
+        are_exported(&rounded, &right, net);
+        // Rounded once more they are the same, so that a run may start from a net.
+        assert!(rounding.weights(&rounded, net).unwrap() == rounded, "{net}");
+        for (device, compute) in places() {
+            let model = model(net, weights, &device, compute);
+            are_exported(&model.rounded(&rounding).weights(), &right, net);
+            assert!(model.weights() == *weights, "what is rounded stays as it was");
+        }
+    }
+}
+
+/// The obvious way, one number after the other.
+#[test]
+fn halves_are_rounded_away_from_zero() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    for factor in [1, 3, 7, 16, 64, 100, 181, 255, 16_320, 32_767, 32_767 * 32_767] {
+        let scale = f64::from(factor);
+        let mut values: Vec<f32> = vec![0.0, -0.0, f32::MIN_POSITIVE, 1e-40, f32::INFINITY];
+        for integer in -300..300 {
+            let near = ((f64::from(integer) + 0.5) / scale) as f32;
+            values.extend([near, near.next_up(), near.next_down(), -near]);
+        }
+        // More than a thread takes at a time.
+        values.extend((0..40_000).map(|_| random.random_range(-2.0_f32..2.0)));
+        let right = values.iter().map(|it| ((f64::from(*it) * scale).round() / scale + 0.0) as f32);
+        let right: Vec<f32> = right.collect();
+        let mut found = values.clone();
+        round(&mut found, factor);
+        assert!(bits(&found) == bits(&right), "times {factor}");
+        // Tensors know f32 only: they may miss by one where that cannot tell a half.
+        let tensor = Tensor::<1>::from_data(
+            TensorData::new(values.clone(), [values.len()]),
+            &Backend::Flex.device().unwrap(),
+        );
+        let there = to_host(round_there(tensor, factor));
+        for ((value, there), right) in values.iter().zip(there).zip(&right) {
+            if !value.is_finite() || f64::from(factor) > 40_000.0 {
+                continue;
+            }
+            let product = f64::from(*value) * scale;
+            let from_half = (product.abs().fract() - 0.5).abs();
+            let same = (f64::from(there) - f64::from(*right)).abs() * scale < 0.01;
+            assert!(same || from_half < 1e-6 * product.abs().max(1.0), "{value} * {factor}");
+        }
+    }
+    let mut wrong = [f32::NAN, 1.0];
+    round(&mut wrong, 255);
+    assert!(wrong[0].is_nan(), "a run that diverged must show it");
+}
+
+fn loss(net: &Architecture, weights: &Weights, samples: &[Sample], targets: &[f32]) -> f64 {
+    let float = Float::new(weights, net).expect("the weights fit");
+    let error = |(sample, target): (&Sample, &f32)| {
+        let sign = f64::from(net.inputs.sign(&sample.position));
+        sigmoid(sign * float.logit(&sample.position)) - f64::from(*target)
+    };
+    samples.iter().zip(targets).map(|it| error(it).powi(2)).sum::<f64>() / samples.len() as f64
+}
+
+/// Loss and gradients are those of the exported weights; what king buckets share has the sum of
+/// theirs. So differences of the loss there are what the unrounded weights follow.
+#[test]
+fn loss_and_gradients_are_those_of_the_exported_weights() {
+    for (i, case) in cases().into_iter().enumerate() {
+        let Case { net, weights, scales } = &case;
+        let right = exported(&case);
+        let merged = net.merged();
+        let samples = games::samples(24, i as u64);
+        let batch = Encoder::net(net).encode(&samples);
+        let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
+        let by_definition = loss(&merged, &right, &samples, &targets);
+        let integers = quantise(weights, net, *scales).unwrap();
+        let float = Float::new(&right, &merged).unwrap();
+        for (device, compute) in places().into_iter().skip(i % 2).step_by(2) {
+            let seen = model(net, weights, &device, compute).rounded(&rounding(net, *scales));
+            let (loss, found) = seen.gradients(&batch.inputs, Aim::Targets(&targets));
+            let apart = (f64::from(loss) - by_definition).abs();
+            assert!(apart < 1e-5 * by_definition, "{net}, {compute:?}: {loss}, {by_definition}");
+            let there = model(&merged, &right, &device, compute);
+            let (_, right) = there.gradients(&batch.inputs, Aim::Targets(&targets));
+            for (name, array) in &right.0 {
+                // The plain path adds up other products where there is a factoriser.
+                let same = bits(&array.values) == bits(&found.0[name].values);
+                assert!(same, "{net}, {compute:?}: {name}");
+            }
+            if let Some(shared) = net.array(Part::Factoriser) {
+                let rows = &right.0[&Part::Accumulator.name()].values;
+                let size = PIECES * net.hidden;
+                for (place, found) in found.0[&shared.name].values.iter().enumerate() {
+                    let of_buckets = rows[place..].iter().step_by(size);
+                    let sum: f64 = of_buckets.clone().map(|it| f64::from(*it)).sum();
+                    let size: f64 = of_buckets.map(|it| f64::from(it.abs())).sum();
+                    assert!((f64::from(*found) - sum).abs() <= 1e-6 * size, "{net}: {place}");
+                }
+            }
+            // The integers themselves differ by what they cut off, and by inputs of a byte.
+            let logits = to_host(seen.logits(&batch.inputs));
+            for (sample, logit) in samples.iter().zip(logits) {
+                let sign = f64::from(net.inputs.sign(&sample.position));
+                let right = float.logit(&sample.position);
+                let apart = (sign * f64::from(logit) - right).abs();
+                assert!(apart < 1e-4 * (1.0 + right.abs()), "{net}: {logit}, {right}");
+                if !net.is_deep() {
+                    let cp = f64::from(integers.evaluate(&sample.position));
+                    let apart = (cp - f64::from(scales.scale) * right).abs();
+                    let cut = 1.1 + f64::from(scales.scale) / f64::from(scales.qa * scales.qb);
+                    assert!(apart < cut + 1e-4 * right.abs(), "{net}: {cp}, {right}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_are_differences_at_the_rounded_weights() {
+    let mut telling = 0;
+    for case in cases().into_iter().step_by(5) {
+        let Case { net, weights, scales } = &case;
+        let (right, merged) = (exported(&case), net.merged());
+        let samples = games::samples(16, 5);
+        let batch = Encoder::net(net).encode(&samples);
+        let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
+        let (device, compute) = places().pop().unwrap();
+        let seen = model(net, weights, &device, compute).rounded(&rounding(net, *scales));
+        let (_, gradients) = seen.gradients(&batch.inputs, Aim::Targets(&targets));
+        for array in merged.arrays() {
+            let found = &gradients.0[&array.name].values;
+            let places: Vec<usize> = (0..array.len()).filter(|it| found[*it] != 0.0).collect();
+            for &place in places.iter().step_by(places.len().div_ceil(6).max(1)) {
+                let at = |step: f32| {
+                    let mut moved = right.clone();
+                    moved.0.get_mut(&array.name).unwrap().values[place] += step;
+                    loss(&merged, &moved, &samples, &targets)
+                };
+                let [below, here, above] = [-1e-3, 0.0, 1e-3].map(at);
+                let (up, down) = ((above - here) / 1e-3, (here - below) / 1e-3);
+                let found = f64::from(found[place]);
+                // Exported weights lie on kinks more often than others.
+                let near = |it: f64| (found - it).abs() < 1e-6 + 0.02 * it.abs();
+                let smooth = (up - down).abs() < 0.02 * up.abs();
+                let fits = near((up + down) / 2.0) || !smooth;
+                assert!(fits, "{net}, {}[{place}]: {found}, {up}, {down}", array.name);
+                telling += usize::from(smooth && up.abs() > 1e-5);
+            }
+        }
+    }
+    assert!(telling > 150, "only {telling} numbers tell a right gradient from a wrong");
+}
+
+/// Rows of a log.
+#[derive(Default)]
+struct Rows(Vec<Row>);
+
+impl Watch for Rows {
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+    fn step(&mut self, _: &Progress) {}
+    fn row(&mut self, row: &Row) {
+        self.0.push(*row);
+    }
+}
+
+fn settings(steps: u64, rounded: Option<Rounded>, optimizer: optimizer::Settings) -> Settings {
+    Settings {
+        steps,
+        learning_rate: Schedule::constant(0.05),
+        wdl: Schedule::constant(0.3),
+        worths: vec![Promise::scale(400.0).into()],
+        sources: Vec::new(),
+        loss: Loss::SQUARED,
+        optimizer,
+        rounded,
+        moves: None,
+        validate_every: 1,
+        checkpoint_every: 100,
+        patience: None,
+        keep: None,
+        earlier: Vec::new(),
+    }
+}
+
+/// The rows of a run on one batch again and again, which also validates, and its last weights.
+fn run(case: &Case, settings: &Settings, batch: &Batch, place: &(Device, Compute)) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (device, compute) = place;
+    let job = Training {
+        kind: Kind::Net(case.net.clone()),
+        compute: *compute,
+        device,
+        settings,
+        folder: folder.path(),
+        held_out: std::slice::from_ref(batch),
+        oracle: None,
+    };
+    let start = Checkpoint { weights: case.weights.clone(), ..Checkpoint::default() };
+    let mut rows = Rows::default();
+    let batches = std::iter::repeat_with(|| Ok::<_, std::io::Error>(batch.clone()));
+    let (_, last) = train::run(&job, start, batches, &mut rows).expect("a run");
+    Run { rows: rows.0, last: last.weights }
+}
+
+struct Run {
+    rows: Vec<Row>,
+    last: Weights,
+}
+
+fn descent() -> optimizer::Settings {
+    optimizer::Settings { beta1: 0.0, ..optimizer::Settings::usual(Name::Sgd) }
+}
+
+/// The unrounded weights go down the gradients of the rounded ones, and what validates is the loss
+/// of what would be exported.
+#[test]
+fn a_step_goes_straight_through() {
+    for (i, case) in cases().iter().enumerate().step_by(3) {
+        let Case { net, weights, scales } = case;
+        let place = &places()[i % places().len()];
+        let batch = Encoder::net(net).encode(&games::samples(60, i as u64));
+        let rounding = rounding(net, *scales);
+        let rounded = Some(Rounded { rounding: rounding.clone(), after: 0 });
+        let Run { rows, last } = run(case, &settings(1, rounded, descent()), &batch, place);
+        let seen = model(net, weights, &place.0, place.1).rounded(&rounding);
+        let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
+        let (loss, gradients) = seen.gradients(&batch.inputs, Aim::Targets(&targets));
+        assert_eq!(rows[1].train_loss, Some(loss.into()), "{net}");
+        for (name, array) in &last.0 {
+            let (start, slope) = (&weights.0[name].values, &gradients.0[name].values);
+            for ((end, start), slope) in array.values.iter().zip(start).zip(slope) {
+                let right = start - 0.05 * slope;
+                assert!((end - right).abs() <= 1e-6 * start.abs().max(0.1), "{net}, {name}");
+            }
+        }
+        let after = Case { net: net.clone(), weights: last, scales: *scales };
+        for (row, case) in rows.iter().zip([case, &after]) {
+            let right =
+                self::loss(&net.merged(), &exported(case), &games::samples(60, i as u64), &targets);
+            let found = row.held_out_loss.expect("positions validate");
+            assert!((found - right).abs() < 1e-5 * right, "{net}: {found}, {right}");
+        }
+    }
+}
+
+/// Before its last part a run takes the steps of one that knows of no rounding, whatever its
+/// optimiser learns; and then it goes its own way.
+#[test]
+fn rounding_begins_where_it_is_told() {
+    let usual = optimizer::Settings::usual;
+    let averaged = |average| optimizer::Settings { average: Some(average), ..usual(Name::AdamW) };
+    let optimizers = [
+        descent(),
+        usual(Name::AdamW),
+        usual(Name::Ranger),
+        usual(Name::ScheduleFree),
+        averaged(Averaged::Decaying(0.5)),
+        averaged(Averaged::Last(0.5)),
+    ];
+    let place = places().pop().unwrap();
+    for (i, case) in cases().iter().enumerate().step_by(11) {
+        let batch = Encoder::net(&case.net).encode(&games::samples(100, i as u64));
+        let optimizer = &optimizers[i / 11 % optimizers.len()];
+        let coarse = Scales { qa: 8, qb: 4, ..case.scales };
+        let of = |after: Option<u64>| {
+            let rounding = rounding(&case.net, coarse);
+            let rounded = after.map(|after| Rounded { rounding, after });
+            let settings = settings(6, rounded, optimizer.clone());
+            let losses = |run: &Run| run.rows.iter().map(|it| it.train_loss).collect::<Vec<_>>();
+            let run = run(case, &settings, &batch, &place);
+            (losses(&run), run.last)
+        };
+        let (plain, last) = of(None);
+        assert!(of(Some(6)) == (plain.clone(), last.clone()), "{}", case.net);
+        let (rounded, moved) = of(Some(4));
+        // A row has the loss of the step before it.
+        assert_eq!(rounded[..5], plain[..5], "{}", case.net);
+        assert!(rounded[5] != plain[5] && moved != last, "{}", case.net);
+    }
+}
+
+/// Some 36 steps an epoch.
+const CONFIG: &str = r#"version = 1
+[data]
+files = ["data/selfplay_sf151_scored.txt"]
+limit = 10000
+[model]
+inputs = "perspective"
+hidden = 8
+[target]
+score_scale = 126.0
+wdl = 0.2
+[schedule]
+epochs = 2
+batch = 256
+learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
+"#;
+
+fn nnuance(args: &[&str], paths: &[&Path]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(args).args(paths);
+    command
+}
+
+fn said(mut command: Command, good: bool) -> String {
+    let assert = command.assert();
+    let assert = if good { assert.success() } else { assert.failure() };
+    let output = assert.get_output();
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8(text).expect("UTF-8")
+}
+
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().expect("a folder"));
+        std::fs::write(desk.path("run.toml"), CONFIG).expect("a config");
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn train(&self, out: &str, sets: &[&str]) -> Command {
+        let mut command = nnuance(&["train"], &[&self.path("run.toml")]);
+        command.arg("--out").arg(self.path(out));
+        command.args(sets.iter().flat_map(|set| ["--set", set]));
+        command
+    }
+
+    fn manifest(&self, net: &str) -> Manifest {
+        let text = std::fs::read_to_string(self.path(net).with_extension("json"));
+        serde_json::from_str(&text.expect("a manifest")).expect("JSON")
+    }
+}
+
+/// Runs export with the scales that they were trained for, and so does whoever asks for no others.
+#[test]
+fn a_net_is_exported_as_it_was_trained() {
+    let desk = Desk::new();
+    let sets = ["model.rounded_last=0.5", "model.qa=64", "model.qb=16"];
+    let text = said(desk.train("run", &sets), true);
+    assert!(text.contains("from step 36 on"), "{text}");
+    let scales = Scales { qa: 64, qb: 16, scale: 126, ..Scales::default() };
+    assert_eq!(desk.manifest("run/net.bin").scales, scales);
+    let export = |to: &str, args: &[&str]| {
+        let mut command = nnuance(&["export"], &[&desk.path("run"), Path::new("-o")]);
+        command.arg(desk.path(to)).args(args);
+        said(command, true)
+    };
+    let note = "learnt, and was validated, with its weights rounded for QA 64, QB 16";
+    assert!(!export("same.bin", &[]).contains(note));
+    let read = |name: &str| std::fs::read(desk.path(name)).expect("a net");
+    assert!(read("same.bin") == read("run/net.bin"));
+    let text = export("other.bin", &["--qa", "255"]);
+    assert!(text.contains(note), "{text}");
+    assert_eq!(desk.manifest("other.bin").scales, Scales { qa: 255, ..scales });
+    // The floats beside the net know it too.
+    let mut command = nnuance(&["export"], &[&desk.path("same.safetensors"), Path::new("-o")]);
+    command.arg(desk.path("again.bin"));
+    assert!(!said(command, true).contains(note) && read("again.bin") == read("same.bin"));
+
+    // Without rounding the keys are those of the export alone, and no more is said.
+    let text = said(desk.train("plain", &["model.qb=32"]), true);
+    assert!(!text.contains("rounded"), "{text}");
+    assert_eq!(desk.manifest("plain/net.bin").scales.qb, 32);
+}
+
+#[test]
+fn a_head_of_bytes_is_that_of_the_run() {
+    let desk = Desk::new();
+    let head = "model.head=[{ size = 4, activation = \"crelu\" }, { size = 1 }]";
+    let sets = [head, "model.head_format=int8", "model.rounded_last=1"];
+    let text = said(desk.train("run", &sets), true);
+    assert!(text.contains("from step 1 on") && text.contains("int8 head"), "{text}");
+    let text = said(desk.train("none", &["model.head_format=int8"]), false);
+    assert!(text.contains("`model.head_format`: an int8 head is for nets with layers"), "{text}");
+    assert!(!desk.path("none/config.toml").exists());
+}
+
+#[test]
+fn mistakes_about_integers_are_named() {
+    let desk = Desk::new();
+    for (set, cure) in [
+        ("model.rounded_last=2", "`rounded_last = 2` is a share of the run"),
+        ("model.rounded_last=0", "must be greater than 0"),
+        ("model.rounded_last=500 steps", "500 steps, and the run has 7"),
+        ("model.qa=0", "from 1 to 32767, found 0"),
+        ("model.qb=40000", "from 1 to 32767, found 40000"),
+        ("model.head_format=int4", "int8"),
+    ] {
+        let text = said(desk.train("run", &[set]), false);
+        let lines = text.lines().filter(|line| line.starts_with("error")).count();
+        assert!(text.contains(cure) && lines <= 1 && !desk.path("run").exists(), "{set}: {text}");
+    }
+    let sets = ["model.inputs=hce", "model.hidden=8", "model.rounded_last=1"];
+    let text = said(desk.train("run", &sets), false);
+    assert!(text.contains("handcrafted terms"), "{text}");
+}
+
+/// So that tests ask for what runs ask for.
+#[test]
+fn arrays_that_stay_floats_are_not_rounded() {
+    for drawn in drawn::TWENTY.iter() {
+        for net in &drawn.nets {
+            let Rounding(factors) = rounding(&drawn.net, net.scales());
+            for stored in net.stored() {
+                let factor = factors.get(&stored.array.part).copied();
+                assert_eq!(factor, stored.factor(net.scales()), "{}", stored.array.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Several sources of positions in one run.
+
+use std::collections::HashMap;
+
+use nnuance::config::Config;
+use nnuance::features::MAX_ACTIVE;
+use nnuance::loader::{
+    Cursors, Feed, Filter, LoadError, Part, Plan, Stream, apportion, collect, scan,
+};
+use nnuance::log::BySource;
+use nnuance::loss::sigmoid;
+use nnuance::run::recipe;
+use nnuance::sample::Sample;
+use nnuance::train::checkpoint::Checkpoint;
+use nnuance::train::target::{Promise, Worth, targets};
+
+use crate::games;
+use crate::largest::largest;
+use crate::tuning::{column, killed_and_resumed, nnuance, refused, said, train, written};
+use nnuance::architecture::Views;
+
+const GAMES: &str = "data/selfplay-sf15.vf";
+const SCORED: &str = "data/selfplay_sf151_scored.txt";
+
+fn feed(name: &str, file: &str, limit: u64, share: Option<f64>) -> Feed {
+    Feed {
+        name: name.into(),
+        files: vec![file.into()],
+        format: None,
+        view: None,
+        filter: Filter::default(),
+        scores: false,
+        limit: Some(limit),
+        share,
+        expected: None,
+    }
+}
+
+/// Two files, of 900 and 300 positions.
+fn plan(shares: [Option<f64>; 2]) -> Plan {
+    let [one, other] = shares;
+    let feeds = vec![feed("games", GAMES, 900, one), feed("lines", SCORED, 300, other)];
+    let files = vec![GAMES.into(), SCORED.into()];
+    let mut plan = Plan { feeds, batch: 50, ..Plan::reading(files) };
+    let scan = scan(&plan, 0, &|_| ()).expect("good data");
+    plan.expect(&scan);
+    plan
+}
+
+/// A view of a position, as it is encoded.
+type Key = Vec<u16>;
+
+fn keys(indices: &[u16]) -> impl Iterator<Item = Key> {
+    indices.chunks_exact(2 * MAX_ACTIVE).map(<[u16]>::to_vec)
+}
+
+#[test]
+fn batches_are_cut_by_shares() {
+    assert_eq!(apportion(&[1.0], 7), [7]);
+    assert_eq!(apportion(&[3.0, 1.0], 100), [75, 25]);
+    assert_eq!(apportion(&[1.0, 1.0, 1.0], 100), [34, 33, 33]);
+    // Each gives something, as long as there is room.
+    assert_eq!(apportion(&[1e6, 1.0, 1.0], 16), [14, 1, 1]);
+    for batch in 3..200 {
+        let shares = [0.7, 11.3, 2.9];
+        let parts = apportion(&shares, batch);
+        assert_eq!(parts.iter().sum::<usize>(), batch);
+        for (part, share) in parts.iter().zip(shares) {
+            let due = share / 14.9 * batch as f64;
+            // Those that would get nothing take one of the largest.
+            assert!((*part as f64 - due).abs() < 1.1 || *part == 1, "{batch}: {parts:?}");
+        }
+    }
+}
+
+/// As many of each source in every batch, and all positions of a source before any comes again.
+#[test]
+fn each_batch_has_the_share_of_each_source() {
+    for window in [1 << 20, 400] {
+        let plan = Plan { window, ..plan([Some(2.0), Some(3.0)]) };
+        let encoder = games::lists(Views::Perspective);
+        let whole: Vec<Sample> = collect(&plan, Part::All, &|_| ()).expect("good data");
+        let mut of_source: HashMap<(u8, Key), i64> = HashMap::new();
+        for sample in &whole {
+            let batch = encoder.encode(std::slice::from_ref(sample));
+            let nnuance::batch::Inputs::Active(active) = &batch.inputs else { unreachable!() };
+            *of_source.entry((sample.source, active.indices.clone())).or_default() += 1;
+        }
+        let mut stream = Stream::new(plan, encoder, Cursors::default());
+        let mut seen: HashMap<(u8, Key), i64> = HashMap::new();
+        // Three epochs of the second source: 90 batches with 20 of the first, and 30 of it each.
+        for _ in 0..30 {
+            let batch = stream.next().expect("no end").expect("good data");
+            let sources = &batch.sources;
+            assert_eq!(sources.iter().filter(|it| **it == 1).count(), 20);
+            assert_eq!(sources.iter().filter(|it| **it == 2).count(), 30);
+            let nnuance::batch::Inputs::Active(active) = &batch.inputs else { unreachable!() };
+            for (key, source) in keys(&active.indices).zip(sources.iter()) {
+                *seen.entry((*source, key)).or_default() += 1;
+            }
+        }
+        for (place, count) in &of_source {
+            let times = seen.get(place).copied().unwrap_or_default();
+            match place.0 {
+                1 => assert!((0..=*count).contains(&times), "600 of 900"),
+                _ => assert_eq!(times, 3 * count, "900 of 300"),
+            }
+        }
+        assert_eq!(seen.values().sum::<i64>(), 1500);
+    }
+}
+
+/// From any cursor on the same batches come, kept or streamed.
+#[test]
+fn streams_of_several_sources_go_on_from_where_they_were() {
+    for (window, shares) in [
+        (1 << 20, [Some(1.0), Some(2.5)]),
+        (130, [Some(1.0), Some(2.5)]),
+        (1 << 20, [None; 2]),
+        (130, [None; 2]),
+    ] {
+        let plan = Plan { window, ..plan(shares) };
+        let encoder = games::lists(Views::Perspective);
+        let from = |cursors| Stream::new(plan.clone(), encoder.clone(), cursors);
+        let batch = |stream: &mut Stream| stream.next().expect("no end").expect("good data");
+        let mut whole = from(Cursors::default());
+        let all: Vec<_> = (0..60).map(|_| batch(&mut whole)).collect();
+        for start in [1, 7, 23, 40] {
+            let text = all[start - 1].cursor.as_ref().expect("a place");
+            let mut stream = from(Cursors::parse(text).expect("a place"));
+            for (number, expected) in all[start..].iter().take(12).enumerate() {
+                assert!(batch(&mut stream) == *expected, "{window} {shares:?} {start}+{number}");
+            }
+        }
+    }
+    // A place in one source is none in two.
+    let text = r#"{"epoch":1,"window":0,"offset":3}"#;
+    let plan = plan([Some(1.0), Some(1.0)]);
+    let mut stream =
+        Stream::new(plan, games::lists(Views::Perspective), Cursors::parse(text).expect("a place"));
+    assert!(matches!(stream.next(), Some(Err(LoadError::Cursor(_)))));
+}
+
+#[test]
+fn results_stand_beside_sources() {
+    for source in [0, 1, 2, 255] {
+        let of = |result| Sample { source, result, ..games::samples(1, 3)[0] };
+        for result in [0.0, 0.5, 1.0, 0.3, 0.123_456] {
+            let batch = games::lists(Views::SideToMove).encode(&[of(result)]);
+            let exact = source == 0 || result * 2.0 == (result * 2.0).round();
+            let off = (batch.results[0] - result).abs();
+            assert!(if exact { off == 0.0 } else { off < 1e-5 }, "{source} {result} {off}");
+            let expected = [source];
+            assert_eq!(&batch.sources[..], if source == 0 { &[][..] } else { &expected });
+        }
+    }
+}
+
+/// The formula, written once more.
+#[test]
+fn each_source_has_a_target_of_its_own() {
+    let mut samples = games::samples(40, 5);
+    for (i, sample) in samples.iter_mut().enumerate() {
+        sample.source = (i % 4) as u8;
+        // Those of the third need no scores.
+        sample.score = sample.score.filter(|_| i % 4 != 3);
+    }
+    let batch = games::lists(Views::SideToMove).encode(&samples);
+    let worths = [
+        Worth::from(Promise::scale(400.0)),
+        Worth { wdl: Some(0.9), ..Promise::scale(100.0).into() },
+        Worth::from(Promise { scale: 200.0, offset: 50.0 }),
+        Worth { wdl: Some(1.0), ..Promise::scale(400.0).into() },
+    ];
+    let found = targets(&batch, 0.25, &worths);
+    for (sample, target) in samples.iter().zip(&found[..]) {
+        let score = sample.score.map_or(f64::NAN, f64::from);
+        let result = f64::from(sample.result);
+        let expected = match sample.source {
+            0 => 0.25 * result + 0.75 * sigmoid(score / 400.0),
+            1 => 0.9 * result + 0.1 * sigmoid(score / 100.0),
+            2 => {
+                let win = sigmoid((score - 50.0) / 200.0) - sigmoid((-score - 50.0) / 200.0);
+                0.25 * result + 0.75 * (0.5 + 0.5 * win)
+            }
+            _ => result,
+        };
+        assert!((f64::from(*target) - expected).abs() < 1e-6, "{sample:?}");
+    }
+}
+
+/// Sources that say nothing of their own are files.
+#[test]
+fn sources_without_a_wish_give_the_bits_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = |name: &str, data: &str, rest: &str| {
+        let text = format!("version = 1\n[data]\nlimit = 4000\n{data}\n{rest}");
+        let out = folder.path().join(name);
+        said(&mut train(&written(&folder, &text), &out));
+        Checkpoint::read(&out.join("last.safetensors")).unwrap().weights
+    };
+    let files = format!("files = [\"{GAMES}\", \"{SCORED}\"]");
+    let sources =
+        format!("[[data.source]]\nfiles = [\"{GAMES}\"]\n[[data.source]]\nfiles = [\"{SCORED}\"]");
+    for (number, rest) in [
+        "[model]\ninputs = \"perspective\"\nhidden = 8\n[target]\nwdl = 0.4\nscore_scale = 126\n\
+         [schedule]\nepochs = 2\nbatch = 256\nlearning_rate = 0.01",
+        "[model]\ninputs = \"hce\"\ntune = [\"material\"]\n[target]\nwdl = 1.0\n[schedule]\nepochs = 2\n\
+         batch = 256\nlearning_rate = 1.0",
+        "[model]\ninputs = \"hce\"\ntune = [\"material\"]\n[target]\nwdl = 1.0\n\
+         [optimizer]\nname = \"gauss-newton\"",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let one = weights(&format!("files-{number}"), &files, rest);
+        assert!(one == weights(&format!("sources-{number}"), &sources, rest), "{rest}");
+    }
+}
+
+/// Games with scores, and games of which only the results count, twice as much.
+const TWO: &str = r#"version = 1
+[data]
+held_out = 0.2
+[[data.source]]
+name = "strong"
+files = ["data/selfplay_sf151_scored.txt"]
+limit = 3000
+batch_share = 3
+score_scale = 126
+[[data.source]]
+name = "played"
+files = ["data/selfplay_sf151_200games.pgn"]
+limit = 2000
+batch_share = 1
+weight = 2
+wdl = 1
+filter = { min_ply = 16 }
+[model]
+inputs = "perspective"
+hidden = 8
+[target]
+wdl = 0.3
+score_scale = 300
+[schedule]
+epochs = 6
+batch = 100
+learning_rate = 0.01
+"#;
+
+#[test]
+fn a_run_on_two_sources_tells_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let [told, heard] = said(&mut train(&written(&folder, TWO), &out));
+    assert!(heard.contains("from strong, 75.0 % of each batch"), "{heard}");
+    assert!(heard.contains("from played, 25.0 % of each batch"), "{heard}");
+    assert!(told.contains("of strong  0.") && told.contains("of played  0."), "{told}");
+    let text = std::fs::read_to_string(out.join("sources.csv")).unwrap();
+    let by_source = BySource::parse(&text).unwrap();
+    assert_eq!(by_source.names, ["strong", "played"]);
+    let total = column(&out, "validation_loss");
+    assert_eq!(by_source.rows.len(), total.len());
+    // Together they are the validation loss: each counts as often as it validates, and as much.
+    let config = Config::parse(TWO, "it", &[]).unwrap();
+    let plan = recipe::plan(&config).unwrap();
+    let held = collect(&plan, Part::Validation, &|_| ()).unwrap();
+    let count = |source| held.iter().filter(|it| it.source == source).count() as f64;
+    // In a byte one half is 128 / 255.
+    let (strong, played) = (count(1) * 128.0 / 255.0, count(2));
+    assert!(held.iter().filter(|it| it.source == 2).all(|it| it.ply.unwrap() >= 16));
+    assert!(held.iter().any(|it| it.source == 1 && it.ply.is_none()));
+    let apart = by_source.rows.iter().zip(&total).map(|((_, losses), total)| {
+        let [one, other] = [losses[0].unwrap(), losses[1].unwrap()];
+        ((strong * one + played * other) / (strong + played) - total).abs()
+    });
+    assert!(largest(apart) < 1e-7);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("Validation loss by source"));
+    // Its own data, measured again: both sources, each as it is read.
+    said(nnuance().args(["compare"]).arg(&out).arg("material"));
+}
+
+#[test]
+fn runs_on_several_sources_killed_and_resumed_end_with_the_same_bits() {
+    let longer = TWO.replace("epochs = 6", "epochs = 60");
+    killed_and_resumed(&longer, 2);
+    killed_and_resumed(
+        &longer.replace("batch_share = 3\n", "").replace("batch_share = 1\n", ""),
+        1,
+    );
+    killed_and_resumed(&longer.replace("held_out = 0.2", "held_out = 0.2\nwindow = 500"), 1);
+}
+
+#[test]
+fn what_cannot_be_meant_is_said() {
+    for (from, to, words) in [
+        ("held_out = 0.2", "files = [\"a.vf\"]", "make these files a source of their own"),
+        ("batch_share = 1\n", "", "all sources have a share of each batch, or none has"),
+        ("batch_share = 1\n", "batch_share = 0\n", "played: a number above 0"),
+        ("weight = 2", "weight = -1", "played: a number above 0"),
+        ("wdl = 1\n", "wdl = 1.5\n", "played: lies between 0 and 1"),
+        ("name = \"played\"", "name = \"strong\"", "two sources are called \"strong\""),
+        ("name = \"played\"", "name = \"a,b\"", "no name"),
+        ("_200games.pgn", "_scored.txt", "is listed twice"),
+        ("name = \"played\"", "format = \"pgnn\"", "did you mean `pgn`?"),
+        ("name = \"played\"", "nam = \"played\"", "did you mean `name`?"),
+        ("batch = 100", "batch = 1", "has 1 positions for 2 sources"),
+        ("min_ply = 16", "min_ply = 1000", "no position of the source played is left"),
+        ("inputs = \"perspective\"\nhidden = 8", "inputs = \"hce\"", "is for nets that learn"),
+        (
+            "score_scale = 126\n",
+            "score_scale = 126\npoint_of_view = \"me\"\n",
+            "data.source.point_of_view",
+        ),
+    ] {
+        let text = TWO.replacen(from, to, 1);
+        assert_ne!(text, TWO, "{from}");
+        let complaint = refused(&text);
+        assert!(complaint.contains(words), "{words}: {complaint}");
+    }
+    let table = "version = 1\n[data.source]\nfiles = [\"a.vf\"]\n[model]\ninputs = \"hce\"";
+    let complaint = refused(table);
+    assert!(complaint.contains("[[data.source]]"), "{complaint}");
+}
+
+/// Direct methods take all positions, each against the target of its source.
+#[test]
+fn terms_learn_from_several_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = TWO
+        .replace("batch_share = 3\n", "")
+        .replace("batch_share = 1\n", "")
+        .replace("weight = 2\n", "")
+        .replace("hidden = 8\n", "tune = [\"material\"]\n")
+        .replace("\"perspective\"", "\"hce\"");
+    let start = text.find("[schedule]").unwrap();
+    let text = format!("{}[optimizer]\nname = \"gauss-newton\"\n", &text[..start]);
+    let out = folder.path().join("run");
+    said(&mut train(&written(&folder, &text), &out));
+    let by_source = std::fs::read_to_string(out.join("sources.csv")).unwrap();
+    assert!(BySource::parse(&by_source).unwrap().rows.len() > 2);
+    killed_and_resumed(&text, 1);
+    let weighed = text.replace("wdl = 1\n", "wdl = 1\nweight = 2\n");
+    let complaint = refused(&weighed);
+    assert!(complaint.contains("data.source.weight"), "{complaint}");
+}
