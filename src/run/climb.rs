@@ -267,7 +267,7 @@ impl Climber<'_> {
 
     /// The net of chance.
     fn chance(&self) -> PathBuf {
-        self.folder.path.join("start").join(NET)
+        self.folder.path().join("start").join(NET)
     }
 
     /// Who plays with the net of chance, which is made where it is not there.

@@ -6,6 +6,7 @@
 
 pub mod arena;
 mod choices;
+mod claim;
 pub mod climb;
 pub mod curve;
 pub mod evaluator;

@@ -208,7 +208,7 @@ impl<'a> Sweep<'a> {
 
     fn path(&self, member: &Member, seed: u64) -> PathBuf {
         let seed = member.config.seed.wrapping_add(seed);
-        self.folder.path.join(format!("{}-seed-{seed}", member.name))
+        self.folder.path().join(format!("{}-seed-{seed}", member.name))
     }
 
     /// Positions that a run of a member has seen at the end of a rung, from 1 on; none before.
@@ -222,7 +222,7 @@ impl<'a> Sweep<'a> {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, outcome: &Outcome) -> Result<PathBuf> {
-        let name = self.folder.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
         outcome.write(&name, &self.folder)?;
         Ok(self.folder.page())
     }

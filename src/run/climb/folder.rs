@@ -1,34 +1,23 @@
 //! A climb's folder: its config, a folder for each generation, and that only one process climbs
 //! there.
 
-use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use super::generation::Generation;
 use crate::config::{CLIMB_HEADER, Climb, Config, Difference};
 use crate::input;
 use crate::output;
-use crate::run::folder::{CONFIG, LOCK, NET, lock, missing_above, remove_empty, sweep};
+use crate::run::claim::{Claim, Holds};
+use crate::run::folder::{CONFIG, NET};
 use crate::run::listener::Listener;
 
 /// A folder that this process alone climbs in.
-pub struct ClimbFolder {
-    pub path: PathBuf,
-    /// The folders above it that were made for it, the nearest first.
-    made: Vec<PathBuf>,
-    /// Released when the process ends, by whatever death.
-    _lock: File,
-}
+pub struct ClimbFolder(Claim);
 
-impl Drop for ClimbFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.path.join(LOCK));
-        remove_empty(&self.path, &self.made);
-    }
-}
+/// How a climb is known again.
+const HOLDS: Holds = Holds { what: "climb", file: CONFIG, header: CLIMB_HEADER };
 
 impl ClimbFolder {
     /// The table of generations, for other programs.
@@ -42,28 +31,16 @@ impl ClimbFolder {
     /// # Errors
     /// If it cannot be written to, holds something else, or a climb of another config.
     pub fn take(path: &Path, config: &Config, listener: &dyn Listener) -> Result<Self> {
-        let name = path.display();
-        ensure!(!path.starts_with("-"), "a climb is a folder; name one with --out");
-        let file = path.join(CONFIG);
-        let foreign =
-            || format!("{name} holds files that are no climb; choose another folder with --out");
-        let entries = match fs::read_dir(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            entries => Some(entries.with_context(|| name.to_string())?),
-        };
-        let hidden = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with('.');
-        let is_empty = entries.is_none_or(|all| all.flatten().all(|it| hidden(&it)));
-        ensure!(is_empty || file.exists(), foreign());
-        let made = missing_above(path);
-        fs::create_dir_all(path).with_context(|| format!("cannot make {name}"))?;
-        let folder = Self { path: path.to_path_buf(), made, _lock: lock(path, listener)? };
-        sweep(&file).for_each(|removed| listener.remark(&removed));
-        if file.exists() {
-            let text = input::text(&file, input::TEXT).with_context(foreign)?;
-            ensure!(text.starts_with(CLIMB_HEADER), foreign());
-            same(&Config::recorded(&text, &file.display().to_string())?, config, path)?;
+        let (claim, text) = Claim::take(path, &HOLDS, listener)?;
+        if let Some(text) = text {
+            let name = path.join(CONFIG).display().to_string();
+            same(&Config::recorded(&text, &name)?, config, path)?;
         }
-        Ok(folder)
+        Ok(Self(claim))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0.path
     }
 
     /// Writes the config of the climb that begins or goes on here.
@@ -71,12 +48,12 @@ impl ClimbFolder {
     /// # Errors
     /// If it cannot be written.
     pub(super) fn begin(&self, config: &Config) -> Result<()> {
-        Ok(output::write(&self.path.join(CONFIG), config.to_toml().as_bytes())?)
+        Ok(output::write(&self.path().join(CONFIG), config.to_toml().as_bytes())?)
     }
 
     /// Of a generation, from 1 on.
     fn of(&self, number: u64) -> PathBuf {
-        self.path.join(format!("{number:03}"))
+        self.path().join(format!("{number:03}"))
     }
 
     /// The file of its games.

@@ -149,11 +149,11 @@ impl Ladder {
 
     /// Writes the table for other programs, and the page.
     pub(super) fn write(&self, folder: &ClimbFolder) -> Result<()> {
-        let csv = folder.path.join(ClimbFolder::TABLE);
+        let csv = folder.path().join(ClimbFolder::TABLE);
         output::write(&csv, self.csv().as_bytes())?;
-        let name = folder.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
         let page = page::page(&name, self, &self.start);
-        let path = folder.path.join(ClimbFolder::REPORT);
+        let path = folder.path().join(ClimbFolder::REPORT);
         output::write(&path, page.as_bytes()).with_context(|| path.display().to_string())
     }
 

@@ -2,8 +2,6 @@
 //! there.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -11,17 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::input;
 use crate::output;
-use crate::run::folder::{LOCK, REPORT, lock, missing_above, remove_empty, sweep};
+use crate::run::claim::{Claim, Holds};
+use crate::run::folder::REPORT;
 use crate::run::listener::Listener;
 
 /// A folder that this process alone sweeps in.
-pub struct SweepFolder {
-    pub path: PathBuf,
-    /// The folders above it that were made for it, the nearest first.
-    made: Vec<PathBuf>,
-    /// Released when the process ends, by whatever death.
-    _lock: File,
-}
+pub struct SweepFolder(Claim);
 
 /// What a sweep was asked for, as its file has it. What else the members' configs say their runs
 /// know themselves.
@@ -48,18 +41,14 @@ pub enum Mark {
 /// By the name of the run, rung after rung.
 pub type Marks = BTreeMap<String, Vec<Mark>>;
 
-/// How the file begins.
-const HEADER: &str = "# A sweep of nnuance; it goes on with the command that began it.\n";
-
-impl Drop for SweepFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(self.path.join(LOCK));
-        remove_empty(&self.path, &self.made);
-    }
-}
+/// How a sweep is known again.
+const HOLDS: Holds = Holds {
+    what: "sweep",
+    file: "sweep.toml",
+    header: "# A sweep of nnuance; it goes on with the command that began it.\n",
+};
 
 impl SweepFolder {
-    const RECORD: &str = "sweep.toml";
     const MARKS: &str = "losses.json";
 
     /// Takes a new folder, or one with the same sweep. With more seeds it is the same one still.
@@ -67,36 +56,25 @@ impl SweepFolder {
     /// # Errors
     /// If it cannot be written to, or holds something else.
     pub fn take(path: &Path, record: &Record, listener: &dyn Listener) -> Result<Self> {
-        let name = path.display();
-        ensure!(!path.starts_with("-"), "a sweep is a folder; name one with --out");
-        let file = path.join(Self::RECORD);
-        let foreign =
-            || format!("{name} holds files that are no sweep; choose another folder with --out");
-        let entries = match fs::read_dir(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            entries => Some(entries.with_context(|| name.to_string())?),
-        };
-        let hidden = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with('.');
-        let is_empty = entries.is_none_or(|all| all.flatten().all(|it| hidden(&it)));
-        ensure!(is_empty || file.exists(), foreign());
-        let made = missing_above(path);
-        fs::create_dir_all(path).with_context(|| format!("cannot make {name}"))?;
-        let folder = Self { path: path.to_path_buf(), made, _lock: lock(path, listener)? };
-        sweep(&file).for_each(|removed| listener.remark(&removed));
-        if file.exists() {
-            let text = input::text(&file, input::TEXT).with_context(foreign)?;
-            ensure!(text.starts_with(HEADER), foreign());
+        let (claim, text) = Claim::take(path, &HOLDS, listener)?;
+        if let Some(text) = text {
+            let file = path.join(HOLDS.file);
             let found: Record =
                 toml::from_str(&text).with_context(|| file.display().to_string())?;
             let Record { over, one_in, rungs } = &found;
             ensure!(
                 found == *record,
-                "{name} holds another sweep (--over {} --one-in {one_in} --rungs {rungs}); give the \
+                "{} holds another sweep (--over {} --one-in {one_in} --rungs {rungs}); give the \
                  same, or choose another folder with --out",
+                path.display(),
                 over.join(" --over ")
             );
         }
-        Ok(folder)
+        Ok(Self(claim))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0.path
     }
 
     /// Writes down what was asked for.
@@ -104,8 +82,8 @@ impl SweepFolder {
     /// # Errors
     /// If it cannot be written.
     pub fn begin(&self, record: &Record) -> Result<()> {
-        let text = HEADER.to_string() + &toml::to_string(record)?;
-        Ok(output::write(&self.path.join(Self::RECORD), text.as_bytes())?)
+        let text = HOLDS.header.to_string() + &toml::to_string(record)?;
+        Ok(output::write(&self.path().join(HOLDS.file), text.as_bytes())?)
     }
 
     /// What is known of each run by its name, rung after rung.
@@ -113,7 +91,7 @@ impl SweepFolder {
     /// # Errors
     /// If the file cannot be read.
     pub fn marks(&self) -> Result<Marks> {
-        let path = self.path.join(Self::MARKS);
+        let path = self.path().join(Self::MARKS);
         if !path.exists() {
             return Ok(Marks::new());
         }
@@ -129,11 +107,11 @@ impl SweepFolder {
     /// If it cannot be written.
     pub fn write(&self, marks: &Marks) -> Result<()> {
         let text = serde_json::to_string_pretty(marks)? + "\n";
-        Ok(output::write(&self.path.join(Self::MARKS), text.as_bytes())?)
+        Ok(output::write(&self.path().join(Self::MARKS), text.as_bytes())?)
     }
 
     /// The sweep as a page.
     pub fn page(&self) -> PathBuf {
-        self.path.join(REPORT)
+        self.path().join(REPORT)
     }
 }
