@@ -12,6 +12,8 @@ pub enum Inputs {
     Active(Active),
     /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
     Terms(Vec<Arc<Terms>>),
+    /// Both, of the same positions.
+    Both(Active, Vec<Arc<Terms>>),
 }
 
 /// Lists of the inputs that are one.

@@ -180,7 +180,16 @@ impl Config {
 
     /// The optimiser, with defaults that fit the model.
     pub fn optimizer(&self) -> Settings {
-        self.optimizer.settings(self.is_net())
+        let mut settings = self.optimizer.settings(self.is_net());
+        if self.model.tune_base {
+            // Centipawns are some hundred times what the weights of nets are, and have no bounds.
+            for name in ["tempo", "terms"] {
+                let layer = settings.layers.0.entry(name.into()).or_default();
+                layer.clip.get_or_insert(0.0);
+                layer.rate.get_or_insert(100.0);
+            }
+        }
+        settings
     }
 
     /// Positions in which a handcrafted term must be seen to be trained.

@@ -76,6 +76,15 @@ impl Views {
         if self == Views::Perspective { 2 } else { 1 }
     }
 
+    /// What turns an evaluation with White's eyes into one with those of the output: 1, or `turn`,
+    /// which is 1 where White is to move and else -1.
+    pub fn sign(self, turn: i8) -> i8 {
+        match self.point_of_view() {
+            PointOfView::White => 1,
+            PointOfView::SideToMove => turn,
+        }
+    }
+
     pub fn point_of_view(self) -> PointOfView {
         if self == Views::Plain { PointOfView::White } else { PointOfView::SideToMove }
     }

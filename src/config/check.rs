@@ -233,6 +233,15 @@ impl Config {
         if model.base.is_some() && !self.is_net() {
             return wrong("model.base", "is what a net is added to; terms have `model.start`");
         }
+        if model.tune_base && model.base.is_none() {
+            let reason = "is about the terms that a net is added to; name them with `model.base`";
+            return wrong("model.tune_base", reason);
+        }
+        if model.tune_base && (self.learns_moves() || self.target.position == Judged::Quiescence) {
+            let reason = "is for what positions are worth as they are given: searches want terms \
+                          that stand still; leave it out, or learn from results and scores first";
+            return wrong("model.tune_base", reason);
+        }
         if model.inputs == "trace" && model.start.is_some() {
             return wrong("model.start", "the term list has the weights to start from");
         }
@@ -305,10 +314,13 @@ impl Config {
             let above = name.match_indices('.').map(|(at, _)| &name[..at]);
             known.extend(above.chain([&name[..]]));
         }
+        let terms = if self.model.tune_base { &["tempo", "terms"][..] } else { &[] };
+        known.extend(terms);
         known.sort();
         known.dedup();
         for (name, &Layer { clip, rate }) in &layers.0 {
-            if !arrays.iter().any(|array| stands_for(name, &array.name)) {
+            let mut names = arrays.iter().map(|array| &array.name[..]).chain(terms.iter().copied());
+            if !names.any(|array| stands_for(name, array)) {
                 return wrong(nearest(format!("the net has no `{name}`"), name, &known));
             }
             if let Some(clip) = clip.filter(|clip| !(clip.is_finite() && *clip >= 0.0)) {

@@ -135,12 +135,20 @@ pub struct Model {
     #[schemars(example = &"material")]
     pub start: Option<String>,
     /// What a net is added to: handcrafted terms or another net, as the folder of a run, a
-    /// checkpoint, a quantised net, a JSON file, or `"material"`. It stays as it is, of a net what
-    /// its integers say, and this net learns what is missing; without `target.scale` it has the
-    /// scale of its base. The games of the base count as seen by this run. For nets only.
+    /// checkpoint, a quantised net, a JSON file, or `"material"`. It stays as it is unless
+    /// `tune_base` is set, of a net what its integers say, and this net learns what is missing;
+    /// without `target.scale` it has the scale of its base. The games of the base count as seen by
+    /// this run. For nets only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"runs/terms")]
     pub base: Option<String>,
+    /// Whether the terms of `base` learn together with the net, one model with one loss: those whose
+    /// weight is not zero. They are in centipawns and take the learning rate times 100, unless
+    /// `optimizer.layers` says something else of `terms` and `tempo`. The run leaves them in
+    /// base.json, beside the net.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(example = true)]
+    pub tune_base: bool,
     /// A term that fewer positions than this have keeps its start weight, and is listed. Not for
     /// nets.
     #[serde(skip_serializing_if = "Option::is_none")]

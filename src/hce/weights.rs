@@ -148,6 +148,20 @@ impl HceWeights {
         Ok(Self { scale, tempo, scale_factor: true, source: None, list, values })
     }
 
+    /// Whether tensors are there that [`HceWeights::from_weights`] reads.
+    pub fn are_in(weights: &Weights) -> bool {
+        weights.0.contains_key(TENSORS[0])
+    }
+
+    /// Forgets the changes, so that tensors have what training began with.
+    pub fn forget(weights: &mut Weights) {
+        for name in [TENSORS[1], TEMPO[1]] {
+            if let Some(array) = weights.0.get_mut(name) {
+                array.values.fill(0.0);
+            }
+        }
+    }
+
     /// The same without the changes: what training began with.
     ///
     /// # Errors

@@ -155,7 +155,7 @@ impl Chosen {
     /// All of them as a batch. A position's rows of handcrafted terms lie in one piece.
     pub fn encode(&self, encoder: &Encoder) -> Batch {
         let batch = match encoder {
-            Encoder::Net(..) => {
+            Encoder::Net(..) | Encoder::Sum(..) => {
                 let order: Vec<u32> = (0..self.records.len() as u32).collect();
                 let Self { records, bases, .. } = self;
                 encoder.encode_parts(&[Part { records, bases, order: &order, mirroring: None }])

@@ -21,6 +21,8 @@ pub enum Encoder {
     Net(Arc<Architecture>, Option<Arc<Base>>),
     /// Handcrafted terms.
     Hce(Arc<TermsEncoder>),
+    /// A net and the terms that learn with it.
+    Sum(Arc<Architecture>, Arc<TermsEncoder>),
 }
 
 /// How positions become handcrafted terms: those of the model, with an entry for each that
@@ -77,6 +79,9 @@ const PIECE: usize = 256;
 /// Positions a piece of [`Terms`]. Within a piece the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
 
+/// The same beside a net, whose batches are small: so that all threads have work.
+const SUM_PIECE: usize = 512;
+
 impl Encoder {
     /// For a net.
     pub fn net(net: &Architecture) -> Self {
@@ -87,15 +92,20 @@ impl Encoder {
     pub fn on(self, base: Option<Base>) -> Self {
         match self {
             Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
-            Encoder::Hce(terms) => Encoder::Hce(terms),
+            other => other,
         }
+    }
+
+    /// For a net that learns together with terms.
+    pub fn sum(net: &Architecture, terms: TermsEncoder) -> Self {
+        Encoder::Sum(Arc::new(net.clone()), Arc::new(terms))
     }
 
     /// What the net is added to.
     pub fn base(&self) -> Option<&Base> {
         match self {
             Encoder::Net(_, base) => base.as_deref(),
-            Encoder::Hce(_) => None,
+            Encoder::Hce(_) | Encoder::Sum(..) => None,
         }
     }
 
@@ -106,7 +116,7 @@ impl Encoder {
 
     pub fn point_of_view(&self) -> PointOfView {
         match self {
-            Encoder::Net(net, _) => net.inputs.views.point_of_view(),
+            Encoder::Net(net, _) | Encoder::Sum(net, _) => net.inputs.views.point_of_view(),
             Encoder::Hce(_) => PointOfView::White,
         }
     }
@@ -119,7 +129,7 @@ impl Encoder {
     /// Whether boards that were turned to the side to move will not do. The handcrafted terms
     /// are the same for both colours, so that a turned board has the same evaluation.
     pub fn needs_colours(&self) -> bool {
-        let own = matches!(self, Encoder::Net(..)) && self.point_of_view() == PointOfView::White;
+        let own = !matches!(self, Encoder::Hce(_)) && self.point_of_view() == PointOfView::White;
         own || self.base().is_some_and(Base::needs_colours)
     }
 
@@ -141,13 +151,15 @@ impl Encoder {
         let (inputs, labels) = match self {
             Encoder::Net(net, _) => lists(net, parts),
             Encoder::Hce(encoder) => {
-                let near: Vec<Packed> = parts
-                    .iter()
-                    .flat_map(|part| part.order.iter().map(|place| part.records[*place as usize]))
-                    .collect();
-                return encoder.batch(near.par_chunks(TERMS_PIECE));
+                return encoder.batch(near(parts).par_chunks(TERMS_PIECE));
+            }
+            Encoder::Sum(net, terms) => {
+                let (active, labels) = lists(net, parts);
+                let pieces = terms.pieces(near(parts).par_chunks(SUM_PIECE)).pieces;
+                return batch(Inputs::Both(active, pieces), labels);
             }
         };
+        let inputs = Inputs::Active(inputs);
         Batch { base: self.added(parts), ..batch(inputs, labels) }
     }
 
@@ -278,7 +290,13 @@ impl TermsEncoder {
     }
 }
 
-fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Labels) {
+/// The records of parts, one after the other.
+fn near(parts: &[Part]) -> Vec<Packed> {
+    let places = parts.iter().flat_map(|part| part.order.iter().map(move |place| (part, *place)));
+    places.map(|(part, place)| part.records[place as usize]).collect()
+}
+
+fn lists(net: &Architecture, parts: &[Part]) -> (Active, Labels) {
     let (views, point_of_view) = (net.views(), net.inputs.views.point_of_view());
     let positions = parts.iter().map(|part| part.order.len()).sum();
     let mut labels = Labels::zeros(positions);
@@ -322,7 +340,7 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Inputs, Labels) {
         all_buckets.clear();
     }
     let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
-    (Inputs::Active(Active { rows, views, places, indices, buckets }), labels)
+    (Active { rows, views, places, indices, buckets }, labels)
 }
 
 /// The first values of a slice, which keeps the others.

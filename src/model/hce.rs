@@ -4,6 +4,8 @@
 //! has, or that the run holds, keep their start to the last bit, and whatever pulls weights
 //! towards zero pulls the evaluation back to where it began.
 
+use std::sync::Arc;
+
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -75,8 +77,20 @@ impl HceModel {
         device: &Device,
         compute: Compute,
     ) -> Result<Self, WeightsError> {
-        let terms = Changed::new([1, 2], "terms", [shape.terms, 2], true, weights, device)?;
-        let tempo = Changed::new([3, 4], "tempo", [1], shape.tempo, weights, device)?;
+        Self::numbered(1, shape, weights, device, compute)
+    }
+
+    /// The same beside other parameters, whose numbers are below `first`.
+    pub(super) fn numbered(
+        first: u64,
+        shape: HceShape,
+        weights: &Weights,
+        device: &Device,
+        compute: Compute,
+    ) -> Result<Self, WeightsError> {
+        let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
+        let terms = Changed::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
+        let tempo = Changed::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
         Ok(Self { terms, tempo, shape, fused: FusedTerms::new(shape, compute) })
     }
 
@@ -165,9 +179,9 @@ fn dense<C: Copy>(
     })
 }
 
-impl Evaluation for HceModel {
-    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        let pieces = pieces(inputs);
+impl HceModel {
+    /// See [`Evaluation::logits`].
+    pub(super) fn logits_of(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
         if let Some(fused) = &self.fused {
             let (weights, tempo) = self.values();
             return fused.logits(weights, tempo, pieces);
@@ -177,17 +191,19 @@ impl Evaluation for HceModel {
         Tensor::cat(logits.map(|piece| self.piece(&weights, &tempo, piece)).collect(), 0)
     }
 
+    /// See [`Evaluation::slope`].
+    ///
     /// # Panics
     /// If the terms are to be added to something.
-    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+    pub(super) fn slope_of(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
         let base = aim.judged().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
         let Some(fused) = &self.fused else {
-            let loss = aim.of(self.logits(inputs), 0);
+            let loss = aim.of(self.logits_of(pieces), 0);
             return Slope::by_autodiff(loss, self);
         };
         let (terms, tempo) = self.values();
-        let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces(inputs), aim);
+        let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces, aim);
         let mut gradients = GradientsParams::new();
         gradients.register(self.terms.change.id, terms);
         if self.shape.tempo {
@@ -197,7 +213,17 @@ impl Evaluation for HceModel {
     }
 }
 
-fn pieces(inputs: &Inputs) -> &[std::sync::Arc<Terms>] {
+impl Evaluation for HceModel {
+    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+        self.logits_of(pieces(inputs))
+    }
+
+    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+        self.slope_of(pieces(inputs), aim)
+    }
+}
+
+fn pieces(inputs: &Inputs) -> &[Arc<Terms>] {
     let Inputs::Terms(pieces) = inputs else {
         panic!("handcrafted terms are no one-hot inputs");
     };

@@ -25,7 +25,9 @@ impl Need {
     /// What the fused operations of a GPU take, and an optimiser that keeps so many numbers for each
     /// weight; none where nobody knows.
     pub fn of(kind: &Kind, batch: usize, compute: Compute, kept: u64) -> Option<Self> {
-        let (Kind::Net(net), Compute::Gpu { room }) = (kind, compute) else { return None };
+        let (Kind::Net(net) | Kind::Sum(net, _), Compute::Gpu { room }) = (kind, compute) else {
+            return None;
+        };
         let (views, hidden) = (net.views(), net.hidden);
         let floats = |count: usize| count as u64 * size_of::<f32>() as u64;
         let rows = floats(net.rows() * hidden);

@@ -14,6 +14,7 @@ mod memory;
 mod net;
 pub mod ops;
 pub mod rounding;
+mod sum;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -32,6 +33,7 @@ pub use net::NetModel;
 pub use ops::cpu::{Level, Precision};
 pub use ops::{Done, Stage};
 pub use rounding::Rounding;
+pub use sum::SumModel;
 
 use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs};
@@ -74,6 +76,7 @@ impl Slope {
 pub enum Model {
     Net(NetModel),
     Hce(HceModel),
+    Sum(SumModel),
 }
 
 /// Which model a set of weights belongs to.
@@ -82,6 +85,8 @@ pub enum Kind {
     Net(Architecture),
     /// Handcrafted terms.
     Hce(HceShape),
+    /// A net and the terms that it is added to.
+    Sum(Architecture, HceShape),
 }
 
 impl Model {
@@ -98,6 +103,9 @@ impl Model {
         Ok(match kind {
             Kind::Net(net) => Model::Net(NetModel::new(net, weights, device, compute)?),
             Kind::Hce(shape) => Model::Hce(HceModel::new(*shape, weights, device, compute)?),
+            Kind::Sum(net, shape) => {
+                Model::Sum(SumModel::new(net, *shape, weights, device, compute)?)
+            }
         })
     }
 
@@ -112,6 +120,7 @@ impl Model {
         match self {
             Model::Net(net) => Model::Net(net.rounded(rounding)),
             Model::Hce(terms) => Model::Hce(terms.clone()),
+            Model::Sum(sum) => Model::Sum(sum.rounded(rounding)),
         }
     }
 
@@ -128,8 +137,12 @@ impl Model {
         let mut collect = Collect { of, weights: Weights::default(), path: Vec::new() };
         self.visit(&mut collect);
         let mut weights = collect.weights;
-        if let Model::Net(net) = self {
-            for Array { name, shape, .. } in net.architecture().arrays() {
+        let net = match self {
+            Model::Net(net) | Model::Sum(SumModel { net, .. }) => Some(net.architecture()),
+            Model::Hce(_) => None,
+        };
+        if let Some(net) = net {
+            for Array { name, shape, .. } in net.arrays() {
                 weights.0.get_mut(&name).expect("a net has its arrays").shape = shape;
             }
         }
@@ -142,6 +155,7 @@ impl Evaluation for Model {
         match self {
             Model::Net(model) => model.logits(inputs),
             Model::Hce(model) => model.logits(inputs),
+            Model::Sum(model) => model.logits(inputs),
         }
     }
 
@@ -149,6 +163,7 @@ impl Evaluation for Model {
         match self {
             Model::Net(model) => model.slope(inputs, aim),
             Model::Hce(model) => model.slope(inputs, aim),
+            Model::Sum(model) => model.slope(inputs, aim),
         }
     }
 }
@@ -182,8 +197,9 @@ struct Collect<O> {
 
 impl<O: Of> ModuleVisitor for Collect<O> {
     fn enter_module(&mut self, name: &str, container: &str) {
-        // The variant of an enum is not part of a tensor's name.
-        self.path.push(if container.starts_with("Enum") { String::new() } else { name.into() });
+        // Neither the variant of an enum nor the part of a sum is in a tensor's name.
+        let nameless = container.starts_with("Enum") || container.ends_with("SumModel");
+        self.path.push(if nameless { String::new() } else { name.into() });
     }
 
     fn exit_module(&mut self, _name: &str, _container: &str) {

@@ -226,7 +226,7 @@ impl Evaluation for NetModel {
 }
 
 fn active(inputs: &Inputs) -> &Active {
-    let Inputs::Active(active) = inputs else {
+    let (Inputs::Active(active) | Inputs::Both(active, _)) = inputs else {
         panic!("a net takes one-hot inputs, not handcrafted terms");
     };
     active

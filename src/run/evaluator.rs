@@ -317,7 +317,8 @@ struct Opened {
 }
 
 fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
-    let WeightsFile { weights, facts, .. } = Weights::from_bytes(bytes)?;
+    let WeightsFile { weights, mut facts, .. } = Weights::from_bytes(bytes)?;
+    recipe::settle(&mut facts, &weights)?;
     let recipe = Recipe::read(&facts)?;
     if facts.get("kind").is_some_and(|kind| matches!(&kind[..], "hce" | "trace")) {
         let scale = facts.get("scale").and_then(|scale| scale.parse().ok());

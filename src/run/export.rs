@@ -76,6 +76,7 @@ pub fn read(path: &Path, given: &Given) -> Result<Imported> {
         Beside::Nothing => given.over(Hints::default()),
     };
     let mut source = export::import(&bytes, &hints).with_context(|| name.to_string())?;
+    recipe::settle(&mut source.facts, &source.weights).with_context(|| name.to_string())?;
     if let Beside::Manifest(manifest) = &beside {
         // The file itself does not know that it is a part of a sum.
         source.facts.extend(recipe::fact_of(manifest.provenance.base.as_ref())?);

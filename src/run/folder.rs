@@ -23,6 +23,9 @@ pub const ROUND: &str = "round.safetensors";
 pub const NET: &str = "net.bin";
 /// The best handcrafted terms.
 pub const TERMS: &str = "terms.json";
+
+/// Terms that learnt together with a net.
+pub const BASE: &str = "base.json";
 /// What training did to each term.
 pub const TERMS_CSV: &str = "terms.csv";
 /// Pictures of the terms.
@@ -45,12 +48,13 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     LAST,
     BEST,
     ROUND,
     NET,
     TERMS,
+    BASE,
     TERMS_CSV,
     TERMS_SVG,
     "net.json",

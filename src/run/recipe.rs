@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::listener::Listener;
 use super::terms::RunTerms;
@@ -21,6 +21,7 @@ use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
+use crate::weights::Weights;
 
 /// The header entry that says how a run computed.
 pub const COMPUTE: &str = "compute";
@@ -55,6 +56,11 @@ impl Recipe {
 
     pub fn kind(&self) -> Result<Kind> {
         Ok(match self.architecture()? {
+            Some(net) if self.config.model.tune_base => {
+                let config = &self.config;
+                let base = self.base.as_ref().context("a net with terms has terms")?;
+                Kind::Sum(net, RunTerms::of_base(&terms_of(base)?).shape(config))
+            }
             Some(net) => Kind::Net(net),
             None => Kind::Hce(self.terms()?.context("no net, so terms")?.shape(&self.config)),
         })
@@ -293,7 +299,10 @@ pub fn plan(config: &Config) -> Result<Plan> {
 /// A checkpoint of this program with its recipe.
 pub fn open(path: &Path) -> Result<(Checkpoint, Recipe)> {
     let checkpoint = Checkpoint::read(path)?;
-    let recipe = Recipe::read(&checkpoint.facts)
+    // The file's own header stays that of the beginning, so that runs end with the same bits.
+    let mut facts = checkpoint.facts.clone();
+    let recipe = settle(&mut facts, &checkpoint.weights)
+        .and_then(|()| Recipe::read(&facts))
         .and_then(|recipe| recipe.ok_or_else(|| anyhow!("its header has no config")))
         .with_context(|| path.display().to_string())?;
     Ok((checkpoint, recipe))
@@ -306,6 +315,48 @@ const BASE: &str = "base";
 pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
     let read = |text: &String| serde_json::from_str(text).context("the base in its header");
     facts.get(BASE).map(read).transpose()
+}
+
+/// Where terms have learnt together with a net, the header then has those that they have become.
+///
+/// # Errors
+/// If the terms cannot be read.
+pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result<()> {
+    if !HceWeights::are_in(weights) {
+        return Ok(());
+    }
+    let Some(mut base) = base(facts)? else { return Ok(()) };
+    base.below = export::Below::Terms(learnt_with(&base, weights)?.to_json());
+    // They are in that file no more.
+    base.sha256 = None;
+    facts.extend(fact_of(Some(&base))?);
+    Ok(())
+}
+
+/// The terms that a net is added to, for those that learn with it.
+///
+/// # Errors
+/// If it is added to another net.
+pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
+    match &base.below {
+        export::Below::Terms(text) => {
+            HceWeights::from_json(text).with_context(|| format!("base {}", base.name))
+        }
+        export::Below::Net(_) => bail!(
+            "`model.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
+             leave tune_base out",
+            base.name
+        ),
+    }
+}
+
+/// The terms of a base as weights have them that learnt with a net.
+pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights> {
+    let before = terms_of(base)?;
+    let scale_factor = before.scale_factor;
+    let now = HceWeights::from_weights(weights, before.list, before.scale)?;
+    let source = Some(format!("{}, trained on together with a net", base.name));
+    Ok(HceWeights { scale_factor, source, ..now }.rounded(2))
 }
 
 /// The header entry that says so.

@@ -76,6 +76,17 @@ impl RunTerms {
         Ok(Some(Self { list, own, present, chosen, mirror }))
     }
 
+    /// Those that a net is added to and learns with: the built-in terms that weigh something there.
+    pub fn of_base(weights: &HceWeights) -> Self {
+        let present = Chosen {
+            terms: weights.values.iter().map(|weight| *weight != [0.0; 2]).collect(),
+            tempo: true,
+            scale_factor: weights.scale_factor,
+        };
+        let (list, chosen) = (weights.list.clone(), present.clone());
+        Self { list, own: None, present, chosen, mirror: false }
+    }
+
     /// The term whose weight a term has: its own, or that of the other wing.
     pub fn stands_for(&self, term: usize) -> usize {
         if self.mirror { hce::wings()[term].into() } else { term }

@@ -84,7 +84,8 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
         base: None,
     };
     if let Some(began) = began {
-        weights = began.weights;
+        // Terms that learn with a net come from its base.
+        weights.0.extend(began.weights.0);
         let known = began.sketch.shared(&recipe.validation_sketch);
         if known > 0 {
             listener.remark(&format!(

@@ -112,9 +112,12 @@ impl<'a> Learner<'a> {
         let learnt = self.learnt(steps);
         let Training { kind, compute, device, settings, .. } = self.job;
         Ok(match (&settings.rounded, kind) {
-            (Some(Rounded { rounding, .. }), Kind::Net(net)) if is_gpu(device) => {
+            (Some(Rounded { rounding, .. }), Kind::Net(net) | Kind::Sum(net, _))
+                if is_gpu(device) =>
+            {
                 // There rounding is not that of an export to the last digit.
-                let weights = rounding.weights(&learnt.weights(), net)?;
+                let mut weights = learnt.weights();
+                weights.0.extend(rounding.weights(&weights, net)?.0);
                 Cow::Owned(Model::new(kind, &weights, device, *compute)?)
             }
             (Some(Rounded { rounding, .. }), _) => Cow::Owned(learnt.rounded(rounding)),

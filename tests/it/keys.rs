@@ -8,7 +8,7 @@ use nnuance::config::Config;
 use nnuance::config::keys::{self, Key};
 
 /// Configs that each take some keys which the others refuse.
-const LEAST: [&str; 11] = [
+const LEAST: [&str; 12] = [
     "version = 1
      data.files = ['a']
      model.inputs = 'hce'
@@ -33,6 +33,10 @@ const LEAST: [&str; 11] = [
      king_buckets = [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1,
                      0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]
      head = [{ size = 4, activation = 'relu' }, { size = 1 }]",
+    "version = 1
+     data.files = ['a']
+     model = { inputs = 'plain', hidden = 8, base = 'b' }
+     schedule = { epochs = 1, learning_rate = 1 }",
     "version = 1
      data.files = ['a']
      model = { inputs = 'hce', rare = 1 }

@@ -123,6 +123,7 @@ mod sweep;
 mod tables;
 mod term_kernels;
 mod tidy;
+mod together;
 mod trace;
 mod trace_eval;
 mod train;

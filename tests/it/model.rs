@@ -39,6 +39,20 @@ fn hce() -> (Encoder, Kind, Weights) {
     (games::all_terms(), Kind::Hce(shape), weights)
 }
 
+/// Nets of either point of view that learn together with terms.
+fn sums() -> Vec<(Encoder, Kind, Weights)> {
+    let (terms, of_terms, weights) = hce();
+    let (Encoder::Hce(terms), Kind::Hce(shape)) = (terms, of_terms) else { panic!("terms") };
+    let joined = |views| {
+        let net = Architecture::simple(views, HIDDEN, Activation::SCReLU);
+        let mut both = initial(&net, 7);
+        drawn::shake(&mut both, 0.3, 11);
+        both.0.extend(weights.0.clone());
+        (Encoder::Sum(net.clone().into(), terms.clone()), Kind::Sum(net, shape), both)
+    };
+    vec![joined(Views::Perspective), joined(Views::Plain)]
+}
+
 fn model(kind: &Kind, weights: &Weights) -> Model {
     model_with(kind, weights, Compute::Plain)
 }
@@ -93,6 +107,18 @@ fn reference(kind: &Kind, weights: &Weights, inputs: &Inputs) -> Vec<f64> {
                 pieces.iter().flat_map(|piece| (0..piece.len()).map(move |row| (piece, row)));
             rows.map(|(piece, row)| position(piece, row)).collect()
         }
+        (Kind::Sum(net, shape), Inputs::Both(active, pieces)) => {
+            let of_net = Inputs::Active(active.clone());
+            let above = reference(&Kind::Net(net.clone()), weights, &of_net);
+            let below = reference(&Kind::Hce(*shape), weights, &Inputs::Terms(pieces.clone()));
+            let turns = pieces.iter().flat_map(|piece| &piece.turn);
+            let sign = |turn: &i8| match net.inputs.views.point_of_view() {
+                PointOfView::White => 1.0,
+                PointOfView::SideToMove => f64::from(*turn),
+            };
+            let rows = above.iter().zip(below).zip(turns);
+            rows.map(|((above, below), turn)| above + below * sign(turn)).collect()
+        }
         _ => unreachable!("a net takes lists, terms take terms"),
     }
 }
@@ -120,7 +146,7 @@ fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: Judge
 
 #[test]
 fn logits_equal_the_sparse_sum_in_f64() {
-    for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
+    for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         let batch = encoder.encode(&games::samples(300, 1));
         let device_logits = model(&kind, &weights).logits(&batch.inputs);
         let logits: Vec<f32> = device_logits.into_data().try_into_vec().expect("f32");
@@ -133,7 +159,7 @@ fn logits_equal_the_sparse_sum_in_f64() {
 
 #[test]
 fn gradients_of_every_parameter_equal_central_differences() {
-    for (encoder, kind, weights) in nets().into_iter().chain([hce()]) {
+    for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         check_gradients(encoder, kind, weights, Compute::Plain, Loss::SQUARED);
     }
     let fused = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
@@ -142,6 +168,9 @@ fn gradients_of_every_parameter_equal_central_differences() {
         check_gradients(encoder, kind, weights, fused, loss);
         let (encoder, kind, weights) = nets().remove(0);
         check_gradients(encoder, kind, weights, fused, loss);
+        for (encoder, kind, weights) in sums() {
+            check_gradients(encoder, kind, weights, fused, loss);
+        }
     }
 }
 
@@ -149,7 +178,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     let batch = encoder.encode(&games::samples(24, 2));
     let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
     let base = match kind {
-        Kind::Net(_) => games::bases(batch.len()),
+        Kind::Net(_) | Kind::Sum(..) => games::bases(batch.len()),
         Kind::Hce(_) => Vec::new(),
     };
     let counts = games::weights(batch.len());
@@ -161,10 +190,11 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 
     // The weights are f32, so the step is whatever the two neighbours differ by.
-    let step = if matches!(kind, Kind::Hce(_)) { 1e-2 } else { 1e-4 };
     let mut moving = 0;
     // A start is never trained.
     for (name, array) in weights.0.iter().filter(|(name, _)| !name.ends_with(".start")) {
+        // Centipawns of terms, or weights of a net.
+        let step = if name.ends_with(".change") { 1e-2 } else { 1e-4 };
         for place in 0..array.values.len() {
             let value = array.values[place];
             let at = |moved: f32| {

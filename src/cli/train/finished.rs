@@ -25,6 +25,10 @@ pub fn text(finished: &Finished) -> String {
     };
     let text = match made {
         Made::Net(written) => export::lines(written).join("\n"),
+        Made::Sum(written, terms) => {
+            let net = export::lines(written).join("\n");
+            format!("{net}\nterms    {}, as they learnt with the net", terms.display())
+        }
         Made::Terms(results) => terms(finished, results),
     };
     let page = match page {

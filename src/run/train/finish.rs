@@ -23,7 +23,7 @@ use crate::run::folder::{self, RunFolder};
 use crate::run::listener::Listener;
 use crate::run::moves::{Searcher, rank};
 use crate::run::quiet_ends::QuietEnds;
-use crate::run::recipe::Recipe;
+use crate::run::recipe::{self, Recipe};
 use crate::run::{export, report};
 use crate::train::checkpoint::{Best, Checkpoint, State};
 use crate::train::direct::{Certainty, certainty};
@@ -92,7 +92,17 @@ pub fn finish(
             let net = folder.file(folder::NET);
             let written = export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
-            (Made::Net(Box::new(written)), None)
+            let written = Box::new(written);
+            let made = match recipe.base.as_ref().filter(|_| recipe.config.model.tune_base) {
+                None => Made::Net(written),
+                Some(base) => {
+                    let (terms, path) =
+                        (recipe::learnt_with(base, &best.weights)?, folder.file(folder::BASE));
+                    output::write(&path, terms.to_json().as_bytes())?;
+                    Made::Sum(written, path)
+                }
+            };
+            (made, None)
         }
     };
     let (kept, sources) = (folder.kept(), by_source(folder, step));

@@ -37,6 +37,8 @@ pub enum TestMoves {
 /// What an engine loads.
 pub enum Made {
     Net(Box<Written>),
+    /// A net, and the file with the terms that learnt with it.
+    Sum(Box<Written>, PathBuf),
     /// Terms, before and after.
     Terms(Vec<TermResult>),
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Tuned, validation};
+use super::open;
 use crate::architecture::Array;
 use crate::batch::Batch;
 use crate::data::doctor::size::Amount;
@@ -106,7 +107,11 @@ fn overfitting(
     let kind = recipe.kind()?;
     let rounding = rounding::of_run(config)?;
     let weights = match (&rounding, &kind) {
-        (Some(rounding), Kind::Net(net)) => Cow::Owned(rounding.weights(&best.weights, net)?),
+        (Some(rounding), Kind::Net(net) | Kind::Sum(net, _)) => {
+            let mut weights = best.weights.clone();
+            weights.0.extend(rounding.weights(&best.weights, net)?.0);
+            Cow::Owned(weights)
+        }
         _ => Cow::Borrowed(&best.weights),
     };
     let measure = Measure {
@@ -128,6 +133,13 @@ fn overfitting(
             let [one, other] = shares.map(|batches| measure.losses(&start, batches));
             ("the weights it began with", [one?, other?])
         }
+        None if config.model.tune_base => {
+            let mut start = best.weights.clone();
+            HceWeights::forget(&mut start);
+            open::zero(&mut start, &recipe.architecture()?.context("what learns is a net")?);
+            let [one, other] = shares.map(|batches| measure.losses(&start, batches));
+            ("what it was added to", [one?, other?])
+        }
         None if recipe.base.is_some() => {
             ("what it is added to", shares.map(|batches| measure.of_base(batches)))
         }
@@ -144,7 +156,7 @@ fn overfitting(
     };
     let scores = if measure.wdl > 0.0 { " or a higher share of scores" } else { "" };
     let cure = match measure.kind {
-        Kind::Net(_) => format!("fewer neurons, fewer epochs{scores}"),
+        Kind::Net(_) | Kind::Sum(..) => format!("fewer neurons, fewer epochs{scores}"),
         Kind::Hce(_) => format!("fewer terms, a smaller optimizer.prior{scores}"),
     };
     let some = match &data.source {

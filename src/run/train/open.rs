@@ -26,7 +26,7 @@ pub fn open(
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let Some(terms) = RunTerms::of(config, term_list)? else {
-        return net(config, base, listener);
+        return net(config, base, begun, listener);
     };
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale())?,
@@ -41,21 +41,27 @@ pub fn open(
 fn net(
     config: &Config,
     base: Option<&export::Base>,
+    begun: Option<&Weights>,
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
-    let base = base.map(recipe::added).transpose()?;
-    let encoder = Encoder::net(&net).on(base);
+    let joins = base.filter(|_| config.model.tune_base);
+    let terms = joins.map(|base| beside_net(base, begun)).transpose()?;
+    let encoder = match (&terms, base) {
+        (Some(terms), _) => Encoder::sum(&net, RunTerms::of_base(terms).encoder(terms)),
+        (None, base) => Encoder::net(&net).on(base.map(recipe::added).transpose()?),
+    };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
     let mut scan = read(&plan, 0, listener)?;
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
     let mut weights = initial(&net, config.seed);
-    if encoder.base().is_some() {
+    if base.is_some() {
         // So the sum begins as what is there already.
         zero(&mut weights, &net);
     }
+    weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
     let source = match learnt {
         Some(samples) => {
             scan.train = samples.len() as u64;
@@ -81,8 +87,17 @@ fn net(
     Ok((data, weights))
 }
 
+/// The terms that learn with a net, as they were when this began.
+fn beside_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
+    let terms = recipe::terms_of(base)?;
+    let Some(begun) = begun else { return Ok(terms) };
+    let HceWeights { scale_factor, source, .. } = terms;
+    let began = HceWeights::started_from(begun, terms.list, terms.scale)?;
+    Ok(HceWeights { scale_factor, source, ..began })
+}
+
 /// The output of a net becomes nothing.
-fn zero(weights: &mut Weights, net: &Architecture) {
+pub fn zero(weights: &mut Weights, net: &Architecture) {
     for part in [Part::Output, Part::OutputBias] {
         let name = net.array(part).expect("every net has it").name;
         weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);

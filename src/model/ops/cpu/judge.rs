@@ -4,6 +4,13 @@ use crate::loss::LossShape;
 use crate::model::Judged;
 
 impl Judged<'_> {
+    /// The derivatives of the mean loss by the logits, one a position.
+    pub fn forces(self, logits: &[f32]) -> Vec<f32> {
+        let mut forces = Vec::with_capacity(logits.len());
+        self.of_all(logits.iter().copied().enumerate(), &mut forces);
+        forces
+    }
+
     /// The sum of the losses of some positions by their logits, while the derivatives of the mean
     /// over the batch go to `gradients`.
     #[inline(always)]

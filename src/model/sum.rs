@@ -1,0 +1,104 @@
+//! A net and the handcrafted terms that it is added to, which learn together.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use super::{
+    Aim, Compute, Evaluation, HceModel, HceShape, Judged, NetModel, Rounding, Slope, inner, to_host,
+};
+use crate::architecture::Architecture;
+use crate::batch::{Active, Inputs, Terms};
+use crate::weights::{Weights, WeightsError};
+
+/// The numbers of parameters of terms begin here; those of nets are below.
+const FIRST: u64 = 1 << 10;
+
+/// One logit, that of the net plus that of the terms, and one loss.
+#[derive(Module, Debug)]
+pub struct SumModel {
+    pub net: NetModel,
+    pub terms: HceModel,
+}
+
+impl SumModel {
+    /// # Errors
+    /// If an array is missing or has another shape.
+    pub fn new(
+        net: &Architecture,
+        shape: HceShape,
+        weights: &Weights,
+        device: &Device,
+        compute: Compute,
+    ) -> Result<Self, WeightsError> {
+        Ok(Self {
+            net: NetModel::new(net, weights, device, compute)?,
+            terms: HceModel::numbered(FIRST, shape, weights, device, compute)?,
+        })
+    }
+
+    /// The same with the net's weights rounded; terms stay as they are.
+    pub fn rounded(&self, rounding: &Rounding) -> Self {
+        Self { net: self.net.rounded(rounding), terms: self.terms.clone() }
+    }
+
+    /// +1, or -1 where the net sees with other eyes than terms, which see with White's.
+    fn signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
+        let views = self.net.architecture().inputs.views;
+        let turns = pieces.iter().flat_map(|piece| &piece.turn);
+        turns.map(|turn| views.sign(*turn).into()).collect()
+    }
+}
+
+impl Evaluation for SumModel {
+    fn logits(&self, inputs: &Inputs) -> Tensor<1> {
+        let (_, pieces) = both(inputs);
+        let terms = self.terms.logits_of(pieces);
+        let signs = Tensor::<1>::from_data(&self.signs(pieces)[..], &terms.device());
+        self.net.logits(inputs) + terms * signs
+    }
+
+    /// The terms are what the net is added to; then the forces on the sum are forces on them.
+    fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
+        let (active, pieces) = both(inputs);
+        let signs = self.signs(pieces);
+        let seen = |values: &[f32]| -> Vec<f32> {
+            values.iter().zip(&signs).map(|(value, sign)| value * sign).collect()
+        };
+        let Some(judged) = aim.judged() else {
+            let (net, pulls) = (self.net.slope(inputs, aim), seen(aim.numbers()));
+            return self.joined(net, self.terms.slope_of(pieces, Aim::Forces(&pulls)));
+        };
+        let mut below = seen(&to_host(inner(self.terms.logits_of(pieces))));
+        if !judged.base.is_empty() {
+            below.iter_mut().zip(judged.base).for_each(|(below, base)| *below += base);
+        }
+        let judged = Judged { base: &below, ..judged };
+        let net = self.net.slope(inputs, Aim::Judged(judged));
+        let above = to_host(inner(self.net.logits(inputs)));
+        assert_eq!(above.len(), active.len(), "a logit a position");
+        let pulls = seen(&judged.forces(&above));
+        self.joined(net, self.terms.slope_of(pieces, Aim::Forces(&pulls)))
+    }
+}
+
+impl SumModel {
+    /// The gradients of both, and the loss of the first.
+    fn joined(&self, net: Slope, mut terms: Slope) -> Slope {
+        let Slope { loss, mut gradients } = net;
+        let (of_terms, of_tempo) = (self.terms.terms.change.id, self.terms.tempo.change.id);
+        if let Some(gradient) = terms.gradients.remove::<2>(of_terms) {
+            gradients.register(of_terms, gradient);
+        }
+        if let Some(gradient) = terms.gradients.remove::<1>(of_tempo) {
+            gradients.register(of_tempo, gradient);
+        }
+        Slope { loss, gradients }
+    }
+}
+
+fn both(inputs: &Inputs) -> (&Active, &[Arc<Terms>]) {
+    let Inputs::Both(active, pieces) = inputs else { panic!("a net and terms see both") };
+    (active, pieces)
+}

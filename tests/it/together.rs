@@ -1,0 +1,139 @@
+//! Terms and the net on top of them, which learn together.
+
+use std::path::Path;
+
+use nnuance::export::{self, Below, Given};
+use nnuance::hce::{HceEvaluator, HceWeights};
+use nnuance::loader::{Part, collect};
+use nnuance::loss::sigmoid;
+use nnuance::run::recipe;
+use nnuance::sample::Sample;
+use tempfile::TempDir;
+
+use crate::largest::smallest;
+use crate::tuning::{column, killed_and_resumed, nnuance, refused, said, train, written};
+
+/// Terms of which some weigh nothing, in a file.
+fn terms_in(folder: &TempDir) -> (String, HceWeights) {
+    let mut weights = HceWeights { scale: 150.0, ..HceWeights::default() };
+    let pairs = weights.list.terms.iter().zip(&mut weights.values);
+    pairs.filter(|(term, _)| term.name.starts_with("king")).for_each(|(_, pair)| *pair = [0.0; 2]);
+    let path = folder.path().join("terms.json");
+    std::fs::write(&path, weights.to_json()).unwrap();
+    (path.to_string_lossy().into_owned(), weights)
+}
+
+fn config(base: &str, inputs: &str, epochs: usize) -> String {
+    format!(
+        "version = 1\nseed = 3\n\
+         [data]\nfiles = [\"data/selfplay-sf15.vf\"]\nlimit = 6000\nheld_out = 0.2\n\
+         [model]\ninputs = \"{inputs}\"\nhidden = 8\nbase = \"{base}\"\ntune_base = true\n\
+         [target]\nscore_scale = 126\nwdl = 0.3\n\
+         [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.004\n"
+    )
+}
+
+fn loss(values: impl Iterator<Item = f64>, samples: &[Sample]) -> f64 {
+    let error = |(cp, it): (f64, &Sample)| {
+        let score = sigmoid(f64::from(it.score.unwrap()) / 126.0);
+        (sigmoid(cp / 150.0) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
+    };
+    values.zip(samples).map(error).sum::<f64>() / samples.len() as f64
+}
+
+#[test]
+fn both_learn_and_their_sum_is_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, before) = terms_in(&folder);
+    // Of outputs for the side to move, and for White.
+    for inputs in ["perspective", "plain"] {
+        let out = folder.path().join(inputs);
+        let [stdout, _] = said(&mut train(&written(&folder, &config(&path, inputs, 5)), &out));
+        assert!(stdout.contains("base.json, as they learnt with the net"), "{stdout}");
+
+        let text = std::fs::read_to_string(out.join("base.json")).unwrap();
+        let after = HceWeights::from_json(&text).unwrap();
+        let mut moved = 0;
+        for (before, after) in before.values.iter().zip(&after.values) {
+            // What weighs nothing is no part of these terms.
+            assert!(*before != [0.0; 2] || *after == [0.0; 2]);
+            moved += usize::from(before != after);
+        }
+        assert!(moved > 100, "{moved}");
+        assert_eq!((after.scale, after.scale_factor), (before.scale, before.scale_factor));
+
+        // The run began with the terms as they were, and its loss is that of the sum.
+        let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
+        let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
+        let evaluator = HceEvaluator::new(&before);
+        let alone = loss(samples.iter().map(|it| evaluator.evaluate(&it.position)), &samples);
+        let first = column(&out, "validation_loss")[0];
+        assert!((alone / first - 1.0).abs() < 1e-5, "{alone} {first}");
+        let net = export::load(&out.join("net.bin"), &Given::default()).unwrap();
+        let evaluator = HceEvaluator::new(&after);
+        let sum = |it: &Sample| {
+            f64::from(net.net.evaluate(&it.position)) + evaluator.evaluate(&it.position).round()
+        };
+        let (sum, told) = (loss(samples.iter().map(sum), &samples), best.state.best.unwrap().loss);
+        assert!((sum / told - 1.0).abs() < 0.01 && told < 0.98 * alone, "{sum} {told} {alone}");
+
+        // Whoever asks is told of the terms as they became.
+        let base = net.manifest.unwrap().provenance.base.unwrap();
+        assert_eq!((&base.below, &base.sha256), (&Below::Terms(text), &None));
+        assert_eq!(recipe.base.unwrap(), base);
+        let again = folder.path().join("again.bin");
+        let mut export = nnuance();
+        export.arg("export").arg(&out).arg("-o").arg(&again).arg("--overwrite");
+        said(&mut export);
+        let bytes = |path: &Path| std::fs::read(path).unwrap();
+        assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
+        let manifest = export::load(&again, &Given::default()).unwrap().manifest.unwrap();
+        assert_eq!(manifest.provenance.base.unwrap(), base);
+    }
+}
+
+/// The terms' learning rate is one of its own, and going on from a run takes both parts.
+#[test]
+fn terms_take_a_rate_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, before) = terms_in(&folder);
+    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+    let config = config(&path, "perspective", 2);
+    let slow = "\n[optimizer.layers]\nterms = { rate = 1e-12 }\ntempo = { rate = 1e-12 }\n";
+    said(&mut train(&written(&folder, &format!("{config}{slow}")), &first));
+    let text = std::fs::read_to_string(first.join("base.json")).unwrap();
+    assert_eq!(HceWeights::from_json(&text).unwrap().values, before.rounded(2).values);
+
+    let mut on = train(&written(&folder, &config), &second);
+    for (key, value) in [("start", first.clone()), ("base", first.join("base.json"))] {
+        on.args(["--set", &format!("model.{key}=\"{}\"", value.display())]);
+    }
+    said(&mut on);
+    let end = smallest(column(&first, "validation_loss"));
+    let begin = column(&second, "validation_loss")[0];
+    assert!((begin / end - 1.0).abs() < 1e-4, "{begin} {end}");
+}
+
+#[test]
+fn a_killed_run_goes_on_with_its_terms() {
+    let folder = tempfile::tempdir().unwrap();
+    killed_and_resumed(&config(&terms_in(&folder).0, "perspective", 8), 2);
+}
+
+#[test]
+fn what_cannot_learn_together_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = terms_in(&folder);
+    let config = config(&path, "perspective", 1);
+    let cases = [
+        (config.replace(&format!("base = \"{path}\""), ""), "name them with `model.base`"),
+        (config.replace(&path, "nets/quickstart-32.bin"), "only handcrafted terms learn together"),
+        (config.replace("wdl", "learn = \"moves\"\nwdl"), "terms that stand still"),
+        (config.replace("wdl", "position = \"quiescence\"\nwdl"), "terms that stand still"),
+        (format!("{config}[optimizer.layers]\nterm = {{ rate = 2 }}\n"), "`terms`"),
+    ];
+    for (text, cure) in cases {
+        let said = refused(&text);
+        assert!(said.contains(cure), "{said}");
+    }
+}
