@@ -1,5 +1,7 @@
 //! What a logit promises, and what an error costs.
 
+use std::fmt::{self, Display, Formatter};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,21 @@ pub struct Loss {
     pub power: f64,
     /// Where `p` is above `t` the loss counts `1 + asymmetry`; above -1.
     pub asymmetry: f64,
+}
+
+impl Display for Loss {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self.shape {
+            LossShape::Squared => f.write_str("squared error")?,
+            LossShape::Absolute => f.write_str("size of the error")?,
+            LossShape::Power => write!(f, "error to the power of {}", self.power)?,
+            LossShape::CrossEntropy => f.write_str("cross entropy")?,
+        }
+        match self.asymmetry {
+            0.0 => Ok(()),
+            asymmetry => write!(f, ", times {} where too much is promised", 1.0 + asymmetry),
+        }
+    }
 }
 
 /// How the cost grows with the error.

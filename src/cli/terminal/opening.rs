@@ -19,7 +19,14 @@ pub fn opens(opening: &Opening) {
             short(*positions as f64),
             span.steps
         ),
-        false => eprintln!("{}\n{}", length(span), rates(settings)),
+        false => {
+            let (name, loss) = (settings.optimizer.name.text(), settings.loss);
+            let loss = match settings.moves {
+                None => format!(", {loss}"),
+                Some(_) => String::new(),
+            };
+            eprintln!("{}\n{}\n{name}{loss}", length(span), rates(settings));
+        }
     }
     if let Some(Rounded { after, .. }) = &settings.rounded {
         let from = after + 1;
