@@ -26,12 +26,12 @@ pub struct Rounding(pub BTreeMap<Part, i32>);
 impl Rounding {
     /// The weights that an export's integers stand for, in the shape in which they are trained: what
     /// is rounded is the sum of a row and what king buckets share, which stands in the rows, and
-    /// what they share is zero.
+    /// what they share is zero. What is no array of the net stays as it is.
     ///
     /// # Errors
     /// If an array is missing or has another shape than the architecture's.
     pub fn weights(&self, weights: &Weights, net: &Architecture) -> Result<Weights, WeightsError> {
-        let mut rounded = Weights::default();
+        let mut rounded = weights.clone();
         for array in net.arrays() {
             let mut values = weights.get(&array.name, &array.shape)?.to_vec();
             match (array.part, net.array(Part::Factoriser)) {

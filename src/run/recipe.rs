@@ -317,6 +317,9 @@ pub fn base(facts: &BTreeMap<String, String>) -> Result<Option<export::Base>> {
     facts.get(BASE).map(read).transpose()
 }
 
+/// What stands behind the name of terms that have learnt together with a net.
+const MOVED: &str = ", as it learnt with the net";
+
 /// Where terms have learnt together with a net, the header then has those that they have become.
 ///
 /// # Errors
@@ -329,6 +332,9 @@ pub fn settle(facts: &mut BTreeMap<String, String>, weights: &Weights) -> Result
     base.below = export::Below::Terms(learnt_with(&base, weights)?.to_json());
     // They are in that file no more.
     base.sha256 = None;
+    if !base.name.ends_with(MOVED) {
+        base.name += MOVED;
+    }
     facts.extend(fact_of(Some(&base))?);
     Ok(())
 }
@@ -355,8 +361,8 @@ pub fn learnt_with(base: &export::Base, weights: &Weights) -> Result<HceWeights>
     let before = terms_of(base)?;
     let scale_factor = before.scale_factor;
     let now = HceWeights::from_weights(weights, before.list, before.scale)?;
-    let source = Some(format!("{}, trained on together with a net", base.name));
-    Ok(HceWeights { scale_factor, source, ..now }.rounded(2))
+    let source = format!("{}, trained on together with a net", base.name.trim_end_matches(MOVED));
+    Ok(HceWeights { scale_factor, source: Some(source), ..now }.rounded(2))
 }
 
 /// The header entry that says so.

@@ -116,8 +116,7 @@ impl<'a> Learner<'a> {
                 if is_gpu(device) =>
             {
                 // There rounding is not that of an export to the last digit.
-                let mut weights = learnt.weights();
-                weights.0.extend(rounding.weights(&weights, net)?.0);
+                let weights = rounding.weights(&learnt.weights(), net)?;
                 Cow::Owned(Model::new(kind, &weights, device, *compute)?)
             }
             (Some(Rounded { rounding, .. }), _) => Cow::Owned(learnt.rounded(rounding)),

@@ -89,6 +89,13 @@ fn both_learn_and_their_sum_is_what_is_left() {
         assert_eq!(bytes(&again), bytes(&out.join("net.bin")));
         let manifest = export::load(&again, &Given::default()).unwrap().manifest.unwrap();
         assert_eq!(manifest.provenance.base.unwrap(), base);
+
+        // It is not the terms that it began with that such a sum goes on from.
+        assert_eq!(base.name, format!("{path}, as it learnt with the net"));
+        let again = config(&out.to_string_lossy(), inputs, 1).replace("tune_base = true", "");
+        let cure = format!("model.base = \"{}\"", out.join("base.json").display());
+        let said = refused(&again);
+        assert!(said.contains(&cure), "{said}");
     }
 }
 

@@ -13,6 +13,7 @@ use crate::loader::Sketch;
 use crate::model::{Compute, Device};
 use crate::net::Net;
 use crate::run::evaluator::Evaluator;
+use crate::run::folder::BASE;
 use crate::run::listener::Listener;
 use crate::run::recipe::Recipe;
 
@@ -98,7 +99,11 @@ impl Found {
         };
         if below.is_some() {
             let below = evaluator.recipe.as_ref().and_then(|recipe| recipe.base.as_ref());
-            let below = below.map_or("...", |base| &base.name);
+            let own = evaluator.recipe.as_ref().is_some_and(|it| it.config.model.tune_base);
+            let below = match own {
+                true => format!("{name}/{BASE}"),
+                false => below.map_or("...".into(), |base| base.name.clone()),
+            };
             bail!(
                 "{name} is itself a part of a sum, which has two at most; to go on with it, set \
                  model.base = \"{below}\", which it is added to, and model.start = \"{name}\""

@@ -108,9 +108,7 @@ fn overfitting(
     let rounding = rounding::of_run(config)?;
     let weights = match (&rounding, &kind) {
         (Some(rounding), Kind::Net(net) | Kind::Sum(net, _)) => {
-            let mut weights = best.weights.clone();
-            weights.0.extend(rounding.weights(&best.weights, net)?.0);
-            Cow::Owned(weights)
+            Cow::Owned(rounding.weights(&best.weights, net)?)
         }
         _ => Cow::Borrowed(&best.weights),
     };
