@@ -179,11 +179,10 @@ impl Config {
             };
             return Err(ConfigError::Value { key, reason });
         }
-        let direct = self.optimizer().name.is_direct();
-        if !self.weighing().is_level() && (direct || self.learns_moves()) {
+        if !self.weighing().is_level() && self.learns_moves() {
             let of_sources = target.weights.is_level();
             let key = if of_sources { "data.source.weight" } else { "target.weights" };
-            let reason = "go with methods that follow gradients, and not with `learn = \"moves\"`";
+            let reason = "is of positions alone, and not for `learn = \"moves\"`";
             return wrong(key, reason);
         }
         if !target.weights.is_level() && self.model.inputs == "trace" {

@@ -8,6 +8,7 @@
 mod calibration;
 mod counts;
 mod diagnosis;
+pub mod draws;
 mod findings;
 mod keys;
 mod material;

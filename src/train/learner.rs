@@ -86,7 +86,8 @@ impl<'a> Learner<'a> {
         self.model = Some(model);
     }
 
-    /// A step of a direct method.
+    /// A step of a direct method. The losses count their `shares`, which are none where all positions
+    /// count alike.
     ///
     /// # Panics
     /// If the method follows gradients.
@@ -94,13 +95,14 @@ impl<'a> Learner<'a> {
         &mut self,
         inputs: &Inputs,
         targets: &[f32],
+        shares: &[f32],
         moves: Option<Learnt>,
     ) -> Result<Stepped, TrainError> {
         let weights = self.model().weights();
         let Training { kind, compute, device, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let loss = self.job.settings.loss;
-        let stepped = method.step(kind, weights, inputs, targets, loss, moves)?;
+        let stepped = method.step(kind, weights, inputs, (targets, shares), loss, moves)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)

@@ -281,7 +281,7 @@ impl<'a> Trainer<'a> {
             let oracle = self.job.oracle;
             let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
             let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
-            let stepped = self.learner.leap(&batch.inputs, &targets, moves)?;
+            let stepped = self.learner.leap(&batch.inputs, &targets, &batch.shares(), moves)?;
             self.count(taken, stepped.loss)?;
             converged = stepped.converged;
         }

@@ -3,17 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nnuance::data::doctor::draws::{Draws, fit, sums};
 use nnuance::data::doctor::{Exam, Grade, Keys, Reading};
 use nnuance::format::{BadRecords, Format, Source, write_all};
 use nnuance::loader::{Plan, scan};
+use nnuance::loss::sigmoid;
 use nnuance::point_of_view::PointOfView;
 use nnuance::sample::{Sample, mix};
+use nnuance::train::target::Promise;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::draw::stands_alone;
 use crate::formats::{BULLET, GAMES, QUIET, SCORED};
 use crate::need;
+use crate::problems::Dice;
 
 /// Files with their format and point of view, as the README has them.
 const FILES: [(&str, &str, &str); 12] = [
@@ -311,4 +315,70 @@ fn the_page_stands_alone_and_text_is_narrow() {
     for picture in ["scores", "pieces", "phase", "calibration"] {
         assert!(html.contains(&format!("aria-label=\"{picture}\"")), "{picture}");
     }
+}
+
+#[test]
+fn offset_and_scale_are_the_most_likely() {
+    let mut dice = Dice::new(7);
+    let (scores, results): (Vec<f64>, Vec<f64>) = (0..40_000)
+        .map(|_| {
+            let (score, chance) = (dice.about(600.0), dice.share());
+            let [win, loss] = [score, -score].map(|score| sigmoid((score - 90.0) / 55.0));
+            let result = if chance < win { 1.0 } else { 0.5 };
+            (score, if chance > 1.0 - loss { 0.0 } else { result })
+        })
+        .unzip();
+    // What is added up is what it says: the likelihood by hand, and its derivatives.
+    let at = [1.0 / 70.0, 1.2];
+    let [likelihood, rate, offset, rates, both, offsets] = sums(&scores, &results, at);
+    let by_hand = scores.iter().zip(&results).map(|(score, result)| {
+        let [win, loss] = [*score, -score].map(|score| sigmoid(score * at[0] - at[1]));
+        [loss, 1.0 - win - loss, win][(2.0 * result) as usize].ln()
+    });
+    assert!((by_hand.sum::<f64>() / 40_000.0 - likelihood).abs() < 1e-9);
+    for (step, first, second, mixed) in
+        [([1e-6, 0.0], rate, rates, both), ([0.0, 1e-5], offset, offsets, both)]
+    {
+        let [more, less] = [1.0, -1.0]
+            .map(|by| sums(&scores, &results, [at[0] + by * step[0], at[1] + by * step[1]]));
+        let size = 2.0 * (step[0] + step[1]);
+        let slope = |of: usize| (more[of] - less[of]) / size;
+        let own = if step[0] > 0.0 { [1, 2] } else { [2, 1] };
+        for (found, right) in [(slope(0), first), (slope(own[0]), second), (slope(own[1]), mixed)] {
+            assert!((found - right).abs() < 1e-5 * (1.0 + right.abs()), "{found} for {right}");
+        }
+    }
+
+    let Draws { offset, scale, loss } = fit(&scores, &results).expect("enough draws");
+    assert!((offset - 90.0).abs() < 3.0 && (scale - 55.0).abs() < 2.0, "{offset} {scale}");
+    let best = sums(&scores, &results, [1.0 / scale, offset / scale]);
+    assert!(best[1].abs() < 1e-4 && best[2].abs() < 1e-6);
+    let promise = Promise { offset, scale };
+    let errors = scores.iter().zip(&results).map(|(score, it)| (promise.of(*score) - it).powi(2));
+    assert!((errors.sum::<f64>() / 40_000.0 - loss).abs() < 1e-12);
+
+    // Where nobody draws, nobody wins, or scores say nothing or all, nothing is the most likely.
+    let decided: Vec<f64> = results.iter().map(|it| it.round()).collect();
+    let drawn = vec![0.5; scores.len()];
+    let sure: Vec<f64> =
+        scores.iter().map(|it| 0.5 + 0.5 * (it / 200.0).trunc().signum()).collect();
+    let against: Vec<f64> = results.iter().map(|it| 1.0 - it).collect();
+    for results in [decided, drawn, sure, against] {
+        assert_eq!(fit(&scores, &results), None);
+    }
+    assert_eq!(fit(&[], &[]), None);
+}
+
+/// The real program says it.
+#[test]
+fn room_for_draws_is_measured() {
+    let (file, _) = json(&["data/selfplay-sf15.vf", "--limit", "200000"]);
+    let draws = &file["diagnosis"]["calibration"]["draws"];
+    let [offset, scale] = ["offset", "scale"].map(|key| draws[key].as_f64().unwrap());
+    assert!((20.0..200.0).contains(&offset) && (20.0..120.0).contains(&scale), "{draws}");
+    let (_, says) = finding(&file, "calibration");
+    assert!(
+        says.contains(&format!("score_offset {offset:.0} and score_scale {scale:.0}")),
+        "{says}"
+    );
 }

@@ -26,7 +26,7 @@ use crate::problems::{
 const SCALE: f64 = 120.0;
 
 fn results(targets: &[f32], loss: Loss) -> Goal<'_> {
-    Goal::Results { targets, scale: SCALE, loss }
+    Goal::Results { targets, scale: SCALE, loss, shares: &[] }
 }
 
 fn problem<'a>(pieces: &'a [Arc<Terms>], shape: Shape, goal: Goal<'a>) -> Problem<'a> {
@@ -106,6 +106,53 @@ fn equations_are_those_of_a_dense_jacobian() {
         }
         assert!(size > 1e-6 && diagonal.iter().filter(|one| **one > 0.0).count() > 25);
     }
+}
+
+/// A position that counts three times, one that counts once, and one that counts for nothing.
+#[test]
+fn positions_count_as_often_as_they_stand_there() {
+    let (once, shape) = (pieces(ALL, 900, 31), ALL);
+    let (truth, here) = (point(ALL, 40.0, 32), point(ALL, 30.0, 33));
+    let wanted = targets(&once, &truth, SCALE, 0.2, 34);
+    let often: Vec<usize> = (0..900).map(|position| [3, 1, 0][position % 3]).collect();
+    let mean = often.iter().sum::<usize>() as f32 / 900.0;
+    let shares: Vec<f32> = often.iter().map(|often| *often as f32 / mean).collect();
+    let places: Vec<(usize, usize)> = once
+        .iter()
+        .enumerate()
+        .flat_map(|(piece, it)| (0..it.len()).map(move |row| (piece, row)))
+        .collect();
+    let repeated = |position: usize| std::iter::repeat_n(position, often[position]);
+    let rows = (0..900).flat_map(repeated).map(|position| places[position]);
+    let copies = [Arc::new(Terms::gather(rows.map(|(piece, row)| (&*once[piece], row))))];
+    let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
+
+    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
+        let weighed = Goal::Results { targets: &wanted, scale: SCALE, loss, shares: &shares };
+        let [weighed, plain] =
+            [problem(&once, shape, weighed), problem(&copies, shape, results(&many, loss))];
+        assert_close(weighed.loss(&here), plain.loss(&here), 1e-6);
+        let [one, other] = [&weighed, &plain].map(|it| Equations::of(it, &here).unwrap());
+        let size = largest(other.gradient.iter().map(|one| one.abs()));
+        for (one, other) in one.gradient.iter().zip(&other.gradient) {
+            assert!((one - other).abs() < 1e-6 * size, "{one} {other}");
+        }
+        let ends = [weighed, plain].map(|problem| {
+            let (mut point, mut newton) = (here.clone(), Newton::new(all(shape)));
+            for _ in 0..3 {
+                newton.step(&problem, &mut point).unwrap();
+            }
+            point
+        });
+        for (one, other) in ends[0].iter().zip(ends[1].iter()) {
+            assert!((one - other).abs() < 1e-2, "{one} {other}");
+        }
+    }
+
+    let goal =
+        Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &shares[1..] };
+    let error = Problem::new(&once, shape.terms(), goal).unwrap_err();
+    assert_eq!(error, ProblemError::Shares { positions: 900, shares: 899 });
 }
 
 #[test]
@@ -394,7 +441,7 @@ fn what_does_not_fit_together_is_refused() {
     assert!(matches!(refused(3, goal), ProblemError::Term { terms: 3, .. }));
     let short = results(&targets[1..], Loss::SQUARED);
     assert_eq!(refused(12, short), ProblemError::Targets { positions: 100, targets: 99 });
-    let flat = Goal::Results { targets: &targets, scale: 0.0, loss: Loss::SQUARED };
+    let flat = Goal::Results { targets: &targets, scale: 0.0, loss: Loss::SQUARED, shares: &[] };
     assert_eq!(refused(12, flat), ProblemError::Scale(0.0));
     let mut values = vec![0.0; 100];
     values[7] = f64::INFINITY;

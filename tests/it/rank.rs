@@ -40,7 +40,7 @@ fn a_piece_and_its_squares_are_one_group_a_phase() {
     let shape = Shape { normal: 4, ..LINEAR };
     let (pieces, truth) = (squares_and_piece(), point(shape, 100.0, 130));
     let wanted = targets(&pieces, &truth, SCALE, 0.1, 131);
-    let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED };
+    let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
     let equations = Equations::of(&problem, &truth).unwrap();
     let all = vec![true; 9];
@@ -60,7 +60,8 @@ fn terms_of_all_kinds_have_the_rank_of_their_eigenvalues() {
             let pieces = pieces(shape, positions, seed);
             let truth = point(shape, 60.0, seed + 10);
             let wanted = targets(&pieces, &truth, SCALE, 0.1, seed + 20);
-            let goal = Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED };
+            let goal =
+                Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
             let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
             let equations = Equations::of(&problem, &truth).unwrap();
             let all = vec![true; problem.weights()];

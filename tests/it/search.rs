@@ -44,7 +44,12 @@ fn rounded(mut point: Point, movable: &[bool]) -> Point {
 fn checked(shape: Shape, loss: Loss, seed: u64) {
     let pieces = pieces(shape, 600, seed);
     let targets = targets(&pieces, &point(shape, 40.0, seed + 1), SCALE, 0.1, seed + 2);
-    let goal = Goal::Results { targets: &targets, scale: SCALE, loss };
+    // In some of them positions count for more the later they come.
+    let shares: Vec<f32> = match seed.is_multiple_of(20) {
+        true => (0..600).map(|position| (2 * position + 1) as f32 / 600.0).collect(),
+        false => Vec::new(),
+    };
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss, shares: &shares };
     let problem = Problem::new(&pieces, shape.terms(), goal).unwrap();
     let start = point(shape, 40.0, seed + 3);
     let mut movable = vec![true; start.len()];
@@ -94,7 +99,7 @@ fn a_search_is_the_one_that_evaluates_everything() {
 fn a_search_goes_on_from_its_weights_alone() {
     let pieces = pieces(ALL, 3000, 300);
     let targets = targets(&pieces, &point(ALL, 40.0, 301), SCALE, 0.1, 302);
-    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED };
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
     let movable: Vec<bool> = (0..2 * ALL.terms() + 1).map(|number| number % 5 != 3).collect();
     let mut whole = Search::new(&problem, &point(ALL, 40.0, 303), &movable).unwrap();
@@ -110,7 +115,7 @@ fn a_search_goes_on_from_its_weights_alone() {
 fn any_number_of_threads_searches_the_same_way() {
     let pieces = pieces(ALL, 20_000, 310);
     let targets = targets(&pieces, &point(ALL, 40.0, 311), SCALE, 0.1, 312);
-    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED };
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let run = |threads| {
         with_threads(threads, || {
             let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
@@ -147,13 +152,13 @@ fn what_cannot_be_searched_is_refused() {
     often.normal = Rows::default();
     (0..often.len()).for_each(|row| often.normal.push(row, [(0, 127); 300].into_iter()));
     let (targets, often) = (vec![0.5; often.len()], [Arc::new(often)]);
-    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED };
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let problem = Problem::new(&often, ALL.terms(), goal).unwrap();
     let refused = Search::new(&problem, &point(ALL, 40.0, 323), &movable).unwrap_err();
     assert_eq!(refused, ProblemError::Count { term: 0, position: 0 });
 
     let targets = vec![0.5; 50];
-    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED };
+    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
     let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
     let movable: Vec<bool> = movable.iter().enumerate().map(|(number, _)| number != 2).collect();
     assert_eq!(Search::new(&problem, &start, &movable).unwrap_err(), ProblemError::NotFinite);

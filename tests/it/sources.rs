@@ -331,17 +331,25 @@ fn terms_learn_from_several_sources() {
     let text = TWO
         .replace("batch_share = 3\n", "")
         .replace("batch_share = 1\n", "")
-        .replace("weight = 2\n", "")
         .replace("hidden = 8\n", "tune = [\"material\"]\n")
         .replace("\"perspective\"", "\"hce\"");
     let start = text.find("[schedule]").unwrap();
     let text = format!("{}[optimizer]\nname = \"gauss-newton\"\n", &text[..start]);
-    let out = folder.path().join("run");
-    said(&mut train(&written(&folder, &text), &out));
-    let by_source = std::fs::read_to_string(out.join("sources.csv")).unwrap();
-    assert!(BySource::parse(&by_source).unwrap().rows.len() > 2);
+    let learnt = |name: &str, text: &str| {
+        let out = folder.path().join(name);
+        said(&mut train(&written(&folder, text), &out));
+        let by_source = std::fs::read_to_string(out.join("sources.csv")).unwrap();
+        assert!(BySource::parse(&by_source).unwrap().rows.len() > 2);
+        std::fs::read_to_string(out.join("terms.json")).unwrap()
+    };
+    let weighed = learnt("weighed", &text);
     killed_and_resumed(&text, 1);
-    let weighed = text.replace("wdl = 1\n", "wdl = 1\nweight = 2\n");
-    let complaint = refused(&weighed);
-    assert!(complaint.contains("data.source.weight"), "{complaint}");
+    let level = learnt("level", &text.replace("weight = 2\n", ""));
+    assert!(weighed != level);
+    assert!(learnt("alike", &text.replace("weight = 2\n", "weight = 1\n")) == level);
+
+    let searched = text.replace("gauss-newton", "local-search");
+    let weighed = learnt("searched", &searched);
+    assert!(weighed != learnt("searched-level", &searched.replace("weight = 2\n", "")));
+    killed_and_resumed(&searched, 1);
 }

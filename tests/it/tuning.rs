@@ -757,11 +757,6 @@ fn keys_that_do_not_fit_are_named() {
             terms("", GAUSS_NEWTON, "").replace("[optimizer]", "loss = \"power\"\n[optimizer]"),
             "target.loss",
         ),
-        (
-            terms("", GAUSS_NEWTON, "")
-                .replace("[optimizer]", "weights.ply = [[0, 0], [9, 1]]\n[optimizer]"),
-            "target.weights",
-        ),
         (trace.replace(list, ""), "model.term_list"),
         (trace.replace(list, &format!("{list}\nstart = \"zero\"")), "model.start"),
         (terms(list, GAUSS_NEWTON, ""), "model.term_list"),

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use super::draws::{self, Draws};
+use crate::loss::sigmoid;
+
 const BINS: usize = 10;
 
 /// The scale that fits scores to results, found elsewhere.
@@ -44,6 +47,8 @@ pub struct Calibration {
     pub fitted: Fitted,
     /// Of positions that were drawn and have a score that is no mate.
     pub positions: u64,
+    /// What fits with room for draws; none where nothing does.
+    pub draws: Option<Draws>,
     /// By expected result: 0 to 0.1, ..., 0.9 to 1.
     pub bins: Vec<Bin>,
 }
@@ -52,7 +57,7 @@ impl Calibration {
     pub(super) fn of(scores: &[f64], results: &[f64], fitted: Fitted) -> Self {
         let mut bins = vec![Bin::default(); BINS];
         for (score, result) in scores.iter().zip(results) {
-            let expected = 1.0 / (1.0 + (-score / fitted.scale).exp());
+            let expected = sigmoid(score / fitted.scale);
             let bin = &mut bins[((expected * BINS as f64) as usize).min(BINS - 1)];
             bin.positions += 1;
             bin.expected += expected;
@@ -63,7 +68,8 @@ impl Calibration {
             bin.expected /= count;
             bin.observed /= count;
         }
-        Self { fitted, positions: scores.len().min(results.len()) as u64, bins }
+        let positions = scores.len().min(results.len()) as u64;
+        Self { fitted, positions, draws: draws::fit(scores, results), bins }
     }
 
     /// The largest difference between expected and observed in bins of at least `least`

@@ -289,11 +289,20 @@ fn calibration(it: &Diagnosis) -> Option<Finding> {
             "train on either, not on a mixture; look at where both come from",
         ));
     }
-    let says = format!(
+    let mut says = format!(
         "sigmoid(score / {:.0}) fits the results best, and explains {} of their variance",
         fitted.scale,
         percent(explained)
     );
+    if let Some(draws) = calibration.draws {
+        says += &format!(
+            "; with room for draws score_offset {:.0} and score_scale {:.0} are the most likely, and \
+             explain {}",
+            draws.offset,
+            draws.scale,
+            percent(1.0 - draws.loss / fitted.constant)
+        );
+    }
     if !(50.0..=1000.0).contains(&fitted.scale) {
         let cure = "scores seem not to be centipawns: convert them, or set target.score_scale";
         return Some(Finding::note(ABOUT, says, cure));

@@ -30,6 +30,8 @@ struct State {
     sums: Whole,
     shares: [f32; 2],
     target: f32,
+    /// What its loss is multiplied by.
+    counts: f32,
     turn: i8,
     /// What the position costs with these sums.
     loss: f64,
@@ -50,7 +52,7 @@ impl Evaluated {
     /// # Errors
     /// A goal of values; sums too large.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
-        let Goal::Results { targets, scale, loss } = problem.goal() else {
+        let Goal::Results { targets, scale, loss, shares: counts } = problem.goal() else {
             return Err(ProblemError::Values);
         };
         // Two points that add up to the given one.
@@ -68,6 +70,7 @@ impl Evaluated {
                         .ok_or(ProblemError::Sum(position))?,
                     shares: shares(terms, row).map(|share| share as f32),
                     target: targets[position],
+                    counts: counts.get(position).copied().unwrap_or(1.0),
                     turn: terms.turn[row],
                     loss: 0.0,
                 };
@@ -215,7 +218,7 @@ impl Evaluated {
             sums = plus(sums, still);
         }
         let value = sums.white(state.shares.map(f64::from)) + tempo * f64::from(state.turn);
-        self.loss.of(value / self.scale, f64::from(state.target))
+        self.loss.of(value / self.scale, f64::from(state.target)) * f64::from(state.counts)
     }
 }
 

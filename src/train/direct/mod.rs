@@ -81,7 +81,7 @@ impl Direct {
         serde_json::to_vec(&self.state).expect("numbers have a JSON form")
     }
 
-    /// One step on all positions.
+    /// One step on all positions, with targets and [shares](Goal::Results).
     ///
     /// # Errors
     /// See [`ProblemError`].
@@ -90,7 +90,7 @@ impl Direct {
         kind: &Kind,
         weights: Weights,
         inputs: &Inputs,
-        targets: &[f32],
+        (targets, shares): (&[f32], &[f32]),
         loss: Loss,
         learnt: Option<Learnt>,
     ) -> Result<Stepped, TrainError> {
@@ -111,7 +111,7 @@ impl Direct {
                     .map(|(before, stretch)| Oracle { before: &before[..], stretch: *stretch });
                 Goal::Moves(Played { moves, choices, oracle, targets })
             }
-            _ => Goal::Results { targets, scale: shape.scale.into(), loss },
+            _ => Goal::Results { targets, scale: shape.scale.into(), loss, shares },
         };
         let problem = Problem::new(pieces, shape.terms, goal)?;
         let (loss, converged) = match &mut self.state {
@@ -204,7 +204,7 @@ pub fn certainty(
     prior: Option<f64>,
 ) -> Result<Certainty, TrainError> {
     let [start, now] = points(weights, shape)?;
-    let goal = Goal::Results { targets, scale: shape.scale.into(), loss };
+    let goal = Goal::Results { targets, scale: shape.scale.into(), loss, shares: &[] };
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
     let centipawns = prior;

@@ -12,8 +12,9 @@ use crate::train::moves::{Moves, Oracle, Verdict};
 /// What the values of positions are fitted to.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
-    /// Expected results for White, 0 to 1; `scale` is the number of centipawns a logit.
-    Results { targets: &'a [f32], scale: f64, loss: Loss },
+    /// Expected results for White, 0 to 1; `scale` is the number of centipawns a logit. Losses are
+    /// multiplied by the `shares`, whose mean is 1; there are none where all positions count alike.
+    Results { targets: &'a [f32], scale: f64, loss: Loss, shares: &'a [f32] },
     /// Centipawns for White, the loss being the squared difference.
     Values(&'a [f64]),
     /// Moves that were played; the rows of a position lie in one piece.
@@ -84,6 +85,13 @@ pub struct Cost {
     pub curvature: f64,
 }
 
+impl Cost {
+    fn times(self, factor: f64) -> Self {
+        let Self { loss, slope, curvature } = self;
+        Self { loss: factor * loss, slope: factor * slope, curvature: factor * curvature }
+    }
+}
+
 /// Why positions, goal and weights do not fit together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
@@ -91,6 +99,8 @@ pub enum ProblemError {
     Empty,
     #[error("{positions} positions need as many targets, not {targets}")]
     Targets { positions: usize, targets: usize },
+    #[error("{positions} positions need as many shares, not {shares}")]
+    Shares { positions: usize, shares: usize },
     #[error("position {position} has the target {target}, which is no finite number")]
     Target { position: usize, target: f64 },
     #[error("a logit cannot be {0} centipawns: the scale must be a positive number")]
@@ -183,9 +193,12 @@ impl<'a> Problem<'a> {
 
     fn check_goal(&self, positions: usize) -> Result<(), ProblemError> {
         let (targets, bad) = match self.goal {
-            Goal::Results { targets, scale, .. } => {
+            Goal::Results { targets, scale, shares, .. } => {
                 if !(scale > 0.0 && scale.is_finite()) {
                     return Err(ProblemError::Scale(scale));
+                }
+                if !(shares.is_empty() || shares.len() == positions) {
+                    return Err(ProblemError::Shares { positions, shares: shares.len() });
                 }
                 let bad = targets.iter().position(|target| !target.is_finite());
                 (targets.len(), bad.map(|position| (position, f64::from(targets[position]))))
@@ -293,18 +306,14 @@ impl<'a> Problem<'a> {
     /// What a position costs when it is worth `value`; of moves, what it costs itself.
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
-            Goal::Results { targets, scale, loss } => {
-                result_cost(targets[position], scale, loss, value)
+            Goal::Results { targets, scale, loss, shares } => {
+                let cost = result_cost(targets[position], scale, loss, value);
+                shares.get(position).map_or(cost, |share| cost.times((*share).into()))
             }
             Goal::Moves(played) => {
                 let Played { moves, targets, .. } = played;
-                let weight = played.weight(self.count);
                 let cost = result_cost(targets[position], moves.scale, Loss::SQUARED, value);
-                Cost {
-                    loss: weight * cost.loss,
-                    slope: weight * cost.slope,
-                    curvature: weight * cost.curvature,
-                }
+                cost.times(played.weight(self.count))
             }
             Goal::Values(values) => {
                 let error = value - values[position];
