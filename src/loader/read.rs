@@ -101,7 +101,7 @@ struct Opened {
 }
 
 /// Files open at a time.
-const SIDE_BY_SIDE: usize = 8;
+pub(super) const SIDE_BY_SIDE: usize = 8;
 
 impl Interleaved {
     pub fn new(plan: Arc<Plan>, mut files: Vec<PathBuf>) -> Self {

@@ -8,8 +8,7 @@ use rayon::prelude::*;
 use super::distinct::Distinct;
 use super::packed::Packed;
 use super::read::Filtered;
-use super::store::Kept;
-use super::{Held, LoadError, Plan, Rejected, Share, Sketch, Subset};
+use super::{Held, Kept, LoadError, Plan, Rejected, Share, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::format::Holds;
@@ -185,7 +184,7 @@ fn read_file(
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let mut file = Filtered::open(path, plan)?;
-    let mut scan = Scan { kept: Some(Kept::default()), ..Scan::default() };
+    let mut scan = Scan { kept: Some(Kept::none_of(path)), ..Scan::default() };
     let mut block = Vec::new();
     let mut games = Distinct::default();
     let mut probe = Vec::new();
@@ -215,6 +214,9 @@ fn read_file(
                 }
             }
             scan.sketch.add(sample);
+        }
+        if let Some(kept) = &mut scan.kept {
+            kept.end_block();
         }
         // One too many, and nobody keeps any.
         let most = room.load(Ordering::Relaxed).saturating_add(1);

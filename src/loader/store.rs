@@ -6,8 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
-use super::packed::Packed;
-use super::quieten::{Quieten, quieten};
+use super::kept::Kept;
 use crate::batch::{Batch, Inputs, Terms};
 
 /// Positions as terms, in the order of the files.
@@ -28,38 +27,10 @@ pub struct Store {
     pub counts: Vec<u64>,
 }
 
-/// The records of a file on their way to a store, in pieces that are dropped one by one.
-#[derive(Clone, Debug, Default)]
-pub struct Kept(Vec<Vec<Packed>>);
-
-impl Kept {
-    pub(super) fn push(&mut self, record: Packed) {
-        match self.0.last_mut() {
-            Some(piece) if piece.len() < TERMS_PIECE => piece.push(record),
-            _ => {
-                let mut piece = Vec::with_capacity(TERMS_PIECE);
-                piece.push(record);
-                self.0.push(piece);
-            }
-        }
-    }
-
-    pub(super) fn join(&mut self, other: Kept) {
-        self.0.extend(other.0);
-    }
-
-    /// The quiet ends of all of them.
-    pub fn quiet(&self, by: &dyn Quieten) -> Self {
-        let mut kept = self.clone();
-        kept.0.iter_mut().for_each(|piece| quieten(piece, by));
-        kept
-    }
-}
-
 impl Store {
     /// Finds the terms of all records.
     pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
-        Self::new(encoder.pieces(records.0.into_par_iter()))
+        Self::new(encoder.pieces(records.into_pieces().into_par_iter()))
     }
 
     pub(super) fn new(Found { pieces, labels, counts }: Found) -> Self {

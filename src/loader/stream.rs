@@ -13,7 +13,7 @@ use super::feed::Quota;
 use super::packed::Packed;
 use super::quieten::{Quieten, quieten};
 use super::read::Interleaved;
-use super::{LoadError, Plan};
+use super::{Kept, LoadError, Plan};
 use crate::batch::Batch;
 use crate::format::BLOCK;
 use crate::sample::mix;
@@ -94,21 +94,26 @@ impl Stream {
     /// a share of each batch have epochs of their own. A place that is none of this plan is the
     /// first error that comes.
     pub fn new(plan: Plan, encoder: Encoder, from: Cursors) -> Self {
-        Self::quiet(plan, encoder, from, None)
+        Self::of(plan, encoder, from, None, None)
     }
 
-    /// The same of the quiet ends of the positions, where somebody finds them.
-    pub fn quiet(
+    /// The same of the quiet ends of the positions, where somebody finds them. Data that fits the window
+    /// need not be read again where it was `kept`.
+    pub fn of(
         plan: Plan,
         encoder: Encoder,
         from: Cursors,
         by: Option<Arc<dyn Quieten>>,
+        mut kept: Option<Kept>,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
         let quotas = plan.quotas();
         let lanes = from.each(quotas.len()).map(|cursors| {
             let lanes = quotas.into_iter().zip(cursors);
-            let lanes = lanes.map(|(quota, from)| Lane::new(quota, &encoder, from, by.clone()));
+            let lanes = lanes.map(|(quota, from)| {
+                let kept = kept.as_mut().map(|kept| kept.split_off(&quota.plan.files));
+                Lane::new(quota, &encoder, from, by.clone(), kept)
+            });
             lanes.collect::<Vec<Lane>>()
         });
         std::thread::spawn(move || {
@@ -164,19 +169,18 @@ impl From<LoadError> for Stop {
 
 type Windows = SyncSender<Result<Window, LoadError>>;
 
-/// Reads everything once, and sends it in a new order each epoch.
+/// Reads everything once, unless it was kept, and sends it in a new order each epoch.
 fn keep(
     plan: &Arc<Plan>,
     encoder: &Encoder,
     from: Cursor,
-    by: Option<&dyn Quieten>,
+    (by, kept): (Option<&dyn Quieten>, Option<Kept>),
     windows: &Windows,
 ) -> Result<(), Stop> {
-    let mut records = Vec::with_capacity(plan.expected.unwrap_or(0) as usize);
-    let mut source = Interleaved::new(plan.clone(), plan.files.clone());
-    while let Some(block) = source.next() {
-        records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-    }
+    let mut records = match kept {
+        Some(kept) => kept.interleaved(&plan.files),
+        None => read_whole(plan)?,
+    };
     check_count(plan, records.len() as u64)?;
     if let Some(by) = by {
         quieten(&mut records, by);
@@ -187,6 +191,15 @@ fn keep(
         send(plan, Cursor { epoch, window: 0, offset: 0 }, records.clone(), windows)?;
     }
     Ok(())
+}
+
+fn read_whole(plan: &Arc<Plan>) -> Result<Vec<Packed>, LoadError> {
+    let mut records = Vec::with_capacity(plan.expected.unwrap_or(0) as usize);
+    let mut source = Interleaved::new(plan.clone(), plan.files.clone());
+    while let Some(block) = source.next() {
+        records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
+    }
+    Ok(records)
 }
 
 /// Reads window after window, epoch after epoch.
@@ -281,14 +294,20 @@ struct Lane {
 
 impl Lane {
     /// Starts the thread that reads.
-    fn new(quota: Quota, encoder: &Encoder, from: Cursor, by: Option<Arc<dyn Quieten>>) -> Self {
+    fn new(
+        quota: Quota,
+        encoder: &Encoder,
+        from: Cursor,
+        by: Option<Arc<dyn Quieten>>,
+        kept: Option<Kept>,
+    ) -> Self {
         let (sender, windows) = sync_channel(1);
         let (plan, encoder) = (Arc::new(quota.plan), encoder.clone());
         let mirrors = plan.mirrored_copies;
         std::thread::spawn(move || {
             let whole = plan.expected.is_some_and(|all| all <= plan.window as u64);
             let end = match whole {
-                true => keep(&plan, &encoder, from, by.as_deref(), &sender),
+                true => keep(&plan, &encoder, from, (by.as_deref(), kept), &sender),
                 false => read_on(&plan, &encoder, from, by.as_deref(), &sender),
             };
             if let Err(Stop::Error(error)) = end {

@@ -215,6 +215,7 @@ fn train(
                 }
             }
         }
+        let batches = data.batches(recipe, &checkpoint)?;
         let job = Training {
             kind: kind.clone(),
             compute: *compute,
@@ -224,7 +225,6 @@ fn train(
             held_out: &data.validation,
             oracle: before.as_ref(),
         };
-        let batches = data.batches(recipe, &checkpoint)?;
         let until = round.as_ref().map_or(u64::MAX, |round| round.until);
         let mut until_end = UntilEnd::new(&mut *watch, checkpoint.state.step, until);
         let ended = train::run(&job, checkpoint, batches, &mut until_end);

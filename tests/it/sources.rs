@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use nnuance::config::Config;
 use nnuance::features::MAX_ACTIVE;
+use nnuance::format::{Format, write_all};
 use nnuance::loader::{
-    Cursors, Feed, Filter, LoadError, Part, Plan, Stream, apportion, collect, scan,
+    Cursors, Feed, Filter, LoadError, Part, Plan, Split, Stream, apportion, collect, scan,
 };
 use nnuance::log::BySource;
 use nnuance::loss::sigmoid;
@@ -139,6 +140,37 @@ fn streams_of_several_sources_go_on_from_where_they_were() {
     let mut stream =
         Stream::new(plan, games::lists(Views::Perspective), Cursors::parse(text).expect("a place"));
     assert!(matches!(stream.next(), Some(Err(LoadError::Cursor(_)))));
+}
+
+/// What the first look at the data has kept comes in the order in which it would be read again.
+#[test]
+fn kept_positions_come_as_if_they_were_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let format = Format::named("marlinformat").unwrap();
+    let all = games::samples(52_000, 2);
+    // More files than are read side by side, of none to several blocks.
+    let (mut files, mut rest) = (Vec::new(), &all[..]);
+    for (number, size) in
+        [9_000, 100, 6_000, 14_000, 50, 4_500, 300, 8_000, 9_500, 20].iter().enumerate()
+    {
+        let (own, left) = rest.split_at(*size);
+        rest = left;
+        files.push(folder.path().join(format!("{number}.bin")));
+        write_all(&files[number], format, own).unwrap();
+    }
+    let split = Split { share: 0.2, seed: 3 };
+    let files =
+        Plan { split, batch: 5_000, window: 1 << 20, check_view: false, ..Plan::reading(files) };
+    for mut plan in [files, plan([Some(1.0), Some(2.5)]), plan([None; 2])] {
+        let found = scan(&plan, 1 << 20, &|_| ()).expect("good data");
+        plan.expect(&found);
+        assert!(scan(&plan, found.train - 1, &|_| ()).expect("good data").kept.is_none());
+        let encoder = games::lists(Views::Perspective);
+        let from = |kept| Stream::of(plan.clone(), encoder.clone(), Cursors::default(), None, kept);
+        let streams = [found.kept, None].map(from);
+        let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
+        assert!(kept.expect("good data") == read.expect("good data"));
+    }
 }
 
 #[test]

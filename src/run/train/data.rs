@@ -56,8 +56,8 @@ pub struct Summary {
 }
 
 pub enum BatchSource {
-    /// From the files, again and again.
-    Files { plan: Box<Plan>, encoder: Encoder },
+    /// From the files, again and again, or from what of them was kept.
+    Files { plan: Box<Plan>, encoder: Encoder, kept: Option<Kept> },
     /// From memory.
     Store {
         store: Arc<Store>,
@@ -78,7 +78,8 @@ pub struct Tuned {
     pub tally: Tally,
 }
 
-/// Positions of handcrafted terms that are kept in memory, some 250 bytes each.
+/// Positions that are kept in memory from the first look at the data: some 250 bytes each as
+/// handcrafted terms, 32 as records.
 const KEPT: u64 = 8 << 20;
 
 /// Positions, about, on which the spread of values is measured where not all are searched at once.
@@ -116,6 +117,12 @@ pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec
     };
     let weights = weights.chunks(VALIDATION_BATCH).chain(std::iter::repeat(&[][..]));
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
+}
+
+/// How many positions to keep for a net that will want all of them at once: more are read again.
+pub fn keep_records(config: &Config) -> u64 {
+    let most = config.data.window.map_or(u64::MAX, |window| window as u64);
+    if config.moves().is_some() { 0 } else { most.min(KEPT) }
 }
 
 /// How many positions to keep in memory as terms.
@@ -219,12 +226,15 @@ impl Data {
     }
 
     /// The batches from a checkpoint on.
-    pub fn batches(&self, recipe: &Recipe, start: &Checkpoint) -> Result<Batches> {
+    pub fn batches(&mut self, recipe: &Recipe, start: &Checkpoint) -> Result<Batches> {
         let place = Cursors::parse(&start.state.cursor)?;
-        Ok(match &self.source {
-            BatchSource::Files { plan, encoder } => {
-                let (plan, encoder) = (Plan::clone(plan), encoder.clone());
-                Batches::Stream(Stream::quiet(plan, encoder, place, self.quieten.clone()))
+        Ok(match &mut self.source {
+            BatchSource::Files { plan, encoder, kept } => {
+                let (plan, encoder, by) =
+                    (Plan::clone(plan), encoder.clone(), self.quieten.clone());
+                // Other quiet ends will be looked for in the same positions.
+                let kept = if by.is_some() { kept.clone() } else { kept.take() };
+                Batches::Stream(Stream::of(plan, encoder, place, by, kept))
             }
             BatchSource::Store { store, .. } => {
                 Batches::Stored(Stored::new(store.clone(), cut(&recipe.config), place.only()?))

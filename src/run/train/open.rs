@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::data::{BatchSource, Data, Summary, read, validation};
+use super::data::{BatchSource, Data, Summary, keep_records, read, validation};
 use super::{learnt, tuning};
 use crate::architecture::{Architecture, Part};
 use crate::config::Config;
@@ -52,7 +52,7 @@ fn net(
         (None, base) => Encoder::net(&net).on(base.map(recipe::added).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
-    let mut scan = read(&plan, 0, listener)?;
+    let mut scan = read(&plan, keep_records(config), listener)?;
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
@@ -67,7 +67,11 @@ fn net(
             scan.train = samples.len() as u64;
             BatchSource::Moves { samples, asked: None }
         }
-        None => BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone() },
+        None => {
+            let fits = scan.train <= plan.window as u64;
+            let kept = scan.kept.take().filter(|_| fits);
+            BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone(), kept }
+        }
     };
     let weights_of = config.weighing().weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);

@@ -67,7 +67,7 @@ pub fn positions(
             let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
             weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place, listener)?;
             counts = None;
-            source = BatchSource::Files { plan: Box::new(plan), encoder };
+            source = BatchSource::Files { plan: Box::new(plan), encoder, kept: None };
         }
     }
     let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));

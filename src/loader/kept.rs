@@ -1,0 +1,103 @@
+//! The positions to train on, as they were read.
+
+use std::path::{Path, PathBuf};
+
+use super::encode::TERMS_PIECE;
+use super::packed::Packed;
+use super::quieten::{Quieten, quieten};
+use super::read::SIDE_BY_SIDE;
+
+/// The records of files, in the order in which they were read.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Vec<OfFile>);
+
+#[derive(Clone, Debug, Default)]
+struct OfFile {
+    path: PathBuf,
+    /// Pieces that are dropped one by one.
+    pieces: Vec<Vec<Packed>>,
+    /// How many records each block of the file had.
+    blocks: Vec<usize>,
+    /// The same of the block under way.
+    block: usize,
+}
+
+impl Kept {
+    /// None of a file yet.
+    pub(super) fn none_of(path: &Path) -> Self {
+        Self(vec![OfFile { path: path.to_path_buf(), ..OfFile::default() }])
+    }
+
+    /// The next record of the last file.
+    pub(super) fn push(&mut self, record: Packed) {
+        let OfFile { pieces, block, .. } = self.0.last_mut().expect("a file is being read");
+        match pieces.last_mut() {
+            Some(piece) if piece.len() < TERMS_PIECE => piece.push(record),
+            _ => {
+                let mut piece = Vec::with_capacity(TERMS_PIECE);
+                piece.push(record);
+                pieces.push(piece);
+            }
+        }
+        *block += 1;
+    }
+
+    /// The last file's block ends here.
+    pub(super) fn end_block(&mut self) {
+        let OfFile { blocks, block, .. } = self.0.last_mut().expect("a file is being read");
+        blocks.push(std::mem::take(block));
+    }
+
+    pub(super) fn join(&mut self, other: Kept) {
+        self.0.extend(other.0);
+    }
+
+    /// The quiet ends of all of them.
+    pub fn quiet(&self, by: &dyn Quieten) -> Self {
+        let mut kept = self.clone();
+        let pieces = kept.0.iter_mut().flat_map(|file| &mut file.pieces);
+        pieces.for_each(|piece| quieten(piece, by));
+        kept
+    }
+
+    /// All records, file after file, in pieces.
+    pub(super) fn into_pieces(self) -> Vec<Vec<Packed>> {
+        self.0.into_iter().flat_map(|file| file.pieces).collect()
+    }
+
+    /// Those of some files alone; the others are left.
+    pub(super) fn split_off(&mut self, files: &[PathBuf]) -> Self {
+        let (taken, left) =
+            std::mem::take(&mut self.0).into_iter().partition(|file| files.contains(&file.path));
+        self.0 = left;
+        Self(taken)
+    }
+
+    /// All records in the order in which [`Interleaved`](super::read::Interleaved) reads the files.
+    pub(super) fn interleaved(mut self, files: &[PathBuf]) -> Vec<Packed> {
+        let records = |file: &OfFile| file.blocks.iter().sum::<usize>();
+        let mut all = Vec::with_capacity(self.0.iter().map(records).sum());
+        let mut waiting = files.iter().map(|path| {
+            let file = self.0.iter_mut().find(|file| file.path == *path).map(std::mem::take);
+            let OfFile { pieces, blocks, .. } = file.unwrap_or_default();
+            (blocks.into_iter(), pieces.into_iter().flatten())
+        });
+        let mut open: Vec<_> = waiting.by_ref().take(SIDE_BY_SIDE).collect();
+        let mut turn = 0;
+        while !open.is_empty() {
+            turn %= open.len();
+            let (blocks, records) = &mut open[turn];
+            match blocks.next() {
+                Some(block) => {
+                    all.extend(records.take(block));
+                    turn += 1;
+                }
+                None => {
+                    drop(open.remove(turn));
+                    open.extend(waiting.next());
+                }
+            }
+        }
+        all
+    }
+}
