@@ -1,5 +1,6 @@
 //! The positions to train on, as they were read.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::encode::TERMS_PIECE;
@@ -67,19 +68,21 @@ impl Kept {
 
     /// Those of some files alone; the others are left.
     pub(super) fn split_off(&mut self, files: &[PathBuf]) -> Self {
-        let (taken, left) =
-            std::mem::take(&mut self.0).into_iter().partition(|file| files.contains(&file.path));
+        let files: HashSet<&PathBuf> = files.iter().collect();
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (taken, left) = all.partition(|file| files.contains(&file.path));
         self.0 = left;
         Self(taken)
     }
 
     /// All records in the order in which [`Interleaved`](super::read::Interleaved) reads the files.
-    pub(super) fn interleaved(mut self, files: &[PathBuf]) -> Vec<Packed> {
+    pub(super) fn interleaved(self, files: &[PathBuf]) -> Vec<Packed> {
         let records = |file: &OfFile| file.blocks.iter().sum::<usize>();
         let mut all = Vec::with_capacity(self.0.iter().map(records).sum());
+        let found = self.0.into_iter().map(|file| (file.path.clone(), file));
+        let mut found: HashMap<PathBuf, OfFile> = found.collect();
         let mut waiting = files.iter().map(|path| {
-            let file = self.0.iter_mut().find(|file| file.path == *path).map(std::mem::take);
-            let OfFile { pieces, blocks, .. } = file.unwrap_or_default();
+            let OfFile { pieces, blocks, .. } = found.remove(path).unwrap_or_default();
             (blocks.into_iter(), pieces.into_iter().flatten())
         });
         let mut open: Vec<_> = waiting.by_ref().take(SIDE_BY_SIDE).collect();

@@ -168,7 +168,7 @@ fn scan_file(
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let named = |error| LoadError::Hash { path: path.to_path_buf(), error };
-    // It is read once to be hashed, and again in each epoch.
+    // It is read once to be hashed, and may be read again in each epoch.
     regular(path).map_err(named)?;
     let (scan, hash) = rayon::join(|| read_file(path, plan, room, seen), || digest::of_file(path));
     let (mut scan, (bytes, sha256)) = (scan?, hash.map_err(named)?);

@@ -98,7 +98,7 @@ impl Stream {
     }
 
     /// The same of the quiet ends of the positions, where somebody finds them. Data that fits the window
-    /// need not be read again where it was `kept`.
+    /// need not be read again where a scan of this plan has `kept` it.
     pub fn of(
         plan: Plan,
         encoder: Encoder,

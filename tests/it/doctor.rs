@@ -366,6 +366,20 @@ fn offset_and_scale_are_the_most_likely() {
     for results in [decided, drawn, sure, against] {
         assert_eq!(fit(&scores, &results), None);
     }
+    // A gap between those that draw and those that are decided, and a score that all have.
+    let near = |score: &&f64| !(50.0..150.0).contains(&score.abs());
+    let apart: Vec<f64> = scores.iter().filter(near).copied().collect();
+    let told: Vec<f64> = apart.iter().map(|it| 0.5 + 0.5 * (it / 100.0).trunc().signum()).collect();
+    assert_eq!(fit(&apart, &told), None);
+    let half: Vec<f64> = (0..100).map(|i| [0.5, 1.0][i % 2]).collect();
+    assert_eq!(fit(&[100.0; 100], &half), None);
+    // Whatever the unit.
+    let small: Vec<f64> = scores.iter().map(|score| score / 500.0).collect();
+    let large: Vec<f64> = scores.iter().map(|score| score * 15.0).collect();
+    for (scores, unit) in [(small, 500.0), (large, 1.0 / 15.0)] {
+        let found = fit(&scores, &results).expect("enough draws");
+        assert!((found.offset * unit / offset - 1.0).abs() < 1e-6, "{found:?}");
+    }
     assert_eq!(fit(&[], &[]), None);
 }
 

@@ -108,49 +108,51 @@ fn equations_are_those_of_a_dense_jacobian() {
     }
 }
 
-/// A position that counts three times, one that counts once, and one that counts for nothing.
+/// Positions that count three times, once or not at all; and where those that count do so alike, as
+/// strong a pull against the prior.
 #[test]
 fn positions_count_as_often_as_they_stand_there() {
     let (once, shape) = (pieces(ALL, 900, 31), ALL);
     let (truth, here) = (point(ALL, 40.0, 32), point(ALL, 30.0, 33));
     let wanted = targets(&once, &truth, SCALE, 0.2, 34);
-    let often: Vec<usize> = (0..900).map(|position| [3, 1, 0][position % 3]).collect();
-    let mean = often.iter().sum::<usize>() as f32 / 900.0;
-    let shares: Vec<f32> = often.iter().map(|often| *often as f32 / mean).collect();
-    let places: Vec<(usize, usize)> = once
-        .iter()
-        .enumerate()
-        .flat_map(|(piece, it)| (0..it.len()).map(move |row| (piece, row)))
-        .collect();
-    let repeated = |position: usize| std::iter::repeat_n(position, often[position]);
-    let rows = (0..900).flat_map(repeated).map(|position| places[position]);
-    let copies = [Arc::new(Terms::gather(rows.map(|(piece, row)| (&*once[piece], row))))];
-    let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
-
-    for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
-        let weighed = Goal::Results { targets: &wanted, scale: SCALE, loss, shares: &shares };
-        let [weighed, plain] =
-            [problem(&once, shape, weighed), problem(&copies, shape, results(&many, loss))];
-        assert_close(weighed.loss(&here), plain.loss(&here), 1e-6);
-        let [one, other] = [&weighed, &plain].map(|it| Equations::of(it, &here).unwrap());
-        let size = largest(other.gradient.iter().map(|one| one.abs()));
-        for (one, other) in one.gradient.iter().zip(&other.gradient) {
-            assert!((one - other).abs() < 1e-6 * size, "{one} {other}");
-        }
-        let ends = [weighed, plain].map(|problem| {
-            let (mut point, mut newton) = (here.clone(), Newton::new(all(shape)));
-            for _ in 0..3 {
-                newton.step(&problem, &mut point).unwrap();
+    let rows = |piece: usize| (0..once[piece].len()).map(move |row| (piece, row));
+    let places: Vec<(usize, usize)> = (0..once.len()).flat_map(rows).collect();
+    for (pattern, centipawns) in [([3, 1, 0], None), ([0, 1, 0], Some(20.0))] {
+        let often = |position: usize| pattern[position % 3];
+        let mean = (0..900).map(often).sum::<usize>() as f32 / 900.0;
+        let shares: Vec<f32> = (0..900).map(|position| often(position) as f32 / mean).collect();
+        let repeated = |position: usize| std::iter::repeat_n(position, often(position));
+        let rows = (0..900).flat_map(repeated).map(|position| places[position]);
+        let copies = [Arc::new(Terms::gather(rows.map(|(piece, row)| (&*once[piece], row))))];
+        let many: Vec<f32> = (0..900).flat_map(repeated).map(|position| wanted[position]).collect();
+        for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
+            let weighed = Goal::Results { targets: &wanted, scale: SCALE, loss, shares: &shares };
+            let both =
+                [problem(&once, shape, weighed), problem(&copies, shape, results(&many, loss))];
+            assert_close(both[0].loss(&here), both[1].loss(&here), 1e-6);
+            let [one, other] = both.each_ref().map(|it| Equations::of(it, &here).unwrap());
+            let size = largest(other.gradient.iter().map(|one| one.abs()));
+            for (one, other) in one.gradient.iter().zip(&other.gradient) {
+                assert!((one - other).abs() < 1e-6 * size, "{one} {other}");
             }
-            point
-        });
-        for (one, other) in ends[0].iter().zip(ends[1].iter()) {
-            assert!((one - other).abs() < 1e-2, "{one} {other}");
+            let ends = both.map(|problem| {
+                let mut newton = Newton::new(all(shape));
+                newton.prior =
+                    centipawns.map(|centipawns| Prior { start: here.clone(), centipawns });
+                let mut point = here.clone();
+                for _ in 0..3 {
+                    newton.step(&problem, &mut point).unwrap();
+                }
+                point
+            });
+            for (one, other) in ends[0].iter().zip(ends[1].iter()) {
+                assert!((one - other).abs() < 1e-2, "{one} {other}");
+            }
         }
     }
 
-    let goal =
-        Goal::Results { targets: &wanted, scale: SCALE, loss: Loss::SQUARED, shares: &shares[1..] };
+    let (loss, shares) = (Loss::SQUARED, &[1.0; 899]);
+    let goal = Goal::Results { targets: &wanted, scale: SCALE, loss, shares };
     let error = Problem::new(&once, shape.terms(), goal).unwrap_err();
     assert_eq!(error, ProblemError::Shares { positions: 900, shares: 899 });
 }

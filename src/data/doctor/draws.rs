@@ -22,9 +22,13 @@ const STEPS: usize = 100;
 /// A step that changes the logarithm of the likelihood of a position by less is the last.
 const LEAST: f64 = 1e-12;
 
+/// The last step is shorter than this share of where it leads: results that scores tell all of are
+/// the more likely the steeper the curve, and each step goes on by a few hundredths.
+const SHORT: f64 = 1e-3;
+
 /// The offset and scale that make the results most likely (proportional odds; P. McCullagh,
 /// "Regression models for ordinal data", 1980), for scores in centipawns and results of 0, 0.5 and 1;
-/// others are passed over. None where the results have no best: where nobody draws or nobody wins,
+/// others have no part in it, but in the loss. None where the results have no best: where nobody draws or nobody wins,
 /// where higher scores do not win more often, or where they tell all.
 ///
 /// With `a = s / scale - offset / scale` and `b = -s / scale - offset / scale` a draw has the
@@ -36,7 +40,8 @@ pub fn fit(scores: &[f64], results: &[f64]) -> Option<Draws> {
     if !(some(&|it| it == 0.5) && some(&|it| it == 0.0 || it == 1.0)) {
         return None;
     }
-    let mut at = [1.0 / 200.0, 0.5];
+    let square = scores.iter().map(|score| score * score).sum::<f64>() / scores.len() as f64;
+    let mut at = [1.0 / square.sqrt().max(1.0), 0.5];
     let [mut likelihood, mut slopes @ ..] = sums(scores, results, at);
     for _ in 0..STEPS {
         let [rate, offset, rates, both, offsets] = slopes;
@@ -50,9 +55,10 @@ pub fn fit(scores: &[f64], results: &[f64]) -> Option<Draws> {
         ];
         let gain = step[0] * rate + step[1] * offset;
         if gain < LEAST {
+            let is_short = |place: usize| step[place].abs() < SHORT * at[place];
             let [scale, offset] = [1.0 / at[0], at[1] / at[0]];
             let loss = loss(scores, results, offset, scale);
-            return Some(Draws { offset, scale, loss });
+            return (is_short(0) && is_short(1)).then_some(Draws { offset, scale, loss });
         }
         // The likelihood is no parabola, and an offset has to be above 0.
         let mut share = 1.0;
@@ -87,8 +93,8 @@ pub fn loss(scores: &[f64], results: &[f64], offset: f64, scale: f64) -> f64 {
 /// and `offset / scale`, and the second ones: by the first, by both, by the second.
 pub fn sums(scores: &[f64], results: &[f64], [rate, offset]: [f64; 2]) -> [f64; 6] {
     // What all draws have in common: ln(1 - e^(-2 offset)).
-    let power = (2.0 * offset).exp_m1();
-    let common = [-(-(2.0 * offset)).exp_m1(), 2.0 / power, -4.0 * (power + 1.0) / power.powi(2)];
+    let (both, none) = ((-2.0 * offset).exp(), -(-2.0 * offset).exp_m1());
+    let common = [none, 2.0 * both / none, -4.0 * both / none.powi(2)];
     let mut sums = [0.0; 6];
     for (&score, &result) in scores.iter().zip(results) {
         let [won, lost, drawn] = [1.0, 0.0, 0.5].map(|it| f64::from(result == it));

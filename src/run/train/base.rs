@@ -74,6 +74,14 @@ fn read(
     Ok(Added { base, sketch, validation_sketch })
 }
 
+/// The terms that a run with this name has trained together with its net: of a folder, or of a file in
+/// one.
+fn own_base(name: &Path) -> String {
+    let places = [name.join(BASE), name.with_file_name(BASE)];
+    let place = places.iter().find(|place| place.exists()).unwrap_or(&places[0]);
+    place.display().to_string()
+}
+
 /// What a name turned out to be.
 enum Found {
     Terms(HceWeights),
@@ -101,7 +109,7 @@ impl Found {
             let below = evaluator.recipe.as_ref().and_then(|recipe| recipe.base.as_ref());
             let own = evaluator.recipe.as_ref().is_some_and(|it| it.config.model.tune_base);
             let below = match own {
-                true => format!("{name}/{BASE}"),
+                true => own_base(Path::new(name)),
                 false => below.map_or("...".into(), |base| base.name.clone()),
             };
             bail!(

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::found::{Searched, found};
 use crate::batch::Batch;
-use crate::config::{BatchSize, Config};
+use crate::config::{BatchSize, Config, Judged};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
@@ -119,10 +119,12 @@ pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec
     samples.chunks(VALIDATION_BATCH).zip(weights).map(batch).collect()
 }
 
-/// How many positions to keep for a net that will want all of them at once: more are read again.
+/// How many positions to keep for a net that will want all of them at once: more are read again, and
+/// so are those whose quiet ends are looked for, round after round.
 pub fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(u64::MAX, |window| window as u64);
-    if config.moves().is_some() { 0 } else { most.min(KEPT) }
+    let again = config.moves().is_some() || config.target.position == Judged::Quiescence;
+    if again { 0 } else { most.min(KEPT) }
 }
 
 /// How many positions to keep in memory as terms.
@@ -232,9 +234,7 @@ impl Data {
             BatchSource::Files { plan, encoder, kept } => {
                 let (plan, encoder, by) =
                     (Plan::clone(plan), encoder.clone(), self.quieten.clone());
-                // Other quiet ends will be looked for in the same positions.
-                let kept = if by.is_some() { kept.clone() } else { kept.take() };
-                Batches::Stream(Stream::of(plan, encoder, place, by, kept))
+                Batches::Stream(Stream::of(plan, encoder, place, by, kept.take()))
             }
             BatchSource::Store { store, .. } => {
                 Batches::Stored(Stored::new(store.clone(), cut(&recipe.config), place.only()?))

@@ -85,6 +85,10 @@ pub fn finish(
     };
     let (made, sanity) = match &data.terms {
         Some(tuned) => {
+            if !recipe.config.weighing().is_level() {
+                listener
+                    .remark("how sure the weights are is not known: positions do not count alike");
+            }
             let (results, sanity) = terms(recipe, data, tuned, &best, &what, folder)?;
             (Made::Terms(results), Some(sanity))
         }

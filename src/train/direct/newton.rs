@@ -90,7 +90,7 @@ impl Newton {
     pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
         check(problem, &self.movable, self.prior.as_ref())?;
         let equations = Equations::of(problem, point)?;
-        let penalty = penalty(&equations, problem.goal(), self.prior.as_ref());
+        let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
         let gradient = self.gradient(&equations, penalty, point);
         let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
@@ -188,7 +188,7 @@ pub fn standard_errors(
 ) -> Result<Vec<Option<f64>>, ProblemError> {
     check(problem, movable, prior)?;
     problem.check_length("equations", equations.gradient.len())?;
-    let system = System::new(equations, movable, penalty(equations, problem.goal(), prior));
+    let system = System::new(equations, movable, penalty(equations, problem, prior));
     let variance = noise(equations, problem.goal()) / equations.positions as f64;
     let inverse = system.inverse_diagonal(movable.len());
     Ok(inverse
@@ -222,9 +222,10 @@ fn noise(equations: &Equations, goal: Goal) -> f64 {
     }
 }
 
-fn penalty(equations: &Equations, goal: Goal, prior: Option<&Prior>) -> f64 {
+fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f64 {
     prior.map_or(0.0, |prior| {
-        noise(equations, goal) / (equations.positions as f64 * prior.centipawns.powi(2))
+        let witnesses = equations.positions as f64 * problem.evenness();
+        noise(equations, problem.goal()) / (witnesses * prior.centipawns.powi(2))
     })
 }
 

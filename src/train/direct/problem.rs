@@ -267,6 +267,18 @@ impl<'a> Problem<'a> {
         self.count
     }
 
+    /// As how many positions that count alike one of them says, on average: 1, or less where some count
+    /// more than others (L. Kish, "Survey Sampling", 1965).
+    pub fn evenness(&self) -> f64 {
+        let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
+        let sum =
+            |power: i32| shares.iter().map(|share| f64::from(*share).powi(power)).sum::<f64>();
+        match sum(2) {
+            0.0 => 1.0,
+            squares => sum(1).powi(2) / squares / shares.len() as f64,
+        }
+    }
+
     /// The number of terms.
     pub fn terms(&self) -> usize {
         self.terms
