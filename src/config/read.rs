@@ -1,5 +1,6 @@
 //! TOML and overrides to a config, with errors that name the line and the nearest known key.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -161,7 +162,7 @@ impl<'a> Override<'a> {
         let parse = |text: &'a String| {
             let (key, value) = text.split_once('=').ok_or_else(|| bad(text))?;
             let (key, value) = (key.trim(), value.trim());
-            let line = format!("{:start$}value = {value}", "");
+            let line = format!("{:start$}value = {}", "", whole(value));
             let parsed = Self { text, key, value, start, line };
             start = parsed.line.len() + 1;
             Ok(parsed)
@@ -209,6 +210,14 @@ impl<'a> Override<'a> {
 
 /// The keys of `[schedule]` of which a config has one.
 const LENGTHS: [&str; 3] = ["epochs", "positions", "superbatches"];
+
+/// A number that begins with its point as TOML writes it: 0.1 for .1.
+fn whole(value: &str) -> Cow<'_, str> {
+    match value.trim_start_matches('-').starts_with('.') && value.parse::<f64>().is_ok() {
+        true => value.replacen('.', "0.", 1).into(),
+        false => value.into(),
+    }
+}
 
 fn bad(text: &str) -> ConfigError {
     ConfigError::Override(text.to_string())

@@ -34,11 +34,7 @@ impl Kept {
         let OfFile { pieces, block, .. } = self.0.last_mut().expect("a file is being read");
         match pieces.last_mut() {
             Some(piece) if piece.len() < TERMS_PIECE => piece.push(record),
-            _ => {
-                let mut piece = Vec::with_capacity(TERMS_PIECE);
-                piece.push(record);
-                pieces.push(piece);
-            }
+            _ => pieces.push(vec![record]),
         }
         *block += 1;
     }

@@ -199,6 +199,11 @@ pub enum LoadError {
          [[data.source]], or look at its filter"
     )]
     EmptySource(String, String),
+    #[error(
+        "`target.weights`: no position to train on counts anything; look at the lines, beyond whose \
+         ends all is as at the end"
+    )]
+    NothingCounts,
     #[error("no position of `data.validation` is left to validate with: {0}")]
     EmptyValidation(String),
     #[error(

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::LoadError;
 use crate::format::{Facts, Format, Holds};
@@ -18,20 +19,32 @@ use crate::sample::Sample;
 #[serde(deny_unknown_fields, default)]
 pub struct Weighing {
     /// By the number of half-moves since the start of the game.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
     #[schemars(example = [[0.0, 0.2], [30.0, 1.0]])]
     pub ply: Vec<[f64; 2]>,
     /// By the number of pieces on the board, kings and pawns included.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
     #[schemars(example = [[2.0, 0.5], [16.0, 1.0], [32.0, 1.0]])]
     pub pieces: Vec<[f64; 2]>,
     /// By the score in centipawns, whichever side it is for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "points")]
     #[schemars(example = [[0.0, 1.0], [1000.0, 0.25]])]
     pub score: Vec<[f64; 2]>,
     /// By source, from the first on; empty where all count alike. A config says it source by source.
     #[serde(skip)]
     pub sources: Vec<f64>,
+}
+
+/// Pairs of numbers, none of which has a third.
+fn points<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<[f64; 2]>, D::Error> {
+    let points = Vec::<Vec<f64>>::deserialize(from)?;
+    let pair = |point: Vec<f64>| {
+        let wrong = |point: Vec<f64>| {
+            D::Error::custom(format!("expected [where, how much], found {point:?}"))
+        };
+        point.try_into().map_err(wrong)
+    };
+    points.into_iter().map(pair).collect()
 }
 
 impl Weighing {

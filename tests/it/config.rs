@@ -65,6 +65,12 @@ fn learning_rates_and_targets_are_finite_and_in_bounds() {
     refuses("target.weights.ply=[[8, 1], [4, 2]]", "go upwards");
     refuses("target.weights.pieces=[[8, -1]]", "counts less than 0");
     refuses("target.weights.score=[[8, 0]]", "leaves no position");
+    refuses("target.weights.ply=[[8, 1, 3]]", "expected [where, how much]");
+    for (given, wdl) in [(".25", 0.25), ("0.5", 0.5), ("1", 1.0)] {
+        let config = set(&[&format!("target.wdl={given}")]).expect("a number");
+        assert_eq!(config.final_wdl(), wdl);
+    }
+    refuses("target.score_offset=-.5", "0 or more");
     set(&[&stage("0.5", "0.1")]).expect("a schedule that falls");
 }
 

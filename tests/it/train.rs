@@ -129,6 +129,36 @@ fn survive_kills(text: &str, runs: usize) {
     assert!(killed >= runs);
 }
 
+/// What the run would want at its end is looked for at its beginning.
+#[test]
+fn a_run_without_its_best_weights_does_not_go_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = config(&folder, &short());
+    let out = folder.path().join("run");
+    let run = |command: &mut Command| command.assert();
+    run(nnuance().arg("train").arg(&config).arg("--out").arg(&out)).success();
+    let other = folder.path().join("other");
+    let larger = ["--set", "model.hidden=24"];
+    run(nnuance().arg("train").arg(&config).args(larger).arg("--out").arg(&other)).success();
+
+    let best = out.join("best.safetensors");
+    let whole = std::fs::read(&best).expect("best weights");
+    let net = std::fs::read(out.join("net.bin")).expect("a net");
+    let foreign = std::fs::read(other.join("best.safetensors")).expect("best weights");
+    for bytes in [Some(&whole[..100]), Some(&foreign[..]), None] {
+        match bytes {
+            Some(bytes) => std::fs::write(&best, bytes).expect("it can be written"),
+            None => std::fs::remove_file(&best).expect("it can be removed"),
+        }
+        let longer = ["--set", "schedule.positions=900000"];
+        let resumed = run(nnuance().args(["train", "--resume"]).arg(&out).args(longer)).failure();
+        let said = String::from_utf8_lossy(&resumed.get_output().stderr).into_owned();
+        assert!(said.contains("best.safetensors") && said.contains("restore it"), "{said}");
+        assert!(said.contains("model.start"), "{said}");
+        assert_eq!(std::fs::read(out.join("net.bin")).expect("a net"), net);
+    }
+}
+
 /// Half a second, so that fifty of them and their kills take no minute.
 fn short() -> String {
     with("400000", "110000").replace("[model]", "limit = 9000\n[model]")

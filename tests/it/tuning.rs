@@ -777,6 +777,11 @@ fn keys_that_do_not_fit_are_named() {
     }
     let said = refused(&trace);
     assert!(said.contains("cannot read the list of terms terms.txt"), "{said}");
+    let nothing = "weights.pieces = [[32, 0], [33, 1]]\n[optimizer]";
+    for text in [terms("", GAUSS_NEWTON, ""), net("", ADAM, usual)] {
+        let said = refused(&text.replace("[optimizer]", nothing));
+        assert!(said.contains("no position to train on counts anything"), "{said}");
+    }
 }
 
 #[test]

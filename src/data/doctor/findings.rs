@@ -282,6 +282,16 @@ fn calibration(it: &Diagnosis) -> Option<Finding> {
         return None;
     }
     let explained = 1.0 - fitted.loss / fitted.constant;
+    if fitted.at_border && explained > 0.02 {
+        let says = format!(
+            "no scale of centipawns fits: at sigmoid(score / {:.0}), the border of the search, scores \
+             explain {} of the results' variance",
+            fitted.scale,
+            percent(explained)
+        );
+        let cure = "scores seem to be results, signs or pawns: convert them to centipawns";
+        return Some(Finding::note(ABOUT, says, cure));
+    }
     if fitted.at_border || explained < 0.02 {
         return Some(Finding::note(
             ABOUT,

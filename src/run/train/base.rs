@@ -63,7 +63,8 @@ fn read(
     };
     // Centipawns are added up.
     let scale = config.target.scale.unwrap_or_else(|| found.scale());
-    listener.remark(&format!("added to {name}: {found}, at {scale} centipawns of both a logit"));
+    let how = if config.model.tune_base { "learns together with" } else { "added to" };
+    listener.remark(&format!("{how} {name}: {found}, at {scale} centipawns of both a logit"));
     if let Some(doubt) = &doubt {
         listener.remark(&format!("note: {doubt}"));
     }
@@ -76,7 +77,7 @@ fn read(
 
 /// The terms that a run with this name has trained together with its net: of a folder, or of a file in
 /// one.
-fn own_base(name: &Path) -> String {
+pub(super) fn own_base(name: &Path) -> String {
     let places = [name.join(BASE), name.with_file_name(BASE)];
     let place = places.iter().find(|place| place.exists()).unwrap_or(&places[0]);
     place.display().to_string()

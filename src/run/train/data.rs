@@ -97,8 +97,18 @@ pub fn read(plan: &Plan, keep: u64, listener: &dyn Listener) -> Result<Scan, Loa
     let scan = scan(plan, keep, &*counter);
     drop(counter);
     let scan = scan?;
+    counts(plan, &scan)?;
     listener.scanned(plan, &scan);
     Ok(scan)
+}
+
+/// An error if none of the positions that were looked at counts.
+fn counts(plan: &Plan, scan: &Scan) -> Result<(), LoadError> {
+    let weights = plan.weighing.weights(&scan.some);
+    match !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
+        true => Err(LoadError::NothingCounts),
+        false => Ok(()),
+    }
 }
 
 /// The positions of some games: all of them, or about so many positions, chosen by the hash of what

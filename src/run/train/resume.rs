@@ -35,6 +35,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     stands(&folder, &recipe.config, listener)?;
     let longer = extended(&recipe.config, overrides, &checkpoint)?;
     recipe.reachable_data()?;
+    best_stands(&folder, &checkpoint)?;
     let place = means.place.open(recipe.config.model.precision)?;
     let now = how(&place.1);
     if let Some(begun) = checkpoint.facts.get(COMPUTE).filter(|begun| **begun != now) {
@@ -57,6 +58,28 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
         lengthen(&recipe, &mut checkpoint, &folder, [then, data.summary.train], listener)?;
     }
     train(&recipe, data, checkpoint, &folder, &place, means)
+}
+
+/// An error where the best weights so far are not there any more: at its end the run may need them.
+fn best_stands(folder: &RunFolder, last: &Checkpoint) -> Result<()> {
+    let Some(best) = last.state.best else { return Ok(()) };
+    let path = folder.file(folder::BEST);
+    let cure = || {
+        format!(
+            "{} has the best weights so far, of step {} or later; restore it, or begin a new run, which \
+             may start from the last ones: model.start = \"{}\"",
+            path.display(),
+            best.step,
+            folder.file(folder::LAST).display()
+        )
+    };
+    let found = Checkpoint::read(&path).with_context(cure)?;
+    let shapes = |checkpoint: &Checkpoint| {
+        let arrays = checkpoint.weights.0.iter();
+        arrays.map(|(name, array)| (name.clone(), array.shape.clone())).collect::<Vec<_>>()
+    };
+    ensure!(shapes(&found) == shapes(last), "these are weights of another run: {}", cure());
+    Ok(())
 }
 
 /// A run goes on with the config that its checkpoint has. An error where its config.toml says

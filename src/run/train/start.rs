@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use super::base::own_base;
 use super::grow::{GrowError, grow};
 use crate::architecture::Architecture;
 use crate::config::Config;
@@ -116,6 +117,14 @@ fn read(
             "note: it was a part of a sum, added to {}, and begins without it here; `model.base` names \
              what a net is added to",
             base.name
+        ));
+    }
+    let together = recipe.as_ref().is_some_and(|recipe| recipe.config.model.tune_base);
+    let own = own_base(&path);
+    if let Some(base) = config.model.base.as_ref().filter(|base| together && **base != own) {
+        listener.remark(&format!(
+            "note: it learnt together with terms, which stand in {own} by now, and goes on with {base} \
+             here"
         ));
     }
     let doubt = doubt(&path, recipe.as_ref(), config);
