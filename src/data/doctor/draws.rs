@@ -28,8 +28,8 @@ const SHORT: f64 = 1e-3;
 
 /// The offset and scale that make the results most likely (proportional odds; P. McCullagh,
 /// "Regression models for ordinal data", 1980), for scores in centipawns and results of 0, 0.5 and 1;
-/// others have no part in it, but in the loss. None where the results have no best: where nobody draws or nobody wins,
-/// where higher scores do not win more often, or where they tell all.
+/// others have no part in it, but in the loss. None where the results have no best: where nobody
+/// draws or nobody wins, where higher scores do not win more often, or where they tell all.
 ///
 /// With `a = s / scale - offset / scale` and `b = -s / scale - offset / scale` a draw has the
 /// probability `1 - sigmoid(a) - sigmoid(b)`, whose logarithm is
