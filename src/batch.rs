@@ -1,7 +1,13 @@
 //! Host arrays for one step of training.
 
+mod pairs;
+pub(crate) mod plan;
+
 use std::ops::Range;
 use std::sync::Arc;
+
+pub use pairs::{Bits, Pairs};
+pub use plan::{ChunkPlan, Planner};
 
 use crate::sums::Sums;
 
@@ -10,6 +16,8 @@ use crate::sums::Sums;
 pub enum Inputs {
     /// One-hot inputs.
     Active(Active),
+    /// The same in chunks, for the fused operations on the processor alone.
+    Planned(Vec<Arc<ChunkPlan>>),
     /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
     Terms(Vec<Arc<Terms>>),
     /// Both, of the same positions.
@@ -31,7 +39,24 @@ pub struct Active {
     pub buckets: Vec<u8>,
 }
 
+/// The lists of [`Active`], wherever they are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists<'a> {
+    /// `[batch, views, places]`; a row that occurs twice counts twice, places that hold the number
+    /// of rows count for nothing.
+    pub indices: &'a [u16],
+    /// `[batch]`; may be empty where there is one bucket.
+    pub buckets: &'a [u8],
+    /// Places a list, 1 to 128.
+    pub places: usize,
+}
+
 impl Active {
+    /// As they are lent.
+    pub fn lists(&self) -> Lists<'_> {
+        Lists { indices: &self.indices, buckets: &self.buckets, places: self.places }
+    }
+
     /// The number of positions.
     pub fn len(&self) -> usize {
         self.indices.len() / (self.views * self.places)

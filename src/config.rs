@@ -30,6 +30,7 @@ pub use source::Source;
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
 use crate::loader::Test;
 use crate::loss::Loss;
+use crate::model::Precision;
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
 use crate::train::length::Span;
@@ -56,6 +57,26 @@ const MOST_SWEEPS: f64 = 1000.0;
 
 /// The same where moves are learnt: each pass is a search of all of them, and forces never rest.
 const MOST_ROUNDS: f64 = 15.0;
+
+/// Positions that stay together from pass to pass, where the config does not say how many: in large
+/// batches, and in small ones.
+const CHUNK: [usize; 2] = [512, 256];
+
+/// From here on batches are large: there is work for many threads.
+const LARGE: usize = 8192;
+
+/// The fewest chunks that a batch mixes.
+const CHUNKS: usize = 4;
+
+/// Pairs of inputs that share a row where chunks are planned once: the rows of more would not stay in
+/// the first cache.
+const PAIRS: usize = 256;
+
+/// Neurons from which on pairs are worth the search for them, and 16 bits are worth their rounding.
+const WIDE: usize = 128;
+
+/// Passes over the data from which on pairs are worth the search for them.
+const PASSES: u64 = 2;
 
 /// What a model sees of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,12 +125,14 @@ impl Config {
         }
         self.data.test = Some(self.test().0);
         self.schedule.batch = Some(self.batch());
+        self.model.precision = Some(self.precision());
         if self.is_net() {
             // A base that has not been opened yet has the last word.
             if self.model.base.is_none() {
                 self.target.scale = Some(self.scale());
             }
             self.model.activation = Some(self.model.activation());
+            self.data.chunk = Some(self.chunk());
             if let (2.., Ok(Inputs::Net(views))) = (self.version, self.inputs()) {
                 self.model.mirror = self.model.mirror.or(Some(self.mirrors(views)));
             }
@@ -287,6 +310,35 @@ impl Config {
             false => (1 << 24, 1 << 22),
         };
         self.data.window.unwrap_or(if positions <= kept { positions as usize } else { streamed })
+    }
+
+    /// Positions that stay together from pass to pass; 0: none do.
+    pub fn chunk(&self) -> usize {
+        let BatchSize::Positions(batch) = self.batch() else { return 0 };
+        let usual = CHUNK[usize::from(batch < LARGE)];
+        let chunk = self.data.chunk.unwrap_or(usual);
+        let shared = self.data.source.iter().any(|source| source.batch_share.is_some());
+        if self.is_net() && !shared && batch >= CHUNKS * chunk { chunk } else { 0 }
+    }
+
+    /// The precision of fused operations on the processor.
+    pub fn precision(&self) -> Precision {
+        let is_wide = self.model.hidden.is_some_and(|hidden| hidden >= WIDE);
+        let usual = match self.architecture() {
+            Ok(Some(net)) if is_wide && !net.is_deep() => Precision::Mixed,
+            _ => Precision::F32,
+        };
+        self.model.precision.unwrap_or(usual)
+    }
+
+    /// Pairs of inputs that share a row, for data of this many positions.
+    pub fn pairs(&self, positions: u64) -> usize {
+        // A run that is made longer goes on as it began.
+        let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
+        let Span { steps, batch, .. } = began.unwrap_or(self.span(positions));
+        let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
+        let is_wide = self.model.hidden.is_some_and(|hidden| hidden >= WIDE);
+        if comes_again && is_wide { PAIRS } else { 0 }
     }
 
     /// The run's length in steps, for this many positions of data. Epochs that come to more than

@@ -19,7 +19,7 @@ use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
 use crate::input;
-use crate::loader::{Cursors, Plan, Stream};
+use crate::loader::{Cursors, PLANS, Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
 use crate::run::{recipe, rounding};
 use crate::train::checkpoint::Checkpoint;
@@ -118,6 +118,8 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     config.data.files = args.data;
+    // That of each batch size.
+    config.data.chunk = None;
     (config.data.held_out, config.data.validation) = (0.0, Vec::new());
     config.model.activation = Some(args.activation);
     let mut hidden = args.hidden;
@@ -246,8 +248,10 @@ impl Bench {
         let clock = Clock::start();
         let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
         let step = self.train(compute, cycle, &clock)?;
-        let stream =
-            Stream::new(self.plan.clone(), data::encoder(&self.config)?, Cursors::default());
+        let plans = if matches!(compute, Compute::Fused { .. }) { PLANS } else { 0 };
+        let pairs = self.config.pairs(self.plan.expected.unwrap_or(1));
+        let plan = Plan { plans, pairs, ..self.plan.clone() };
+        let stream = Stream::new(plan, data::encoder(&self.config)?, Cursors::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
         let stages = match compute {

@@ -53,6 +53,12 @@ impl Config {
         if self.data.window.is_some_and(|window| !(1..=1 << 31).contains(&window)) {
             return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
+        if self.data.chunk.is_some_and(|chunk| chunk > 512) {
+            return wrong("data.chunk", "at most 512 positions stay together".into());
+        }
+        if self.data.chunk.is_some() && !self.is_net() {
+            return wrong("data.chunk", "only nets take positions chunk by chunk".into());
+        }
         self.format()?;
         self.view()?;
         let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);

@@ -65,6 +65,11 @@ impl Config {
     pub fn recorded(text: &str, name: &str) -> Result<Self, ConfigError> {
         let mut config = Self::parsed(text, name, &[], Self::check)?;
         config.data.test.get_or_insert(0.0);
+        config.model.precision.get_or_insert_default();
+        // Those of nets shuffled positions one by one.
+        if config.is_net() {
+            config.data.chunk.get_or_insert(0);
+        }
         Ok(config.resolved())
     }
 

@@ -90,6 +90,15 @@ pub struct Data {
     /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
     #[serde(default = "yes")]
     pub shuffle: bool,
+    /// How many positions stay together from pass to pass over data that are kept, 0 to 512. The
+    /// first pass shuffles all positions; each later one shuffles the chunks of the first, so that
+    /// what the processor sorts for a chunk is sorted once, and kept: some 200 bytes a position, up
+    /// to 1 GiB. Without it 512, or 256 where a batch has fewer than 8,192. With 0, where a batch
+    /// does not mix four chunks, and where sources have a share of each batch, each pass shuffles
+    /// all positions. For nets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 256)]
+    pub chunk: Option<usize>,
     /// Whether each position is shown turned left to right as well: in every other pass over the
     /// data, half of the positions at a time. What is learnt on one wing then counts for the other.
     /// For nets that are not mirrored, such as those of `inputs = "plain"`, and stand on no base.
@@ -226,9 +235,12 @@ pub struct Model {
     #[schemars(example = HeadFormat::Int8)]
     pub head_format: Option<HeadFormat>,
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
-    /// 32 bits either way.
-    #[serde(default)]
-    pub precision: Precision,
+    /// 32 bits either way. Without it `"mixed"` for nets of 128 neurons and more without other
+    /// layers or products, where it is faster at no loss that could be shown, and `"f32"` for all others. Devices
+    /// other than `flex`, and plain operations, compute in 32 bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = Precision::Mixed)]
+    pub precision: Option<Precision>,
 }
 
 /// What the model is to say of a position. With y the output of the model, the target is
@@ -329,6 +341,7 @@ impl Default for Data {
             limit: None,
             window: None,
             shuffle: yes(),
+            chunk: None,
             mirrored_copies: false,
             filter: Filter::default(),
             source: Vec::new(),

@@ -158,7 +158,7 @@ impl Chosen {
             Encoder::Net(..) | Encoder::Sum(..) => {
                 let order: Vec<u32> = (0..self.records.len() as u32).collect();
                 let Self { records, bases, .. } = self;
-                encoder.encode_parts(&[Part { records, bases, order: &order, mirroring: None }])
+                encoder.encode_parts(&[Part::whole(records, bases, &order)])
             }
             Encoder::Hce(terms) => {
                 let (mut pieces, mut start) = (Vec::new(), 0);

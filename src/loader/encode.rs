@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::base::Base;
 use super::packed::Packed;
+use super::plans::{self, Plans};
 use crate::architecture::Architecture;
 use crate::batch::{Active, Batch, Inputs, Terms};
 use crate::features::MAX_ACTIVE;
@@ -44,9 +45,20 @@ pub struct Part<'a> {
     pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
+    /// Where the first of them stands in the pass over the data.
+    pub start: usize,
+    /// Of the records chunk by chunk, where the processor works on them.
+    pub plans: Option<&'a Plans>,
     /// Where mirror images are shown as well, the pass over the data that this is: half of the
     /// positions are turned in it, and the others in the next.
     pub mirroring: Option<u64>,
+}
+
+impl<'a> Part<'a> {
+    /// Records that come once.
+    pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
+        Self { records, bases, order, start: 0, plans: None, mirroring: None }
+    }
 }
 
 /// A piece of terms, and how many of its positions have each term, held or not.
@@ -138,18 +150,20 @@ impl Encoder {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
         let order: Vec<u32> = (0..records.len() as u32).collect();
         let bases = self.bases(&records);
-        self.encode_parts(&[Part {
-            records: &records,
-            bases: &bases,
-            order: &order,
-            mirroring: None,
-        }])
+        self.encode_parts(&[Part::whole(&records, &bases, &order)])
     }
 
     /// Encodes the parts, one after the other.
     pub fn encode_parts(&self, parts: &[Part]) -> Batch {
         let (inputs, labels) = match self {
-            Encoder::Net(net, _) => lists(net, parts),
+            Encoder::Net(net, _) if parts.iter().all(|part| part.plans.is_some()) => {
+                let (plans, labels) = plans::planned(net, parts);
+                (Inputs::Planned(plans), labels)
+            }
+            Encoder::Net(net, _) => {
+                let (active, labels) = lists(net, parts);
+                (Inputs::Active(active), labels)
+            }
             Encoder::Hce(encoder) => {
                 return encoder.batch(near(parts).par_chunks(TERMS_PIECE));
             }
@@ -159,7 +173,6 @@ impl Encoder {
                 return batch(Inputs::Both(active, pieces), labels);
             }
         };
-        let inputs = Inputs::Active(inputs);
         Batch { base: self.added(parts), ..batch(inputs, labels) }
     }
 
@@ -186,14 +199,21 @@ impl Labels {
         Self { results: zeros(), scores: zeros(), weights: zeros(), sources }
     }
 
-    fn push(&mut self, record: &Packed, (result, score): (f32, f32)) {
+    /// None yet, and room for so many.
+    pub fn with_room(positions: usize) -> Self {
+        let room = || Vec::with_capacity(positions);
+        let sources = Vec::with_capacity(positions);
+        Self { results: room(), scores: room(), weights: room(), sources }
+    }
+
+    pub fn push(&mut self, record: &Packed, (result, score): (f32, f32)) {
         self.results.push(result);
         self.scores.push(score);
         self.weights.push(record.weight());
         self.sources.push(record.source());
     }
 
-    fn append(&mut self, mut other: Self) {
+    pub fn append(&mut self, mut other: Self) {
         self.results.append(&mut other.results);
         self.scores.append(&mut other.scores);
         self.weights.append(&mut other.weights);
@@ -325,10 +345,7 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Active, Labels) {
                 for ((record, out), ((((result, score), bucket), weight), source)) in
                     near.iter().zip(indices.chunks_exact_mut(lists)).zip(labels)
                 {
-                    let position = match mirroring.is_some_and(|pass| record.turns(pass)) {
-                        true => record.position().mirrored(),
-                        false => record.position(),
-                    };
+                    let position = shown(record, *mirroring);
                     net.inputs.write(&position, out);
                     *bucket = net.bucket_of(&position) as u8;
                     (*result, *score) = seen(point_of_view, record, &position);
@@ -341,6 +358,14 @@ fn lists(net: &Architecture, parts: &[Part]) -> (Active, Labels) {
     }
     let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
     (Active { rows, views, places, indices, buckets }, labels)
+}
+
+/// The position, or its mirror image where it is that one's turn.
+pub(super) fn shown(record: &Packed, mirroring: Option<u64>) -> Position {
+    match mirroring.is_some_and(|pass| record.turns(pass)) {
+        true => record.position().mirrored(),
+        false => record.position(),
+    }
 }
 
 /// The first values of a slice, which keeps the others.
@@ -356,7 +381,7 @@ fn sign(point_of_view: PointOfView, position: &Position) -> i32 {
 }
 
 /// Result and score with the model's eyes; the score is NaN where there is none.
-fn seen(point_of_view: PointOfView, record: &Packed, position: &Position) -> (f32, f32) {
+pub(super) fn seen(point_of_view: PointOfView, record: &Packed, position: &Position) -> (f32, f32) {
     let score = record.score().map_or(f32::NAN, f32::from);
     match sign(point_of_view, position) {
         1 => (record.result(), score),

@@ -16,6 +16,7 @@ mod filter;
 mod held;
 mod kept;
 mod packed;
+mod plans;
 mod quieten;
 mod read;
 mod scan;
@@ -39,6 +40,7 @@ pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use kept::Kept;
+pub use plans::PLANS;
 pub use quieten::{Quieten, quiet};
 pub use scan::{Scan, Validating, scan};
 pub use sketch::Sketch;
@@ -50,6 +52,7 @@ pub use traces::{TraceScan, push, scan_traces};
 pub use walk::Cut;
 pub use weighing::Weighing;
 
+use crate::architecture::{Architecture, PIECES};
 use crate::format::{Format, ReadError};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -87,6 +90,13 @@ pub struct Plan {
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
+    /// Positions that stay together from pass to pass where the data are kept, so that their work
+    /// can be planned once; 0: none do.
+    pub chunk: usize,
+    /// Bytes that such plans may take; 0 where it is not the processor that works.
+    pub plans: usize,
+    /// Pairs of inputs, at most, that such plans name in the place of two.
+    pub pairs: usize,
     /// Whether positions are shown turned left to right as well, in every other pass.
     pub mirrored_copies: bool,
     pub seed: u64,
@@ -109,6 +119,17 @@ pub enum Subset {
 }
 
 impl Plan {
+    /// Whether the positions to train on are read once and kept, once they were counted.
+    pub fn keeps(&self) -> bool {
+        self.expected.is_some_and(|all| all <= self.window as u64)
+    }
+
+    /// Whether chunks of positions for this net are planned once for all passes. Those of nets whose
+    /// batches are sorted by king bucket differ from pass to pass.
+    pub fn plans_once(&self, net: &Architecture) -> bool {
+        self.keeps() && self.shuffle && self.chunk > 0 && self.plans > 0 && net.rows() == PIECES
+    }
+
     /// Whether positions validate: those of files of their own, or of games that are held out.
     pub fn validates(&self) -> bool {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
@@ -159,6 +180,9 @@ impl Plan {
             limit: None,
             window: 1 << 20,
             shuffle: true,
+            chunk: 0,
+            plans: 0,
+            pairs: 0,
             mirrored_copies: false,
             seed: 0,
             batch: 16_384,

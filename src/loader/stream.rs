@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::encode::{Encoder, Part};
 use super::feed::Quota;
 use super::packed::Packed;
+use super::plans::Plans;
 use super::quieten::{Quieten, quieten};
 use super::read::Interleaved;
 use super::{Kept, LoadError, Plan};
@@ -90,7 +91,7 @@ impl Stream {
     /// Starts the threads that read ahead: by one window of each source, and by a few batches.
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
-    /// only has its own order. Else each epoch reads the files anew, in a seeded order. Sources with
+    /// only has its own order, of positions or of chunks of them. Else each epoch reads the files anew, in a seeded order. Sources with
     /// a share of each batch have epochs of their own. A place that is none of this plan is the
     /// first error that comes.
     pub fn new(plan: Plan, encoder: Encoder, from: Cursors) -> Self {
@@ -152,6 +153,8 @@ struct Window {
 struct Records {
     records: Vec<Packed>,
     bases: Vec<f32>,
+    /// Of those that come again in the same chunks.
+    plans: Option<Plans>,
 }
 
 /// Why there are no more windows.
@@ -185,10 +188,26 @@ fn keep(
     if let Some(by) = by {
         quieten(&mut records, by);
     }
+    let is_chunked = plan.shuffle && plan.chunk > 0;
+    if is_chunked {
+        // As the first pass goes over them.
+        let order = shuffled(plan, Cursor::default(), records.len());
+        arrange(&mut records, &order);
+    }
     let bases = encoder.bases(&records);
-    let records = Arc::new(Records { records, bases });
+    let plans = match encoder {
+        Encoder::Net(net, _) if plan.plans_once(net) => Some(Plans::of(net, &records, plan)),
+        _ => None,
+    };
+    let records = Arc::new(Records { records, bases, plans });
     for epoch in from.epoch.. {
-        send(plan, Cursor { epoch, window: 0, offset: 0 }, records.clone(), windows)?;
+        let cursor = Cursor { epoch, window: 0, offset: 0 };
+        let positions = records.records.len();
+        let order = match is_chunked {
+            true => by_chunk(plan, epoch, positions),
+            false => shuffled(plan, cursor, positions),
+        };
+        send(cursor, records.clone(), order, windows)?;
     }
     Ok(())
 }
@@ -239,8 +258,10 @@ fn read_on(
                     if let Some(by) = by {
                         quieten(&mut full, by);
                     }
-                    let full = Records { bases: encoder.bases(&full), records: full };
-                    send(plan, Cursor { epoch, window, offset: 0 }, Arc::new(full), windows)?;
+                    let cursor = Cursor { epoch, window, offset: 0 };
+                    let order = shuffled(plan, cursor, full.len());
+                    let full = Records { bases: encoder.bases(&full), records: full, plans: None };
+                    send(cursor, Arc::new(full), order, windows)?;
                 }
                 window += 1;
             }
@@ -259,11 +280,48 @@ fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
     }
 }
 
-fn send(plan: &Plan, cursor: Cursor, records: Arc<Records>, windows: &Windows) -> Result<(), Stop> {
-    let mut order: Vec<u32> = (0..records.records.len() as u32).collect();
+/// The order of a window.
+fn shuffled(plan: &Plan, cursor: Cursor, positions: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..positions as u32).collect();
     if plan.shuffle {
         order.shuffle(&mut random(plan.seed, cursor.epoch, cursor.window + 1));
     }
+    order
+}
+
+/// The order of a pass over data that come chunk by chunk: as they are in the first, and then the
+/// chunks in a new order. What is less than a chunk comes last.
+fn by_chunk(plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
+    let chunks = positions / plan.chunk;
+    let mut order: Vec<usize> = (0..chunks).collect();
+    if epoch > 0 {
+        order.shuffle(&mut random(plan.seed, epoch, 1));
+    }
+    let places = order.into_iter().flat_map(|chunk| chunk * plan.chunk..(chunk + 1) * plan.chunk);
+    places.chain(chunks * plan.chunk..positions).map(|place| place as u32).collect()
+}
+
+/// Puts records in this order, in their own memory.
+fn arrange(records: &mut [Packed], order: &[u32]) {
+    let mut is_done = vec![false; records.len()];
+    for start in 0..records.len() {
+        let first = records[start];
+        let mut place = start;
+        while !is_done[place] {
+            is_done[place] = true;
+            let from = order[place] as usize;
+            records[place] = if from == start { first } else { records[from] };
+            place = from;
+        }
+    }
+}
+
+fn send(
+    cursor: Cursor,
+    records: Arc<Records>,
+    order: Vec<u32>,
+    windows: &Windows,
+) -> Result<(), Stop> {
     windows.send(Ok(Window { cursor, records, order })).map_err(|_| Stop::Unheard)
 }
 
@@ -305,8 +363,7 @@ impl Lane {
         let (plan, encoder) = (Arc::new(quota.plan), encoder.clone());
         let mirrors = plan.mirrored_copies;
         std::thread::spawn(move || {
-            let whole = plan.expected.is_some_and(|all| all <= plan.window as u64);
-            let end = match whole {
+            let end = match plan.keeps() {
                 true => keep(&plan, &encoder, from, (by.as_deref(), kept), &sender),
                 false => read_on(&plan, &encoder, from, by.as_deref(), &sender),
             };
@@ -367,7 +424,8 @@ fn next(lanes: &mut [Lane], encoder: &Encoder) -> Option<Result<Batch, LoadError
 /// What the batch under way takes from a window.
 fn part(open: &Open, mirrors: bool) -> Part<'_> {
     let Open { window, start } = open;
-    let Records { records, bases } = &*window.records;
+    let Records { records, bases, plans } = &*window.records;
     let mirroring = mirrors.then_some(window.cursor.epoch);
-    Part { records, bases, order: &window.order[*start..window.cursor.offset], mirroring }
+    let order = &window.order[*start..window.cursor.offset];
+    Part { records, bases, order, start: *start, plans: plans.as_ref(), mirroring }
 }

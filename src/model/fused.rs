@@ -9,10 +9,11 @@ use super::aim::Aim;
 use super::hce::HceShape;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
 use super::ops::{
-    Arrays, Done, Job, Kept, TermsJob, net_gradients, net_logits, terms_gradients, terms_logits,
+    Arrays, Done, Job, Kept, OneHot, TermsJob, net_gradients, net_logits, terms_gradients,
+    terms_logits,
 };
 use crate::architecture::Architecture;
-use crate::batch::{Active, Terms};
+use crate::batch::Terms;
 
 /// How a model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,22 +67,22 @@ impl Fused {
     pub fn gradients(
         &self,
         arrays: Arrays<Dispatch>,
-        active: &Active,
+        inputs: OneHot,
         aim: Aim,
         done: Option<&Done>,
     ) -> (Tensor<1>, Arrays<Dispatch>) {
-        net_gradients(arrays, self.job(active, aim, done))
+        net_gradients(arrays, self.job(inputs, aim, done))
     }
 
     /// See [`super::Evaluation::logits`]; no gradients follow.
-    pub fn logits(&self, arrays: Arrays<Dispatch>, active: &Active) -> Tensor<1> {
-        net_logits(arrays, self.job(active, Aim::Targets(&[]), None))
+    pub fn logits(&self, arrays: Arrays<Dispatch>, inputs: OneHot) -> Tensor<1> {
+        net_logits(arrays, self.job(inputs, Aim::Targets(&[]), None))
     }
 
-    fn job<'a>(&'a self, active: &'a Active, aim: Aim<'a>, done: Option<&'a Done<'a>>) -> Job<'a> {
+    fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<&'a Done<'a>>) -> Job<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
-        Job { kernel, active, aim, scratch, kept, room: *room, done }
+        Job { kernel, inputs, aim, scratch, kept, room: *room, done }
     }
 }
 

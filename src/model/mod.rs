@@ -270,7 +270,7 @@ fn constant<const D: usize>(
 ///
 /// # Shapes
 /// Output: `[batch, rows]`
-fn one_hot(active: &Active, view: usize, device: &Device) -> Tensor<2> {
+fn dense(active: &Active, view: usize, device: &Device) -> Tensor<2> {
     let Active { rows, views, places, indices, .. } = active;
     let lists = views * places;
     let positions = indices.len() / lists;

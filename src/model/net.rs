@@ -5,9 +5,9 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 
 use super::fused::Fused;
-use super::ops::{Arrays, Done};
+use super::ops::{Arrays, Done, OneHot};
 use super::rounding::trained;
-use super::{Aim, Compute, Evaluation, Rounding, Slope, head, one_hot};
+use super::{Aim, Compute, Evaluation, Rounding, Slope, dense, head};
 use crate::architecture::{Architecture, Array, PIECES, Part};
 use crate::batch::{Active, Inputs};
 use crate::weights::{Weights, WeightsError};
@@ -139,12 +139,11 @@ impl NetModel {
     /// The same as [`Evaluation::slope`], while `done` hears of each stage of its computation on a
     /// GPU; elsewhere there are none.
     pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<&Done>) -> Slope {
-        let active = active(inputs);
         let Some(fused) = &self.fused else {
             let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);
         };
-        let (loss, arrays) = fused.gradients(self.arrays(), active, aim, done);
+        let (loss, arrays) = fused.gradients(self.arrays(), one_hot(inputs), aim, done);
         let mut gradients = GradientsParams::new();
         for (array, gradient) in self.net.arrays().iter().zip(arrays.0) {
             let id = id(array.part).into();
@@ -194,7 +193,7 @@ impl NetModel {
     fn accumulators(&self, active: &Active, device: &Device) -> Tensor<2> {
         let (rows, bias) = (self.rows(), self.accumulator.bias.val());
         let view = |view| {
-            let x = one_hot(active, view, device); // [batch, rows]
+            let x = dense(active, view, device); // [batch, rows]
             x.matmul(rows.clone()) + bias.clone().unsqueeze() // [batch, N]
         };
         let (views, hidden) = (self.net.views(), self.net.hidden);
@@ -211,10 +210,10 @@ impl NetModel {
 
 impl Evaluation for NetModel {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
-        let active = active(inputs);
         if let Some(fused) = &self.fused {
-            return fused.logits(self.arrays(), active);
+            return fused.logits(self.arrays(), one_hot(inputs));
         }
+        let active = one_hot(inputs).lists();
         let device = self.output.bias.val().device();
         let accumulators = self.accumulators(active, &device);
         head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
@@ -225,9 +224,10 @@ impl Evaluation for NetModel {
     }
 }
 
-fn active(inputs: &Inputs) -> &Active {
-    let (Inputs::Active(active) | Inputs::Both(active, _)) = inputs else {
-        panic!("a net takes one-hot inputs, not handcrafted terms");
-    };
-    active
+fn one_hot(inputs: &Inputs) -> OneHot<'_> {
+    match inputs {
+        Inputs::Active(active) | Inputs::Both(active, _) => OneHot::Active(active),
+        Inputs::Planned(plans) => OneHot::Planned(plans),
+        Inputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
+    }
 }

@@ -64,7 +64,7 @@ pub fn climb(
     spectator: &dyn Spectator,
 ) -> Result<Option<Ladder>> {
     let settings = config.climb.as_ref().context("the config has no section [climb]")?;
-    let place = means.place.open(config.model.precision)?;
+    let place = means.place.open_for(config)?;
     let climber = Climber { config, settings, folder, means, spectator, place };
     // A start that cannot play leaves nothing in the folder.
     let given = (settings.start != RANDOM).then(|| climber.player(0)).transpose()?;

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow, ensure};
 
+use crate::config::Config;
 use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
 
 /// A place as a user names it.
@@ -41,6 +42,16 @@ impl Place {
             false => Compute::Plain,
         };
         Ok((device, compute))
+    }
+
+    /// The place where a run of this config computes. The precision that it names is that of the
+    /// fused operations of the processor; all others have 32 bits.
+    ///
+    /// # Errors
+    /// If there is no such place here.
+    pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
+        let is_processor = Choice::named(&self.device)?.backend == Backend::Flex && !self.plain;
+        self.open(if is_processor { config.precision() } else { Precision::F32 })
     }
 
     fn level(&self) -> Result<Level> {

@@ -286,6 +286,9 @@ pub fn plan(config: &Config) -> Result<Plan> {
         limit: config.data.limit,
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
+        chunk: config.chunk(),
+        plans: 0,
+        pairs: 0,
         mirrored_copies: config.data.mirrored_copies,
         seed: config.seed,
         batch: match config.batch() {

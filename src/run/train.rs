@@ -27,7 +27,7 @@ use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::terms::RunTerms;
 use crate::config::{Config, Moves, ONE_LIST};
-use crate::model::{Adapter, Compute, Device, Need};
+use crate::model::{Adapter, Compute, Device, Need, Precision};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::moves::{Before, Objective};
@@ -53,7 +53,7 @@ pub struct Means<'a> {
 /// Starts a run; what it leaves, or none if it was interrupted.
 pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Option<Finished>> {
     let listener = means.listener;
-    let place = means.place.open(config.model.precision)?;
+    let place = means.place.open_for(&config)?;
     let term_list = recipe::term_list(&config)?;
     refuse_twins(&config)?;
     let began = start::open(&config, listener)?;
@@ -118,7 +118,7 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
 /// # Errors
 /// Whatever would stop it before its first step and does not hang on what its data hold.
 pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings> {
-    let place = means.place.open(config.model.precision)?;
+    let place = means.place.open_for(config)?;
     RunTerms::of(config, recipe::term_list(config)?.as_deref())?;
     refuse_twins(config)?;
     start::open(config, means.listener)?;
@@ -182,8 +182,14 @@ fn train(
         settings: &settings,
         net: recipe.architecture()?,
         adapter: Adapter::of(device),
-        compute: how(compute),
+        compute: format!("{}{}", how(compute), data.planned()),
     });
+    if config.precision() == Precision::Mixed && !matches!(compute, Compute::Fused { .. }) {
+        listener.remark(
+            "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
+             operations of the processor",
+        );
+    }
     if let Some(caution) = judge::caution(recipe, &data)? {
         listener.remark(&format!("caution: {caution}"));
     }

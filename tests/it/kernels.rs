@@ -1,6 +1,9 @@
 //! The kernels on plain slices against a slow and obvious reference in f64.
 
+use std::sync::Arc;
+
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
+use nnuance::batch::{ChunkPlan, Lists, Pairs, Planner};
 use nnuance::model::Aim;
 use nnuance::model::ops::cpu::{
     Gradients, Kernel, Level, Positions, Precision, Scratch, Weights, logits, loss,
@@ -101,16 +104,37 @@ impl Case {
     }
 
     fn positions(&self) -> Positions<'_> {
-        Positions { indices: &self.indices, buckets: &[], places: PLACES }
+        Positions::Lists(Lists { indices: &self.indices, buckets: &[], places: PLACES })
+    }
+
+    /// Plans of chunks of so many positions, the last what is left.
+    fn plans(&self, sizes: &[usize]) -> Vec<Arc<ChunkPlan>> {
+        let Positions::Lists(lists) = self.positions() else { unreachable!("lists") };
+        let (mut planner, mut start) = (Planner::default(), 0);
+        let pairs = Arc::new(Pairs::none(ROWS));
+        let rest = self.targets.len() - sizes.iter().sum::<usize>();
+        let plan = |size: &usize| {
+            let chosen: Vec<u32> = (start..start + *size as u32).collect();
+            start += *size as u32;
+            let mut plan = ChunkPlan::default();
+            planner.order(&self.kernel.net, lists, &chosen, &pairs, &mut plan);
+            planner.invert(&mut plan);
+            Arc::new(plan)
+        };
+        sizes.iter().chain([&rest]).map(plan).collect()
     }
 
     /// Loss and gradients, with memory left over from whatever was done before.
     fn run(&self, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
+        self.run_on(self.positions(), scratch)
+    }
+
+    fn run_on(&self, positions: Positions, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
         let mut all = self.weights.clone();
         let Tensors { accumulator, bias, output, output_bias } = &mut all;
         let arrays = [accumulator, bias, output, &mut output_bias[..]];
         let gradients = Gradients::new(&self.kernel.net, arrays.into_iter());
-        let (weights, positions) = (self.weights(), self.positions());
+        let weights = self.weights();
         let loss = loss(
             &self.kernel,
             &weights,
@@ -405,9 +429,37 @@ fn lists_of_other_lengths_give_the_same() {
     let (mut long_logits, mut short_logits) = (vec![0.0; 700], vec![0.0; 700]);
     let mut scratch = Scratch::default();
     logits(&case.kernel, &case.weights(), case.positions(), &mut long_logits, &mut scratch);
-    let positions = Positions { indices: &short, buckets: &[], places: FEW };
+    let positions = Positions::Lists(Lists { indices: &short, buckets: &[], places: FEW });
     logits(&kernel, &case.weights(), positions, &mut short_logits, &mut scratch);
     assert_eq!(long_logits, short_logits);
+}
+
+/// To the last bit where the chunks are the same, and within rounding where they are others.
+#[test]
+fn plans_that_were_made_before_give_the_same() {
+    let mut scratch = Scratch::default();
+    for precision in [Precision::F32, Precision::Mixed] {
+        for kernel in nets(precision).filter(|it| it.net.hidden <= 100) {
+            let case = Case::random(&kernel, 1100, 6);
+            let (loss, gradients) = case.run(&mut scratch);
+            let same = case.run_on(Positions::Plans(&case.plans(&[512, 512])), &mut scratch);
+            assert!(same == (loss, gradients.clone()), "{kernel:?}");
+            let plans = case.plans(&[1, 300, 7, 250, 512]);
+            let (other_loss, other) = case.run_on(Positions::Plans(&plans), &mut scratch);
+            let bound = if precision == Precision::F32 { 1e-5 } else { 1e-3 };
+            let right: Vec<f64> = gradients.accumulator.iter().map(|it| f64::from(*it)).collect();
+            let (_, norm) = errors(&other.accumulator, &right, 0.0);
+            assert!(norm < bound && (other_loss - loss).abs() < 1e-6, "{norm:.1e} {kernel:?}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "a plan for another net")]
+fn plans_for_another_net_are_refused() {
+    let of = |views| kernel(views, 8, Activation::ReLU, Precision::F32, Level::Portable);
+    let plans = Case::random(&of(1), 9, 1).plans(&[]);
+    Case::random(&of(2), 9, 1).run_on(Positions::Plans(&plans), &mut Scratch::default());
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn mirrored_copies_are_shown_in_every_other_pass() {
     let encoder = games::lists(Views::Plain);
     let rows = |samples: &[Sample]| match encoder.encode(samples).inputs {
         Inputs::Active(active) => active.indices,
-        Inputs::Terms(_) | Inputs::Both(..) => unreachable!(),
+        _ => unreachable!("lists"),
     };
     let images: Vec<Sample> =
         samples.iter().map(|it| Sample { position: it.position.mirrored(), ..*it }).collect();

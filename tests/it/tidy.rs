@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
     ("sums", &[]),
     ("weights", &[]),
     ("architecture", &["point_of_view"]),
-    ("batch", &["sums"]),
+    ("batch", &["architecture", "prefetch", "sums"]),
     ("digest", &["input"]),
     ("events", &["input", "log"]),
     ("features", &["architecture", "point_of_view", "sample"]),

@@ -169,6 +169,35 @@ fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
     survive_kills(&short(), 50);
 }
 
+/// Positions that stay together, cut by the ends of batches and passes, their mirror images too.
+#[test]
+fn killed_and_resumed_a_run_of_planned_chunks_ends_with_the_same_bits() {
+    let kept = short().replace("window = 8192\n", "chunk = 200\n");
+    survive_kills(&kept, 12);
+    let copies = kept.replace("limit = ", "mirrored_copies = true\nlimit = ");
+    survive_kills(&copies.replace("hidden = 8\n", "hidden = 8\nmirror = false\n"), 6);
+    // With pairs.
+    survive_kills(&kept.replace("hidden = 8\n", "hidden = 128\n"), 6);
+}
+
+/// Each source has passes of its own, in batches that would mix chunks of one.
+#[test]
+fn sources_with_shares_train_in_large_batches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = |name: &str, share: f64| {
+        format!("[[data.source]]\nfiles = [\"data/{name}\"]\nbatch_share = {share}\nlimit = 5000\n")
+    };
+    let [one, other] =
+        [("selfplay_sf151_scored.txt", 0.9), ("selfplay-sf15.vf", 0.1)].map(|(n, s)| source(n, s));
+    let text = CONFIG
+        .replace("files = [\"data/selfplay_sf151_scored.txt\"]\nwindow = 8192\n", "")
+        .replace("[model]", &format!("{one}{other}[model]"))
+        .replace("batch = 1024", "batch = 4096")
+        .replace("400000", "90000");
+    let config = config(&folder, &text);
+    train(&config, &folder.path().join("run"), "2");
+}
+
 /// Every array that a net can have, some with clips and rates of their own.
 const DEEP: &str = r#"
 mirror = true
@@ -263,6 +292,9 @@ fn gradients_are_held_within_their_norm() {
     assert!(ends(&folder, "held", "clip_gradients = 1e-3") != plain);
 }
 
+/// A net whose data are kept.
+const KEPT: &str = "inputs = \"perspective\"\nhidden = 136";
+
 #[test]
 fn the_number_of_threads_does_not_show_in_the_bits() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -276,8 +308,13 @@ fn the_number_of_threads_does_not_show_in_the_bits() {
         "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
         "inputs = \"perspective\"\nhidden = 40\nrounded_last = 0.7\nqa = 32",
         "inputs = \"perspective\"\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
+        KEPT,
     ] {
         let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
+        let text = match model {
+            KEPT => text.replace("window = 8192", "chunk = 150"),
+            _ => text,
+        };
         let config = config(&folder, &text.replace("400000", "150000"));
         let runs = ["1", "2", "3", "8"].map(|threads| {
             let out = folder.path().join(threads);

@@ -9,7 +9,7 @@ use burn::backend::{Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{self, Gradients, Level, Positions, Scratch, Step, Weights, logits, loss};
-use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
+use super::{Arrays, FusedOps, Job, Kept, OneHot, Slope, TermsJob, TermsSlope};
 
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
@@ -26,8 +26,8 @@ impl FusedOps for Flex {
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
         let arrays = whole(arrays);
-        let mut values = vec![0.0; job.active.len()];
         let (weights, positions) = (weights(&job, &arrays), positions(&job));
+        let mut values = vec![0.0; positions.len(job.kernel.net.views())];
         logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
@@ -114,10 +114,16 @@ fn weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
 }
 
 fn positions<'a>(job: &'a Job<'a>) -> Positions<'a> {
-    let (net, active) = (&job.kernel.net, job.active);
-    // The padding of another feature set would be an input of this one.
-    assert_eq!((active.rows, active.views), (net.rows(), net.views()), "a batch for another net");
-    Positions { indices: &active.indices, buckets: &active.buckets, places: active.places }
+    let net = &job.kernel.net;
+    match job.inputs {
+        OneHot::Active(active) => {
+            let found = (active.rows, active.views);
+            // The padding of another feature set would be an input of this one.
+            assert_eq!(found, (net.rows(), net.views()), "a batch for another net");
+            Positions::Lists(active.lists())
+        }
+        OneHot::Planned(plans) => Positions::Plans(plans),
+    }
 }
 
 fn tensor(values: Vec<f32>, shape: Shape) -> FlexTensor {

@@ -22,7 +22,7 @@ use burn::backend::{Backend, Dispatch, ExtensionType, backend_extension};
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use crate::batch::Active;
+use crate::batch::{Active, ChunkPlan};
 pub use arrays::Arrays;
 use cpu::{Kernel, Level, Scratch, Step};
 
@@ -32,7 +32,7 @@ pub use cpu::TermsJob;
 #[derive(Clone)]
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
-    pub active: &'a Active,
+    pub inputs: OneHot<'a>,
     /// Numbers `[batch]`; none for logits.
     pub aim: Aim<'a>,
     pub scratch: Arc<Mutex<Scratch>>,
@@ -42,6 +42,23 @@ pub struct Job<'a> {
     pub room: usize,
     /// Told of each stage that a GPU has behind it; the others do not have such stages.
     pub done: Option<&'a Done<'a>>,
+}
+
+/// One-hot inputs, listed or planned.
+#[derive(Clone, Copy)]
+pub enum OneHot<'a> {
+    Active(&'a Active),
+    /// For the processor alone.
+    Planned(&'a [Arc<ChunkPlan>]),
+}
+
+impl<'a> OneHot<'a> {
+    /// # Panics
+    /// If they are planned.
+    pub fn lists(self) -> &'a Active {
+        let OneHot::Active(active) = self else { panic!("chunks are planned for the processor") };
+        active
+    }
 }
 
 /// Hears of a stage, and of the bytes that it read and wrote.

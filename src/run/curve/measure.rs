@@ -147,7 +147,7 @@ impl MeasuredRun {
             format!("{} does not tell its number of positions; begin anew", path.display())
         })?;
         let name = path.to_string_lossy();
-        let place = place.open(config.model.precision)?;
+        let place = place.open_for(&config)?;
         let evaluator = Evaluator::open(&name, &Given::default(), &place, listener)?;
         let evaluation = evaluator.evaluate(tested.samples, &config.data.all_files())?;
         let (losses, scale) = errors(&evaluation, &tested.truth(), &Options::default())?;

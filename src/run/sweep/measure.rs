@@ -120,7 +120,7 @@ impl<'a> Games<'a> {
 
     /// The squared errors of a run's best weights, game by game.
     pub fn measure(&self, run: &Path, config: &Config, means: &Means) -> Result<Sums> {
-        let place = means.place.open(config.model.precision)?;
+        let place = means.place.open_for(config)?;
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &Given::default(), &place, means.listener)?;
         let evaluation = evaluator.evaluate(self.samples, &config.data.files)?;

@@ -164,6 +164,23 @@ impl Data {
         }
     }
 
+    /// What is planned once for all passes, in words; nothing where nothing is.
+    pub fn planned(&self) -> String {
+        let BatchSource::Files { plan, encoder: Encoder::Net(net, _), .. } = &self.source else {
+            return String::new();
+        };
+        match (plan.plans_once(net), plan.pairs) {
+            (false, _) => String::new(),
+            (true, 0) => format!(", chunks of {} planned once", plan.chunk),
+            (true, pairs) => {
+                format!(
+                    ", chunks of {} planned once, up to {pairs} pairs of inputs share rows",
+                    plan.chunk
+                )
+            }
+        }
+    }
+
     /// From now on the quiet ends of positions are judged that `by` finds. Counted positions are
     /// those that are searched at once.
     pub fn quieten(&mut self, by: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::architecture::{Architecture, Part};
 use crate::config::Config;
 use crate::export;
 use crate::hce::HceWeights;
-use crate::loader::{Encoder, Plan};
+use crate::loader::{Encoder, PLANS, Plan};
 use crate::model::{Compute, Device, initial};
 use crate::run::listener::Listener;
 use crate::run::recipe;
@@ -26,7 +26,7 @@ pub fn open(
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let Some(terms) = RunTerms::of(config, term_list)? else {
-        return net(config, base, begun, listener);
+        return net(config, base, begun, place, listener);
     };
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale())?,
@@ -42,6 +42,7 @@ fn net(
     config: &Config,
     base: Option<&export::Base>,
     begun: Option<&Weights>,
+    (_, compute): &(Device, Compute),
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
@@ -56,6 +57,10 @@ fn net(
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
+    if matches!(compute, Compute::Fused { .. }) {
+        plan.plans = PLANS;
+        plan.pairs = config.pairs(scan.train);
+    }
     let mut weights = initial(&net, config.seed);
     if base.is_some() {
         // So the sum begins as what is there already.

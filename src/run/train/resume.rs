@@ -36,7 +36,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     let longer = extended(&recipe.config, overrides, &checkpoint)?;
     recipe.reachable_data()?;
     best_stands(&folder, &checkpoint)?;
-    let place = means.place.open(recipe.config.model.precision)?;
+    let place = means.place.open_for(&recipe.config)?;
     let now = how(&place.1);
     if let Some(begun) = checkpoint.facts.get(COMPUTE).filter(|begun| **begun != now) {
         listener.remark(&format!(

@@ -3,8 +3,9 @@
 use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::{LINE, STEP, prefetch};
-use super::plan::{FOUR, Plan, Run, Span, unpack};
+use super::layout::prefetch;
+use crate::batch::ChunkPlan;
+use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, unpack};
 
 /// Gradients of a block, in the shapes of its weights; added to.
 pub(super) struct BlockGradients<'a> {
@@ -30,7 +31,7 @@ pub(super) struct Steepness<'a> {
 #[inline(always)]
 pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
-    plan: &Plan,
+    plan: &ChunkPlan,
     steepness: &Steepness,
     (logit_gradients, unit): (&[f32], f32),
     accumulators: &[F],
@@ -95,7 +96,7 @@ const AHEAD: usize = 32;
 #[inline(always)]
 pub(super) fn gather<S, const R: usize, const H: usize, F>(
     simd: S,
-    plan: &Plan,
+    plan: &ChunkPlan,
     slopes: &[F],
     factors: &[f32],
     unit: f32,
@@ -118,22 +119,24 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
     let mut later = far.iter().skip(AHEAD);
     let each = next.len().div_ceil(far.len().max(1)).max(1);
     let mut next = next.chunks(each.next_multiple_of(LINE / size_of::<F>()));
-    for &Run { input, start, fours } in &plan.runs {
+    let mut holders = &plan.holders[..];
+    for &Run { input, fours } in &plan.runs {
         if !far.is_empty() {
             if let Some(&Run { input, .. }) = later.next() {
-                prefetch(gradients, input as usize..input as usize + 1);
+                prefetch(gradients, input.into()..usize::from(input) + 1);
             }
             let next = next.next().unwrap_or_default();
             prefetch(next, 0..next.len());
         }
-        let fours = &plan.holders[start as usize..(start + fours) as usize];
-        let gradient = &mut gradients[input as usize];
+        let (fours, others) = holders.split_at(fours.into());
+        holders = others;
+        let gradient = &mut gradients[usize::from(input)];
         for fours in fours.chunks(F::ADDENDS / FOUR) {
             // Several sums, so that an addition need not wait for the one before.
             let mut sums = [zero; FOUR];
             for four in fours {
                 for (sum, holder) in sums.iter_mut().zip(unpack(four)) {
-                    // SAFETY: `Plan::invert` wrote no offset but those of the lists' rows and of
+                    // SAFETY: `Planner::invert` wrote no offset but those of the lists' rows and of
                     // the row behind, which is there, see above.
                     let row = unsafe { &*slopes.as_ptr().byte_add(holder * STEP) };
                     for r in 0..R {

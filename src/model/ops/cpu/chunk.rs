@@ -1,6 +1,7 @@
 //! A chunk of the batch: the way forward, and what the way back needs of it.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::activation::Rho;
 use super::format::Format;
@@ -11,12 +12,15 @@ use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Kernel, Positions};
 use super::packed::{Columns, Packed};
-use super::plan::{Plan, Span};
+use crate::batch::plan::{Planner, Span};
+use crate::batch::{ChunkPlan, Pairs};
 use crate::model::Aim;
 
 #[derive(Default)]
 pub(super) struct Chunk<F> {
-    pub plan: Plan,
+    planner: Planner,
+    /// Its own, or one that was made before.
+    pub plan: Arc<ChunkPlan>,
     /// `[blocks, lists, columns]`; for logits alone of shallow nets only one block.
     pub accumulators: Aligned<F>,
     /// Partial logits, `[slots, lanes]`
@@ -42,7 +46,11 @@ pub(super) struct Chunk<F> {
 #[derive(Clone, Copy)]
 pub(super) struct Chosen<'a> {
     pub batch: Positions<'a>,
+    /// Which chunk of the batch they are.
+    pub number: usize,
     pub positions: &'a [u32],
+    /// Of the batch.
+    pub pairs: &'a Arc<Pairs>,
     pub purpose: Purpose<'a>,
 }
 
@@ -124,9 +132,22 @@ impl<F: Copy + Default> Chunk<F> {
     #[inline(always)]
     pub fn order(&mut self, kernel: &Kernel, chosen: Chosen) -> bool {
         let backward = matches!(chosen.purpose, Purpose::Gradients(_));
-        self.plan.order(kernel, chosen.batch, chosen.positions);
-        if backward {
-            self.plan.invert();
+        match chosen.batch {
+            Positions::Plans(plans) => {
+                self.plan = plans[chosen.number].clone();
+                assert!(self.plan.is_inverted || !backward, "a plan for the way forward alone");
+            }
+            Positions::Lists(lists) => {
+                // One that was made before belongs to others as well.
+                if Arc::get_mut(&mut self.plan).is_none() {
+                    self.plan = Arc::default();
+                }
+                let plan = Arc::get_mut(&mut self.plan).expect("nobody else has it");
+                self.planner.order(&kernel.net, lists, chosen.positions, chosen.pairs, plan);
+                if backward {
+                    self.planner.invert(plan);
+                }
+            }
         }
         backward
     }

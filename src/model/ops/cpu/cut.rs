@@ -4,10 +4,14 @@
 //! buckets stand together in the batch: a chunk then meets hardly more rows than that of a net
 //! without them, each of these as often, and the others need not come into its caches.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::net::{Kernel, Positions};
 use crate::architecture::PIECES;
+use crate::batch::Lists;
+use crate::batch::plan::MOST;
 
 /// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
 /// once; from memory that would cost as much as all the rest.
@@ -17,8 +21,8 @@ const CACHE: usize = 2 << 20;
 #[derive(Default)]
 pub(super) struct Cut {
     order: Vec<u32>,
-    /// Positions a chunk; the last has the rest.
-    size: usize,
+    /// Where each chunk ends in that.
+    ends: Vec<usize>,
     /// Chunks between two waits for all threads. It has no influence on the result.
     pub group: usize,
     /// Working space.
@@ -33,35 +37,50 @@ impl Cut {
         let batch = positions.len(views);
         // More share the cost of fetching a block's weights and gradients, and of each input's
         // sum. A power of two.
-        self.size = 1 << (CACHE / bytes).clamp(64, 512).ilog2();
+        let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
+        self.ends.clear();
+        match positions {
+            Positions::Lists(_) => self.ends.extend((size..batch + size).step_by(size)),
+            Positions::Plans(plans) => {
+                let ends = plans.iter().scan(0, |end, plan| {
+                    *end += plan.len();
+                    Some(*end)
+                });
+                self.ends.extend(ends);
+            }
+        }
+        if let Some(last) = self.ends.last_mut() {
+            *last = batch;
+        }
+        let size = (0..self.chunks()).map(|it| self.range(it).len()).max().unwrap_or(size).max(1);
         let threads = rayon::current_num_threads();
-        self.group = (threads * (CACHE / (bytes * self.size)).max(1)).min(self.chunks_of(batch));
-        match kernel.net.rows() / PIECES {
-            1 => {
+        self.group = (threads * (CACHE / (bytes * size)).max(1)).min(self.chunks());
+        match (positions, kernel.net.rows() / PIECES) {
+            (Positions::Lists(lists), kings) if kings > 1 => self.sort(kings, views, lists),
+            _ => {
                 self.order.clear();
                 self.order.extend(0..batch as u32);
             }
-            kings => self.sort(kings, views, positions),
         }
     }
 
-    fn chunks_of(&self, batch: usize) -> usize {
-        batch.div_ceil(self.size)
+    pub fn chunks(&self) -> usize {
+        self.ends.len()
     }
 
-    pub fn chunks(&self) -> usize {
-        self.chunks_of(self.order.len())
+    fn range(&self, chunk: usize) -> Range<usize> {
+        let start = chunk.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[chunk]
     }
 
     /// The positions of a chunk.
     pub fn chunk(&self, chunk: usize) -> &[u32] {
-        let end = self.order.len().min((chunk + 1) * self.size);
-        &self.order[chunk * self.size..end]
+        &self.order[self.range(chunk)]
     }
 
     /// Puts positions of the same king buckets together, each in the order of the batch.
-    fn sort(&mut self, kings: usize, views: usize, positions: Positions) {
-        let Positions { indices, places, .. } = positions;
+    fn sort(&mut self, kings: usize, views: usize, lists: Lists) {
+        let Lists { indices, places, .. } = lists;
         // All rows of a view are of one king bucket.
         let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1);
         indices

@@ -13,9 +13,9 @@ use super::layout::Aligned;
 use super::level::Task;
 use super::net::Kernel;
 use super::packed::Packed;
-use super::plan::Plan;
 use super::tally::{Slopes, Tally};
 use crate::architecture::Architecture;
+use crate::batch::ChunkPlan;
 
 /// The way forward for one chunk, and back through the layers behind its accumulators.
 pub(super) struct Deep<'a, F, P, const H: usize> {
@@ -52,7 +52,7 @@ where
 /// From what the accumulators hand on to the logits, by place.
 struct LayersForward<'a> {
     maps: &'a Maps,
-    plan: &'a Plan,
+    plan: &'a ChunkPlan,
     head: &'a mut Head,
     sums: &'a mut [f32],
 }
@@ -72,7 +72,7 @@ impl Task for LayersForward<'_> {
 /// And back.
 struct LayersBackward<'a> {
     maps: &'a Maps,
-    plan: &'a Plan,
+    plan: &'a ChunkPlan,
     head: &'a mut Head,
     logit_gradients: &'a [f32],
 }
@@ -212,7 +212,7 @@ where
 /// map's weights.
 struct FirstMapBackward<'a> {
     maps: &'a Maps,
-    plan: &'a Plan,
+    plan: &'a ChunkPlan,
     head: &'a Head,
     block: usize,
     /// `[views, rows, columns]`, replaced.

@@ -37,6 +37,9 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
 
     /// A weight, held within the range.
     fn weight(weight: f32) -> Self;
+
+    /// Of weights: held within the range.
+    fn sum(one: Self, other: Self) -> Self;
 }
 
 impl Number for f32 {
@@ -47,6 +50,11 @@ impl Number for f32 {
     #[inline(always)]
     fn weight(weight: f32) -> f32 {
         weight
+    }
+
+    #[inline(always)]
+    fn sum(one: f32, other: f32) -> f32 {
+        one + other
     }
 }
 
@@ -62,6 +70,11 @@ impl Number for i16 {
         // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits; a
         // conversion would be a call for each number where there is no instruction for rounding.
         ((weight * Self::ONE).clamp(-32_767.0, 32_767.0) + 12_582_912.0).to_bits() as i16
+    }
+
+    #[inline(always)]
+    fn sum(one: i16, other: i16) -> i16 {
+        one.saturating_add(other)
     }
 }
 

@@ -3,8 +3,9 @@
 use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::{LINE, STEP, prefetch};
-use super::plan::{ABREAST, FOUR, Plan, Run, unpack};
+use super::layout::prefetch;
+use crate::batch::ChunkPlan;
+use crate::batch::plan::{ABREAST, FOUR, LINE, Run, STEP, unpack};
 
 /// The weights of a block.
 pub(super) struct Block<'a, F> {
@@ -23,7 +24,7 @@ pub(super) struct Block<'a, F> {
 #[inline(always)]
 pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
-    plan: &Plan,
+    plan: &ChunkPlan,
     block: &Block<F>,
     accumulators: &mut [F],
     logits: &mut [f32],
@@ -38,22 +39,22 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: u
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
     let logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / TOGETHER);
     let kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
-    let lists = plan.entries.chunks_exact(ABREAST * plan.stride).zip(&plan.walks);
+    let lists = plan.walks();
     let unit = simd.splat_f32s(1.0 / F::ONE);
     assert!(size_of_val(block.rows) > plan.rows * LINE);
 
     let (mut kind, mut weights) = (0, output[0]);
     let mut ahead = Ahead::new(plan, block);
-    for ((((lists, &walk), accumulators), logits), kinds) in
+    for ((((walk, lists), accumulators), logits), kinds) in
         lists.zip(accumulators).zip(logits).zip(kinds)
     {
         ahead.fetch();
-        // SAFETY: `Plan::order` found no row beyond the last one, and made room for `ABREAST` lists
-        // of `stride` fours, none with a longer walk.
+        // SAFETY: `Planner::order` found no row beyond the last one, and made room for `ABREAST`
+        // lists of so many entries; `Kernel::check` saw that the plan is one for this net.
         let sums = unsafe {
             match plan.step {
-                STEP => sum::<S, R, H, F, STEP>(simd, lists, plan.stride, walk.into(), block),
-                _ => sum::<S, R, H, F, LINE>(simd, lists, plan.stride, walk.into(), block),
+                STEP => sum::<S, R, H, F, STEP>(simd, lists, walk, block),
+                _ => sum::<S, R, H, F, LINE>(simd, lists, walk, block),
             }
         };
         for (slot, (sums, logit)) in sums.as_chunks::<TOGETHER>().0.iter().zip(logits).enumerate() {
@@ -78,7 +79,7 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: u
 #[inline(always)]
 pub(super) fn accumulate<S, const R: usize, const H: usize, F>(
     simd: S,
-    plan: &Plan,
+    plan: &ChunkPlan,
     block: &Block<F>,
     accumulators: &mut [F],
 ) where
@@ -87,16 +88,16 @@ pub(super) fn accumulate<S, const R: usize, const H: usize, F>(
 {
     let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
-    let lists = plan.entries.chunks_exact(ABREAST * plan.stride).zip(&plan.walks);
+    let lists = plan.walks();
     assert!(size_of_val(block.rows) > plan.rows * LINE);
     let mut ahead = Ahead::new(plan, block);
-    for ((lists, &walk), accumulators) in lists.zip(accumulators) {
+    for ((walk, lists), accumulators) in lists.zip(accumulators) {
         ahead.fetch();
         // SAFETY: as above.
         *accumulators = unsafe {
             match plan.step {
-                STEP => sum::<S, R, H, F, STEP>(simd, lists, plan.stride, walk.into(), block),
-                _ => sum::<S, R, H, F, LINE>(simd, lists, plan.stride, walk.into(), block),
+                STEP => sum::<S, R, H, F, STEP>(simd, lists, walk, block),
+                _ => sum::<S, R, H, F, LINE>(simd, lists, walk, block),
             }
         };
     }
@@ -110,7 +111,7 @@ struct Ahead<'a, F> {
 
 impl<'a, F> Ahead<'a, F> {
     #[inline(always)]
-    fn new(plan: &'a Plan, block: &Block<'a, F>) -> Self {
+    fn new(plan: &'a ChunkPlan, block: &Block<'a, F>) -> Self {
         let each = plan.far().len().div_ceil(plan.walks.len().max(1)).max(1);
         Self { runs: plan.far().chunks(each), next: block.next }
     }
@@ -119,7 +120,7 @@ impl<'a, F> Ahead<'a, F> {
     fn fetch(&mut self) {
         for run in self.runs.next().unwrap_or_default() {
             let columns = LINE / size_of::<F>();
-            let row = run.input as usize * columns;
+            let row = usize::from(run.input) * columns;
             prefetch(self.next, row..row + columns);
         }
     }
@@ -128,13 +129,12 @@ impl<'a, F> Ahead<'a, F> {
 /// The bias and the rows of each of some lists, added up.
 ///
 /// # Safety
-/// The lists must have room for a walk each, and the first `walk` entries of each be offsets of
-/// the block's rows, in units of `UNIT` bytes.
+/// The lists must have room for a walk each, as [`ChunkPlan::walks`] gives them, and their entries
+/// be offsets of the block's rows, in units of `UNIT` bytes.
 #[inline(always)]
 unsafe fn sum<S, const R: usize, const H: usize, F, const UNIT: usize>(
     simd: S,
     lists: &[[u16; FOUR]],
-    stride: usize,
     walk: usize,
     block: &Block<F>,
 ) -> [[F::Vector<S>; R]; ABREAST]
@@ -155,7 +155,7 @@ where
     };
     // SAFETY: see above.
     let four =
-        |abreast: usize, four: usize| unsafe { lists.get_unchecked(abreast * stride + four) };
+        |abreast: usize, four: usize| unsafe { lists.get_unchecked(four * ABREAST + abreast) };
     let fours = walk / FOUR;
     for place in 0..fours {
         for (abreast, sum) in sums.iter_mut().enumerate() {

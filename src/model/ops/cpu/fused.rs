@@ -24,6 +24,7 @@ use super::net::{Gradients, Kernel, Positions, Precision, Weights};
 use super::packed::Packed;
 use super::tally::{Backward, Slopes, Tally, reduce};
 use crate::architecture::Activation;
+use crate::batch::ChunkPlan;
 use crate::model::Aim;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
@@ -96,7 +97,7 @@ fn dispatch(
     let Scratch { single, half, tallies, cut } = scratch;
     macro_rules! run {
         ($format:ty, $h:literal, $room:expr) => {
-            match (kernel.net.activation, kernel.together()) {
+            match (kernel.net.activation, ChunkPlan::together(&kernel.net)) {
                 (Activation::ReLU, 1) => run!($format, $h, $room, ReLU, 1),
                 (Activation::ReLU, _) => run!($format, $h, $room, ReLU, 2),
                 (Activation::CReLU, 1) => run!($format, $h, $room, CReLU, 1),
@@ -134,10 +135,11 @@ impl<F> Run<'_, F> {
         F: Format<H>,
     {
         let Run { kernel, weights, positions, room, tallies, cut } = self;
-        let Room { packed, chunks, idle } = room;
+        let (Room { packed, chunks, idle }, batch) = (room, positions);
         let (net, idle) = (&kernel.net, &*idle);
         let [each, lanes] = kernel.level.run(Sizes);
-        packed.pack(kernel, weights, each * H, lanes);
+        let pairs = &batch.pairs(net);
+        packed.pack(kernel, weights, pairs, each * H, lanes);
         let packed = &*packed;
         let (columns, deep) = (packed.columns, net.is_deep());
 
@@ -147,7 +149,7 @@ impl<F> Run<'_, F> {
             chunks.resize_with(group, Chunk::default);
         }
         let (blocks, halves) = (columns.blocks(), columns.halves());
-        let most = SHARDS / (columns.width() * net.rows() * size_of::<f32>());
+        let most = SHARDS / (columns.width() * pairs.rows() * size_of::<f32>());
         let shards = TASKS.div_ceil(blocks).min(most).min(count).max(1);
         let tasks = blocks * shards;
         if matches!(job, Job::Gradients(..)) && tallies.len() < tasks {
@@ -166,7 +168,8 @@ impl<F> Run<'_, F> {
         for first in (0..count.max(1)).step_by(group.max(1)) {
             let chunks = &mut chunks[..group.min(count - first)];
             chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
-                let chosen = Chosen { batch: positions, positions: cut.chunk(first + i), purpose };
+                let (number, positions) = (first + i, cut.chunk(first + i));
+                let chosen = Chosen { batch, number, positions, pairs, purpose };
                 let rho = PhantomData::<P>;
                 if deep {
                     kernel.level.run(Deep::<_, _, H> { kernel, packed, chosen, chunk, rho });
@@ -197,7 +200,7 @@ impl<F> Run<'_, F> {
                     if first == 0 {
                         // Here, where it brings them into the cache of who adds to them.
                         for (half, tally) in tallies.iter_mut().enumerate() {
-                            tally.clear(net, columns, half, width);
+                            tally.clear(net, pairs.rows(), columns, half, width);
                         }
                     }
                     let skip = (shard + shards - first % shards) % shards;
@@ -231,7 +234,7 @@ impl<F> Run<'_, F> {
         }
 
         if let Job::Gradients(_, mut gradients) = job {
-            reduce(net, &tallies[..tasks], shards, packed, &mut gradients);
+            reduce(net, &mut tallies[..tasks], shards, packed, pairs, &mut gradients);
             if deep {
                 packed.maps.spread(&upper, &mut gradients.maps);
             } else {

@@ -14,8 +14,9 @@ use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::net::{Kernel, Weights};
 use super::packed::Columns;
-use super::plan::{Plan, Span};
 use crate::architecture::{Architecture, Curve};
+use crate::batch::ChunkPlan;
+use crate::batch::plan::Span;
 
 /// The affine maps of a net as the kernels want them.
 #[derive(Default)]
@@ -213,7 +214,7 @@ pub(super) struct Head {
 
 impl Head {
     /// Makes room for the positions of a plan.
-    pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &Plan) {
+    pub fn resize(&mut self, net: &Architecture, maps: &Maps, plan: &ChunkPlan) {
         let rows = plan.positions.len() + 1;
         self.rows = rows;
         self.list_rows.clear();

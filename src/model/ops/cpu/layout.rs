@@ -6,12 +6,7 @@
 
 use std::ops::Range;
 
-/// Bytes of a cache line, and of a row of a block.
-pub(super) const LINE: usize = 64;
-
-/// What the offsets of rows are multiples of, the largest step that an address of x86 can scale.
-/// With rows numbered instead, the shifts of their numbers would be a fifth of all instructions.
-pub(super) const STEP: usize = 8;
+use crate::batch::plan::LINE;
 
 /// Lets the processor fetch `numbers[range]`, if it is there, into its second cache. What comes from
 /// farther away would be waited for.

@@ -17,7 +17,6 @@ mod layout;
 mod level;
 mod net;
 mod packed;
-mod plan;
 mod steps;
 mod tally;
 mod terms;

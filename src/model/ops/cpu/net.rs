@@ -1,10 +1,13 @@
 //! What the kernels work on: a net, its numbers, a batch of positions.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Level;
 use crate::architecture::{Architecture, Array, Part};
+use crate::batch::{ChunkPlan, Lists, Pairs};
 
 /// A net, and how to compute it.
 #[derive(Clone, Debug)]
@@ -64,20 +67,27 @@ pub struct Gradients<'a> {
 
 /// The active inputs of a batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Positions<'a> {
-    /// `[batch, views, places]`; a row that occurs twice counts twice, places that hold the number
-    /// of rows count for nothing.
-    pub indices: &'a [u16],
-    /// `[batch]`; may be empty where there is one bucket.
-    pub buckets: &'a [u8],
-    /// Places a list, 1 or more.
-    pub places: usize,
+pub enum Positions<'a> {
+    Lists(Lists<'a>),
+    /// Chunk after chunk.
+    Plans(&'a [Arc<ChunkPlan>]),
 }
 
 impl Positions<'_> {
     /// How many there are.
-    pub(super) fn len(&self, views: usize) -> usize {
-        self.indices.len() / (views * self.places)
+    pub fn len(&self, views: usize) -> usize {
+        match self {
+            Positions::Lists(lists) => lists.indices.len() / (views * lists.places),
+            Positions::Plans(plans) => plans.iter().map(|plan| plan.len()).sum(),
+        }
+    }
+
+    /// Those that the lists name.
+    pub(super) fn pairs(&self, net: &Architecture) -> Arc<Pairs> {
+        match self {
+            Positions::Plans([plan, ..]) => plan.pairs.clone(),
+            _ => Arc::new(Pairs::none(net.rows())),
+        }
     }
 }
 
@@ -136,12 +146,6 @@ impl<'a> Gradients<'a> {
 }
 
 impl Kernel {
-    /// Views that the accumulators of a position are worked out for side by side: all, or one at a
-    /// time, so that views of one king bucket can stand together.
-    pub(super) fn together(&self) -> usize {
-        if self.net.inputs.kings.count() > 1 { 1 } else { self.net.views() }
-    }
-
     /// The number of positions, after checks of their shapes.
     ///
     /// # Panics
@@ -149,13 +153,21 @@ impl Kernel {
     pub(super) fn check(&self, positions: Positions) -> usize {
         let (rows, views, buckets) = (self.net.rows(), self.net.views(), self.net.buckets);
         assert!((1..=u16::MAX.into()).contains(&rows), "{rows} rows do not fit 16 bits");
-        assert!((1..=256).contains(&positions.places), "{} places a list", positions.places);
-        let size = views * positions.places;
-        assert_eq!(positions.indices.len() % size, 0, "indices are not whole positions");
         let batch = positions.len(views);
-        if buckets > 1 {
-            assert_eq!(positions.buckets.len(), batch, "a bucket a position");
-            assert!(positions.buckets.iter().all(|it| usize::from(*it) < buckets), "buckets");
+        match positions {
+            Positions::Lists(Lists { indices, buckets: of, places }) => {
+                assert!((1..=128).contains(&places), "{places} places a list");
+                assert_eq!(indices.len() % (views * places), 0, "indices are not whole positions");
+                if buckets > 1 {
+                    assert_eq!(of.len(), batch, "a bucket a position");
+                    assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");
+                }
+            }
+            Positions::Plans(plans) => {
+                plans.iter().for_each(|plan| plan.check(&self.net));
+                let same = |two: &[Arc<ChunkPlan>]| Arc::ptr_eq(&two[0].pairs, &two[1].pairs);
+                assert!(plans.windows(2).all(same), "plans with different pairs");
+            }
         }
         batch
     }

@@ -13,12 +13,15 @@ use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Kernel, Weights};
 use crate::architecture::{Architecture, PIECES};
+use crate::batch::Pairs;
 
 /// Weights as the kernels want them. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct Packed<F> {
-    /// `[blocks, rows + 1, columns]`, each block's last row zero
+    /// `[blocks, rows + 1, columns]`: of inputs, then of pairs; each block's last row zero
     rows: Aligned<F>,
+    /// Numbers of a block in that.
+    block: usize,
     /// `[blocks, columns]`
     bias: Aligned<F>,
     /// `[blocks, buckets, views, columns]`; none in deep nets
@@ -80,20 +83,28 @@ impl Columns {
 }
 
 impl<F: Number> Packed<F> {
-    pub fn pack(&mut self, kernel: &Kernel, weights: &Weights, each: usize, lanes: usize) {
+    pub fn pack(
+        &mut self,
+        kernel: &Kernel,
+        weights: &Weights,
+        pairs: &Pairs,
+        each: usize,
+        lanes: usize,
+    ) {
         let net = &kernel.net;
-        let (inputs, hidden, views) = (net.rows(), net.hidden, net.views());
+        let (hidden, views) = (net.hidden, net.views());
         let columns = Columns::new(net, each);
         self.columns = columns;
         let blocks = columns.blocks();
-        self.rows.resize(blocks * (inputs + 1) * each);
+        self.block = (pairs.rows() + 1) * each;
+        self.rows.resize(blocks * self.block);
         self.bias.resize(blocks * each);
 
-        let rows = self.rows.get_mut().par_chunks_exact_mut((inputs + 1) * each).enumerate();
+        let rows = self.rows.get_mut().par_chunks_exact_mut(self.block).enumerate();
         let poisoned = rows.map(|(block, rows)| {
             let neurons = columns.neurons(block);
             let (weights, shared) = (weights.accumulator, weights.factoriser);
-            kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden })
+            kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden, pairs })
         });
         // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
         // not all machines let it pass through a clamp. No block may be left out once one is found.
@@ -149,10 +160,9 @@ impl<F: Number> Packed<F> {
             true => &[],
             false => part(self.output.get(), net.buckets * net.views() * each, block),
         };
-        let size = (net.rows() + 1) * each;
         Block {
-            rows: part(self.rows.get(), size, block),
-            next: part(self.rows.get(), size, next % self.columns.blocks()),
+            rows: part(self.rows.get(), self.block, block),
+            next: part(self.rows.get(), self.block, next % self.columns.blocks()),
             bias: part(self.bias.get(), each, block),
             output,
         }
@@ -182,6 +192,7 @@ struct Rows<'a, F> {
     /// Added to the rows of every king bucket; may be empty.
     shared: &'a [f32],
     hidden: usize,
+    pairs: &'a Pairs,
 }
 
 impl<F: Number> Task for Rows<'_, F> {
@@ -189,8 +200,8 @@ impl<F: Number> Task for Rows<'_, F> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, simd: S) -> bool {
-        let Rows { rows, each, neurons, weights, shared, hidden } = self;
-        let mut rows = rows.chunks_exact_mut(each);
+        let Rows { rows, each, neurons, weights, shared, hidden, pairs } = self;
+        let mut all = rows.chunks_exact_mut(each);
         // Times zero, what is finite adds nothing.
         let zero = simd.splat_f32s(0.0);
         let mut poison = [zero; 2];
@@ -210,7 +221,7 @@ impl<F: Number> Task for Rows<'_, F> {
             }
         };
         for (i, weights) in weights.chunks_exact(hidden).enumerate() {
-            let row = rows.next().expect("a row an input");
+            let row = all.next().expect("a row an input");
             let weights = &weights[neurons.clone()];
             look(weights);
             if shared.is_empty() {
@@ -225,7 +236,15 @@ impl<F: Number> Task for Rows<'_, F> {
             }
             missing.fill(F::default());
         }
-        rows.next().expect("a blank row").fill(F::default());
+        let inputs = weights.len() / hidden;
+        for (number, parents) in pairs.parents().iter().enumerate() {
+            let (before, pair) = rows.split_at_mut((inputs + number) * each);
+            let [one, other] = parents.map(|it| &before[usize::from(it) * each..][..each]);
+            for ((sum, &one), &other) in pair.iter_mut().zip(one).zip(other) {
+                *sum = F::sum(one, other);
+            }
+        }
+        rows[pairs.rows() * each..].fill(F::default());
         let [first, second] = poison;
         simd.reduce_sum_f32s(simd.add_f32s(first, second)).is_nan()
     }

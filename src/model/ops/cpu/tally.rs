@@ -14,11 +14,12 @@ use super::level::Task;
 use super::net::{Gradients, Kernel};
 use super::packed::{Columns, Packed};
 use crate::architecture::{Architecture, PIECES};
+use crate::batch::Pairs;
 
 /// Gradients of a block over some of the chunks.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// `[rows, columns]`
+    /// `[rows, columns]`, of inputs, then of pairs
     pub rows: Aligned<f32>,
     /// `[columns]`
     pub bias: Aligned<f32>,
@@ -40,8 +41,15 @@ pub(super) struct Slopes<F> {
 
 impl Tally {
     /// `width` is that of the first map of a deep net.
-    pub fn clear(&mut self, net: &Architecture, columns: Columns, half: usize, width: usize) {
-        self.rows.resize(net.rows() * columns.each);
+    pub fn clear(
+        &mut self,
+        net: &Architecture,
+        rows: usize,
+        columns: Columns,
+        half: usize,
+        width: usize,
+    ) {
+        self.rows.resize(rows * columns.each);
         self.bias.resize(columns.each);
         let output = net.buckets * net.views() * columns.each;
         self.output.resize(match (net.is_deep(), half) {
@@ -123,15 +131,32 @@ fn of_block(
     tallies[block * shards * halves..].chunks_exact(halves).take(shards).map(move |it| &it[half])
 }
 
+/// Hands the gradient of each pair to its parents, `[rows, columns]`: later ones first, as they may
+/// be pairs themselves.
+fn hand_down(rows: &mut [f32], pairs: &Pairs) {
+    let each = rows.len() / pairs.rows();
+    let inputs = pairs.rows() - pairs.parents().len();
+    for (number, parents) in pairs.parents().iter().enumerate().rev() {
+        let (before, pair) = rows.split_at_mut((inputs + number) * each);
+        for parent in parents {
+            let sums = &mut before[usize::from(*parent) * each..][..each];
+            sums.iter_mut().zip(&*pair).for_each(|(sum, term)| *sum += term);
+        }
+    }
+}
+
 /// Adds up the shards of each block, in order. Leaves out the output's bias, and of deep nets all
 /// but the weights of the first map.
 pub(super) fn reduce<F: Sync>(
     net: &Architecture,
-    tallies: &[Tally],
+    tallies: &mut [Tally],
     shards: usize,
     packed: &Packed<F>,
+    pairs: &Pairs,
     gradients: &mut Gradients,
 ) {
+    tallies.par_iter_mut().for_each(|tally| hand_down(tally.rows.get_mut(), pairs));
+    let tallies = &*tallies;
     let (hidden, columns) = (net.hidden, packed.columns);
     let each = columns.each;
     let Gradients { accumulator, factoriser, bias, maps } = gradients;

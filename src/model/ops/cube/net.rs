@@ -39,7 +39,7 @@ pub(super) struct Pass<'a> {
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
-    job.aim.check(job.active.len());
+    job.aim.check(job.inputs.lists().len());
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part);
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
@@ -50,7 +50,7 @@ pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
         let part = part(&arrays, &job);
         return deep::logits(&Pass::new(arrays, job, part));
     }
-    let batch = job.active.len();
+    let batch = job.inputs.lists().len();
     let pass = Pass::new(arrays, job, batch);
     let logits = pass.gpu.empty(batch);
     for part in &pass.tiles.parts {
@@ -69,7 +69,7 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
 
 impl<'a> Pass<'a> {
     fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize) -> Self {
-        let (net, active) = (&job.kernel.net, job.active);
+        let (net, active) = (&job.kernel.net, job.inputs.lists());
         // The padding of another feature set would be an input of this one.
         assert_eq!(
             (active.rows, active.views),
@@ -120,7 +120,7 @@ impl<'a> Pass<'a> {
     fn gradients(self) -> Slope<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
-        let batch = job.active.len();
+        let batch = job.inputs.lists().len();
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
@@ -189,7 +189,7 @@ impl<'a> Pass<'a> {
                 positions.len() as u32,
                 tiles.start as u32,
                 tiles.len() as u32,
-                1.0 / self.job.active.len() as f32,
+                1.0 / self.job.inputs.lists().len() as f32,
                 loss.power as f32,
                 1.0 + loss.asymmetry as f32,
                 self.form,
@@ -207,7 +207,8 @@ impl<'a> Pass<'a> {
         for (i, part) in self.tiles.parts.iter().enumerate() {
             let slopes = slopes(part);
             let (first, positions) = (part.positions.start, part.positions.len());
-            let lists = &job.active.indices[first * views * places..][..positions * views * places];
+            let lists =
+                &job.inputs.lists().indices[first * views * places..][..positions * views * places];
             let entries = || lists.iter().filter(|row| usize::from(**row) < rows).count();
             let row = size_of::<f32>() * hidden;
             let moved = || (entries() + positions * views) * row;

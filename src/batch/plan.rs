@@ -1,0 +1,413 @@
+//! The order in which the kernels of the processor work on a chunk of positions.
+//!
+//! A plan follows from the active inputs alone, not from weights: chunks that come again and again
+//! are planned once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Lists, Pairs};
+use crate::architecture::{Architecture, PIECES};
+use crate::prefetch::prefetch;
+
+/// Bytes of a cache line, and of a row of a block of columns.
+pub(crate) const LINE: usize = 64;
+
+/// What the offsets of rows are multiples of, the largest step that an address of x86 can scale.
+/// With rows numbered instead, the shifts of their numbers would be a fifth of all instructions.
+pub(crate) const STEP: usize = 8;
+
+/// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
+pub(crate) const ABREAST: usize = 8;
+
+/// Positions before its turn that one's indices are asked for.
+const AHEAD: usize = 8;
+
+/// Indices that are fetched at once: the loads of single ones would take turns with those of the
+/// rows.
+pub(crate) const FOUR: usize = 4;
+
+/// The most positions that a plan can hold.
+pub(crate) const MOST: usize = 512;
+
+/// The lists of a chunk, in working order.
+///
+/// A slot is a place in that order, and holds what [`ChunkPlan::together`] says: all views of a
+/// position, or a view alone. The lists of slot `s` have the numbers `s * together..`.
+///
+/// Whoever reads rows by its offsets need not look whether they are there: nothing but [`Planner`]
+/// writes into it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChunkPlan {
+    /// What stands in each slot, `position * groups + group`, where a position has so many groups
+    /// of views. Behind these are empty slots, to make [`ABREAST`] lists.
+    pub(crate) order: Vec<u16>,
+    /// The output weights of each slot, `bucket * groups + group`; of an empty one those of its
+    /// neighbour.
+    pub(crate) weights: Vec<u8>,
+    /// Neighbouring slots with the same output weights, all of them.
+    pub(crate) spans: Vec<Span>,
+    /// The positions by output bucket. Whoever asks a position's place asks where it stands here.
+    pub(crate) positions: Vec<u16>,
+    /// The place of each slot's position; of an empty slot it is behind the last.
+    pub(crate) places: Vec<u16>,
+    /// Neighbouring places of each output bucket that occurs.
+    pub(crate) buckets: Vec<Span>,
+    /// Offsets of the inputs' rows, in units of `step` bytes; the offset of the row behind the last
+    /// is a blank. Of each [`ABREAST`] lists the first four of each, then the second of each: as
+    /// many as their walk has.
+    pub(crate) entries: Vec<[u16; FOUR]>,
+    /// [`STEP`], or [`LINE`] for nets of so many rows that 16 bits would not do.
+    pub(crate) step: usize,
+    /// Of inputs and pairs.
+    pub(crate) rows: usize,
+    /// Those of which the lists name some; none of several king buckets.
+    pub(crate) pairs: Arc<Pairs>,
+    /// Whether the rows are too many for the second cache to keep them from chunk to chunk.
+    is_far: bool,
+    /// Views and output buckets of the net.
+    of: [usize; 2],
+    /// Whether it serves for the way back.
+    pub(crate) is_inverted: bool,
+    /// Entries to walk, for each [`ABREAST`] lists.
+    pub(crate) walks: Vec<u16>,
+    /// The inputs that occur; none where there is no way back.
+    pub(crate) runs: Vec<Run>,
+    /// Offsets of the rows of the lists that hold the input of each run, run after run, in units of
+    /// [`STEP`] bytes. The last four of each is filled up with that of the row behind the last.
+    pub(crate) holders: Vec<[u16; FOUR]>,
+}
+
+/// Neighbours of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Span {
+    pub of: usize,
+    pub range: Range<usize>,
+}
+
+/// The occurrences of one input.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Run {
+    pub input: u16,
+    /// How many fours of holders.
+    pub fours: u16,
+}
+
+impl ChunkPlan {
+    /// Views that the accumulators of a position are worked out for side by side: all, or one at a
+    /// time, so that views of one king bucket can stand together.
+    pub(crate) fn together(net: &Architecture) -> usize {
+        if net.inputs.kings.count() > 1 { 1 } else { net.views() }
+    }
+
+    /// The number of positions.
+    #[allow(clippy::len_without_is_empty, reason = "no chunk is empty")]
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Bytes that the arrays hold.
+    pub fn bytes(&self) -> usize {
+        let shorts = [&self.order, &self.positions, &self.places, &self.walks];
+        shorts.iter().map(|it| size_of_val(&it[..])).sum::<usize>()
+            + size_of_val(&self.weights[..])
+            + [&self.spans, &self.buckets].iter().map(|it| size_of_val(&it[..])).sum::<usize>()
+            + [&self.entries, &self.holders].iter().map(|it| size_of_val(&it[..])).sum::<usize>()
+            + size_of_val(&self.runs[..])
+            + size_of::<Self>()
+    }
+
+    pub(crate) fn lists(&self) -> usize {
+        self.walks.len() * ABREAST
+    }
+
+    /// The inputs that occur, if their rows are too many for the second cache to keep them from
+    /// chunk to chunk: who asks for them in time need not wait.
+    pub(crate) fn far(&self) -> &[Run] {
+        if self.is_far { &self.runs } else { &[] }
+    }
+
+    /// The walk of each [`ABREAST`] lists with their entries: fours of all lists by turns.
+    #[inline(always)]
+    pub(crate) fn walks(&self) -> impl Iterator<Item = (usize, &[[u16; FOUR]])> {
+        let mut left = &self.entries[..];
+        self.walks.iter().map(move |&walk| {
+            let (entries, others) = left.split_at(usize::from(walk).div_ceil(FOUR) * ABREAST);
+            left = others;
+            (usize::from(walk), entries)
+        })
+    }
+
+    /// # Panics
+    /// If it was made for another kind of net.
+    pub(crate) fn check(&self, net: &Architecture) {
+        let fits = self.of == [net.views(), net.buckets] && self.is_far == (net.rows() > PIECES);
+        let rows = net.rows() + self.pairs.parents().len();
+        assert!(self.rows == rows && fits, "a plan for another net");
+    }
+}
+
+/// Makes plans, in memory that it keeps.
+#[derive(Debug, Default)]
+pub struct Planner {
+    keys: Vec<u16>,
+    counts: Vec<u32>,
+    unsorted: Vec<Run>,
+}
+
+impl Planner {
+    /// Puts the views of some positions in order, for the way forward; lists may name pairs.
+    ///
+    /// # Panics
+    /// When an index is beyond the rows, or pairs are of other inputs.
+    #[inline(always)]
+    pub fn order(
+        &mut self,
+        net: &Architecture,
+        lists: Lists,
+        chosen: &[u32],
+        pairs: &Arc<Pairs>,
+        plan: &mut ChunkPlan,
+    ) {
+        let Lists { indices, buckets, places } = lists;
+        let (rows, together) = (pairs.rows(), ChunkPlan::together(net));
+        assert_eq!(rows - pairs.parents().len(), net.rows(), "pairs of other inputs");
+        assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());
+        assert!(rows <= u16::MAX.into() && places <= 128, "{rows} rows, {places} places a list");
+        // A power of two, as is what remains of an item's number.
+        let groups = net.views() / together;
+        let (shift, group) = (groups.trailing_zeros(), groups - 1);
+        let kings = net.rows() / PIECES;
+        let blank = rows as u16;
+        let size = places * together;
+        let bucket = |position: usize| {
+            buckets.get(chosen[position] as usize).map_or(0, |it| usize::from(*it))
+        };
+        let item = |item: usize| {
+            let item = ((chosen[item >> shift] as usize) << shift) | (item & group);
+            &indices[item * size..][..size]
+        };
+
+        // Nobody takes a plan of no rows, should this end in a panic.
+        (plan.rows, plan.is_inverted) = (0, false);
+        (plan.is_far, plan.of) = (kings > 1, [net.views(), net.buckets]);
+        plan.pairs = pairs.clone();
+        plan.runs.clear();
+        self.keys.clear();
+        self.counts.clear();
+        let each = places + 1;
+        let kinds = if kings == 1 { net.buckets } else { kings * groups };
+        self.counts.resize(kinds * each + 1, 0);
+        let mut most = 0;
+        for number in 0..chosen.len() << shift {
+            // Those of several king buckets stand here and there in the batch.
+            if kings > 1
+                && let Some(&later) = chosen.get((number >> shift) + AHEAD)
+            {
+                let position = size << shift;
+                let lines = (later as usize * position..(later as usize + 1) * position)
+                    .step_by(LINE / size_of::<u16>());
+                lines.for_each(|index| prefetch(indices, index));
+            }
+            let lists = item(number);
+            let mut pieces = 0;
+            for list in lists.chunks_exact(places) {
+                for (place, &index) in list.iter().enumerate() {
+                    most = most.max(index);
+                    pieces = pieces.max(if index == blank { 0 } else { place + 1 });
+                }
+            }
+            let kind = match kings {
+                1 => bucket(number >> shift),
+                // All rows of a view are of one king bucket.
+                _ => (usize::from(lists[0]) / PIECES).min(kings - 1) * groups + (number & group),
+            };
+            let key = kind * each + pieces;
+            self.keys.push(key as u16);
+            self.counts[key + 1] += 1;
+        }
+        assert!(most <= blank, "an index is {most}, but there are {blank} inputs");
+
+        for key in 1..self.counts.len() {
+            self.counts[key] += self.counts[key - 1];
+        }
+        plan.order.clear();
+        plan.order.resize(self.keys.len(), 0);
+        for (item, &key) in self.keys.iter().enumerate() {
+            let slot = &mut self.counts[usize::from(key)];
+            plan.order[*slot as usize] = item as u16;
+            *slot += 1;
+        }
+
+        // Of one kind the last has the most pieces; where kinds meet, any may.
+        plan.walks.clear();
+        for slots in plan.order.chunks(ABREAST / together) {
+            let mut walk = 0;
+            for &item in slots {
+                walk = walk.max(usize::from(self.keys[usize::from(item)]) % each);
+            }
+            plan.walks.push(walk as u16);
+        }
+        let slots = plan.walks.len() * ABREAST / together;
+        plan.weights.clear();
+        for &item in &plan.order {
+            let item = usize::from(item);
+            plan.weights.push((bucket(item >> shift) * groups + (item & group)) as u8);
+        }
+        plan.weights.resize(slots, plan.weights.last().copied().unwrap_or(0));
+        spans(plan.weights.iter().map(|it| usize::from(*it)), &mut plan.spans);
+
+        let batch = plan.order.len() >> shift;
+        plan.places.clear();
+        if kings == 1 {
+            plan.positions.clone_from(&plan.order);
+            plan.places.extend(0..batch as u16);
+        } else {
+            self.by_bucket(batch, net.buckets, bucket, &mut plan.positions);
+            for &item in &plan.order {
+                plan.places.push(self.keys[usize::from(item >> shift)]);
+            }
+        }
+        plan.places.resize(slots, batch as u16);
+        let of = |position: &u16| bucket(usize::from(*position));
+        spans(plan.positions.iter().map(of), &mut plan.buckets);
+
+        plan.step = if (rows + 1) * (LINE / STEP) <= 1 << 16 { STEP } else { LINE };
+        let scale = (LINE / plan.step) as u16;
+        plan.entries.clear();
+        let fours = plan.walks.iter().map(|walk| usize::from(*walk).div_ceil(FOUR) * ABREAST);
+        plan.entries.resize(fours.sum(), [blank * scale; FOUR]);
+        let mut left = &mut plan.entries[..];
+        for (items, &walk) in plan.order.chunks(ABREAST / together).zip(&plan.walks) {
+            let walk = usize::from(walk);
+            let (entries, others) = left.split_at_mut(walk.div_ceil(FOUR) * ABREAST);
+            left = others;
+            let lists =
+                items.iter().flat_map(|&number| item(usize::from(number)).chunks_exact(places));
+            for (abreast, list) in lists.enumerate() {
+                for (list, entries) in
+                    list[..walk].chunks(FOUR).zip(entries.iter_mut().skip(abreast).step_by(ABREAST))
+                {
+                    for (&index, entry) in list.iter().zip(entries) {
+                        *entry = index * scale;
+                    }
+                }
+            }
+        }
+        plan.rows = rows;
+    }
+
+    /// Puts the positions in order of their buckets, and leaves the place of each in `keys`.
+    #[inline(always)]
+    fn by_bucket(
+        &mut self,
+        batch: usize,
+        buckets: usize,
+        bucket: impl Fn(usize) -> usize,
+        positions: &mut Vec<u16>,
+    ) {
+        self.counts.clear();
+        self.counts.resize(buckets + 1, 0);
+        for position in 0..batch {
+            self.counts[bucket(position) + 1] += 1;
+        }
+        for bucket in 1..buckets {
+            self.counts[bucket] += self.counts[bucket - 1];
+        }
+        positions.clear();
+        positions.resize(batch, 0);
+        for position in 0..batch {
+            let place = &mut self.counts[bucket(position)];
+            positions[*place as usize] = position as u16;
+            self.keys[position] = *place as u16;
+            *place += 1;
+        }
+    }
+
+    /// Finds out which lists hold each input, for the way back; after [`order`](Planner::order).
+    #[inline(always)]
+    pub fn invert(&mut self, plan: &mut ChunkPlan) {
+        let inputs = plan.rows;
+        let shift = (LINE / plan.step).trailing_zeros();
+
+        // Blanks are counted with the rest, behind them, and left out at the end.
+        self.counts.clear();
+        self.counts.resize(inputs + 1, 0);
+        // A local, as the compiler would fetch the vector's address anew after each write.
+        let counts = &mut self.counts[..];
+        for entry in plan.entries.as_flattened() {
+            counts[usize::from(entry >> shift)] += 1;
+        }
+
+        // Long ones last, so that the processor knows when each ends. Lengths beyond the last bucket
+        // are rare; their order hardly matters.
+        const BUCKETS: usize = 64;
+        let bucket = |run: &Run| usize::from(run.fours).min(BUCKETS - 1);
+        let mut buckets = [0u32; BUCKETS];
+        self.unsorted.clear();
+        for (input, &count) in counts[..inputs].iter().enumerate() {
+            if count > 0 {
+                let run = Run { input: input as u16, fours: count.div_ceil(FOUR as u32) as u16 };
+                buckets[bucket(&run)] += 1;
+                self.unsorted.push(run);
+            }
+        }
+        let mut next = 0;
+        for bucket in &mut buckets {
+            next += std::mem::replace(bucket, next);
+        }
+        plan.runs.resize(next as usize, Run::default());
+        for run in &self.unsorted {
+            let next = &mut buckets[bucket(run)];
+            plan.runs[*next as usize] = *run;
+            *next += 1;
+        }
+
+        let mut start = 0;
+        for run in &plan.runs {
+            counts[usize::from(run.input)] = start;
+            start += u32::from(run.fours) * FOUR as u32;
+        }
+        let blanks = counts[inputs].div_ceil(FOUR as u32);
+        counts[inputs] = start;
+        let missing = (plan.walks.len() * ABREAST * (LINE / STEP)) as u16;
+        let fours = start as usize / FOUR;
+        plan.holders.clear();
+        plan.holders.resize(fours + blanks as usize, [missing; FOUR]);
+        let holders = plan.holders.as_flattened_mut();
+        let mut left = &plan.entries[..];
+        for (number, &walk) in plan.walks.iter().enumerate() {
+            let (entries, others) = left.split_at(usize::from(walk).div_ceil(FOUR) * ABREAST);
+            left = others;
+            for (place, four) in entries.iter().enumerate() {
+                let list = number * ABREAST + place % ABREAST;
+                for entry in four {
+                    let next = &mut counts[usize::from(entry >> shift)];
+                    holders[*next as usize] = (list * (LINE / STEP)) as u16;
+                    *next += 1;
+                }
+            }
+        }
+        plan.holders.truncate(fours);
+        plan.is_inverted = true;
+    }
+}
+
+/// Finds neighbours of one kind.
+#[inline(always)]
+fn spans(kinds: impl Iterator<Item = usize>, spans: &mut Vec<Span>) {
+    spans.clear();
+    for (place, of) in kinds.enumerate() {
+        match spans.last_mut() {
+            Some(last) if last.of == of => last.range.end += 1,
+            _ => spans.push(Span { of, range: place..place + 1 }),
+        }
+    }
+}
+
+/// Four indices in one register.
+#[inline(always)]
+pub(crate) fn unpack(four: &[u16; FOUR]) -> [usize; FOUR] {
+    let four: u64 = pulp::cast(*four);
+    std::array::from_fn(|i| usize::from((four >> (16 * i)) as u16))
+}

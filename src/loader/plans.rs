@@ -1,0 +1,170 @@
+//! Plans of chunks that come again in each pass.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+
+use super::Plan;
+use super::encode::{Labels, Part, seen, shown};
+use super::packed::Packed;
+use crate::architecture::Architecture;
+use crate::batch::{Bits, ChunkPlan, Lists, Pairs, Planner};
+use crate::features::MAX_ACTIVE;
+
+/// Bytes that the plans of a run's data may take. What does not find room is planned again.
+pub const PLANS: usize = 1 << 30;
+
+/// Positions, at most, of which pairs are learnt.
+const SEEN: usize = 4096;
+
+/// The plans of the chunks of a data set, each made when it is first asked for.
+#[derive(Debug)]
+pub struct Plans {
+    /// Positions a chunk.
+    pub chunk: usize,
+    /// Which the lists name.
+    pairs: Arc<Pairs>,
+    /// Of each chunk: as it is, and where mirror images are shown as well the other half turned.
+    plans: Vec<[OnceLock<Arc<ChunkPlan>>; 2]>,
+    /// Bytes that are left.
+    room: AtomicUsize,
+}
+
+impl Plans {
+    /// Of records in the order of the first pass.
+    pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
+        let Plan { chunk, pairs, plans: room, .. } = *plan;
+        let pairs = match pairs {
+            0 => Pairs::none(net.rows()),
+            most => {
+                let size = net.views() * MAX_ACTIVE;
+                let mut lists = vec![0; records.len().min(SEEN) * size];
+                for (record, out) in records.iter().zip(lists.chunks_exact_mut(size)) {
+                    net.inputs.write(&record.position(), out);
+                }
+                Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
+            }
+        };
+        let plans = (0..records.len() / chunk).map(|_| Default::default()).collect();
+        Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
+    }
+
+    /// The plan of a whole chunk; `make` makes it where it is not kept.
+    pub(super) fn of_chunk(
+        &self,
+        chunk: usize,
+        turned: bool,
+        make: impl FnOnce() -> ChunkPlan,
+    ) -> Arc<ChunkPlan> {
+        let kept = &self.plans[chunk][usize::from(turned)];
+        if let Some(plan) = kept.get() {
+            return plan.clone();
+        }
+        let plan = Arc::new(make());
+        let bytes = plan.bytes();
+        let taken = |left: usize| left.checked_sub(bytes);
+        if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok() {
+            // A batch of more than all positions has a chunk twice, and another thread may be faster.
+            if kept.set(plan.clone()).is_err() {
+                self.room.fetch_add(bytes, Ordering::Relaxed);
+            }
+        }
+        plan
+    }
+}
+
+/// What one thread plans with.
+#[derive(Default)]
+pub(super) struct Desk {
+    planner: Planner,
+    plan: ChunkPlan,
+    all: Vec<u32>,
+    near: Vec<Packed>,
+    indices: Vec<u16>,
+    buckets: Vec<u8>,
+    bits: Vec<Bits>,
+}
+
+impl Desk {
+    /// The plan of some records of a part, and what is known of them.
+    fn piece(
+        &mut self,
+        net: &Architecture,
+        part: &Part,
+        plans: &Plans,
+        order: &[u32],
+    ) -> (Arc<ChunkPlan>, Labels) {
+        self.near.clear();
+        self.near.extend(order.iter().map(|place| part.records[*place as usize]));
+        let mut labels = Labels::with_room(order.len());
+        let point_of_view = net.inputs.views.point_of_view();
+        for record in &self.near {
+            labels.push(record, seen(point_of_view, record, &record.position()));
+        }
+        // The records of a chunk stand together, in their order.
+        let first = order[0] as usize;
+        let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
+        let plan = match order.len() == plans.chunk && first.is_multiple_of(plans.chunk) {
+            true => {
+                let make = || self.plan(net, &plans.pairs, part.mirroring);
+                plans.of_chunk(first / plans.chunk, turned, make)
+            }
+            false => Arc::new(self.plan(net, &plans.pairs, part.mirroring)),
+        };
+        (plan, labels)
+    }
+
+    /// The plan of the records that are near, no larger than it must be.
+    fn plan(
+        &mut self,
+        net: &Architecture,
+        pairs: &Arc<Pairs>,
+        mirroring: Option<u64>,
+    ) -> ChunkPlan {
+        let positions = self.near.len();
+        let size = net.views() * MAX_ACTIVE;
+        self.indices.resize(positions * size, 0);
+        self.buckets.clear();
+        for (record, out) in self.near.iter().zip(self.indices.chunks_exact_mut(size)) {
+            let position = shown(record, mirroring);
+            net.inputs.write(&position, out);
+            self.buckets.push(net.bucket_of(&position) as u8);
+        }
+        if net.buckets == 1 {
+            self.buckets.clear();
+        }
+        pairs.shorten(&mut self.indices, MAX_ACTIVE, &mut self.bits);
+        self.all.clear();
+        self.all.extend(0..positions as u32);
+        let lists = Lists { indices: &self.indices, buckets: &self.buckets, places: MAX_ACTIVE };
+        self.planner.order(net, lists, &self.all, pairs, &mut self.plan);
+        self.planner.invert(&mut self.plan);
+        // A copy has no room to spare.
+        self.plan.clone()
+    }
+}
+
+/// The parts chunk after chunk, and what is known of them.
+pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
+    // What a batch begins or ends with may be less than a chunk.
+    let pieces = parts.iter().filter(|part| !part.order.is_empty()).flat_map(|part| {
+        let plans = part.plans.expect("a part with plans");
+        let end = part.start + part.order.len();
+        let borders = part.start / plans.chunk + 1..=(end - 1) / plans.chunk;
+        let ends = borders.map(|border| border * plans.chunk).chain([end]);
+        ends.scan(part.start, move |start, end| {
+            let range = std::mem::replace(start, end) - part.start..end - part.start;
+            Some((part, plans, &part.order[range]))
+        })
+    });
+    let pieces: Vec<_> = pieces.collect();
+    let (plans, labels): (Vec<_>, Vec<_>) = pieces
+        .into_par_iter()
+        .map_init(Desk::default, |desk, (part, plans, order)| desk.piece(net, part, plans, order))
+        .unzip();
+    let positions = parts.iter().map(|part| part.order.len()).sum();
+    let mut all = Labels::with_room(positions);
+    labels.into_iter().for_each(|labels| all.append(labels));
+    (plans, all)
+}

@@ -1,0 +1,119 @@
+//! Positions that stay together from pass to pass, and plans that are made once.
+
+use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::batch::{Batch, Inputs};
+use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream};
+use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, outputs};
+use nnuance::weights::Weights;
+
+use crate::drawn;
+use crate::largest::largest;
+
+const POSITIONS: usize = 1000;
+const BATCH: usize = 350;
+
+/// Batches of three passes.
+const BATCHES: usize = 3 * POSITIONS / BATCH;
+
+fn plan(chunk: usize, plans: usize, mirrored_copies: bool) -> Plan {
+    Plan {
+        limit: Some(POSITIONS as u64),
+        batch: BATCH,
+        expected: Some(POSITIONS as u64),
+        chunk,
+        plans,
+        mirrored_copies,
+        ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()])
+    }
+}
+
+fn batches(plan: Plan, net: &Architecture, from: Cursors, count: usize) -> Vec<Batch> {
+    let stream = Stream::new(plan, Encoder::net(net), from);
+    stream.take(count).map(|batch| batch.expect("a batch")).collect()
+}
+
+fn is_planned(batch: &Batch) -> bool {
+    matches!(batch.inputs, Inputs::Planned(_))
+}
+
+fn model(net: &Architecture, weights: &Weights) -> Model {
+    let device: Device = Backend::Flex.device().expect("flex is always there");
+    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+    Model::new(&Kind::Net(net.clone()), weights, &device, compute).expect("the weights fit")
+}
+
+/// Whatever is kept of them, planned chunks are the lists in the same order, with the same labels:
+/// in each pass, for nets of all kinds, mirror images included. So they are from any place on.
+#[test]
+fn planned_chunks_are_what_is_listed() {
+    let mut planned = 0;
+    for seed in 0..24 {
+        let net = drawn::net(seed, 40);
+        let model = model(&net, &drawn::weights(&net, seed));
+        let copies = seed % 2 == 1 && !net.inputs.kings.mirror;
+        let all = |plans| plan([64, 100, 256][seed as usize % 3], plans, copies);
+        let listed = batches(all(0), &net, Cursors::default(), BATCHES);
+        assert!(!listed.iter().any(is_planned));
+        // What has no room is planned again. Sums over pairs are rounded elsewhere.
+        for (room, pairs) in [(PLANS, 0), (100_000, 0), (1, 0), (PLANS, 30)] {
+            let plan = Plan { pairs, ..all(room) };
+            let found = batches(plan, &net, Cursors::default(), BATCHES);
+            for (number, (found, listed)) in found.iter().zip(&listed).enumerate() {
+                planned += usize::from(is_planned(found));
+                assert_eq!(found.results, listed.results);
+                assert_eq!(found.scores, listed.scores);
+                assert_eq!(found.cursor, listed.cursor);
+                let [got, right] = [found, listed].map(|it| outputs(&model, it).expect("flex"));
+                let size = largest(right.iter().map(|it| f64::from(it.abs())));
+                let error = largest(got.iter().zip(&right).map(|(a, b)| f64::from((a - b).abs())));
+                let bound = if pairs > 0 { 1e-5 * size } else { 0.0 };
+                assert!(error <= bound, "{error:.1e} of {size:.1e}: {net:?}, batch {number}");
+            }
+        }
+        let place = listed[3].cursor.as_deref().expect("a place");
+        let from = batches(all(PLANS), &net, Cursors::parse(place).expect("one"), 3);
+        for (found, listed) in from.iter().zip(&listed[4..]) {
+            let [got, right] = [found, listed].map(|it| outputs(&model, it).expect("flex"));
+            assert!(got == right && found.scores == listed.scores);
+        }
+    }
+    assert!(planned > 24 * BATCHES, "{planned} planned batches");
+}
+
+/// The first pass is that of positions that are shuffled one by one. Later ones show each position
+/// once as well, and the neighbours in a chunk stay the same.
+#[test]
+fn chunks_stay_together_from_pass_to_pass() {
+    const CHUNK: usize = 64;
+    let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
+    let passes = |chunk| {
+        let batches = batches(plan(chunk, 0, false), &net, Cursors::default(), BATCHES);
+        let rows = batches.iter().flat_map(|batch| match &batch.inputs {
+            Inputs::Active(active) => {
+                let lists = active.indices.chunks(active.views * active.places);
+                lists.zip(&batch.scores[..]).map(|(rows, score)| (rows.to_vec(), *score as i32))
+            }
+            _ => panic!("lists"),
+        });
+        let rows: Vec<(Vec<u16>, i32)> = rows.collect();
+        rows.chunks_exact(POSITIONS).map(<[_]>::to_vec).collect::<Vec<_>>()
+    };
+    let sorted = |pass: &[(Vec<u16>, i32)]| {
+        let mut pass = pass.to_vec();
+        pass.sort();
+        pass
+    };
+    let (chunked, shuffled) = (passes(CHUNK), passes(0));
+    assert_eq!(chunked.len(), 2);
+    assert!(chunked[0] == shuffled[0], "the first pass");
+    assert!(chunked[1] != shuffled[1] && chunked[1] != chunked[0]);
+    assert!(sorted(&chunked[0]) == sorted(&chunked[1]), "each position once");
+    let whole = POSITIONS / CHUNK * CHUNK;
+    let chunks = |pass: &[(Vec<u16>, i32)]| {
+        let mut chunks: Vec<_> = pass[..whole].chunks(CHUNK).map(<[_]>::to_vec).collect();
+        chunks.sort();
+        chunks
+    };
+    assert!(chunks(&chunked[0]) == chunks(&chunked[1]), "the same neighbours");
+    assert!(chunked[0][whole..] == chunked[1][whole..], "the rest comes last");
+}
