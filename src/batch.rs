@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use pairs::{Bits, Pairs};
-pub use plan::{ChunkPlan, Planner};
+pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 
 use crate::sums::Sums;
 

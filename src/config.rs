@@ -28,7 +28,7 @@ pub(crate) use source::ONE_LIST;
 pub use source::Source;
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
-use crate::loader::Test;
+use crate::loader::{MOST_IN_CHUNK, Test};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
@@ -58,9 +58,9 @@ const MOST_SWEEPS: f64 = 1000.0;
 /// The same where moves are learnt: each pass is a search of all of them, and forces never rest.
 const MOST_ROUNDS: f64 = 15.0;
 
-/// Positions that stay together from pass to pass, where the config does not say how many: in large
-/// batches, and in small ones.
-const CHUNK: [usize; 2] = [512, 256];
+/// Positions that stay together from pass to pass in large batches, where the config does not say
+/// how many; half of it in small ones.
+const CHUNK: usize = MOST_IN_CHUNK;
 
 /// From here on batches are large: there is work for many threads.
 const LARGE: usize = 8192;
@@ -315,10 +315,9 @@ impl Config {
     /// Positions that stay together from pass to pass; 0: none do.
     pub fn chunk(&self) -> usize {
         let BatchSize::Positions(batch) = self.batch() else { return 0 };
-        let usual = CHUNK[usize::from(batch < LARGE)];
+        let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
         let chunk = self.data.chunk.unwrap_or(usual);
-        let shared = self.data.source.iter().any(|source| source.batch_share.is_some());
-        if self.is_net() && !shared && batch >= CHUNKS * chunk { chunk } else { 0 }
+        if self.is_net() && batch >= CHUNKS * chunk { chunk } else { 0 }
     }
 
     /// The precision of fused operations on the processor.

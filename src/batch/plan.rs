@@ -28,7 +28,7 @@ const AHEAD: usize = 8;
 pub(crate) const FOUR: usize = 4;
 
 /// The most positions that a plan can hold.
-pub(crate) const MOST: usize = 512;
+pub const MOST: usize = 512;
 
 /// The lists of a chunk, in working order.
 ///
@@ -63,8 +63,6 @@ pub struct ChunkPlan {
     pub(crate) rows: usize,
     /// Those of which the lists name some; none of several king buckets.
     pub(crate) pairs: Arc<Pairs>,
-    /// Whether the rows are too many for the second cache to keep them from chunk to chunk.
-    is_far: bool,
     /// Views and output buckets of the net.
     of: [usize; 2],
     /// Whether it serves for the way back.
@@ -124,26 +122,26 @@ impl ChunkPlan {
     /// The inputs that occur, if their rows are too many for the second cache to keep them from
     /// chunk to chunk: who asks for them in time need not wait.
     pub(crate) fn far(&self) -> &[Run] {
-        if self.is_far { &self.runs } else { &[] }
+        if self.inputs() > PIECES { &self.runs } else { &[] }
+    }
+
+    /// Rows without pairs.
+    fn inputs(&self) -> usize {
+        self.pairs.rows() - self.pairs.parents().len()
     }
 
     /// The walk of each [`ABREAST`] lists with their entries: fours of all lists by turns.
     #[inline(always)]
     pub(crate) fn walks(&self) -> impl Iterator<Item = (usize, &[[u16; FOUR]])> {
-        let mut left = &self.entries[..];
-        self.walks.iter().map(move |&walk| {
-            let (entries, others) = left.split_at(usize::from(walk).div_ceil(FOUR) * ABREAST);
-            left = others;
-            (usize::from(walk), entries)
-        })
+        walks(&self.walks, &self.entries)
     }
 
     /// # Panics
     /// If it was made for another kind of net.
     pub(crate) fn check(&self, net: &Architecture) {
-        let fits = self.of == [net.views(), net.buckets] && self.is_far == (net.rows() > PIECES);
-        let rows = net.rows() + self.pairs.parents().len();
-        assert!(self.rows == rows && fits, "a plan for another net");
+        let whole = self.rows == self.pairs.rows();
+        let fits = self.inputs() == net.rows() && self.of == [net.views(), net.buckets];
+        assert!(whole && fits, "a plan for another net");
     }
 }
 
@@ -190,7 +188,7 @@ impl Planner {
 
         // Nobody takes a plan of no rows, should this end in a panic.
         (plan.rows, plan.is_inverted) = (0, false);
-        (plan.is_far, plan.of) = (kings > 1, [net.views(), net.buckets]);
+        plan.of = [net.views(), net.buckets];
         plan.pairs = pairs.clone();
         plan.runs.clear();
         self.keys.clear();
@@ -375,10 +373,7 @@ impl Planner {
         plan.holders.clear();
         plan.holders.resize(fours + blanks as usize, [missing; FOUR]);
         let holders = plan.holders.as_flattened_mut();
-        let mut left = &plan.entries[..];
-        for (number, &walk) in plan.walks.iter().enumerate() {
-            let (entries, others) = left.split_at(usize::from(walk).div_ceil(FOUR) * ABREAST);
-            left = others;
+        for (number, (_, entries)) in walks(&plan.walks, &plan.entries).enumerate() {
             for (place, four) in entries.iter().enumerate() {
                 let list = number * ABREAST + place % ABREAST;
                 for entry in four {
@@ -391,6 +386,20 @@ impl Planner {
         plan.holders.truncate(fours);
         plan.is_inverted = true;
     }
+}
+
+/// See [`ChunkPlan::walks`].
+#[inline(always)]
+fn walks<'a>(
+    walks: &'a [u16],
+    entries: &'a [[u16; FOUR]],
+) -> impl Iterator<Item = (usize, &'a [[u16; FOUR]])> {
+    let mut left = entries;
+    walks.iter().map(move |&walk| {
+        let (entries, others) = left.split_at(usize::from(walk).div_ceil(FOUR) * ABREAST);
+        left = others;
+        (usize::from(walk), entries)
+    })
 }
 
 /// Finds neighbours of one kind.

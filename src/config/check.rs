@@ -2,6 +2,7 @@
 
 use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, Moves, VERSION, nearest};
 use crate::architecture::Array;
+use crate::loader::MOST_IN_CHUNK;
 use crate::loss::{Loss, LossShape};
 use crate::train::layers::{Layer, stands_for};
 use crate::train::length::Length;
@@ -53,8 +54,9 @@ impl Config {
         if self.data.window.is_some_and(|window| !(1..=1 << 31).contains(&window)) {
             return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
-        if self.data.chunk.is_some_and(|chunk| chunk > 512) {
-            return wrong("data.chunk", "at most 512 positions stay together".into());
+        if self.data.chunk.is_some_and(|chunk| chunk > MOST_IN_CHUNK) {
+            let reason = format!("at most {MOST_IN_CHUNK} positions stay together");
+            return wrong("data.chunk", reason);
         }
         if self.data.chunk.is_some() && !self.is_net() {
             return wrong("data.chunk", "only nets take positions chunk by chunk".into());

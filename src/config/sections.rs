@@ -236,8 +236,8 @@ pub struct Model {
     pub head_format: Option<HeadFormat>,
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
     /// 32 bits either way. Without it `"mixed"` for nets of 128 neurons and more without other
-    /// layers or products, where it is faster at no loss that could be shown, and `"f32"` for all others. Devices
-    /// other than `flex`, and plain operations, compute in 32 bits.
+    /// layers or products, where it is faster at no loss that could be shown, and `"f32"` for all
+    /// others. Devices other than `flex`, and plain operations, compute in 32 bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = Precision::Mixed)]
     pub precision: Option<Precision>,

@@ -156,7 +156,7 @@ impl Encoder {
     /// Encodes the parts, one after the other.
     pub fn encode_parts(&self, parts: &[Part]) -> Batch {
         let (inputs, labels) = match self {
-            Encoder::Net(net, _) if parts.iter().all(|part| part.plans.is_some()) => {
+            Encoder::Net(net, _) if parts.iter().any(|part| part.plans.is_some()) => {
                 let (plans, labels) = plans::planned(net, parts);
                 (Inputs::Planned(plans), labels)
             }

@@ -95,9 +95,7 @@ impl Plan {
             };
             // Sources that share a seed must not share an order.
             let seed = crate::sample::mix(self.seed, number as u64);
-            // Each source has a pass of its own, and a batch may take less than a chunk of one.
-            let files = feed.files.clone();
-            let plan = Self { files, expected, window, seed, chunk: 0, ..self.clone() };
+            let plan = Self { files: feed.files.clone(), expected, window, seed, ..self.clone() };
             Quota { plan, positions }
         };
         shares.into_iter().enumerate().map(quota).collect()

@@ -31,6 +31,7 @@ mod weighing;
 
 use std::path::PathBuf;
 
+pub use crate::batch::MOST_IN_CHUNK;
 pub use base::{Base, Below};
 pub use choose::{Choice, Choose, Chosen, Spread};
 pub use choosing::{Asked, Choosing};
@@ -124,10 +125,16 @@ impl Plan {
         self.expected.is_some_and(|all| all <= self.window as u64)
     }
 
-    /// Whether chunks of positions for this net are planned once for all passes. Those of nets whose
-    /// batches are sorted by king bucket differ from pass to pass.
+    /// Whether positions stay together from pass to pass. Sources with a share of each batch have
+    /// passes of their own, and a batch may take less than a chunk of one.
+    pub fn keeps_chunks(&self) -> bool {
+        self.keeps() && self.shuffle && self.chunk > 0 && self.shares().is_none()
+    }
+
+    /// Whether their chunks are planned once for all passes, for this net. Those of nets whose batches
+    /// are sorted by king bucket differ from pass to pass.
     pub fn plans_once(&self, net: &Architecture) -> bool {
-        self.keeps() && self.shuffle && self.chunk > 0 && self.plans > 0 && net.rows() == PIECES
+        self.keeps_chunks() && self.plans > 0 && net.rows() == PIECES
     }
 
     /// Whether positions validate: those of files of their own, or of games that are held out.

@@ -76,57 +76,54 @@ impl Plans {
 
 /// What one thread plans with.
 #[derive(Default)]
-pub(super) struct Desk {
+pub(super) struct Workspace {
     planner: Planner,
     plan: ChunkPlan,
     all: Vec<u32>,
-    near: Vec<Packed>,
     indices: Vec<u16>,
     buckets: Vec<u8>,
     bits: Vec<Bits>,
 }
 
-impl Desk {
+impl Workspace {
     /// The plan of some records of a part, and what is known of them.
-    fn piece(
+    fn cut(
         &mut self,
         net: &Architecture,
         part: &Part,
         plans: &Plans,
         order: &[u32],
     ) -> (Arc<ChunkPlan>, Labels) {
-        self.near.clear();
-        self.near.extend(order.iter().map(|place| part.records[*place as usize]));
+        let records = || order.iter().map(|place| &part.records[*place as usize]);
         let mut labels = Labels::with_room(order.len());
         let point_of_view = net.inputs.views.point_of_view();
-        for record in &self.near {
+        for record in records() {
             labels.push(record, seen(point_of_view, record, &record.position()));
         }
         // The records of a chunk stand together, in their order.
         let first = order[0] as usize;
         let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
+        let mut make = || self.plan(net, &plans.pairs, records(), part.mirroring);
         let plan = match order.len() == plans.chunk && first.is_multiple_of(plans.chunk) {
-            true => {
-                let make = || self.plan(net, &plans.pairs, part.mirroring);
-                plans.of_chunk(first / plans.chunk, turned, make)
-            }
-            false => Arc::new(self.plan(net, &plans.pairs, part.mirroring)),
+            true => plans.of_chunk(first / plans.chunk, turned, make),
+            false => Arc::new(make()),
         };
         (plan, labels)
     }
 
-    /// The plan of the records that are near, no larger than it must be.
-    fn plan(
+    /// The plan of some records, no larger than it must be.
+    fn plan<'a>(
         &mut self,
         net: &Architecture,
         pairs: &Arc<Pairs>,
+        records: impl ExactSizeIterator<Item = &'a Packed>,
         mirroring: Option<u64>,
     ) -> ChunkPlan {
-        let positions = self.near.len();
+        let positions = records.len();
         let size = net.views() * MAX_ACTIVE;
         self.indices.resize(positions * size, 0);
         self.buckets.clear();
-        for (record, out) in self.near.iter().zip(self.indices.chunks_exact_mut(size)) {
+        for (record, out) in records.zip(self.indices.chunks_exact_mut(size)) {
             let position = shown(record, mirroring);
             net.inputs.write(&position, out);
             self.buckets.push(net.bucket_of(&position) as u8);
@@ -148,7 +145,7 @@ impl Desk {
 /// The parts chunk after chunk, and what is known of them.
 pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
     // What a batch begins or ends with may be less than a chunk.
-    let pieces = parts.iter().filter(|part| !part.order.is_empty()).flat_map(|part| {
+    let cuts = parts.iter().filter(|part| !part.order.is_empty()).flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
         let end = part.start + part.order.len();
         let borders = part.start / plans.chunk + 1..=(end - 1) / plans.chunk;
@@ -158,10 +155,12 @@ pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>
             Some((part, plans, &part.order[range]))
         })
     });
-    let pieces: Vec<_> = pieces.collect();
-    let (plans, labels): (Vec<_>, Vec<_>) = pieces
+    let cuts: Vec<_> = cuts.collect();
+    let (plans, labels): (Vec<_>, Vec<_>) = cuts
         .into_par_iter()
-        .map_init(Desk::default, |desk, (part, plans, order)| desk.piece(net, part, plans, order))
+        .map_init(Workspace::default, |workspace, (part, plans, order)| {
+            workspace.cut(net, part, plans, order)
+        })
         .unzip();
     let positions = parts.iter().map(|part| part.order.len()).sum();
     let mut all = Labels::with_room(positions);

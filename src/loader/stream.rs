@@ -91,9 +91,9 @@ impl Stream {
     /// Starts the threads that read ahead: by one window of each source, and by a few batches.
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
-    /// only has its own order, of positions or of chunks of them. Else each epoch reads the files anew, in a seeded order. Sources with
-    /// a share of each batch have epochs of their own. A place that is none of this plan is the
-    /// first error that comes.
+    /// only has its own order, of positions or of chunks of them. Else each epoch reads the files
+    /// anew, in a seeded order. Sources with a share of each batch have epochs of their own. A place
+    /// that is none of this plan is the first error that comes.
     pub fn new(plan: Plan, encoder: Encoder, from: Cursors) -> Self {
         Self::of(plan, encoder, from, None, None)
     }
@@ -188,8 +188,7 @@ fn keep(
     if let Some(by) = by {
         quieten(&mut records, by);
     }
-    let is_chunked = plan.shuffle && plan.chunk > 0;
-    if is_chunked {
+    if plan.keeps_chunks() {
         // As the first pass goes over them.
         let order = shuffled(plan, Cursor::default(), records.len());
         arrange(&mut records, &order);
@@ -203,7 +202,7 @@ fn keep(
     for epoch in from.epoch.. {
         let cursor = Cursor { epoch, window: 0, offset: 0 };
         let positions = records.records.len();
-        let order = match is_chunked {
+        let order = match plan.keeps_chunks() {
             true => by_chunk(plan, epoch, positions),
             false => shuffled(plan, cursor, positions),
         };

@@ -15,8 +15,10 @@ use crate::digest;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
-use crate::loader::{self, Base, Below, Filter, LoadError, Part, Plan, Share, Sketch, Split};
-use crate::model::Kind;
+use crate::loader::{
+    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Share, Sketch, Split,
+};
+use crate::model::{Compute, Kind};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use crate::scales::Scales;
@@ -297,6 +299,14 @@ pub fn plan(config: &Config) -> Result<Plan> {
         },
         expected: None,
     })
+}
+
+/// What the processor plans once for all passes, if it is what computes, for data of so many
+/// positions.
+pub fn plan_once(plan: &mut Plan, config: &Config, compute: Compute, positions: u64) {
+    if matches!(compute, Compute::Fused { .. }) {
+        (plan.plans, plan.pairs) = (PLANS, config.pairs(positions));
+    }
 }
 
 /// A checkpoint of this program with its recipe.

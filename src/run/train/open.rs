@@ -8,7 +8,7 @@ use crate::architecture::{Architecture, Part};
 use crate::config::Config;
 use crate::export;
 use crate::hce::HceWeights;
-use crate::loader::{Encoder, PLANS, Plan};
+use crate::loader::{Encoder, Plan};
 use crate::model::{Compute, Device, initial};
 use crate::run::listener::Listener;
 use crate::run::recipe;
@@ -57,10 +57,7 @@ fn net(
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
-    if matches!(compute, Compute::Fused { .. }) {
-        plan.plans = PLANS;
-        plan.pairs = config.pairs(scan.train);
-    }
+    recipe::plan_once(&mut plan, config, *compute, scan.train);
     let mut weights = initial(&net, config.seed);
     if base.is_some() {
         // So the sum begins as what is there already.
