@@ -6,6 +6,7 @@ use super::lanes::Lanes;
 use super::layout::prefetch;
 use crate::batch::ChunkPlan;
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, unpack};
+use crate::prefetch::prefetch as fetch;
 
 /// Gradients of a block, in the shapes of its weights; added to.
 pub(super) struct BlockGradients<'a> {
@@ -72,17 +73,26 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
                 }
             }
         }
-        let sums = S::as_mut_simd_f32s(gradients.output).0.chunks_exact_mut(TOGETHER * R * H);
-        let sums = sums.skip(*of).flatten();
-        for (sum, &output) in sums.zip(outputs.as_flattened().as_flattened()) {
-            *sum = simd.multiply_add(output, whole, *sum);
+        // By number, as sums that an iterator was lent would live in memory, not in registers.
+        let size = TOGETHER * R * H;
+        let sums = &mut S::as_mut_simd_f32s(gradients.output).0[of * size..][..size];
+        for view in 0..TOGETHER {
+            for r in 0..R {
+                for h in 0..H {
+                    let sum = &mut sums[(view * R + r) * H + h];
+                    *sum = simd.multiply_add(outputs[view][r][h], whole, *sum);
+                }
+            }
         }
     }
 
     let factors = S::as_simd_f32s(steepness.factors).0;
-    let sums = S::as_mut_simd_f32s(gradients.bias).0.iter_mut();
-    for ((sum, &bias), &factor) in sums.zip(bias.as_flattened()).zip(factors) {
-        *sum = simd.multiply_add(bias, simd.mul_f32s(factor, whole), *sum);
+    let sums = &mut S::as_mut_simd_f32s(gradients.bias).0[..R * H];
+    for r in 0..R {
+        for h in 0..H {
+            let (sum, factor) = (&mut sums[r * H + h], factors[r * H + h]);
+            *sum = simd.multiply_add(bias[r][h], simd.mul_f32s(factor, whole), *sum);
+        }
     }
 }
 
@@ -112,46 +122,57 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
     let unit = simd.splat_f32s(unit);
     let factors = factors.map(|factors| factors.map(|factor| simd.mul_f32s(factor, unit)));
     let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
-    let zero = [F::zero(simd); R];
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     assert!(slopes.len() > plan.lists());
     let far = plan.far();
-    let mut later = far.iter().skip(AHEAD);
     let each = next.len().div_ceil(far.len().max(1)).max(1);
     let mut next = next.chunks(each.next_multiple_of(LINE / size_of::<F>()));
-    let mut holders = &plan.holders[..];
-    for &Run { input, fours } in &plan.runs {
+    let mut four = plan.holders.as_ptr();
+    for (number, &Run { input, fours }) in plan.runs.iter().enumerate() {
+        let later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input);
+        for line in 0..R * H {
+            let lines = gradients.as_flattened().as_flattened();
+            fetch(lines, usize::from(later) * R * H + line);
+        }
         if !far.is_empty() {
-            if let Some(&Run { input, .. }) = later.next() {
-                prefetch(gradients, input.into()..usize::from(input) + 1);
-            }
             let next = next.next().unwrap_or_default();
             prefetch(next, 0..next.len());
         }
-        let (fours, others) = holders.split_at(fours.into());
-        holders = others;
-        let gradient = &mut gradients[usize::from(input)];
-        for fours in fours.chunks(F::ADDENDS / FOUR) {
-            // Several sums, so that an addition need not wait for the one before.
-            let mut sums = [zero; FOUR];
-            for four in fours {
-                for (sum, holder) in sums.iter_mut().zip(unpack(four)) {
-                    // SAFETY: `Planner::invert` wrote no offset but those of the lists' rows and of
-                    // the row behind, which is there, see above.
-                    let row = unsafe { &*slopes.as_ptr().byte_add(holder * STEP) };
-                    for r in 0..R {
-                        sum[r] = F::add(simd, sum[r], row[r]);
+        let mut gradient = gradients[usize::from(input)];
+        // SAFETY: `Planner::invert` wrote as many fours as the runs have, one behind the other, and
+        // in them no offset but those of the lists' rows and of the row behind, which is there, see
+        // above. With slices in the place of pointers the loop takes longer.
+        unsafe {
+            let rows = |four: *const [u16; FOUR]| {
+                unpack(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
+            };
+            let end = four.add(fours.into());
+            while four < end {
+                // Several sums, so that an addition need not wait for the one before.
+                let mut sums = rows(four).map(|row| *row);
+                let stop = match F::ADDENDS / FOUR {
+                    fours if fours < usize::from(u16::MAX) => end.min(four.wrapping_add(fours)),
+                    _ => end,
+                };
+                four = four.add(1);
+                while four < stop {
+                    for (sum, row) in sums.iter_mut().zip(rows(four)) {
+                        for r in 0..R {
+                            sum[r] = F::add(simd, sum[r], row[r]);
+                        }
+                    }
+                    four = four.add(1);
+                }
+                for r in 0..R {
+                    let left = F::add(simd, sums[0][r], sums[1][r]);
+                    let right = F::add(simd, sums[2][r], sums[3][r]);
+                    let sum = F::widen(simd, F::add(simd, left, right));
+                    for h in 0..H {
+                        gradient[r][h] = simd.multiply_add(sum[h], factors[r][h], gradient[r][h]);
                     }
                 }
             }
-            for r in 0..R {
-                let left = F::add(simd, sums[0][r], sums[1][r]);
-                let right = F::add(simd, sums[2][r], sums[3][r]);
-                let sum = F::widen(simd, F::add(simd, left, right));
-                for h in 0..H {
-                    gradient[r][h] = simd.multiply_add(sum[h], factors[r][h], gradient[r][h]);
-                }
-            }
         }
+        gradients[usize::from(input)] = gradient;
     }
 }

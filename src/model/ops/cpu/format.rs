@@ -8,7 +8,6 @@ pub(super) trait Format<const H: usize>: Number {
 
     fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
-    fn zero<S: Lanes>(simd: S) -> Self::Vector<S>;
 
     /// Of weights: held within the range.
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
@@ -92,11 +91,6 @@ impl Format<1> for f32 {
     }
 
     #[inline(always)]
-    fn zero<S: Lanes>(simd: S) -> S::f32s {
-        simd.splat_f32s(0.0)
-    }
-
-    #[inline(always)]
     fn add_saturating<S: Lanes>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
         simd.add_f32s(a, b)
     }
@@ -128,11 +122,6 @@ impl Format<2> for i16 {
     #[inline(always)]
     fn vectors_mut<S: Lanes>(numbers: &mut [i16]) -> &mut [S::i16s] {
         S::as_mut_simd_i16s(numbers).0
-    }
-
-    #[inline(always)]
-    fn zero<S: Lanes>(simd: S) -> S::i16s {
-        simd.splat_i16s(0)
     }
 
     #[inline(always)]

@@ -3,9 +3,10 @@
 //! The batch is cut into chunks. Forward, each chunk is a task that walks over all blocks of
 //! columns; backward, each block is a task that walks over the chunks, so that a block's gradients
 //! are written by one thread only and need not be added up over threads. Where there are few
-//! blocks, each is several tasks, its shards: shard `i` of `n` takes the chunks `i`, `i + n`, ...
-//! What is added to what, and in which order, thus follows from the shapes alone, and the result
-//! has the same bits for any number of threads.
+//! blocks, each is several tasks, its shards: the first takes the first of as many parts of the
+//! chunks, and so on, so that few threads, which take some chunks at a time, have the gradients of
+//! one shard in their caches and not those of all. What is added to what, and in which order, thus
+//! follows from the shapes alone, and the result has the same bits for any number of threads.
 
 use std::marker::PhantomData;
 use std::mem::take;
@@ -197,14 +198,16 @@ impl<F> Run<'_, F> {
                 let tallies = tallies[..tasks].par_chunks_mut(halves).enumerate().with_max_len(1);
                 tallies.for_each(|(task, tallies)| {
                     let (block, shard) = (task / shards, task % shards);
-                    if first == 0 {
+                    let start = |shard: usize| (shard * count).div_ceil(shards);
+                    let here = |chunk: usize| chunk.saturating_sub(first).min(chunks.len());
+                    let chunks = &chunks[here(start(shard))..here(start(shard + 1))];
+                    if start(shard) >= first && chunks.is_empty() == (count == 0) {
                         // Here, where it brings them into the cache of who adds to them.
                         for (half, tally) in tallies.iter_mut().enumerate() {
                             tally.clear(net, pairs.rows(), columns, half, width);
                         }
                     }
-                    let skip = (shard + shards - first % shards) % shards;
-                    let chunks = chunks.iter().skip(skip).step_by(shards);
+                    let chunks = chunks.iter();
                     let room = &mut idle.lock().expect(WHOLE).pop().unwrap_or_default();
                     let rho = PhantomData::<P>;
                     if deep {
