@@ -40,6 +40,8 @@ const ROOK: u8 = 3;
 const KING: u64 = 5;
 const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
+/// The lowest bit of each nibble.
+const LOWEST: u128 = u128::MAX / 15;
 
 /// A piece on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +156,7 @@ impl Position {
         }
         let packed = u128::from_le_bytes(nibbles);
         // The lowest bit of each nibble whose low three bits are all set, the only role too many.
-        let wrong = packed & packed >> 1 & packed >> 2 & (u128::MAX / 15);
+        let wrong = packed & packed >> 1 & packed >> 2 & LOWEST;
         if wrong != 0 {
             let nibble = (packed >> wrong.trailing_zeros()) as u8 & 15;
             return Err(Impossible::Nibble(nibble));
@@ -232,20 +234,13 @@ impl Position {
 
     /// Where the king of a colour stands.
     pub fn king(&self, color: Color) -> Option<Square> {
-        let king = KING + if color.is_white() { 0 } else { 8 };
-        let mut rest = self.occupied;
-        // Half of the nibbles at a time: shifting 128 bits takes longer.
-        for half in self.nibbles.chunks_exact(8) {
-            let mut nibbles = u64::from_le_bytes(half.try_into().expect("chunks of eight"));
-            for _ in 0..rest.count_ones().min(16) {
-                if nibbles & 15 == king {
-                    return Some(Square::new(rest.trailing_zeros()));
-                }
-                rest &= rest - 1;
-                nibbles >>= 4;
-            }
-        }
-        None
+        let king = u128::from(KING + if color.is_white() { 0 } else { 8 });
+        let differs = u128::from_le_bytes(self.nibbles) ^ (king * LOWEST);
+        // The lowest bit of each nibble that is the king's.
+        let kings = !(differs | differs >> 1 | differs >> 2 | differs >> 3) & LOWEST;
+        let place = kings.trailing_zeros() / 4;
+        let behind = (0..place).fold(self.occupied, |rest, _| rest & rest.wrapping_sub(1));
+        (behind != 0 && kings != 0).then(|| Square::new(behind.trailing_zeros()))
     }
 
     pub fn occupied(&self) -> u64 {
@@ -321,13 +316,16 @@ impl Position {
     /// The same position with the colours swapped and the board mirrored top to bottom: every
     /// evaluation seen by the side to move stays what it was.
     pub fn flipped(&self) -> Self {
-        let nibbles = u128::from_le_bytes(self.nibbles);
-        let mut turned = 0u128;
-        for (i, square) in Bitboard(self.occupied.swap_bytes()).into_iter().enumerate().take(32) {
-            let below = (1u64 << square.flip_vertical() as u32) - 1;
-            let place = (self.occupied & below).count_ones();
-            turned |= (nibbles >> (4 * place) & 15 ^ 8) << (4 * i);
+        let (mut nibbles, mut turned) = (u128::from_le_bytes(self.nibbles), 0u128);
+        // The pieces of a rank stay together and in order; the last rank comes first.
+        for rank in self.occupied.to_le_bytes() {
+            let bits = 4 * rank.count_ones();
+            turned = turned << bits | nibbles & ((1 << bits) - 1);
+            nibbles >>= bits;
         }
+        let pieces = self.occupied.count_ones().min(32);
+        let of_pieces = u128::MAX.checked_shr(128 - 4 * pieces).unwrap_or(0);
+        turned ^= (8 * LOWEST) & of_pieces;
         let ep = self.ep_square().map_or(NO_EP, |square| square.flip_vertical() as u8);
         Self {
             occupied: self.occupied.swap_bytes(),

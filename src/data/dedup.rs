@@ -4,14 +4,15 @@
 //! counters do not matter. They are known again by a hash of 64 bits: among a thousand million
 //! positions, a chance of one in 37 that two different ones are taken for the same.
 //!
-//! A hash takes 9 bytes in a table that is between 44 and 88 % full: 10 to 21 bytes a position
-//! that differs from all others, half as much again while the table grows.
+//! A hash takes 8 bytes in a table that is between 37 and 75 % full: 11 to 21 bytes a position that
+//! differs from all others, half as much again while the table grows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use shakmaty::Color;
 
+use crate::prefetch::prefetch;
 use crate::sample::{Sample, mix};
 
 /// Hashes of positions are random as they are.
@@ -44,13 +45,78 @@ pub fn key(sample: &Sample) -> u64 {
 }
 
 /// The positions seen so far.
-#[derive(Default)]
-pub struct Seen(HashSet<u64, AsIsBuilder>);
+pub struct Seen {
+    /// A key stands where its highest bits say, or in the next free place behind that; 0 is no key.
+    places: Vec<u64>,
+    /// Keys in `places`.
+    count: usize,
+    /// Whether the key 0 was seen.
+    zero: bool,
+    /// The keys of a block.
+    keys: Vec<u64>,
+}
+
+/// Places of a new table; a power of two, as ever.
+const PLACES: usize = 1 << 10;
+
+/// So many positions ahead of use a place is fetched: most lie far from each other in memory.
+const AHEAD: usize = 24;
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { places: vec![0; PLACES], count: 0, zero: false, keys: Vec::new() }
+    }
+}
 
 impl Seen {
-    /// Whether a position comes for the first time.
-    pub fn first(&mut self, sample: &Sample) -> bool {
-        self.0.insert(key(sample))
+    /// Whether each position of a block comes for the first time. Those that are left out of their
+    /// games do not, nor do they count as seen.
+    pub fn firsts(&mut self, block: &[Sample], firsts: &mut Vec<bool>) {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        keys.extend(block.iter().map(key));
+        firsts.clear();
+        for (i, (sample, &key)) in block.iter().zip(&keys).enumerate() {
+            if let Some(&later) = keys.get(i + AHEAD) {
+                prefetch(&self.places, self.place(later));
+            }
+            firsts.push(!sample.is_left_out() && self.insert(key));
+        }
+        self.keys = keys;
+    }
+
+    /// Whether a key comes for the first time.
+    pub fn insert(&mut self, key: u64) -> bool {
+        if key == 0 {
+            return !std::mem::replace(&mut self.zero, true);
+        }
+        let mut place = self.place(key);
+        while self.places[place] != 0 {
+            if self.places[place] == key {
+                return false;
+            }
+            place = (place + 1) & (self.places.len() - 1);
+        }
+        self.places[place] = key;
+        self.count += 1;
+        if 4 * self.count > 3 * self.places.len() {
+            self.grow();
+        }
+        true
+    }
+
+    fn place(&self, key: u64) -> usize {
+        (key >> (u64::BITS - self.places.len().trailing_zeros())) as usize
+    }
+
+    /// Twice as many places. The old ones are in order, nearly, so that memory is walked through.
+    fn grow(&mut self) {
+        let larger = vec![0; 2 * self.places.len()];
+        let keys = std::mem::replace(&mut self.places, larger);
+        self.count = 0;
+        keys.into_iter().filter(|key| *key != 0).for_each(|key| {
+            self.insert(key);
+        });
     }
 }
 
@@ -85,6 +151,9 @@ impl Averages {
     /// The sample with the average of results, and of the scores that are known, rounded to whole
     /// centipawns; as it is where it comes once.
     pub fn averaged(&self, sample: &Sample) -> Sample {
+        if self.0.is_empty() {
+            return *sample;
+        }
         let Some(sum) = self.0.get(&key(sample)).filter(|sum| sum.count > 0) else {
             return *sample;
         };

@@ -18,7 +18,7 @@
 //! over 2, score -32768. Bytes 29-31 are not looked at: some tools keep data of their own there.
 //! A bad record is skipped by its length.
 
-use shakmaty::{Color, Role};
+use shakmaty::Color;
 
 use super::record::{self, LENGTH, Records};
 use super::rules::Boards;
@@ -100,23 +100,19 @@ impl Writer for BulletWriter {
         };
         let score = fields::score_in_range(score)?;
         let result = fields::result_byte(sample.result)?;
-        let (mut nibbles, mut own, mut theirs) = (0u128, None, None);
-        for (i, piece) in position.pieces().enumerate() {
-            let nibble = (piece.role as u128 - 1) | u128::from(piece.color.is_black()) << 3;
-            nibbles |= nibble << (4 * i);
-            match (piece.role, piece.color) {
-                (Role::King, Color::White) => own = Some(piece.square as u8),
-                (Role::King, Color::Black) => theirs = Some(piece.square.flip_vertical() as u8),
-                _ => {}
-            }
-        }
+        let (own, theirs) = (position.king(Color::White), position.king(Color::Black));
         let (Some(own), Some(theirs)) = (own, theirs) else {
             return Err("a king is missing".to_string());
         };
+        let theirs = theirs.flip_vertical();
+        // A rook that may castle, nibble 6, is a rook here, nibble 3.
+        let nibbles = u128::from_le_bytes(position.nibbles());
+        let castling = nibbles >> 2 & nibbles >> 1 & !nibbles & (u128::MAX / 15);
+        let nibbles = nibbles ^ (5 * castling);
         out.extend_from_slice(&position.occupied().to_le_bytes());
         out.extend_from_slice(&nibbles.to_le_bytes());
         out.extend_from_slice(&score.to_le_bytes());
-        out.extend_from_slice(&[result, own, theirs, 0, 0, 0]);
+        out.extend_from_slice(&[result, own as u8, theirs as u8, 0, 0, 0]);
         Ok(())
     }
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use nnuance::data::Record;
+use nnuance::data::dedup::{Seen, key};
 use nnuance::data::draw::Draw;
 use nnuance::data::shuffle::{Shuffle, ShuffleError};
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{Filter, Split};
-use nnuance::sample::{Position, Sample};
+use nnuance::sample::{Position, Sample, mix};
 use tempfile::TempDir;
 
 use crate::formats::read;
@@ -364,6 +365,36 @@ fn duplicates_go_and_averages_are_right() {
     let expected: Vec<_> = games.iter().map(bare).filter(|it| seen.insert(it.clone())).collect();
     let found: Vec<_> = folder.samples("real.epd").iter().map(bare).collect();
     assert!(expected.len() < games.len() && found == expected);
+}
+
+#[test]
+fn keys_are_known_again_as_by_a_set() {
+    let (mut seen, mut set, mut random) = (Seen::default(), HashSet::new(), 1);
+    for i in 0..300_000u64 {
+        random = mix(random, i);
+        let key = match i % 4 {
+            // Again; crowds at both ends, which reach around; anywhere.
+            0 => random % 1000,
+            1 => u64::MAX - random % 2000,
+            2 => random >> 63 << 63 | i,
+            _ => random,
+        };
+        assert_eq!(seen.insert(key), set.insert(key), "{i}: {key}");
+    }
+    assert!(set.contains(&0) && set.contains(&u64::MAX));
+    // Of a block, whose repeats lie within it and beyond.
+    let games = read(GAMES).unwrap();
+    let (mut seen, mut set, mut firsts) = (Seen::default(), HashSet::new(), Vec::new());
+    for block in games.chunks(100) {
+        let block: Vec<_> = block.iter().enumerate().map(left_out_now_and_then).collect();
+        seen.firsts(&block, &mut firsts);
+        let first = |sample: &Sample| !sample.is_left_out() && set.insert(key(sample));
+        assert!(firsts.iter().copied().eq(block.iter().map(first)));
+    }
+}
+
+fn left_out_now_and_then((i, sample): (usize, &Sample)) -> Sample {
+    if i % 7 == 0 { sample.left_out() } else { *sample }
 }
 
 #[test]

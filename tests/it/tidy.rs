@@ -35,7 +35,7 @@ const ARROWS: [(&str, &[&str]); 37] = [
     ("search", &["features", "hce", "net", "prefetch", "sample", "score"]),
     ("interface", &["score", "search"]),
     ("train", &["batch", "input", "log", "loss", "model", "output", "sums", "weights"]),
-    ("data", &["digits", "format", "loss", "point_of_view", "sample"]),
+    ("data", &["digits", "format", "loss", "point_of_view", "prefetch", "sample"]),
     ("engine", &["digest", "format", "output", "sample", "score"]),
     (
         "export",

@@ -12,7 +12,7 @@ use crate::data::dedup::{Averages, Seen};
 /// Keep every position once
 ///
 /// Positions are the same if pieces, side to move, castling rights and en passant square are. About
-/// 16 bytes of memory a position, up to 31 while the table grows. Averages read the files three
+/// 16 bytes of memory a position, up to 32 while the table grows. Averages read the files three
 /// times. In viriformat and PGN games stay whole, and positions that came before are marked in them.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -48,12 +48,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Keep::First => Averages::default(),
         Keep::Average => averages(&args.inputs)?,
     };
-    let mut seen = Seen::default();
-    let mut twice = 0;
+    let (mut seen, mut firsts, mut twice) = (Seen::default(), Vec::new(), 0);
     let mut tally = args.inputs.each_of_games("dedup", |source, block| {
         written.tell_losses(source);
-        for sample in block {
-            if sample.is_left_out() || !seen.first(sample) {
+        seen.firsts(block, &mut firsts);
+        for (sample, first) in block.iter().zip(&firsts) {
+            if !first {
                 twice += u64::from(!sample.is_left_out());
                 written.leave_out(sample)?;
                 continue;
@@ -74,12 +74,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn averages(inputs: &Inputs) -> Result<Averages> {
     inputs.refuse_pipe("averages read three times")?;
     let (mut seen, mut averages) = (Seen::default(), Averages::default());
+    let mut firsts = Vec::new();
     inputs.each("look for duplicates", |_, block| {
-        for sample in block {
-            if !seen.first(sample) {
-                averages.expect(sample);
-            }
-        }
+        seen.firsts(block, &mut firsts);
+        let again = block.iter().zip(&firsts).filter(|(_, first)| !**first);
+        again.for_each(|(sample, _)| averages.expect(sample));
         Ok(())
     })?;
     inputs.each("average", |_, block| {
