@@ -58,6 +58,16 @@ impl Jacobian {
         }
     }
 
+    /// The same for some positions of a problem without moves.
+    pub fn fill_some(&mut self, problem: &Problem, positions: &[u32], point: &Point) {
+        self.clear(problem.terms() + 1);
+        for position in positions.iter().map(|position| *position as usize) {
+            let (terms, row) = problem.place(position);
+            let value = self.find(terms, row, point);
+            self.add(problem.cost(position, value));
+        }
+    }
+
     /// Finds the entries of a row, the tempo last; the row's value.
     fn find(&mut self, terms: &Terms, row: usize, point: &Point) -> f64 {
         let (value, slopes) = point.value_and_slopes(terms, row);

@@ -5,6 +5,7 @@
 
 pub mod column;
 pub mod evaluated;
+mod grouped;
 pub mod jacobian;
 pub mod linear;
 pub mod newton;

@@ -62,6 +62,10 @@ pub struct Problem<'a> {
     chunks: Vec<Chunk>,
     /// What sums are divided by.
     count: f64,
+    /// The number of each piece's first row.
+    starts: Vec<usize>,
+    /// By term, whether it is NORMAL and occurs.
+    normal: Vec<bool>,
 }
 
 /// Consecutive positions of one piece.
@@ -148,9 +152,10 @@ impl<'a> Problem<'a> {
         terms: usize,
         goal: Goal<'a>,
     ) -> Result<Self, ProblemError> {
-        let mut chunks = Vec::new();
+        let (mut chunks, mut starts) = (Vec::new(), Vec::new());
         let (mut positions, mut choice) = (0, 0);
         for (piece, rows) in pieces.iter().map(|piece| piece.len()).enumerate() {
+            starts.push(positions);
             let mut start = 0;
             while start < rows {
                 let (mut end, first) = (rows.min(start + CHUNK), choice);
@@ -182,12 +187,12 @@ impl<'a> Problem<'a> {
             Goal::Moves(played) => played.count(),
             _ => positions as f64,
         };
-        let problem = Self { pieces, goal, terms, chunks, count };
+        let mut problem = Self { pieces, goal, terms, chunks, count, starts, normal: Vec::new() };
         if positions == 0 || count == 0.0 {
             return Err(ProblemError::Empty);
         }
         problem.check_goal(positions)?;
-        problem.check_terms()?;
+        problem.normal = problem.check_terms()?;
         Ok(problem)
     }
 
@@ -222,7 +227,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn check_terms(&self) -> Result<(), ProblemError> {
+    /// Which terms are NORMAL.
+    fn check_terms(&self) -> Result<Vec<bool>, ProblemError> {
         let seen = |piece: &Terms, number: usize| {
             let mut seen = vec![0_u8; self.terms];
             let mut mark = |terms: &[u16], kind: u8| match terms
@@ -249,7 +255,7 @@ impl<'a> Problem<'a> {
         }
         match kinds.iter().position(|kinds| kinds.count_ones() > 1) {
             Some(term) => Err(ProblemError::Kind(term)),
-            None => Ok(()),
+            None => Ok(kinds.iter().map(|kinds| *kinds == 1).collect()),
         }
     }
 
@@ -303,6 +309,22 @@ impl<'a> Problem<'a> {
         &self.pieces[chunk.piece]
     }
 
+    /// The terms of a row by its number in the whole problem, and its number there.
+    pub fn place(&self, row: usize) -> (&'a Terms, usize) {
+        let piece = self.starts.partition_point(|start| *start <= row) - 1;
+        (&self.pieces[piece], row - self.starts[piece])
+    }
+
+    /// Entries of NORMAL terms, all rows together.
+    pub fn entries(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.normal.term.len()).sum()
+    }
+
+    /// Whether a term is NORMAL and occurs; the tempo, one more term, is not.
+    pub fn is_normal(&self, term: usize) -> bool {
+        self.normal.get(term).copied().unwrap_or(false)
+    }
+
     /// Whether a list with an element a weight is as long as it should be.
     ///
     /// # Errors
@@ -332,6 +354,13 @@ impl<'a> Problem<'a> {
                 Cost { loss: error * error, slope: 2.0 * error, curvature: 2.0 }
             }
         }
+    }
+
+    /// The mean of the losses of all positions, added up as [`Problem::loss`] does it.
+    pub fn mean(&self, losses: &[f64]) -> f64 {
+        let of_chunk = |chunk: &Chunk| losses[chunk.first..][..chunk.rows.len()].iter().sum();
+        let sums: Vec<f64> = self.chunks.iter().map(of_chunk).collect();
+        sums.iter().sum::<f64>() / self.count
     }
 
     /// The mean loss of all positions.
