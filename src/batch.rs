@@ -1,11 +1,13 @@
 //! Host arrays for one step of training.
 
+mod columns;
 mod pairs;
 pub(crate) mod plan;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use columns::{COLUMN, Columns, Groups, Head};
 pub use pairs::{Bits, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 
@@ -86,6 +88,9 @@ pub struct Terms {
     pub turn: Vec<i8>,
     /// What the terms that are held still add, see [`Held`].
     pub held: Held,
+    /// The entries once more, by term, where the positions come again and again; rows that are
+    /// added later are not in it.
+    pub columns: Option<Columns>,
 }
 
 /// The sums, in centipawns, of terms that have no entries because training holds them still.
@@ -288,6 +293,7 @@ impl Terms {
             + size_of_val(&normal[..])
             + size_of_val(&safety[..])
             + size_of_val(&complexity[..])
+            + self.columns.as_ref().map_or(0, Columns::bytes)
     }
 }
 

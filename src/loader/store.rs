@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
 use super::kept::Kept;
-use crate::batch::{Batch, Inputs, Terms};
+use crate::batch::{Batch, Columns, Inputs, Terms};
 
 /// Positions as terms, in the order of the files.
 #[derive(Clone, Debug)]
@@ -101,6 +101,19 @@ impl Store {
         self.pieces.par_iter_mut().for_each(|piece| {
             *piece = Arc::new(encoder.hold(Arc::unwrap_or_clone(std::mem::take(piece))));
         });
+    }
+
+    /// Keeps the entries by term as well, for passes over all positions, which are faster then.
+    pub fn by_term(&mut self) {
+        self.pieces.par_iter_mut().for_each(|piece| {
+            let terms = Arc::make_mut(piece);
+            terms.columns = Some(Columns::of(terms));
+        });
+    }
+
+    /// Whether they are kept so.
+    pub fn is_by_term(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.columns.is_some())
     }
 
     /// Some positions in some order.

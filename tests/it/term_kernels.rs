@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nnuance::batch::{Rows, Terms};
+use nnuance::batch::{COLUMN, Columns, Rows, Terms};
 use nnuance::loss::{Loss, LossShape};
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::model::{Aim, Judged};
@@ -163,6 +163,18 @@ impl Case {
         Right { logits, loss: loss / positions, terms, tempo: tempo_gradient / positions, size }
     }
 
+    /// The same case with its entries by term.
+    fn by_term(&self) -> Self {
+        let Case { targets, weights, tempo, scale, loss, counts, .. } = self;
+        let (targets, weights, counts) = (targets.clone(), weights.clone(), counts.clone());
+        let by_term = |piece: &Arc<Terms>| {
+            let columns = Some(Columns::of(piece));
+            Arc::new(Terms { columns, ..Terms::clone(piece) })
+        };
+        let pieces = self.pieces.iter().map(by_term).collect();
+        Case { pieces, targets, weights, counts, tempo: *tempo, scale: *scale, loss: *loss }
+    }
+
     fn check(&self, level: Level) {
         let weights: Vec<f64> = self.weights.iter().map(|&weight| f64::from(weight)).collect();
         let right = self.right(&weights, f64::from(self.tempo));
@@ -197,7 +209,9 @@ fn every_level_matches_the_formula_row_by_row() {
         for (i, sizes) in shapes.iter().enumerate() {
             for (entries, held) in [(0, true), (20, false), (60, true), (300, false)] {
                 for seed in 0..4 {
-                    random(sizes, entries, held, 10 * i as u64 + seed).check(level);
+                    let case = random(sizes, entries, held, 10 * i as u64 + seed);
+                    case.check(level);
+                    case.by_term().check(level);
                 }
             }
         }
@@ -233,7 +247,9 @@ fn the_kinks_are_where_the_formula_has_them() {
         for safety in sides {
             for eg in [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0] {
                 for complexity in [-4.0, -3.0, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0] {
-                    single([32.0, eg], safety, complexity).check(level);
+                    let case = single([32.0, eg], safety, complexity);
+                    case.check(level);
+                    case.by_term().check(level);
                 }
             }
         }
@@ -278,11 +294,13 @@ fn the_oracle_has_the_gradients_of_its_loss() {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let case = random(&[0, 4096, 77, 9000, 4096, 4096], 40, true, 6);
-    for level in Level::available() {
+    let cases = [case.by_term(), case];
+    let levels = Level::available().into_iter();
+    for (level, case) in levels.flat_map(|level| cases.iter().map(move |case| (level, case))) {
         let of = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let job = job(&case, level);
+                let job = job(case, level);
                 let TermsGradients { loss, terms, tempo } =
                     terms_gradients(&case.weights, case.tempo, job);
                 let terms: Vec<u32> = terms.iter().map(|gradient| gradient.to_bits()).collect();
@@ -293,6 +311,58 @@ fn any_number_of_threads_gives_the_same_bits() {
         let one = of(1);
         for threads in [2, 3, 8] {
             assert!(of(threads) == one, "{} with {threads} threads", level.name());
+        }
+    }
+}
+
+#[test]
+fn entries_by_term_are_those_of_the_rows() {
+    // The last piece has more of a term in a column than a group can hold.
+    let mut often = Terms::default();
+    for row in 0..COLUMN + 1 {
+        often.normal.push(row, std::iter::repeat_n((3, -128), 40));
+        often.safety.push(row, [(5, [0, 1]), (5, [1, 1]), (0, [2, 0])].into_iter());
+        often.complexity.push(row, std::iter::empty());
+        often.middlegame.push(1.0);
+        often.endgame.push(0.5);
+        often.turn.push(1);
+    }
+    let mut pieces = random(&[1, COLUMN, 2 * COLUMN + 7], 30, false, 9).pieces;
+    pieces.push(Arc::new(often));
+    for piece in pieces {
+        let columns = Columns::of(&piece);
+        let rows = 0..piece.len();
+        let one = |entries: &Rows<i8>| -> Vec<_> {
+            let row = |row| entries.row(row).map(move |(term, count)| (row, term, count));
+            rows.clone().flat_map(row).collect()
+        };
+        let safety = rows.clone().flat_map(|row| {
+            let sides = piece.safety.row(row).flat_map(move |(term, [white, black])| {
+                [(2 * row, term, white), (2 * row + 1, term, black)]
+            });
+            sides.filter(|(_, _, count)| *count != 0)
+        });
+        let kinds = [
+            (&columns.normal, 1, one(&piece.normal)),
+            (&columns.safety, 2, safety.collect()),
+            (&columns.complexity, 1, one(&piece.complexity)),
+        ];
+        for (units, sides, mut expected) in kinds {
+            let mut found = Vec::new();
+            for (first, groups) in (0..).step_by(sides * COLUMN).zip(units) {
+                let sizes: Vec<u16> = groups.heads.iter().map(|head| head.size).collect();
+                assert!(sizes.is_sorted_by(|one, other| one >= other));
+                let mut places = groups.places.iter();
+                for head in &groups.heads {
+                    let places = places.by_ref().take(head.size.into());
+                    let of = |place: &u16| (first + usize::from(*place), head.term, head.count);
+                    found.extend(places.map(of).map(|(at, term, count)| (at, term.into(), count)));
+                }
+                assert_eq!(places.next(), None);
+            }
+            expected.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, expected);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::config::Config;
 use crate::digits::{grouped, short};
 use crate::loader::{Store, scan};
-use crate::model::{Adapter, Aim, Evaluation as _, Kind, Model, Precision};
+use crate::model::{Adapter, Aim, Compute, Evaluation as _, Kind, Model, Precision};
 use crate::run::RunTerms;
 use crate::run::recipe;
 use crate::train::direct::Direct;
@@ -73,7 +73,11 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
         laps.push(scan.read as f64 / clock.elapsed().as_secs_f64());
         loaded = Some((scan, store));
     }
-    let (scan, store) = loaded.context("there are laps")?;
+    let (scan, mut store) = loaded.context("there are laps")?;
+    // As `train` does for passes over all positions.
+    if matches!(compute, Compute::Fused { .. }) {
+        store.by_term();
+    }
     eprintln!("loaded");
 
     let weights = start.to_weights();

@@ -197,7 +197,12 @@ impl Data {
         if let (BatchSource::Store { store, kept: Some(kept) }, Encoder::Hce(terms)) =
             (&mut self.source, &encoder)
         {
-            *store = Arc::new(Store::encode(kept.quiet(&counted), terms));
+            let by_term = store.is_by_term();
+            let mut ends = Store::encode(kept.quiet(&counted), terms);
+            if by_term {
+                ends.by_term();
+            }
+            *store = Arc::new(ends);
         }
         self.quieten = Some(by);
         Ok(())

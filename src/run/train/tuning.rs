@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::data::{BatchSource, Data, Summary, Tuned, keep, read, validation};
 use super::learnt;
 use crate::batch::Batch;
-use crate::config::{Config, Judged};
+use crate::config::{BatchSize, Config, Judged};
 use crate::digits::grouped;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{Encoder, Store, TraceScan, scan_traces};
@@ -57,6 +57,9 @@ pub fn positions(
                 store.hold(&terms.encoder(&start));
             }
             weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+            if passes(config, place) {
+                store.by_term();
+            }
             counts = Some(seen);
             source = BatchSource::Store { store: Arc::new(store), kept };
         }
@@ -115,6 +118,9 @@ pub fn traces(
         validation.hold(&encoder);
     }
     let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+    if passes(config, place) {
+        store.by_term();
+    }
     let summary = Summary { files, validating, sketch, train: store.len() as u64 };
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
     let source = BatchSource::Store { store: Arc::new(store), kept: None };
@@ -135,6 +141,12 @@ pub fn traces(
         plain,
     };
     Ok((data, weights))
+}
+
+/// Whether gradients over all positions are taken again and again, by the processor.
+fn passes(config: &Config, (_, compute): &(Device, Compute)) -> bool {
+    let all = config.batch() == BatchSize::All && !config.optimizer().name.is_direct();
+    all && matches!(compute, Compute::Fused { .. })
 }
 
 /// Holds the terms that too few positions have, and says so; whether there are any.

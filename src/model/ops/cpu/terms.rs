@@ -2,13 +2,14 @@
 //!
 //! Pieces are cut into units of rows, and these into blocks. For each block the way leads forward
 //! over its entries, through the formula with a position a lane, and back over the entries while
-//! the cache has them. Floats are 32 bits wide within a unit and 64 bits beyond. The units go to
+//! the cache has them. Where a piece has its entries by term as well, these are taken, unit by unit. Floats are 32 bits wide within a unit and 64 bits beyond. The units go to
 //! shards that follow from the shapes alone, and all sums have a fixed order, so that the result
 //! has the same bits for any number of threads.
 
 mod block;
 mod entries;
 mod exp;
+mod groups;
 mod unit;
 
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 
 use self::unit::{Pass, Purpose, Shard, Unit, Workspace};
 use super::Level;
-use crate::batch::Terms;
+use crate::batch::{COLUMN, Terms};
 use crate::model::Aim;
 
 /// What the loss of handcrafted terms is computed from.
@@ -100,8 +101,9 @@ impl<'a> TermsJob<'a> {
         let (mut units, mut first) = (Vec::new(), 0);
         let weights = self.aim.judged().map_or(&[][..], |judged| judged.weights);
         for piece in self.pieces {
-            for start in (0..piece.len()).step_by(UNIT) {
-                let rows = start..piece.len().min(start + UNIT);
+            let unit = if piece.columns.is_some() { COLUMN } else { UNIT };
+            for start in (0..piece.len()).step_by(unit) {
+                let rows = start..piece.len().min(start + unit);
                 let of = |all: &'a [f32]| match all {
                     [] => all,
                     all => &all[first + rows.start..first + rows.end],

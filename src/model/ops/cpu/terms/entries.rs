@@ -210,7 +210,7 @@ fn by_length(offsets: &[u32], order: &mut [u16]) {
 
 /// Two pairs as one vector.
 #[inline(always)]
-fn both(one: &Pair, other: &Pair) -> [f32; 4] {
+pub(super) fn both(one: &Pair, other: &Pair) -> [f32; 4] {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_load_sd, _mm_loadh_pd};

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::block::{BLOCK, Block};
 use super::entries::{Count, Entries, Pair, Room};
-use crate::batch::Terms;
+use super::groups::{OfColumn, backward, forward};
+use crate::batch::{COLUMN, Columns, Groups, Terms};
 use crate::loss::Loss;
 use crate::model::ops::cpu::lanes::Lanes;
 use crate::model::ops::cpu::level::Task;
@@ -46,6 +47,8 @@ pub(super) struct Workspace {
     normal: Room<1>,
     safety: Room<2>,
     complexity: Room<1>,
+    /// Of NORMAL, SAFETY and COMPLEXITY terms.
+    columns: Box<[OfColumn; 3]>,
 }
 
 impl Workspace {
@@ -56,6 +59,7 @@ impl Workspace {
             normal: Room::default(),
             safety: Room::default(),
             complexity: Room::default(),
+            columns: Box::new([[[0.0; 2]; 2 * COLUMN]; 3]),
         }
     }
 }
@@ -79,9 +83,10 @@ impl Task for Pass<'_> {
 
     #[inline(always)]
     fn run<S: Lanes, const R: usize>(self, _: S) {
-        match S::FUSED {
-            true => self.walk::<true>(),
-            false => self.walk::<false>(),
+        match (&self.unit.piece.columns, S::FUSED) {
+            (Some(columns), _) => self.walk_columns(columns),
+            (None, true) => self.walk::<true>(),
+            (None, false) => self.walk::<false>(),
         }
     }
 }
@@ -90,7 +95,7 @@ impl Pass<'_> {
     #[inline(always)]
     fn walk<const FUSED: bool>(self) {
         let Pass { unit, weights, tempo, scale, loss, purpose, workspace, shard } = self;
-        let Workspace { gradients, block, normal, safety, complexity } = workspace;
+        let Workspace { gradients, block, normal, safety, complexity, .. } = workspace;
         let piece = unit.piece;
         for start in unit.rows.clone().step_by(BLOCK) {
             let range = start..unit.rows.end.min(start + BLOCK);
@@ -110,22 +115,90 @@ impl Pass<'_> {
                 shard.logits.extend_from_slice(&block.logits[..size]);
                 continue;
             }
-            block.compare(loss);
-            shard.loss += sum(&block.losses[..size]);
-            for (turn, slope) in block.turn.iter_mut().zip(&block.slopes) {
-                *turn *= slope;
-            }
-            shard.tempo += sum(&block.turn[..size]);
+            shard.judge(block, loss, size);
             block.differentiate();
             normal.backward::<FUSED>(&block.normal, gradients);
             safety.backward::<FUSED>(&block.safety, gradients);
             complexity.backward::<FUSED>(&block.complexity, gradients);
         }
         if purpose == Purpose::Gradients {
-            for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {
-                for (sum, gradient) in sums.iter_mut().zip(gradient) {
-                    *sum += f64::from(std::mem::take(gradient));
+            shard.take(gradients);
+        }
+    }
+
+    /// The same over entries by term.
+    #[inline(always)]
+    fn walk_columns(self, columns: &Columns) {
+        let Pass { unit, weights, tempo, scale, loss, purpose, workspace, shard } = self;
+        let Workspace { gradients, block, columns: numbers, .. } = workspace;
+        let Range { start, end } = unit.rows;
+        let kinds = [&columns.normal, &columns.safety, &columns.complexity];
+        let groups: [Option<&Groups>; 3] = kinds.map(|groups| groups.get(start / COLUMN));
+        for (numbers, (groups, sides)) in numbers.iter_mut().zip(groups.iter().zip([1, 2, 1])) {
+            numbers[..sides * (end - start)].fill([0.0; 2]);
+            if let Some(groups) = groups {
+                forward(groups, weights, numbers);
+            }
+        }
+        let [normal, safety, complexity] = &mut **numbers;
+        let sides = safety.as_chunks_mut::<2>().0;
+        for start in (start..end).step_by(BLOCK) {
+            let range = start..end.min(start + BLOCK);
+            let (size, here) = (range.len(), start - unit.rows.start);
+            let here = here..here + size;
+            for (block, sum) in block.normal.iter_mut().zip(&normal[here.clone()]) {
+                *block = [*sum];
+            }
+            block.safety[..size].copy_from_slice(&sides[here.clone()]);
+            for (block, sum) in block.complexity.iter_mut().zip(&complexity[here.clone()]) {
+                *block = [*sum];
+            }
+            block.hold(&unit.piece.held, range.clone());
+            unit.load(range, block);
+            block.evaluate(scale, tempo);
+            if purpose == Purpose::Logits {
+                shard.logits.extend_from_slice(&block.logits[..size]);
+                continue;
+            }
+            shard.judge(block, loss, size);
+            block.differentiate();
+            for (slope, block) in normal[here.clone()].iter_mut().zip(&block.normal) {
+                [*slope] = *block;
+            }
+            sides[here.clone()].copy_from_slice(&block.safety[..size]);
+            for (slope, block) in complexity[here].iter_mut().zip(&block.complexity) {
+                [*slope] = *block;
+            }
+        }
+        if purpose == Purpose::Gradients {
+            for (groups, slopes) in groups.iter().zip(&**numbers) {
+                if let Some(groups) = groups {
+                    backward(groups, slopes, gradients);
                 }
+            }
+            shard.take(gradients);
+        }
+    }
+}
+
+impl Shard {
+    /// Adds the losses of a block, whose slopes are there from then on.
+    #[inline(always)]
+    fn judge(&mut self, block: &mut Block, loss: Option<Loss>, size: usize) {
+        block.compare(loss);
+        self.loss += sum(&block.losses[..size]);
+        for (turn, slope) in block.turn.iter_mut().zip(&block.slopes) {
+            *turn *= slope;
+        }
+        self.tempo += sum(&block.turn[..size]);
+    }
+
+    /// Takes the gradients of a unit, and leaves zeros.
+    #[inline(always)]
+    fn take(&mut self, gradients: &mut [Pair]) {
+        for (sums, gradient) in self.gradients.iter_mut().zip(gradients) {
+            for (sum, gradient) in sums.iter_mut().zip(gradient) {
+                *sum += f64::from(std::mem::take(gradient));
             }
         }
     }
