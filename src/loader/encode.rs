@@ -64,6 +64,9 @@ impl<'a> Part<'a> {
 /// A piece of terms, and how many of its positions have each term, held or not.
 pub(super) type Piece = (Arc<Terms>, Vec<u64>);
 
+/// The terms of a piece of records, and what else is known of them.
+pub(super) type Encoded = (Piece, Labels);
+
 /// Positions as terms.
 pub(super) struct Found {
     pub pieces: Vec<Arc<Terms>>,
@@ -73,7 +76,7 @@ pub(super) struct Found {
 }
 
 /// What is known of positions besides their inputs, a value each.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Labels {
     /// Seen with the model's eyes, as scores are.
     pub results: Vec<f32>,
@@ -270,26 +273,30 @@ impl TermsEncoder {
         &self,
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Found {
-        let (pieces, of_pieces): (Vec<Piece>, Vec<Labels>) = records
-            .map_init(Trace::default, |trace, records| {
-                let mut terms = Terms::default();
-                let records = records.as_ref();
-                let mut labels = Labels::default();
-                for record in records {
-                    let position = record.position();
-                    self.coding.encode(&position, trace, &mut terms);
-                    labels.push(record, seen(PointOfView::White, record, &position));
-                }
-                (self.piece(terms), labels)
-            })
-            .unzip();
-        let mut counts = vec![0; self.kinds.len()];
-        for (_, of_piece) in &pieces {
-            counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
+        let one = |trace: &mut Trace, records: R| self.encoded(trace, records.as_ref());
+        self.found(records.map_init(Trace::default, one).collect())
+    }
+
+    /// The terms of a piece, and what else is known of its positions.
+    pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> Encoded {
+        let (mut terms, mut labels) = (Terms::default(), Labels::default());
+        for record in records {
+            let position = record.position();
+            self.coding.encode(&position, trace, &mut terms);
+            labels.push(record, seen(PointOfView::White, record, &position));
         }
-        let pieces = pieces.into_iter().map(|(terms, _)| terms).collect();
-        let mut labels = Labels::default();
-        of_pieces.into_iter().for_each(|piece| labels.append(piece));
+        (self.piece(terms), labels)
+    }
+
+    /// Pieces as one.
+    pub(super) fn found(&self, encoded: Vec<Encoded>) -> Found {
+        let (mut counts, mut labels) = (vec![0; self.kinds.len()], Labels::default());
+        let piece = |((terms, of_piece), more): Encoded| {
+            counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
+            labels.append(more);
+            terms
+        };
+        let pieces = encoded.into_iter().map(piece).collect();
         Found { pieces, labels, counts }
     }
 

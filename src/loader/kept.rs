@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use super::encode::TERMS_PIECE;
+use super::encode::{Encoded, TERMS_PIECE};
 use super::packed::Packed;
 use super::quieten::{Quieten, quieten};
 use super::read::SIDE_BY_SIDE;
@@ -12,15 +13,28 @@ use super::read::SIDE_BY_SIDE;
 #[derive(Clone, Debug, Default)]
 pub struct Kept(Vec<OfFile>);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct OfFile {
     path: PathBuf,
     /// Pieces that are dropped one by one.
     pieces: Vec<Vec<Packed>>,
+    /// The terms of the first pieces, where they were found while the others were read.
+    terms: Vec<Room>,
     /// How many records each block of the file had.
     blocks: Vec<usize>,
     /// The same of the block under way.
     block: usize,
+}
+
+/// Where the terms of a piece will be.
+pub(super) type Room = Arc<OnceLock<Encoded>>;
+
+/// Without the terms.
+impl Clone for OfFile {
+    fn clone(&self) -> Self {
+        let (path, pieces, blocks) = (self.path.clone(), self.pieces.clone(), self.blocks.clone());
+        Self { path, pieces, terms: Vec::new(), blocks, block: self.block }
+    }
 }
 
 impl Kept {
@@ -37,6 +51,16 @@ impl Kept {
             _ => pieces.push(vec![record]),
         }
         *block += 1;
+    }
+
+    /// The last piece, if the record that came last has filled it, and room for its terms. Who asks
+    /// once asks after each record.
+    pub(super) fn filled(&mut self) -> Option<(Vec<Packed>, Room)> {
+        let OfFile { pieces, terms, .. } = self.0.last_mut().expect("a file is being read");
+        let piece = pieces.last().filter(|piece| piece.len() == TERMS_PIECE)?;
+        let room = Room::default();
+        terms.push(room.clone());
+        Some((piece.clone(), room))
     }
 
     /// The last file's block ends here.
@@ -57,9 +81,14 @@ impl Kept {
         kept
     }
 
-    /// All records, file after file, in pieces.
-    pub(super) fn into_pieces(self) -> Vec<Vec<Packed>> {
-        self.0.into_iter().flat_map(|file| file.pieces).collect()
+    /// All records, file after file, in pieces; with their terms, where these are found.
+    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<Encoded>)> {
+        let found = |room: Room| Arc::into_inner(room).and_then(OnceLock::into_inner);
+        let of_file = |OfFile { pieces, terms, .. }: OfFile| {
+            let terms = terms.into_iter().map(found).chain(std::iter::repeat_with(|| None));
+            pieces.into_iter().zip(terms)
+        };
+        self.0.into_iter().flat_map(of_file).collect()
     }
 
     /// Those of some files alone; the others are left.

@@ -43,7 +43,7 @@ pub use held::Held;
 pub use kept::Kept;
 pub use plans::PLANS;
 pub use quieten::{Quieten, quiet};
-pub use scan::{Scan, Validating, scan};
+pub use scan::{Scan, Validating, scan, scan_terms};
 pub use sketch::Sketch;
 pub use split::{Share, Split, Test};
 pub use store::Store;

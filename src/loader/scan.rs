@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::distinct::Distinct;
+use super::encode::TermsEncoder;
 use super::packed::Packed;
 use super::read::Filtered;
 use super::{Held, Kept, LoadError, Plan, Rejected, Share, Sketch, Subset};
@@ -13,6 +14,7 @@ use crate::data_file::DataFile;
 use crate::digest;
 use crate::format::Holds;
 use crate::format::view::{Of, measure};
+use crate::hce::Trace;
 use crate::input::regular;
 use crate::sample::{Sample, Spread};
 
@@ -69,14 +71,27 @@ pub const SOME: usize = 1 << 17;
 /// others, and data from which nothing is left to train on or, where some is wanted, to validate or
 /// to hold out.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+    scan_terms(plan, keep, None, seen)
+}
+
+/// The same, where the terms of what is kept are found by idle threads while the rest is read.
+///
+/// # Errors
+/// See [`scan`].
+pub fn scan_terms(
+    plan: &Plan,
+    keep: u64,
+    encoder: Option<&TermsEncoder>,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<Scan, LoadError> {
     let own = match plan.validating() {
-        Some(plan) => Some(read_all(&plan, 0, seen)?),
+        Some(plan) => Some(read_all(&plan, 0, None, seen)?),
         None => None,
     };
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
         return Err(LoadError::EmptyValidation(skipped(own)));
     }
-    let mut scan = read_all(plan, keep, seen)?;
+    let mut scan = read_all(plan, keep, encoder, seen)?;
     if scan.train == 0 {
         let held_out = scan.validation.total + scan.test.total;
         let why = format!("{} and {held_out} held out", skipped(&scan));
@@ -104,10 +119,15 @@ fn skipped(scan: &Scan) -> String {
 }
 
 /// Reads all files that are not for validation alone.
-fn read_all(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
+fn read_all(
+    plan: &Plan,
+    keep: u64,
+    encoder: Option<&TermsEncoder>,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<Scan, LoadError> {
     let room = AtomicU64::new(keep);
     let scans: Vec<Result<Scan, LoadError>> =
-        plan.files.par_iter().map(|path| scan_file(path, plan, &room, seen)).collect();
+        plan.files.par_iter().map(|path| scan_file(path, plan, &room, encoder, seen)).collect();
     let mut sum = Scan { kept: Some(Kept::default()), ..Scan::default() };
     sum.of_feeds = vec![0; plan.feeds.len()];
     for (path, scan) in plan.files.iter().zip(scans) {
@@ -165,22 +185,40 @@ fn scan_file(
     path: &Path,
     plan: &Plan,
     room: &AtomicU64,
+    encoder: Option<&TermsEncoder>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let named = |error| LoadError::Hash { path: path.to_path_buf(), error };
     // It is read once to be hashed, and may be read again in each epoch.
     regular(path).map_err(named)?;
-    let (scan, hash) = rayon::join(|| read_file(path, plan, room, seen), || digest::of_file(path));
+    let read = || match encoder {
+        None => read_file(path, plan, room, &mut |_| (), seen),
+        // Its end waits for all that was begun.
+        Some(encoder) => rayon::scope(|scope| {
+            let mut find = |kept: &mut Kept| {
+                if let Some((records, room)) = kept.filled() {
+                    scope.spawn(move |_| {
+                        let found = encoder.encoded(&mut Trace::default(), &records);
+                        room.set(found).expect("each piece is filled once");
+                    });
+                }
+            };
+            read_file(path, plan, room, &mut find, seen)
+        }),
+    };
+    let (scan, hash) = rayon::join(read, || digest::of_file(path));
     let (mut scan, (bytes, sha256)) = (scan?, hash.map_err(named)?);
     scan.files[0].bytes = bytes;
     scan.files[0].sha256 = sha256;
     Ok(scan)
 }
 
+/// `with_kept` hears of each record that is kept.
 fn read_file(
     path: &Path,
     plan: &Plan,
     room: &AtomicU64,
+    with_kept: &mut dyn FnMut(&mut Kept),
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let mut file = Filtered::open(path, plan)?;
@@ -205,6 +243,7 @@ fn read_file(
                     scan.train += 1;
                     if let Some(kept) = &mut scan.kept {
                         kept.push(Packed::weighed(sample, &plan.weighing));
+                        with_kept(kept);
                     }
                     some.add(sample);
                 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
 use super::kept::Kept;
 use crate::batch::{Batch, Columns, Inputs, Terms};
+use crate::hce::Trace;
 
 /// Positions as terms, in the order of the files.
 #[derive(Clone, Debug)]
@@ -28,9 +29,16 @@ pub struct Store {
 }
 
 impl Store {
-    /// Finds the terms of all records.
+    /// Finds the terms of all records, as far as [`scan_terms`](super::scan_terms) has not done so
+    /// with the same encoder.
     pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
-        Self::new(encoder.pieces(records.into_pieces().into_par_iter()))
+        let encoded = records
+            .into_pieces()
+            .into_par_iter()
+            .map_init(Trace::default, |trace, (records, found)| {
+                found.unwrap_or_else(|| encoder.encoded(trace, &records))
+            });
+        Self::new(encoder.found(encoded.collect()))
     }
 
     pub(super) fn new(Found { pieces, labels, counts }: Found) -> Self {

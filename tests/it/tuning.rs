@@ -22,6 +22,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::need;
+use crate::problems::with_threads;
 
 const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 const SCALE: f64 = 160.0;
@@ -457,6 +458,16 @@ fn memory_holds_what_the_files_say() {
     let plan = Plan { limit: Some(6000), split, ..Plan::reading(files) };
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
     let store = Store::encode(kept, &encoder());
+    // Found on the way, or behind a clone that leaves behind what was found.
+    for (threads, clone) in [(1, false), (2, false), (3, true)] {
+        let on_the_way = with_threads(threads, || {
+            let scan = loader::scan_terms(&plan, u64::MAX, Some(&encoder()), &|_| ()).unwrap();
+            let kept = scan.kept.unwrap();
+            Store::encode(if clone { kept.clone() } else { kept }, &encoder())
+        });
+        assert!(on_the_way.pieces == store.pieces && on_the_way.counts == store.counts);
+        assert!(on_the_way.all() == store.all());
+    }
     let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample));
     let streamed = Encoder::Hce(Arc::new(encoder())).encode(&samples);

@@ -13,7 +13,7 @@ use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
     Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
-    Store, Stored, Stream, Validating, quiet, scan,
+    Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
 };
 use crate::run::choices::Choices;
 use crate::run::listener::Listener;
@@ -91,10 +91,16 @@ const MOST_SEARCHED: usize = 100_000;
 /// Positions a batch of those that validate.
 const VALIDATION_BATCH: usize = 4096;
 
-/// Reads all data once; up to `keep` positions to train on are kept.
-pub fn read(plan: &Plan, keep: u64, listener: &dyn Listener) -> Result<Scan, LoadError> {
+/// Reads all data once; up to `keep` positions to train on are kept, and their terms found on the
+/// way where an encoder says which.
+pub fn read(
+    plan: &Plan,
+    keep: u64,
+    terms: Option<&TermsEncoder>,
+    listener: &dyn Listener,
+) -> Result<Scan, LoadError> {
     let counter = listener.count(None, "reading");
-    let scan = scan(plan, keep, &*counter);
+    let scan = scan_terms(plan, keep, terms, &*counter);
     drop(counter);
     let scan = scan?;
     counts(plan, &scan)?;

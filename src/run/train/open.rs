@@ -53,7 +53,7 @@ fn net(
         (None, base) => Encoder::net(&net).on(base.map(recipe::added).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
-    let mut scan = read(&plan, keep_records(config), listener)?;
+    let mut scan = read(&plan, keep_records(config), None, listener)?;
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);

@@ -32,7 +32,9 @@ pub fn positions(
     let mut plan = recipe::plan(config)?;
     let learnt = config.moves();
     let keep = if learnt.is_some() { 0 } else { keep(config) };
-    let mut scan = read(&plan, keep, listener)?;
+    // Where more positions might come than are kept, what was found would be found in vain.
+    let encoder = (keep == u64::MAX).then(|| terms.encoder(&start));
+    let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
     let kept = scan.kept.take();
