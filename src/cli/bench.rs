@@ -245,9 +245,16 @@ impl Bench {
         let batch = self.batches[0].len();
         let need = Need::of(&self.kind()?, batch, compute, self.config.optimizer().kept());
         need.map_or(Ok(()), |need| need.check(&self.device))?;
-        let clock = Clock::start();
-        let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
-        let step = self.train(compute, cycle, &clock)?;
+        let step = match is_gpu(&self.device) {
+            true => std::thread::scope(|scope| {
+                self.train(compute, laps::ahead(scope, &self.batches), &Clock::start())
+            })?,
+            false => {
+                let clock = Clock::start();
+                let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
+                self.train(compute, cycle, &clock)?
+            }
+        };
         let mut plan = self.plan.clone();
         recipe::plan_once(&mut plan, &self.config, compute, self.plan.expected.unwrap_or(1));
         let stream = Stream::new(plan, data::encoder(&self.config)?, Cursors::default());

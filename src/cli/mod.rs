@@ -6,6 +6,7 @@
 mod out;
 
 mod bench;
+mod cards;
 mod climb;
 mod compare;
 mod curve;

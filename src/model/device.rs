@@ -102,10 +102,18 @@ impl Backend {
             _ => Err(DeviceError::NotBuilt(self.name())),
         }
     }
+
+    /// How the GPUs of [`Backend::devices`] are built into the machine; none of them is opened.
+    ///
+    /// # Errors
+    /// If the backend is not compiled in.
+    pub fn kinds(self) -> Result<Vec<AdapterKind>, DeviceError> {
+        Ok(self.devices()?.iter().filter_map(AdapterKind::of).collect())
+    }
 }
 
 impl Choice {
-    /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first GPU, and the CPU where there is none.
+    /// `wgpu`, `wgpu:1`, `flex`, or `auto`: the first graphics card, and the CPU where there is none.
     ///
     /// # Errors
     /// If there is no such name.
@@ -120,15 +128,16 @@ impl Choice {
         Ok(Self { backend: Backend::named(name)?, index: number.parse().map_err(unknown)? })
     }
 
-    /// The first GPU, or the CPU. What computes like a GPU on the CPU's time is none.
     fn auto() -> Self {
-        let backend = Backend::Wgpu;
-        let gpus = backend.devices().unwrap_or_default();
-        let is_real = |device: &Device| {
-            AdapterKind::of(device).is_some_and(|kind| kind != AdapterKind::Software)
-        };
-        match gpus.iter().position(is_real) {
-            Some(index) => Self { backend, index },
+        Self::among(&Backend::Wgpu.kinds().unwrap_or_default())
+    }
+
+    /// What `auto` is where GPUs are built in like this: the first graphics card. What is
+    /// part of the processor shares its memory with it, and need not be faster; what computes like a
+    /// GPU on its time is none.
+    pub fn among(gpus: &[AdapterKind]) -> Self {
+        match gpus.iter().position(|kind| *kind == AdapterKind::Card) {
+            Some(index) => Self { backend: Backend::Wgpu, index },
             None => Self { backend: Backend::Flex, index: 0 },
         }
     }

@@ -21,6 +21,36 @@ fn names_have_numbers() {
     assert!(!is_gpu(&auto) || cfg!(feature = "wgpu"));
 }
 
+#[test]
+fn auto_takes_graphics_cards_only() {
+    use AdapterKind::{Card, Integrated, Software, Unknown, Virtual};
+    let flex = Choice { backend: Backend::Flex, index: 0 };
+    for kinds in [&[][..], &[Software], &[Integrated, Software], &[Unknown, Virtual]] {
+        assert_eq!(Choice::among(kinds), flex, "{kinds:?}");
+    }
+    let second = Choice { backend: Backend::Wgpu, index: 1 };
+    assert_eq!(Choice::among(&[Integrated, Card, Card]), second);
+}
+
+#[test]
+fn auto_says_once_why_it_takes_no_card() {
+    if Choice::named("auto").expect("a choice").backend != Backend::Flex {
+        return;
+    }
+    let said = |device: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+        command.args(["eval", "material", "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "--device", device]);
+        let output = command.assert().success();
+        String::from_utf8_lossy(&output.get_output().stderr).into_owned()
+    };
+    let why = said("auto");
+    // Drivers speak there too.
+    let lines = why.lines().filter(|line| line.starts_with("--device auto is the CPU: "));
+    assert_eq!(lines.count(), 1, "{why}");
+    assert_eq!(why.contains("--features wgpu"), !cfg!(feature = "wgpu"), "{why}");
+    assert!(!said("flex").contains("--device"));
+}
+
 #[cfg(not(feature = "wgpu"))]
 #[test]
 fn a_backend_that_is_not_built_says_how_to_build_it() {

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use super::figures::Figure;
@@ -13,6 +15,9 @@ use crate::train::{Progress, Watch};
 
 /// Laps of a figure: their median shrugs off one disturbance.
 pub const LAPS: usize = 3;
+
+/// Batches that are copied ahead, as many as the loader has ready.
+const AHEAD: usize = 4;
 
 /// Time since its start, without what was left out.
 pub struct Clock {
@@ -50,6 +55,20 @@ impl Iterator for Cycle<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         self.clock.leave_out(|| self.batches.next().cloned()).map(Ok)
     }
+}
+
+/// The same, copied ahead by a thread: a GPU would go on computing while the clock stands still. It
+/// ends when nobody takes them any more.
+pub fn ahead<'a>(
+    scope: &'a Scope<'a, '_>,
+    batches: &'a [Batch],
+) -> impl Iterator<Item = Result<Batch, Infallible>> + use<'a> {
+    let (sender, ahead) = sync_channel(AHEAD);
+    scope.spawn(move || {
+        let copies = batches.iter().cycle().cloned();
+        copies.map(Ok).map_while(|batch| sender.send(batch).ok()).for_each(drop);
+    });
+    ahead.into_iter()
 }
 
 /// Watches a training run for a warm-up and [`LAPS`] laps, and then stops it.
