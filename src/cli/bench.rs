@@ -1,5 +1,6 @@
 //! `nnuance bench`: how fast is what training does, on real positions.
 
+mod card;
 mod data;
 mod figures;
 mod laps;
@@ -195,6 +196,7 @@ pub fn run(args: Args) -> Result<()> {
             Compute::Plain | Compute::Gpu { .. } => None,
         },
         gpu: Adapter::of(&bench.device).map(|adapter| adapter.to_string()),
+        card: card::of(&bench.device)?,
         files: bench.config.data.files,
         positions: scan.read,
         kept: scan.train,
@@ -260,11 +262,12 @@ impl Bench {
         let stream = Stream::new(plan, data::encoder(&self.config)?, Cursors::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
-        let stages = match compute {
-            Compute::Gpu { .. } => stages::of(self, compute)?,
-            _ => Vec::new(),
-        };
-        Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages })
+        let (mut stages, mut told) = (Vec::new(), None);
+        if let Compute::Gpu { .. } = compute {
+            stages = stages::of(self, compute)?;
+            told = Some(stages::told(self, compute, &stages, step.milliseconds(batch))?);
+        }
+        Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages, told })
     }
 
     fn kind(&self) -> Result<Kind> {

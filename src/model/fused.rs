@@ -69,7 +69,7 @@ impl Fused {
         arrays: Arrays<Dispatch>,
         inputs: OneHot,
         aim: Aim,
-        done: Option<&Done>,
+        done: Option<Done>,
     ) -> (Tensor<1>, Arrays<Dispatch>) {
         net_gradients(arrays, self.job(inputs, aim, done))
     }
@@ -79,7 +79,7 @@ impl Fused {
         net_logits(arrays, self.job(inputs, Aim::Targets(&[]), None))
     }
 
-    fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<&'a Done<'a>>) -> Job<'a> {
+    fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<Done<'a>>) -> Job<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
         Job { kernel, inputs, aim, scratch, kept, room: *room, done }

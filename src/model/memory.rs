@@ -4,13 +4,21 @@ use burn::tensor::Device;
 
 use super::adapter::Adapter;
 use super::device::DeviceError;
-use super::ops::index::{self, SEGMENT};
+use super::ops::index::{self, NUMBERS, SEGMENT};
 use super::{Compute, Kind};
 use crate::architecture::{Architecture, MOST_PIECES};
 
 /// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them.
 /// More would save a few launches of kernels a step at most.
 pub const ROOM: usize = 512 << 20;
+
+/// Positions that are on their way to a GPU, at most, or one batch: a processor that is ahead of it
+/// waits. Their lists and indices lie in memory that the GPU reads.
+const AHEAD: usize = 1 << 19;
+
+/// Steps that a processor is ahead of a GPU, at most: that often it reads their losses, and the GPU
+/// runs dry for a moment.
+const STEPS_AHEAD: usize = 64;
 
 /// Bytes of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +48,10 @@ impl Need {
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
         // A row's lists come in segments that are full, and in one more of each piece of lists of
         // which it has any.
-        let (places, full) = (MOST_PIECES as u64, SEGMENT as u64);
-        let pieces = (part * views).div_ceil(index::piece(net.rows()));
-        let partial = (slopes * places / full + pieces as u64 * rows).min(places * slopes);
+        let entries = (part * views * MOST_PIECES) as u64;
+        let pieces = (part * views).div_ceil(index::piece(net.rows())) * net.rows();
+        let segments = (entries / SEGMENT as u64 + pieces as u64).min(entries);
+        let partial = segments * floats(hidden);
         let parts = batch.div_ceil(part);
         let tiles = match net.is_deep() {
             true => 0,
@@ -52,9 +61,13 @@ impl Need {
             }
         };
         let lists = (batch * views * MOST_PIECES * size_of::<u16>()) as u64;
-        let index = 2 * lists;
+        // Entries have 16 bits, as those of lists do.
+        let index = lists + parts as u64 * (segments * floats(NUMBERS) + floats(net.rows()));
         // Weights, gradients, what is kept, and what the next step makes of them.
-        let total = 2 * (2 + kept) * weights + merged + behind + partial + tiles + lists + index;
+        let step = merged + behind + partial + tiles + lists + index;
+        // What comes to the device waits beside it until its step is over.
+        let waiting = steps_ahead(batch) as u64 * (lists + index);
+        let total = 2 * (2 + kept) * weights + step + waiting;
         let largest = arrays.into_iter().chain([slopes, partial, tiles, lists]).max();
         Some(Self { total, largest: largest.unwrap_or(0) })
     }
@@ -96,4 +109,9 @@ pub fn floats_of_position(net: &Architecture) -> usize {
     }
     let of_map = |[inputs, outputs]: [usize; 2]| 4 * inputs + 6 * net.buckets * outputs;
     7 * accumulators + net.maps().into_iter().map(of_map).sum::<usize>()
+}
+
+/// Steps of so many positions that a processor is ahead of a GPU, at most.
+pub fn steps_ahead(batch: usize) -> usize {
+    (AHEAD / batch.max(1)).clamp(1, STEPS_AHEAD)
 }

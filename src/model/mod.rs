@@ -13,8 +13,10 @@ mod init;
 mod memory;
 mod net;
 pub mod ops;
+mod probe;
 pub mod rounding;
 mod sum;
+mod traffic;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -28,12 +30,14 @@ pub use device::{Backend, Choice, DeviceError, is_gpu};
 pub use fused::Compute;
 pub use hce::{HceModel, HceShape};
 pub use init::initial;
-pub use memory::{Need, ROOM};
+pub use memory::{Need, ROOM, steps_ahead};
 pub use net::NetModel;
 pub use ops::cpu::{Level, Precision};
 pub use ops::{Done, Stage};
+pub use probe::{Limits, Probe};
 pub use rounding::Rounding;
 pub use sum::SumModel;
+pub use traffic::Traffic;
 
 use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs};

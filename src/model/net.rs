@@ -136,9 +136,9 @@ impl NetModel {
         }
     }
 
-    /// The same as [`Evaluation::slope`], while `done` hears of each stage of its computation on a
+    /// The same as [`Evaluation::slope`], while `done` hears of the stages of its computation on a
     /// GPU; elsewhere there are none.
-    pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<&Done>) -> Slope {
+    pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
         let Some(fused) = &self.fused else {
             let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);

@@ -37,7 +37,9 @@ use burn::tensor::Device;
 
 use crate::batch::{Batch, Choices};
 use crate::log::{BySource, HEADER, Row};
-use crate::model::{Aim, Compute, Evaluation as _, Judged, Kind, Model, Slope, is_gpu, outputs};
+use crate::model::{
+    Aim, Compute, Evaluation as _, Judged, Kind, Model, Slope, is_gpu, outputs, steps_ahead,
+};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
 use direct::Learnt;
@@ -130,9 +132,6 @@ where
         Err(panic) => Err(trainer.failed(&panic_text(&*panic))),
     }
 }
-
-/// Losses that wait on a GPU, at most: every so many steps it runs dry for a moment.
-const UNREAD: usize = 64;
 
 /// Why there are settings of moves.
 const MOVES: &str = "batches of choices come with settings of moves";
@@ -264,7 +263,7 @@ impl<'a> Trainer<'a> {
                         self.learner.seen(step).slope(&batch.inputs, aim);
                     self.unread.push(taken, loss);
                     let waits = is_gpu(self.job.device) && self.loss.is_some();
-                    if self.unread.len() == UNREAD || !waits {
+                    if !waits || self.unread.len() >= steps_ahead(batch.len()) {
                         self.read()?;
                     }
                     gradients

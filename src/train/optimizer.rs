@@ -9,8 +9,9 @@ mod radam;
 mod schedule_free;
 
 use burn::module::ParamGroup;
+pub use burn::optim::ModuleOptimizer;
 use burn::optim::{
-    AdamConfig, AdamW, AdamWConfig, Lion, LionConfig, ModuleOptimizer, Optimizer, SgdConfig,
+    AdamConfig, AdamW, AdamWConfig, Lion, LionConfig, Optimizer, SgdConfig,
     decay::WeightDecayConfig, momentum::MomentumConfig,
 };
 use schemars::JsonSchema;

@@ -3,7 +3,7 @@
 use assert_cmd::Command;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::model::{
-    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, is_gpu,
+    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, is_gpu, steps_ahead,
 };
 
 #[test]
@@ -49,6 +49,19 @@ fn auto_says_once_why_it_takes_no_card() {
     assert_eq!(lines.count(), 1, "{why}");
     assert_eq!(why.contains("--features wgpu"), !cfg!(feature = "wgpu"), "{why}");
     assert!(!said("flex").contains("--device"));
+}
+
+/// A processor that is ahead of a GPU waits for it before what it sends fills the memory.
+#[test]
+fn steps_ahead_are_bounded_by_their_positions() {
+    assert_eq!([1, 128, 8192].map(steps_ahead), [64; 3]);
+    assert_eq!([16_384, 65_536, 1 << 19, 1 << 22].map(steps_ahead), [32, 8, 1, 1]);
+    let kind = Kind::Net(Architecture::simple(Views::Perspective, 1, Activation::SCReLU));
+    let need = |batch| Need::of(&kind, batch, Compute::Gpu { room: 1 << 20 }, 2).expect("a net");
+    // Two lists of 32 places and their index, 16 bits each, of all steps on their way.
+    for batch in [16_384, 65_536] {
+        assert!(need(batch).total > (1 << 19) * 2 * 2 * 32 * 2, "{batch}");
+    }
 }
 
 #[cfg(not(feature = "wgpu"))]

@@ -126,6 +126,29 @@ fn loss_gradients_and_logits_equal_the_plain_ones() {
     }
 }
 
+/// Tests are built so that memory is full of NaN before anything is written there: what is read all
+/// the same would show in each of them.
+#[test]
+fn memory_of_tests_is_spoilt() {
+    const { assert!(cfg!(debug_assertions)) };
+}
+
+/// Also where a compiler takes for granted that floats are numbers.
+#[test]
+fn what_is_no_number_shows_in_the_loss() {
+    let Some(gpu) = gpu() else { return };
+    for activation in Activation::ALL {
+        let (kind, mut weights) = net(Views::Perspective, 33, activation);
+        let biases = weights.0.get_mut("accumulator.bias").expect("it has biases");
+        biases.values[7] = f32::NAN;
+        let batch = batch(Views::Perspective, 40, 3);
+        let model = model(&kind, &weights, &gpu, GPU);
+        let (loss, _) = model.gradients(&batch.inputs, Aim::Targets(&batch.results));
+        assert!(loss.is_nan(), "{activation:?}: {loss}");
+        assert!(to_host(model.logits(&batch.inputs)).iter().all(|logit| logit.is_nan()));
+    }
+}
+
 /// Lists that no game has: without pieces, with two pieces on one square, with the same input in
 /// every list of more than one part of the index.
 #[test]
@@ -294,6 +317,12 @@ fn the_bench_has_a_time_line() {
     command.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
     let output = command.assert().success().get_output().stdout.clone();
     let figures: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
+    let card = &figures["card"];
+    assert!(card["limits"]["units"].as_u64().is_some_and(|units| units >= 256), "{card}");
+    assert!(card["launch_microseconds"].as_f64().is_some_and(|time| time > 0.0), "{card}");
+    for size in card["sizes"].as_array().expect("sizes") {
+        assert!(size["copy_gigabytes_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
+    }
     assert!(figures["gpu"].is_string());
     for (place, batch) in [128, 256].into_iter().enumerate() {
         let net = &figures["nets"][place];
@@ -303,6 +332,14 @@ fn the_bench_has_a_time_line() {
         for stage in stages {
             assert!(stage["milliseconds"].as_f64().is_some_and(|time| time > 0.0), "{stage}");
             assert!(stage["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{stage}");
+        }
+        let told = &net["told"];
+        assert_eq!(told["host"].as_array().map(Vec::len), Some(7));
+        // Positions and index; four kernels for the gradients, and one for the step of each array.
+        // Batches of more than 512 positions have a fifth, which adds up sums of tiles.
+        assert_eq!([&told["launches"], &told["uploads"]], [8, 2], "{told}");
+        for key in ["loss_apart", "gradients_apart"] {
+            assert!(told[key].as_f64().is_some_and(|apart| apart < 1e-5), "{told}");
         }
     }
 }

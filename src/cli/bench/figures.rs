@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::digits::{grouped, short};
+use crate::model::Limits;
 use crate::report::{Align, Table};
 
 /// A speed.
@@ -17,6 +18,11 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Milliseconds that so many positions take.
+    pub fn milliseconds(&self, positions: usize) -> f64 {
+        1000.0 * positions as f64 / self.positions_per_second
+    }
+
     /// From the positions per second of an odd number of laps.
     pub fn new(laps: Vec<f64>) -> Self {
         let mut sorted = laps.clone();
@@ -53,6 +59,9 @@ pub struct NetFigures {
     /// The time line of a step on a GPU that is waited for after each stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageFigure>,
+    /// What the processor does for it meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
 }
 
 /// A stage of a step.
@@ -63,6 +72,63 @@ pub struct StageFigure {
     pub milliseconds: f64,
     /// Read and written, as far as they grow with the batch.
     pub bytes: usize,
+}
+
+/// What a processor does for a step on a GPU, while nobody waits.
+#[derive(Serialize)]
+pub struct Told {
+    pub host: Vec<HostFigure>,
+    /// All of them.
+    pub host_milliseconds: f64,
+    /// A step in training.
+    pub step_milliseconds: f64,
+    /// What the GPU does for it, waited for after each stage, which adds to it.
+    pub device_milliseconds: f64,
+    /// The share of a step in which the GPU has nothing to do, at least.
+    pub idle_share: f64,
+    /// Kernels of our own, and arrays that are sent to them.
+    pub launches: u64,
+    pub uploads: u64,
+    pub uploaded_bytes_per_position: f64,
+    /// How far the first loss and its gradients are from those of the processor, as shares.
+    pub loss_apart: f64,
+    pub gradients_apart: f64,
+}
+
+/// A task of the processor.
+#[derive(Serialize)]
+pub struct HostFigure {
+    pub task: &'static str,
+    /// The median.
+    pub milliseconds: f64,
+}
+
+/// What a GPU is and does by itself. What nobody tells is left out.
+#[derive(Serialize)]
+pub struct CardFigures {
+    pub name: String,
+    pub kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    pub largest_buffer: u64,
+    pub limits: Limits,
+    /// An empty launch that is waited for.
+    pub round_trip_microseconds: f64,
+    /// One of many that are told at once.
+    pub launch_microseconds: f64,
+    pub sizes: Vec<SizeFigure>,
+}
+
+/// The speed of moving so many bytes at a time.
+#[derive(Serialize)]
+pub struct SizeFigure {
+    pub bytes: usize,
+    pub upload_gigabytes_per_second: f64,
+    /// On the device, read and written.
+    pub copy_gigabytes_per_second: f64,
 }
 
 /// Bytes that a position takes.
@@ -84,6 +150,8 @@ pub struct Figures {
     pub simd: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card: Option<CardFigures>,
     pub files: Vec<PathBuf>,
     /// In the files.
     pub positions: u64,
@@ -130,6 +198,92 @@ impl Figures {
     }
 }
 
+impl Figures {
+    /// What the processor does for a step of each net, and how busy the GPU is.
+    fn told(&self) -> [Table; 2] {
+        let mut tasks = Table::new(&[
+            ("N", Align::Right),
+            ("batch", Align::Right),
+            ("processor, a step", Align::Left),
+            ("ms", Align::Right),
+        ]);
+        let mut steps = Table::new(&[
+            ("N", Align::Right),
+            ("batch", Align::Right),
+            ("step, ms", Align::Right),
+            ("processor", Align::Right),
+            ("GPU", Align::Right),
+            ("GPU idle", Align::Right),
+            ("launches", Align::Right),
+            ("uploads", Align::Right),
+            ("bytes a position", Align::Right),
+            ("loss, gradients apart from flex", Align::Right),
+        ]);
+        for NetFigures { hidden, batch, told, .. } in &self.nets {
+            let Some(told) = told else { continue };
+            let net = [hidden.to_string(), grouped(*batch as u64)];
+            for HostFigure { task, milliseconds } in &told.host {
+                let [hidden, batch] = net.clone();
+                tasks.row([hidden, batch, task.to_string(), format!("{milliseconds:.3}")]);
+            }
+            let [hidden, batch] = net;
+            steps.row([
+                hidden,
+                batch,
+                format!("{:.3}", told.step_milliseconds),
+                format!("{:.3}", told.host_milliseconds),
+                format!("{:.3}", told.device_milliseconds),
+                format!("{:.0} %", 100.0 * told.idle_share),
+                told.launches.to_string(),
+                told.uploads.to_string(),
+                format!("{:.0}", told.uploaded_bytes_per_position),
+                format!("{:.0e}, {:.0e}", told.loss_apart, told.gradients_apart),
+            ]);
+        }
+        [tasks, steps]
+    }
+}
+
+impl fmt::Display for CardFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limits { units, shared_memory, buffers, planes, cache, processors, target } =
+            &self.limits;
+        let mebibytes = |bytes: u64| format!("{} MiB", bytes >> 20);
+        let told = |bytes: Option<u64>| bytes.map_or("not told".into(), mebibytes);
+        let count = processors.map_or("not told".into(), |count| count.to_string());
+        writeln!(f, "{}: {}, {target}", self.name, self.kind)?;
+        writeln!(f, "driver     {}", self.driver.as_deref().unwrap_or("not told"))?;
+        writeln!(
+            f,
+            "memory     {}, cache {}, a buffer {} at most",
+            told(self.memory),
+            told(cache.map(|bytes| bytes as u64)),
+            mebibytes(self.largest_buffer)
+        )?;
+        writeln!(
+            f,
+            "limits     {units} units a cube, {shared_memory} bytes shared, {buffers} buffers, \
+             planes of {} to {}, processors {count}",
+            planes[0], planes[1]
+        )?;
+        let (alone, many) = (self.round_trip_microseconds, self.launch_microseconds);
+        writeln!(f, "launch     {many:.1} us of many, {alone:.0} us waited for")?;
+        let mut table = Table::new(&[
+            ("bytes", Align::Right),
+            ("upload, GB/s", Align::Right),
+            ("copy on the GPU, GB/s", Align::Right),
+        ]);
+        for size in &self.sizes {
+            table.row([
+                grouped(size.bytes as u64),
+                format!("{:.2}", size.upload_gigabytes_per_second),
+                format!("{:.2}", size.copy_gigabytes_per_second),
+            ]);
+        }
+        write!(f, "\n{table}")
+    }
+}
+
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Bytes { on_disk, in_window, in_batch } = &self.bytes_per_position;
@@ -171,8 +325,9 @@ impl fmt::Display for Figures {
             nets.row([hidden.to_string(), batch, compute.to_string(), step, whole_run]);
         }
         writeln!(f, "{nets}")?;
-        if self.gpu.is_some() {
-            writeln!(f, "{}", self.stages())?;
+        if let Some(card) = &self.card {
+            let [tasks, steps] = self.told();
+            writeln!(f, "{}\n{tasks}\n{steps}\n{card}", self.stages())?;
         }
 
         let of_nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);

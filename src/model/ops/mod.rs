@@ -13,6 +13,8 @@ pub mod cpu;
 mod cube;
 mod flex;
 pub mod index;
+#[cfg(feature = "wgpu")]
+pub(super) use cube::probe;
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -40,8 +42,8 @@ pub struct Job<'a> {
     /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind
     /// them; a larger batch is taken in parts.
     pub room: usize,
-    /// Told of each stage that a GPU has behind it; the others do not have such stages.
-    pub done: Option<&'a Done<'a>>,
+    /// Those who hear of the stages of a GPU; the others do not have such stages.
+    pub done: Option<Done<'a>>,
 }
 
 /// One-hot inputs, listed or planned.
@@ -61,8 +63,15 @@ impl<'a> OneHot<'a> {
     }
 }
 
-/// Hears of a stage, and of the bytes that it read and wrote.
-pub type Done<'a> = dyn Fn(Stage, usize) + 'a;
+/// Who hears of the stages of a step.
+#[derive(Clone, Copy)]
+pub enum Done<'a> {
+    /// Of each once the device has it behind it, and of the bytes that it read and wrote.
+    OnDevice(&'a dyn Fn(Stage, usize)),
+    /// Of each once the device was told of it: as in training nobody waits, and there is no stage
+    /// [`Stage::Forward`], which is told while the processor sorts.
+    Told(&'a dyn Fn(Stage)),
+}
 
 /// What a GPU does for a loss with its gradients, one stage after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

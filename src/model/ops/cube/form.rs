@@ -4,6 +4,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use crate::architecture::Activation;
+use crate::model::Traffic;
 
 /// What the kernel of positions knows when it is compiled. There is a kernel for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,8 +75,10 @@ impl Form {
     }
 }
 
-/// A grid of at least so many cubes, which [`CUBE_POS`] numbers; those beyond have nothing to do.
+/// The grid of a launch, which is counted: of at least so many cubes, which [`CUBE_POS`] numbers;
+/// those beyond have nothing to do.
 pub(super) fn grid(cubes: usize) -> CubeCount {
+    Traffic::launched();
     let rows = cubes.div_ceil(ROW).max(1);
     CubeCount::Static(cubes.div_ceil(rows).max(1) as u32, rows as u32, 1)
 }

@@ -8,6 +8,8 @@ use burn_cubecl::{CubeDevice, cubecl};
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::model::Traffic;
+
 /// A device, and the queue of what it is to do.
 pub(super) struct Gpu {
     pub client: Client,
@@ -27,8 +29,13 @@ impl Gpu {
         Self { client: tensor.client.clone(), device: tensor.device.clone() }
     }
 
-    /// Room for so many numbers, of any value.
+    /// Room for so many numbers, of any value. Not every language clears memory, so that where
+    /// mistakes are looked for it is full of what spoils every sum: nothing may be read that was not
+    /// written.
     pub fn empty(&self, len: usize) -> Buffer {
+        if cfg!(debug_assertions) {
+            return self.buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
+        }
         // There are no buffers without bytes.
         Buffer { handle: self.client.empty(len.max(1) * size_of::<f32>()), len }
     }
@@ -38,11 +45,21 @@ impl Gpu {
         if words.is_empty() {
             words.push(0);
         }
+        Traffic::sent(size_of_val(&words[..]));
+        self.buffer(len, words)
+    }
+
+    fn buffer(&self, len: usize, words: Vec<u32>) -> Buffer {
         Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
     }
 
     pub fn floats(&self, floats: &[f32]) -> Buffer {
         self.words(floats.iter().map(|float| float.to_bits()).collect())
+    }
+
+    /// Hands over what the device was told, which otherwise waits until it is more.
+    pub fn begin(&self) {
+        self.client.flush().expect("the device has not failed");
     }
 
     /// A buffer as a tensor.
@@ -65,11 +82,16 @@ impl Buffer {
     }
 }
 
-/// Numbers of 16 bits, two a word, the first one low.
-pub(super) fn pairs(halves: &[u16]) -> impl Iterator<Item = u32> {
+/// Numbers of 16 bits, two a word, the first one low; then the bits of floats; then words.
+pub(super) fn words(halves: &[u16], floats: [&[f32]; 3], table: &[u32]) -> Vec<u32> {
     let (pairs, rest) = halves.as_chunks::<2>();
-    let pack = |[low, high]: &[u16; 2]| u32::from(*low) | u32::from(*high) << 16;
-    pairs.iter().map(pack).chain(rest.iter().map(|low| u32::from(*low)))
+    let count: usize = floats.iter().map(|array| array.len()).sum();
+    let mut words = Vec::with_capacity(pairs.len() + rest.len() + count + table.len());
+    words.extend(pairs.iter().map(|[low, high]| u32::from(*low) | u32::from(*high) << 16));
+    words.extend(rest.iter().map(|low| u32::from(*low)));
+    floats.iter().for_each(|array| words.extend(array.iter().map(|float| float.to_bits())));
+    words.extend_from_slice(table);
+    words
 }
 
 /// The tensor as plain 32-bit floats, row-major: what comes in may be a view.

@@ -12,6 +12,8 @@ mod deep;
 mod form;
 mod gpu;
 mod net;
+mod number;
+pub(in crate::model) mod probe;
 mod slope;
 mod steps;
 mod sums;

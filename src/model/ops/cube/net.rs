@@ -12,10 +12,10 @@ use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
 
 use super::super::index::Index;
-use super::super::{Arrays, Job, Slope, Stage};
+use super::super::{Arrays, Done, Job, Slope, Stage};
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
-use super::gpu::{Buffer, Gpu, contiguous, pairs};
+use super::gpu::{Buffer, Gpu, contiguous, words};
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
@@ -104,11 +104,7 @@ impl<'a> Pass<'a> {
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(&active.buckets, form.buckets, active.len(), part);
         let targets = active.indices.len().div_ceil(2);
-        let labels = job.aim.arrays().concat();
-        let mut words = Vec::with_capacity(targets + labels.len() + tiles.table.len());
-        words.extend(pairs(&active.indices));
-        words.extend(labels.iter().map(|number| number.to_bits()));
-        words.extend(&tiles.table);
+        let words = words(&active.indices, job.aim.arrays(), &tiles.table);
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
         let pass = Self { gpu, job, form, tiles, arrays, weight, batch, targets };
@@ -130,13 +126,19 @@ impl<'a> Pass<'a> {
             self.positions(part, purpose, &slopes, &tile_sums);
             slopes.clone()
         });
-        let parts = tiles.runs.len() / buckets;
-        let of_parts = sums::runs(gpu, &tile_sums, &tiles.runs, form.sums());
-        let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
-        let sums = sums::runs(gpu, &of_parts, &runs, form.sums());
+        let (sums, left) = match buckets {
+            // What is left of one bucket is added up at last.
+            1 => sums::down_to(gpu, &tile_sums, tiles.len(), form.sums(), sums::ROWS),
+            _ => {
+                let parts = tiles.runs.len() / buckets;
+                let of_parts = sums::runs(gpu, &tile_sums, &tiles.runs, form.sums());
+                let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
+                (sums::runs(gpu, &of_parts, &runs, form.sums()), 1)
+            }
+        };
         let share = 1.0 / batch as f32;
         let Last { output, bias, output_bias, loss } =
-            Last::new(gpu, &sums, share, buckets, views * hidden, hidden);
+            Last::new(gpu, &sums, share, [buckets, left], views * hidden, hidden);
         self.done(Stage::Backward, || size_of::<f32>() * tiles.len() * form.sums());
         let others = [
             (Part::AccumulatorBias, bias),
@@ -146,11 +148,15 @@ impl<'a> Pass<'a> {
         self.slope(gpu.tensor(loss, Shape::new([1])), rows, others)
     }
 
-    /// Tells who wants to know of a stage, once it is over.
+    /// Tells who wants to know of a stage.
     pub fn done(&self, stage: Stage, bytes: impl FnOnce() -> usize) {
-        if let Some(done) = self.job.done {
-            Cube::sync(&self.gpu.device).expect("the device has not failed");
-            done(stage, bytes());
+        match self.job.done {
+            None => {}
+            Some(Done::Told(done)) => done(stage),
+            Some(Done::OnDevice(done)) => {
+                Cube::sync(&self.gpu.device).expect("the device has not failed");
+                done(stage, bytes());
+            }
         }
     }
 
@@ -205,32 +211,45 @@ impl<'a> Pass<'a> {
         let Form { rows, views, places, spread: Spread { hidden, .. }, .. } = *form;
         let gradients = gpu.empty(rows * hidden);
         for (i, part) in self.tiles.parts.iter().enumerate() {
-            let slopes = slopes(part);
             let (first, positions) = (part.positions.start, part.positions.len());
             let lists =
                 &job.inputs.lists().indices[first * views * places..][..positions * views * places];
             let entries = || lists.iter().filter(|row| usize::from(**row) < rows).count();
             let row = size_of::<f32>() * hidden;
             let moved = || (entries() + positions * views) * row;
-            self.done(Stage::Forward, moved);
-            // The device works meanwhile.
-            let index = Index::new(lists, places, rows);
+            let sorted = || Index::new(lists, places, rows);
+            let (slopes, index) = match job.done {
+                // One after the other, so that each can be timed.
+                Some(Done::OnDevice(_)) => {
+                    let slopes = slopes(part);
+                    self.done(Stage::Forward, moved);
+                    (slopes, sorted())
+                }
+                // Other threads sort while this one tells the device what to do, and the device
+                // begins: what it was told waits in no queue.
+                _ => meanwhile(sorted, || {
+                    let slopes = slopes(part);
+                    gpu.begin();
+                    slopes
+                }),
+            };
             self.done(Stage::Index, || size_of_val(lists));
-            let segments = index.segments();
-            let bytes = size_of::<u32>() * (index.words.len() + index.starts.len());
-            let (words, starts) = (gpu.words(index.words), gpu.words(index.starts));
+            let (segments, starts) = (index.segments(), index.starts());
+            let bytes = size_of_val(&index.words[..]);
+            let words = gpu.words(index.words);
             self.done(Stage::UploadIndex, || bytes);
-            self.weight_gradients([&words, &starts], segments, &slopes, &gradients, i > 0);
+            self.weight_gradients(&words, [segments, starts], &slopes, &gradients, i > 0);
             self.done(Stage::Backward, || (entries() + 2 * segments + rows) * row);
         }
         gradients
     }
 
-    /// From the slopes of a part to the gradients of the accumulators' weights.
+    /// From the slopes of a part to the gradients of the accumulators' weights. The words are those
+    /// of an [`Index`], with so many segments, and the rows of inputs from `starts` on.
     fn weight_gradients(
         &self,
-        [words, starts]: [&Buffer; 2],
-        segments: usize,
+        words: &Buffer,
+        [segments, starts]: [usize; 2],
         slopes: &Buffer,
         gradients: &Buffer,
         adding: bool,
@@ -255,9 +274,10 @@ impl<'a> Pass<'a> {
                 grid(form.rows),
                 spread.cube(),
                 partial.arg(),
-                starts.arg(),
+                words.arg(),
                 gradients.arg(),
                 form.rows as u32,
+                starts as u32,
                 spread,
                 adding,
             );
@@ -288,6 +308,16 @@ impl<'a> Pass<'a> {
         });
         Slope { loss, gradients: Arrays(in_order.collect()) }
     }
+}
+
+/// What this thread makes, and what others make meanwhile.
+fn meanwhile<T, I: Send>(others: impl FnOnce() -> I + Send, here: impl FnOnce() -> T) -> (T, I) {
+    let mut made = None;
+    let result = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| made = Some(others()));
+        here()
+    });
+    (result, made.expect("the scope has waited for it"))
 }
 
 /// `[rows, N]`, to each king bucket of which `[768, N]` is added.

@@ -4,6 +4,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use super::form::{ABREAST, Form, Spread, TILE};
+use super::number::is_nan;
 use super::tiles::NONE;
 use crate::architecture::Activation;
 use crate::loss::LossShape;
@@ -347,14 +348,15 @@ fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32
 #[cube]
 fn activate(a: f32, #[comptime] form: Form) -> f32 {
     let positive = select(a <= 0.0f32, 0.0f32, a);
-    match comptime!(form.activation) {
+    let active = match comptime!(form.activation) {
         Activation::ReLU => positive,
         Activation::CReLU => select(a >= 1.0f32, 1.0f32, positive),
         Activation::SCReLU => {
             let clamped = select(a >= 1.0f32, 1.0f32, positive);
             clamped * clamped
         }
-    }
+    };
+    select(is_nan(a), a, active)
 }
 
 /// Its derivative; at the kinks that of the CPU's kernels.

@@ -7,6 +7,7 @@ use cubecl::prelude::*;
 
 use super::form;
 use super::gpu::{Buffer, Gpu, contiguous};
+use super::number::is_finite;
 use crate::model::ops::cpu::{AdamFactors, LionFactors, Mean, ScheduleFreeFactors, Step};
 
 /// Units of a cube.
@@ -135,13 +136,6 @@ struct ScheduleFree {
     of_y: f32,
     of_z: f32,
     clip: f32,
-}
-
-/// Whether it is a number, and finite. By its bits: a compiler may take for granted that every float
-/// is.
-#[cube]
-fn is_finite(p: f32) -> bool {
-    u32::reinterpret(p) & 2139095040u32 != 2139095040u32
 }
 
 /// Within `-clip ..= clip`. Clipped away, what is no number would hide that training diverged.

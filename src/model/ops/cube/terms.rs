@@ -260,6 +260,7 @@ fn add_gradients(gpu: &Gpu, part: &Part, terms: usize, slopes: &Buffer, gradient
             starts.arg(),
             gradients.arg(),
             terms as u32,
+            0,
             pair,
             true,
         );
