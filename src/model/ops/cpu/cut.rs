@@ -23,8 +23,6 @@ pub(super) struct Cut {
     order: Vec<u32>,
     /// Where each chunk ends in that.
     ends: Vec<usize>,
-    /// Chunks between two waits for all threads. It has no influence on the result.
-    pub group: usize,
     /// Working space.
     keys: Vec<u16>,
     counts: Vec<u32>,
@@ -52,9 +50,6 @@ impl Cut {
         if let Some(last) = self.ends.last_mut() {
             *last = batch;
         }
-        let size = (0..self.chunks()).map(|it| self.range(it).len()).max().unwrap_or(size).max(1);
-        let threads = rayon::current_num_threads();
-        self.group = (threads * (CACHE / (bytes * size)).max(1)).min(self.chunks());
         match (positions, kernel.net.rows() / PIECES) {
             (Positions::Lists(lists), kings) if kings > 1 => self.sort(kings, views, lists),
             _ => {

@@ -112,8 +112,8 @@ struct Ahead<'a, F> {
 impl<'a, F> Ahead<'a, F> {
     #[inline(always)]
     fn new(plan: &'a ChunkPlan, block: &Block<'a, F>) -> Self {
-        let each = plan.far().len().div_ceil(plan.walks.len().max(1)).max(1);
-        Self { runs: plan.far().chunks(each), next: block.next }
+        let each = plan.runs.len().div_ceil(plan.walks.len().max(1)).max(1);
+        Self { runs: plan.runs.chunks(each), next: block.next }
     }
 
     #[inline(always)]

@@ -1,16 +1,15 @@
 //! The loss of a net over a batch with its gradients, or its logits, as one operation.
 //!
-//! The batch is cut into chunks. Forward, each chunk is a task that walks over all blocks of
-//! columns; backward, each block is a task that walks over the chunks, so that a block's gradients
-//! are written by one thread only and need not be added up over threads. Where there are few
-//! blocks, each is several tasks, its shards: the first takes the first of as many parts of the
-//! chunks, and so on, so that few threads, which take some chunks at a time, have the gradients of
-//! one shard in their caches and not those of all. What is added to what, and in which order, thus
-//! follows from the shapes alone, and the result has the same bits for any number of threads.
+//! The batch is cut into chunks, and these are shared out among a few shards, which follow from the
+//! shapes alone. A shard takes some chunks at a time, all the way forward and back, while they are in
+//! the caches; each of its chunks is a task on the way forward, and each of its blocks of columns on
+//! the way back, so that a block's gradients are written by one thread at a time, chunk after chunk.
+//! The shards' gradients are added up in the end. What is added to what, and in which order, thus
+//! follows from the shapes, and the result has the same bits for any number of threads.
 
 use std::marker::PhantomData;
-use std::mem::take;
-use std::sync::Mutex;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
@@ -24,8 +23,8 @@ use super::level::Task;
 use super::net::{Gradients, Kernel, Positions, Precision, Weights};
 use super::packed::Packed;
 use super::tally::{Backward, Slopes, Tally, reduce};
-use crate::architecture::Activation;
-use crate::batch::ChunkPlan;
+use crate::architecture::{Activation, Architecture};
+use crate::batch::{ChunkPlan, Pairs};
 use crate::model::Aim;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
@@ -40,9 +39,24 @@ pub struct Scratch {
 #[derive(Default)]
 struct Room<F> {
     packed: Packed<F>,
-    chunks: Vec<Chunk<F>>,
-    /// One for each thread that goes backward.
-    idle: Mutex<Vec<Slopes<F>>>,
+    /// Those that a shard has under way.
+    chunks: Idle<Vec<Chunk<F>>>,
+    slopes: Idle<Slopes<F>>,
+}
+
+/// What is worked in, one for each that works.
+#[derive(Default)]
+struct Idle<T>(Mutex<Vec<T>>);
+
+impl<T: Default> Idle<T> {
+    fn lend<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        let idle = || self.0.lock().expect("no thread panics while it holds the lock");
+        // The last one that was given back, as the caches still have it.
+        let mut lent = idle().pop().unwrap_or_default();
+        let result = work(&mut lent);
+        idle().push(lent);
+        result
+    }
 }
 
 /// The mean over the batch of the losses, and its gradients; or those of the sum of
@@ -131,87 +145,157 @@ struct Run<'a, F> {
 }
 
 impl<F> Run<'_, F> {
-    fn run<P: Rho, const H: usize, const TOGETHER: usize>(self, mut job: Job) -> f64
+    fn run<P: Rho, const H: usize, const TOGETHER: usize>(self, job: Job) -> f64
     where
         F: Format<H>,
     {
         let Run { kernel, weights, positions, room, tallies, cut } = self;
-        let (Room { packed, chunks, idle }, batch) = (room, positions);
-        let (net, idle) = (&kernel.net, &*idle);
+        let Room { packed, chunks, slopes } = room;
+        let net = &kernel.net;
         let [each, lanes] = kernel.level.run(Sizes);
-        let pairs = &batch.pairs(net);
+        let pairs = &positions.pairs(net);
         packed.pack(kernel, weights, pairs, each * H, lanes);
-        let packed = &*packed;
-        let (columns, deep) = (packed.columns, net.is_deep());
-
-        cut.cut(kernel, positions, columns.width() * net.views() * size_of::<F>());
-        let (cut, count, group) = (&*cut, cut.chunks(), cut.group);
-        if chunks.len() < group {
-            chunks.resize_with(group, Chunk::default);
+        cut.cut(kernel, positions, packed.columns.width() * net.views() * size_of::<F>());
+        let ways = Ways { kernel, packed, positions, pairs, cut, chunks, slopes };
+        match job {
+            Job::Logits(logits) => {
+                ways.logits::<P, H, TOGETHER>(logits);
+                0.0
+            }
+            Job::Gradients(aim, gradients) => {
+                let loss = ways.gradients::<P, H, TOGETHER>(aim, gradients, tallies);
+                loss / positions.len(net.views()) as f64
+            }
         }
-        let (blocks, halves) = (columns.blocks(), columns.halves());
-        let most = SHARDS / (columns.width() * pairs.rows() * size_of::<f32>());
-        let shards = TASKS.div_ceil(blocks).min(most).min(count).max(1);
-        let tasks = blocks * shards;
-        if matches!(job, Job::Gradients(..)) && tallies.len() < tasks {
-            tallies.resize_with(tasks, Tally::default);
-        }
+    }
+}
 
-        let purpose = match &job {
-            Job::Logits(_) => Purpose::Logits,
-            Job::Gradients(aim, _) => Purpose::Gradients(*aim),
-        };
-        let width = if deep { packed.maps.maps[0].width } else { 0 };
-        let mut loss = 0.0;
-        let mut output_bias = vec![0.0; net.buckets];
-        let mut upper = vec![0.0; if deep { packed.maps.upper_len() } else { 0 }];
-        // Once without chunks, where there are none.
-        for first in (0..count.max(1)).step_by(group.max(1)) {
-            let chunks = &mut chunks[..group.min(count - first)];
-            chunks.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, chunk)| {
-                let (number, positions) = (first + i, cut.chunk(first + i));
-                let chosen = Chosen { batch, number, positions, pairs, purpose };
-                let rho = PhantomData::<P>;
-                if deep {
-                    kernel.level.run(Deep::<_, _, H> { kernel, packed, chosen, chunk, rho });
-                } else {
+/// The ways of a batch through a net.
+struct Ways<'a, F> {
+    kernel: &'a Kernel,
+    packed: &'a Packed<F>,
+    positions: Positions<'a>,
+    pairs: &'a Arc<Pairs>,
+    cut: &'a Cut,
+    chunks: &'a Idle<Vec<Chunk<F>>>,
+    slopes: &'a Idle<Slopes<F>>,
+}
+
+impl<F> Ways<'_, F> {
+    /// The way forward of these chunks of the batch.
+    fn forward<P: Rho, const H: usize, const TOGETHER: usize>(
+        &self,
+        purpose: Purpose,
+        numbers: Range<usize>,
+        chunks: &mut Vec<Chunk<F>>,
+    ) where
+        F: Format<H>,
+    {
+        let Ways { kernel, packed, positions: batch, pairs, cut, .. } = *self;
+        chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
+        let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
+        chunks.for_each(|(chunk, number)| {
+            let positions = cut.chunk(number);
+            let chosen = Chosen { batch, number, positions, pairs, purpose };
+            let rho = PhantomData::<P>;
+            match kernel.net.is_deep() {
+                true => kernel.level.run(Deep::<_, _, H> { kernel, packed, chosen, chunk, rho }),
+                false => {
                     let task = Forward::<_, _, H, TOGETHER> { kernel, packed, chosen, chunk, rho };
                     kernel.level.run(task);
                 }
-            });
-            for (chunk, i) in chunks.iter_mut().zip(first..) {
-                loss += chunk.loss;
-                if let Job::Logits(logits) = &mut job {
-                    for (&position, &logit) in cut.chunk(i).iter().zip(&chunk.logits) {
+            }
+        });
+    }
+
+    fn logits<P: Rho, const H: usize, const TOGETHER: usize>(&self, logits: &mut [f32])
+    where
+        F: Format<H>,
+    {
+        self.chunks.lend(|chunks| {
+            for numbers in some(0..self.cut.chunks(), rayon::current_num_threads()) {
+                self.forward::<P, H, TOGETHER>(Purpose::Logits, numbers.clone(), chunks);
+                for (chunk, number) in chunks.iter().zip(numbers) {
+                    for (&position, &logit) in self.cut.chunk(number).iter().zip(&chunk.logits) {
                         logits[position as usize] = logit;
                     }
                 }
-                if let Job::Gradients(..) = job {
-                    let terms = output_bias.iter_mut().zip(&chunk.output_bias);
-                    terms.for_each(|(sum, bias)| *sum += bias);
-                    let terms = upper.iter_mut().zip(&chunk.head.upper);
-                    terms.for_each(|(sum, term)| *sum += term);
-                }
             }
-            if let Job::Gradients(..) = job {
-                let chunks = &*chunks;
-                let tallies = tallies[..tasks].par_chunks_mut(halves).enumerate().with_max_len(1);
-                tallies.for_each(|(task, tallies)| {
-                    let (block, shard) = (task / shards, task % shards);
-                    let start = |shard: usize| (shard * count).div_ceil(shards);
-                    let here = |chunk: usize| chunk.saturating_sub(first).min(chunks.len());
-                    let chunks = &chunks[here(start(shard))..here(start(shard + 1))];
-                    if start(shard) >= first && chunks.is_empty() == (count == 0) {
+        });
+    }
+
+    /// Gives the sum of the losses.
+    fn gradients<P: Rho, const H: usize, const TOGETHER: usize>(
+        &self,
+        aim: Aim,
+        mut gradients: Gradients,
+        tallies: &mut Vec<Tally>,
+    ) -> f64
+    where
+        F: Format<H>,
+    {
+        let Ways { kernel, packed, pairs, cut, .. } = *self;
+        let (net, blocks) = (&kernel.net, packed.columns.blocks());
+        let bytes = packed.columns.width() * pairs.rows() * size_of::<f32>();
+        let count = cut.chunks();
+        let shards = TASKS.div_ceil(blocks).min(SHARDS / bytes).min(count).max(1);
+        let start = |shard: usize| (shard * count).div_ceil(shards);
+        tallies.resize_with(tallies.len().max(blocks * shards), Tally::default);
+        let tallies = &mut tallies[..blocks * shards];
+
+        let of_shards = tallies.par_chunks_exact_mut(blocks).enumerate().with_max_len(1);
+        let sums: Vec<Sums> = of_shards
+            .map(|(shard, tallies)| {
+                let numbers = start(shard)..start(shard + 1);
+                self.shard::<P, H, TOGETHER>(aim, numbers, shards, tallies)
+            })
+            .collect();
+        let Sums { loss, output_bias, upper } = sums.into_iter().reduce(Sums::add).expect("one");
+
+        reduce(net, tallies, packed, pairs, &mut gradients);
+        if net.is_deep() {
+            packed.maps.spread(&upper, &mut gradients.maps);
+        } else {
+            let [_, biases] = &mut gradients.maps[0];
+            biases.iter_mut().zip(output_bias).for_each(|(to, sum)| *to = sum as f32);
+        }
+        loss
+    }
+
+    /// Both ways of these chunks; `tallies` are of the blocks, the halves of each side by side.
+    fn shard<P: Rho, const H: usize, const TOGETHER: usize>(
+        &self,
+        aim: Aim,
+        numbers: Range<usize>,
+        shards: usize,
+        tallies: &mut [Tally],
+    ) -> Sums
+    where
+        F: Format<H>,
+    {
+        let Ways { kernel, packed, .. } = *self;
+        let (net, columns) = (&kernel.net, packed.columns);
+        let (deep, halves) = (net.is_deep(), columns.halves());
+        let width = if deep { packed.maps.maps[0].width } else { 0 };
+        let each = TURNS * rayon::current_num_threads().div_ceil(shards);
+        let mut sums = Sums::of(net, packed);
+        self.chunks.lend(|chunks| {
+            // Once without chunks, where there are none.
+            for some in some(numbers.clone(), each) {
+                self.forward::<P, H, TOGETHER>(Purpose::Gradients(aim), some.clone(), chunks);
+                let chunks = &chunks[..some.len()];
+                chunks.iter().for_each(|chunk| sums.count(chunk));
+                let of_blocks = tallies.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
+                of_blocks.for_each(|(block, tallies)| {
+                    if some.start == numbers.start {
                         // Here, where it brings them into the cache of who adds to them.
                         for (half, tally) in tallies.iter_mut().enumerate() {
-                            tally.clear(net, pairs.rows(), columns, half, width);
+                            tally.clear(net, self.pairs.rows(), columns, half, width);
                         }
                     }
-                    let chunks = chunks.iter();
-                    let room = &mut idle.lock().expect(WHOLE).pop().unwrap_or_default();
-                    let rho = PhantomData::<P>;
-                    if deep {
-                        kernel.level.run(DeepBackward::<_, _, _, H> {
+                    let (chunks, rho) = (chunks.iter(), PhantomData::<P>);
+                    self.slopes.lend(|room| match deep {
+                        true => kernel.level.run(DeepBackward::<_, _, _, H> {
                             kernel,
                             packed,
                             block,
@@ -219,9 +303,8 @@ impl<F> Run<'_, F> {
                             room,
                             tallies,
                             rho,
-                        });
-                    } else {
-                        kernel.level.run(Backward::<_, _, _, H, TOGETHER> {
+                        }),
+                        false => kernel.level.run(Backward::<_, _, _, H, TOGETHER> {
                             kernel,
                             packed,
                             block,
@@ -229,27 +312,59 @@ impl<F> Run<'_, F> {
                             room,
                             tally: &mut tallies[0],
                             rho,
-                        });
-                    }
-                    idle.lock().expect(WHOLE).push(take(room));
+                        }),
+                    });
                 });
             }
-        }
-
-        if let Job::Gradients(_, mut gradients) = job {
-            reduce(net, &mut tallies[..tasks], shards, packed, pairs, &mut gradients);
-            if deep {
-                packed.maps.spread(&upper, &mut gradients.maps);
-            } else {
-                let [_, biases] = &mut gradients.maps[0];
-                biases.iter_mut().zip(output_bias).for_each(|(to, sum)| *to = sum as f32);
-            }
-        }
-        loss / positions.len(net.views()) as f64
+        });
+        sums
     }
 }
 
-const WHOLE: &str = "no thread panics while it holds the lock";
+/// The numbers, `each` at a time; no numbers once, if there are none.
+fn some(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
+    let Range { start, end } = numbers;
+    let starts = (start..end.max(start + 1)).step_by(each.max(1));
+    starts.map(move |first| first..end.min(first + each))
+}
+
+/// What chunks find beside the tallies, added up.
+struct Sums {
+    loss: f64,
+    /// The gradients of the output biases, by bucket; of shallow nets.
+    output_bias: Vec<f64>,
+    /// The gradients of all that stands above the weights of the first map; of deep nets.
+    upper: Vec<f32>,
+}
+
+impl Sums {
+    /// Of no chunk.
+    fn of<F>(net: &Architecture, packed: &Packed<F>) -> Self {
+        let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
+        Self { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] }
+    }
+
+    fn count<F>(&mut self, chunk: &Chunk<F>) {
+        self.loss += chunk.loss;
+        let terms = self.output_bias.iter_mut().zip(&chunk.output_bias);
+        terms.for_each(|(sum, bias)| *sum += bias);
+        let terms = self.upper.iter_mut().zip(&chunk.head.upper);
+        terms.for_each(|(sum, term)| *sum += term);
+    }
+
+    fn add(mut self, other: Self) -> Self {
+        self.loss += other.loss;
+        let terms = self.output_bias.iter_mut().zip(other.output_bias);
+        terms.for_each(|(sum, bias)| *sum += bias);
+        let terms = self.upper.iter_mut().zip(other.upper);
+        terms.for_each(|(sum, term)| *sum += term);
+        self
+    }
+}
+
+/// Chunks that a thread takes forward before it takes them back: what is fetched of a block's weights
+/// and gradients serves them all, while their accumulators are still in the second cache.
+const TURNS: usize = 2;
 
 /// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
 /// to add up.

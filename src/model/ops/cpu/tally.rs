@@ -118,17 +118,12 @@ where
     }
 }
 
-/// The tallies of a block, one a shard. Those of a block and of the one by which its neurons are
-/// multiplied stand together.
-fn of_block(
-    tallies: &[Tally],
-    columns: Columns,
-    shards: usize,
-    block: usize,
-) -> impl Iterator<Item = &Tally> {
+/// The tallies of a block, one a shard. Shards stand one behind the other; in each those of a block
+/// and of the one by which its neurons are multiplied stand together.
+fn of_block(tallies: &[Tally], columns: Columns, block: usize) -> impl Iterator<Item = &Tally> {
     let (half, block) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
-    let halves = columns.halves();
-    tallies[block * shards * halves..].chunks_exact(halves).take(shards).map(move |it| &it[half])
+    let place = block * columns.halves() + half;
+    tallies.chunks_exact(columns.blocks()).map(move |shard| &shard[place])
 }
 
 /// Hands the gradient of each pair to its parents, `[rows, columns]`: later ones first, as they may
@@ -150,7 +145,6 @@ fn hand_down(rows: &mut [f32], pairs: &Pairs) {
 pub(super) fn reduce<F: Sync>(
     net: &Architecture,
     tallies: &mut [Tally],
-    shards: usize,
     packed: &Packed<F>,
     pairs: &Pairs,
     gradients: &mut Gradients,
@@ -165,7 +159,7 @@ pub(super) fn reduce<F: Sync>(
     accumulator.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
         for block in 0..columns.blocks() {
             let neurons = columns.neurons(block);
-            for (shard, tally) in of_block(tallies, columns, shards, block).enumerate() {
+            for (shard, tally) in of_block(tallies, columns, block).enumerate() {
                 let rows = tally.rows.get().chunks_exact(each).skip(part * ROWS);
                 for (sums, row) in sums.chunks_exact_mut(hidden).zip(rows) {
                     add(&mut sums[neurons.clone()], row, shard == 0);
@@ -184,12 +178,12 @@ pub(super) fn reduce<F: Sync>(
     if net.is_deep() {
         let each = weights.len() / net.buckets;
         weights.par_chunks_exact_mut(each).enumerate().for_each(|(bucket, sums)| {
-            first_map(net, tallies, shards, packed, bucket, sums);
+            first_map(net, tallies, packed, bucket, sums);
         });
     }
     for block in 0..columns.blocks() {
         let neurons = columns.neurons(block);
-        for (shard, tally) in of_block(tallies, columns, shards, block).enumerate() {
+        for (shard, tally) in of_block(tallies, columns, block).enumerate() {
             add(&mut bias[neurons.clone()], tally.bias.get(), shard == 0);
             if net.is_deep() {
                 continue;
@@ -206,7 +200,6 @@ pub(super) fn reduce<F: Sync>(
 fn first_map<F>(
     net: &Architecture,
     tallies: &[Tally],
-    shards: usize,
     packed: &Packed<F>,
     bucket: usize,
     sums: &mut [f32],
@@ -216,7 +209,7 @@ fn first_map<F>(
     let size = columns.each * map.width;
     for block in 0..columns.blocks_of_view() {
         for view in 0..net.views() {
-            for (shard, tally) in of_block(tallies, columns, shards, block).enumerate() {
+            for (shard, tally) in of_block(tallies, columns, block).enumerate() {
                 let share = &tally.output.get()[(view * net.buckets + bucket) * size..][..size];
                 for (input, row) in columns.neurons(block).zip(share.chunks_exact(map.width)) {
                     let places = (view * of_view + input..).step_by(inputs);

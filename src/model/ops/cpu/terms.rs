@@ -2,9 +2,10 @@
 //!
 //! Pieces are cut into units of rows, and these into blocks. For each block the way leads forward
 //! over its entries, through the formula with a position a lane, and back over the entries while
-//! the cache has them. Where a piece has its entries by term as well, these are taken, unit by unit. Floats are 32 bits wide within a unit and 64 bits beyond. The units go to
-//! shards that follow from the shapes alone, and all sums have a fixed order, so that the result
-//! has the same bits for any number of threads.
+//! the cache has them; where a piece has its entries by term as well, these are taken, unit by
+//! unit. Floats are 32 bits wide within a unit and 64 bits beyond. The units go to shards that
+//! follow from the shapes alone, and all sums have a fixed order, so that the result has the same
+//! bits for any number of threads.
 
 mod block;
 mod entries;
