@@ -5,11 +5,14 @@
 //! equally likely, as shuffling all of them at once would. Buckets that do not fit into memory
 //! lie in one temporary file without a name, so that it is gone however the program ends.
 //!
-//! The order depends on the records, their order and the seed, not on the memory.
+//! The order depends on the records, their order and the seed, not on the memory. A part of the
+//! buckets is a part of that order, so that several machines can each make one.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -26,9 +29,45 @@ pub enum ShuffleError {
     Memory { memory: u64, needed: u64 },
 }
 
+/// A part of the shuffled records: the parts one behind the other are the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// From 1.
+    number: usize,
+    /// At most 256.
+    parts: usize,
+}
+
+impl Part {
+    pub const WHOLE: Self = Self { number: 1, parts: 1 };
+
+    fn buckets(self) -> Range<usize> {
+        let start = |number: usize| number * BUCKETS / self.parts;
+        start(self.number - 1)..start(self.number)
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    /// Reads `2/4`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(number, parts)| {
+            Some(Self { number: number.parse().ok()?, parts: parts.parse().ok()? })
+        });
+        numbers.filter(|it| it.parts <= BUCKETS && (1..=it.parts).contains(&it.number)).ok_or_else(
+            || format!("not a part like 2/4, the second of four; there are at most {BUCKETS}"),
+        )
+    }
+}
+
 /// A shuffle of records of `N` bytes under way.
 pub struct Shuffle<const N: usize> {
     random: Xoshiro256PlusPlus,
+    /// The buckets that are wanted.
+    wanted: Range<usize>,
+    /// How many records were thrown into each bucket, those that are not wanted too.
+    thrown: [u64; BUCKETS],
     /// Bytes of the generator that have not chosen a bucket yet.
     choices: u64,
     left: u32,
@@ -46,11 +85,13 @@ pub struct Shuffle<const N: usize> {
 
 impl<const N: usize> Shuffle<N> {
     /// Uses about `memory` bytes, and temporary files in `folder` where they do not suffice.
-    pub fn new(seed: u64, memory: u64, folder: &Path) -> Self {
+    pub fn new(seed: u64, part: Part, memory: u64, folder: &Path) -> Self {
         // Vectors have up to twice the room they need.
         let most = usize::try_from(memory * 2 / 5).unwrap_or(usize::MAX) / N;
         Self {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            wanted: part.buckets(),
+            thrown: [0; BUCKETS],
             choices: 0,
             left: 0,
             buckets: vec![Vec::new(); BUCKETS],
@@ -68,9 +109,14 @@ impl<const N: usize> Shuffle<N> {
             if self.left == 0 {
                 (self.choices, self.left) = (self.random.next_u64(), 8);
             }
-            self.buckets[(self.choices & 255) as usize].push(*record);
+            let bucket = (self.choices & 255) as usize;
             self.choices >>= 8;
             self.left -= 1;
+            self.thrown[bucket] += 1;
+            if !self.wanted.contains(&bucket) {
+                continue;
+            }
+            self.buckets[bucket].push(*record);
             self.held += 1;
             if self.held >= self.most {
                 self.spill()?;
@@ -79,12 +125,16 @@ impl<const N: usize> Shuffle<N> {
         Ok(())
     }
 
-    /// Hands on the records in their new order, piece by piece.
+    /// Hands on the records that are wanted in their new order, piece by piece.
     pub fn finish<E: From<ShuffleError>>(
         mut self,
         mut take: impl FnMut(&[[u8; N]]) -> Result<(), E>,
     ) -> Result<(), E> {
-        for number in 0..BUCKETS {
+        // One number of the generator places each record of a bucket but the first.
+        for number in 0..self.wanted.start {
+            (1..self.thrown[number]).for_each(|_| _ = self.random.next_u64());
+        }
+        for number in self.wanted.clone() {
             let mut bucket = self.bucket(number)?;
             for last in (1..bucket.len()).rev() {
                 // Bits above the product of 64 random bits and the length: biased by 2^-32 or less.

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use nnuance::data::Record;
 use nnuance::data::dedup::{Seen, key};
 use nnuance::data::draw::Draw;
-use nnuance::data::shuffle::{Shuffle, ShuffleError};
+use nnuance::data::shuffle::{Part, Shuffle, ShuffleError};
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{Filter, Split};
 use nnuance::sample::{Position, Sample, mix};
@@ -80,8 +80,17 @@ fn numbered(count: i16) -> Vec<Sample> {
 }
 
 fn shuffled<const N: usize>(records: &[[u8; N]], seed: u64, memory: u64) -> Vec<[u8; N]> {
+    part_of_shuffled(records, seed, Part::WHOLE, memory)
+}
+
+fn part_of_shuffled<const N: usize>(
+    records: &[[u8; N]],
+    seed: u64,
+    part: Part,
+    memory: u64,
+) -> Vec<[u8; N]> {
     let folder = tempfile::tempdir().unwrap();
-    let mut shuffle = Shuffle::new(seed, memory, folder.path());
+    let mut shuffle = Shuffle::new(seed, part, memory, folder.path());
     for piece in records.chunks(777) {
         shuffle.push(piece).unwrap();
     }
@@ -109,9 +118,25 @@ fn a_shuffle_is_a_permutation_that_hangs_on_the_seed_and_not_on_memory() {
 }
 
 #[test]
+fn parts_of_a_shuffle_are_the_whole_one_behind_the_other() {
+    let records: Vec<[u8; 4]> = (0..20_000u32).map(u32::to_le_bytes).collect();
+    let whole = shuffled(&records, 1, 1 << 30);
+    for parts in [2, 3, 256] {
+        let part = |number| format!("{number}/{parts}").parse().unwrap();
+        let parts: Vec<_> =
+            (1..=parts).map(|number| part_of_shuffled(&records, 1, part(number), 10_000)).collect();
+        assert!(parts.iter().all(|part| part.len() < whole.len() * 2 / parts.len() + 60));
+        assert!(parts.concat() == whole, "{} parts", parts.len());
+    }
+    for wrong in ["0/4", "5/4", "1/257", "1/0", "4", "a/b"] {
+        assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn memory_that_cannot_suffice_is_told() {
     let records = vec![[0u8; 32]; 20_000];
-    let mut shuffle = Shuffle::new(1, 1000, Path::new("."));
+    let mut shuffle = Shuffle::new(1, Part::WHOLE, 1000, Path::new("."));
     shuffle.push(&records).unwrap();
     let error = shuffle.finish(|_| Ok::<(), ShuffleError>(())).unwrap_err();
     assert!(error.to_string().contains("raise it"), "{error}");

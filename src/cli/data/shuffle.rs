@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::tally::Tally;
 use crate::cli::out;
 use crate::data::Record;
-use crate::data::shuffle::Shuffle;
+use crate::data::shuffle::{Part, Shuffle};
 use crate::format::{Format, Holds, bulletformat, marlinformat};
 use crate::output::{Output, folder, is_device, is_standard};
 
@@ -22,10 +22,13 @@ use crate::output::{Output, folder, is_device, is_standard};
 /// What memory does not hold goes to a temporary file in the folder of the output, which needs
 /// as much space again: 32 bytes a position, or 40 where formats differ or files are packed.
 /// Files of up to 256 times --memory can be shuffled. Formats of games must be converted first.
+/// Where a disk does not hold them twice, or several machines share the work, --part makes a part
+/// of the same order.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance data shuffle a.bf b.bf -o shuffled.bf --seed 7 --memory 2048")]
+  nnuance data shuffle a.bf b.bf -o shuffled.bf --seed 7 --memory 2048
+  nnuance data shuffle a.bf b.bf -o second-quarter.bf --part 2/4")]
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
@@ -40,6 +43,10 @@ pub struct Args {
     #[arg(long, value_name = "MB", default_value = "512")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     memory: u64,
+    /// Write only this part of what would be written, the second of four; all parts, one behind the
+    /// other, are the whole. Each reads all files, and needs the room of its own part alone
+    #[arg(long, value_name = "K/N", default_value = "1/1", hide_default_value = true)]
+    part: Part,
 }
 
 /// Bytes of a record of bulletformat or marlinformat.
@@ -54,7 +61,7 @@ impl Args {
             true => std::env::temp_dir(),
             false => folder(&self.output),
         };
-        Shuffle::new(self.seed, self.memory << 20, &folder)
+        Shuffle::new(self.seed, self.part, self.memory << 20, &folder)
     }
 }
 
