@@ -132,6 +132,9 @@ impl Config {
                 self.target.scale = Some(self.scale());
             }
             self.model.activation = Some(self.model.activation());
+            if self.model.start.is_none() {
+                self.model.start_size = Some(self.start_size());
+            }
             self.data.chunk = Some(self.chunk());
             if let (2.., Ok(Inputs::Net(views))) = (self.version, self.inputs()) {
                 self.model.mirror = self.model.mirror.or(Some(self.mirrors(views)));
@@ -199,6 +202,11 @@ impl Config {
         };
         let wrong = |Impossible { key, reason }| ConfigError::Value { key: in_model(key), reason };
         Architecture::try_from(form).map(Some).map_err(wrong)
+    }
+
+    /// What the starting weights of a net's accumulators are multiplied by.
+    pub fn start_size(&self) -> f64 {
+        self.model.start_size.unwrap_or(1.0)
     }
 
     /// The optimiser, with defaults that fit the model.

@@ -222,6 +222,7 @@ impl Config {
         }
         for (key, given) in [
             ("model.king_buckets", model.king_buckets.is_some()),
+            ("model.start_size", model.start_size.is_some()),
             ("model.factorised", model.factorised.is_some()),
             ("model.pairwise", model.pairwise.is_some()),
             ("model.head", model.head.is_some()),
@@ -236,6 +237,16 @@ impl Config {
             let reason = "that is for handcrafted terms; a net starts from a run folder, a \
                           checkpoint or a net, or without this key from chance";
             return wrong("model.start", reason);
+        }
+        if let Some(size) = model.start_size {
+            if model.start.is_some() {
+                let reason =
+                    "is for nets that begin from chance, and `model.start` has the weights";
+                return wrong("model.start_size", reason);
+            }
+            if !(size > 0.0 && size <= 10.0) {
+                return wrong("model.start_size", "is a number above 0, and at most 10");
+            }
         }
         if model.base.is_some() && !self.is_net() {
             return wrong("model.base", "is what a net is added to; terms have `model.start`");

@@ -3,7 +3,7 @@
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Part};
 use crate::weights::Weights;
 
 /// The starting weights of a net: normal with standard deviation `sqrt(2 / fan-in)`; biases, and
@@ -24,6 +24,16 @@ pub fn initial(net: &Architecture, seed: u64) -> Weights {
             }
         };
         weights.insert(&array.name, &array.shape, values);
+    }
+    weights
+}
+
+/// The same with the weights of the accumulators `size` times as large.
+pub fn initial_of_size(net: &Architecture, seed: u64, size: f64) -> Weights {
+    let mut weights = initial(net, seed);
+    for array in net.arrays().iter().filter(|array| array.part == Part::Accumulator) {
+        let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;
+        values.iter_mut().for_each(|value| *value *= size as f32);
     }
     weights
 }

@@ -29,7 +29,7 @@ pub use aim::{Aim, Judged};
 pub use device::{Backend, Choice, DeviceError, is_gpu};
 pub use fused::Compute;
 pub use hce::{HceModel, HceShape};
-pub use init::initial;
+pub use init::{initial, initial_of_size};
 pub use memory::{Need, ROOM, steps_ahead};
 pub use net::NetModel;
 pub use ops::cpu::{Level, Precision};

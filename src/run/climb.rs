@@ -38,7 +38,7 @@ use crate::engine::opening::Openings;
 use crate::engine::{Crew, Entrant, Limit, SelfplayJob, Watch, selfplay};
 use crate::export::Given;
 use crate::format::viriformat;
-use crate::model::{Compute, Device, initial};
+use crate::model::{Compute, Device, initial_of_size};
 use crate::sample::mix;
 use crate::train::checkpoint::Checkpoint;
 
@@ -280,7 +280,7 @@ impl Climber<'_> {
         let net = self.config.architecture()?.context("only nets start from chance")?;
         let scales = self.config.scales();
         let facts = crate::export::facts(&net, scales);
-        let weights = initial(&net, self.config.seed);
+        let weights = initial_of_size(&net, self.config.seed, self.config.start_size());
         let floats = path.with_file_name(BEST);
         Checkpoint { weights, facts, ..Checkpoint::default() }.write(&floats)?;
         export::checkpoint(&floats, &path, None, scales, &[])?;

@@ -58,6 +58,8 @@ fn learning_rates_and_targets_are_finite_and_in_bounds() {
     refuses("optimizer.clip_gradients=0", "above 0");
     refuses("optimizer.average_decay=1", "lies from 0 to below 1");
     refuses("optimizer.average_last=0", "lies above 0, to 1");
+    refuses("model.start_size=0", "is a number above 0, and at most 10");
+    refuses("model.start_size=nan", "is a number above 0, and at most 10");
     refuses("optimizer.lookahead_steps=3", "belongs to ranger, not to adamw");
     refuses("target.power=3", "goes with `loss = \"power\"`");
     refuses("target.asymmetry=-1", "is above -1");

@@ -8,6 +8,7 @@ use nnuance::loader::Encoder;
 use nnuance::loss::{Loss, LossShape, sigmoid};
 use nnuance::model::{
     Aim, Backend, Compute, Evaluation, HceShape, Judged, Kind, Level, Model, Precision, initial,
+    initial_of_size,
 };
 use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::{Promise, targets};
@@ -30,6 +31,17 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
         }
     }
     nets
+}
+
+#[test]
+fn the_size_of_a_start_is_that_of_the_accumulators() {
+    let net = Architecture::simple(Views::Perspective, HIDDEN, Activation::SCReLU);
+    let (usual, small) = (initial(&net, 7), initial_of_size(&net, 7, 0.25));
+    for (name, array) in &usual.0 {
+        let size = if name == "accumulator.weight" { 0.25 } else { 1.0 };
+        let sized: Vec<f32> = array.values.iter().map(|value| value * size).collect();
+        assert_eq!(small.0[name].values, sized, "{name}");
+    }
 }
 
 fn hce() -> (Encoder, Kind, Weights) {

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::export;
 use crate::hce::HceWeights;
 use crate::loader::{Encoder, Plan};
-use crate::model::{Compute, Device, initial};
+use crate::model::{Compute, Device, initial_of_size};
 use crate::run::listener::Listener;
 use crate::run::recipe;
 use crate::run::terms::RunTerms;
@@ -58,7 +58,7 @@ fn net(
     plan.expect(&scan);
     plan.window = config.window(scan.train);
     recipe::plan_once(&mut plan, config, *compute, scan.train);
-    let mut weights = initial(&net, config.seed);
+    let mut weights = initial_of_size(&net, config.seed, config.start_size());
     if base.is_some() {
         // So the sum begins as what is there already.
         zero(&mut weights, &net);
