@@ -15,6 +15,7 @@ mod feed;
 mod filter;
 mod held;
 mod kept;
+mod of_rank;
 mod packed;
 mod plans;
 mod quieten;
@@ -41,6 +42,7 @@ pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use kept::Kept;
+pub use of_rank::OfRank;
 pub use plans::PLANS;
 pub use quieten::{Quieten, quiet};
 pub use scan::{Scan, Validating, scan, scan_terms};
@@ -103,6 +105,8 @@ pub struct Plan {
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
+    /// Which share of each batch is wanted.
+    pub of_rank: OfRank,
     /// Positions an epoch must have, if they were counted.
     pub expected: Option<u64>,
 }
@@ -193,6 +197,7 @@ impl Plan {
             mirrored_copies: false,
             seed: 0,
             batch: 16_384,
+            of_rank: OfRank::ALL,
             expected: None,
         }
     }

@@ -14,7 +14,7 @@ use super::packed::Packed;
 use super::plans::Plans;
 use super::quieten::{Quieten, quieten};
 use super::read::Interleaved;
-use super::{Kept, LoadError, Plan};
+use super::{Kept, LoadError, OfRank, Plan};
 use crate::batch::Batch;
 use crate::format::BLOCK;
 use crate::sample::mix;
@@ -108,7 +108,7 @@ impl Stream {
         mut kept: Option<Kept>,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
-        let quotas = plan.quotas();
+        let (quotas, of_rank) = (plan.quotas(), plan.of_rank);
         let lanes = from.each(quotas.len()).map(|cursors| {
             let lanes = quotas.into_iter().zip(cursors);
             let lanes = lanes.map(|(quota, from)| {
@@ -122,7 +122,7 @@ impl Stream {
                 Ok(lanes) => lanes,
                 Err(error) => return drop(sender.send(Err(error))),
             };
-            while let Some(batch) = next(&mut lanes, &encoder) {
+            while let Some(batch) = next(&mut lanes, &encoder, of_rank) {
                 let is_last = batch.is_err();
                 // Nobody listens any more, or there is no more to say.
                 if sender.send(batch).is_err() || is_last {
@@ -407,15 +407,19 @@ impl Lane {
     }
 }
 
-/// The next batch: of each source its part, one after the other.
-fn next(lanes: &mut [Lane], encoder: &Encoder) -> Option<Result<Batch, LoadError>> {
+/// The next batch: of each source its part, one after the other; of several ranks the share of one.
+fn next(
+    lanes: &mut [Lane],
+    encoder: &Encoder,
+    of_rank: OfRank,
+) -> Option<Result<Batch, LoadError>> {
     for lane in &mut *lanes {
         if let Err(error) = lane.advance()? {
             return Some(Err(error));
         }
     }
     let parts = lanes.iter().flat_map(|lane| lane.open.iter().map(|open| part(open, lane.mirrors)));
-    let parts: Vec<Part> = parts.collect();
+    let parts = of_rank.of_parts(parts.collect());
     let place = Cursors::of(lanes.iter().map(Lane::cursor).collect());
     Some(Ok(Batch { cursor: Some(place.into()), ..encoder.encode_parts(&parts) }))
 }

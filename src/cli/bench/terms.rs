@@ -20,6 +20,7 @@ use crate::run::RunTerms;
 use crate::run::recipe;
 use crate::train::direct::Direct;
 use crate::train::optimizer::Name;
+use crate::train::ranks::Alone;
 
 /// What the bench found.
 #[derive(Serialize)]
@@ -100,7 +101,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
         let goal = (&batch.results[..], &[][..]);
-        method.step(&kind, weights.clone(), &batch.inputs, goal, config.loss(), None)?;
+        method.step(&kind, weights.clone(), &batch.inputs, goal, config.loss(), None, &Alone)?;
         Ok(())
     })?;
 
