@@ -15,6 +15,7 @@ mod feed;
 mod filter;
 mod held;
 mod kept;
+mod lane;
 mod of_rank;
 mod packed;
 mod plans;
@@ -105,6 +106,10 @@ pub struct Plan {
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
+    /// Lanes into which files are dealt that are not kept; each gives its part of every batch.
+    pub lanes: usize,
+    /// Positions to train on of each file, once they were counted; else empty.
+    pub counts: Vec<u64>,
     /// Which share of each batch is wanted.
     pub of_rank: OfRank,
     /// Positions an epoch must have, if they were counted.
@@ -197,6 +202,8 @@ impl Plan {
             mirrored_copies: false,
             seed: 0,
             batch: 16_384,
+            lanes: 1,
+            counts: Vec::new(),
             of_rank: OfRank::ALL,
             expected: None,
         }

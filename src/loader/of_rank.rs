@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::encode::Part;
+use super::lane::within;
 
 /// Which of several ranks somebody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,20 +37,7 @@ impl OfRank {
             false => between_chunks(&parts, place, count / self.size),
         };
         let (start, end) = (cut(start), cut(end));
-        let mut first = 0;
-        let within = parts.iter().filter_map(|part| {
-            let range = first..first + part.order.len();
-            first = range.end;
-            let (from, to) =
-                (start.clamp(range.start, range.end), end.clamp(range.start, range.end));
-            let taken = from - range.start..to - range.start;
-            (from < to).then(|| Part {
-                order: &part.order[taken.clone()],
-                start: part.start + taken.start,
-                ..*part
-            })
-        });
-        within.collect()
+        within(parts.into_iter(), start..end)
     }
 }
 

@@ -297,6 +297,8 @@ pub fn plan(config: &Config) -> Result<Plan> {
             BatchSize::Positions(count) => count,
             BatchSize::All => usize::MAX,
         },
+        lanes: config.data.lanes.unwrap_or(1),
+        counts: Vec::new(),
         of_rank: OfRank::ALL,
         expected: None,
     })

@@ -204,6 +204,13 @@ fn train(
         listener.remark(&format!("caution: {caution}"));
     }
 
+    if let Some(lanes) = data.lanes_below(ranks.size()) {
+        listener.remark(&format!(
+            "each of {} ranks reads all files in each pass; with `data.lanes` (now {lanes}) each \
+             reads its part",
+            ranks.size()
+        ));
+    }
     let kind = recipe.kind()?;
     let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
     // Rounded weights are a set more.

@@ -102,7 +102,7 @@ impl<'a> Learner<'a> {
         let Training { kind, compute, device, ranks, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let loss = self.job.settings.loss;
-        let stepped = method.step(kind, weights, inputs, (targets, shares), loss, moves, *ranks)?;
+        let stepped = method.step(kind, weights, inputs, (targets, shares, loss), moves, *ranks)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)

@@ -135,19 +135,20 @@ impl dyn Ranks + '_ {
         let to: Vec<Vec<u8>> = (0..size).map(to).collect();
         let mut from = vec![vec![0; own.len() * bytes + numbers.len() * F64::BYTES]; size];
         self.exchange(&lent(&to), &mut from)?;
-        let mine = (values[own.clone()].to_vec(), numbers.to_vec());
+        let mut sums: Vec<W::Value> = Vec::new();
+        let mut more: Vec<f64> = Vec::new();
         for (other, message) in from.iter().enumerate() {
-            let (sums, more) = (&mut values[own.clone()], &mut numbers[..]);
             if other == rank {
-                add(sums, mine.0.iter().copied(), other);
-                add(more, mine.1.iter().copied(), other);
+                add(&mut sums, values[own.clone()].iter().copied());
+                add(&mut more, numbers.iter().copied());
             } else {
                 let (piece, rest) = message.split_at(own.len() * bytes);
-                add(sums, W::read(piece), other);
-                add(more, F64::read(rest), other);
+                add(&mut sums, W::read(piece));
+                add(&mut more, F64::read(rest));
             }
         }
-        let sums = W::written(&values[own.clone()]);
+        numbers.copy_from_slice(&more);
+        let sums = W::written(&sums);
         let mut to = vec![&sums[..]; size];
         to[rank] = &[];
         let mut from: Vec<Vec<u8>> = (0..size).map(|it| vec![0; piece(it).len() * bytes]).collect();
@@ -199,15 +200,11 @@ pub fn range(count: usize, rank: usize, size: usize) -> Range<usize> {
     cut(rank)..cut(rank + 1)
 }
 
-/// Adds the values of a rank; those of rank 0 are what sums begin with.
-fn add<T: Copy + std::ops::AddAssign>(
-    sums: &mut [T],
-    values: impl Iterator<Item = T>,
-    rank: usize,
-) {
-    match rank {
-        0 => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum = value),
-        _ => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+/// Adds values to sums; those of the first rank are what these begin with.
+fn add<T: Copy + std::ops::AddAssign>(sums: &mut Vec<T>, values: impl Iterator<Item = T>) {
+    match sums.is_empty() {
+        true => sums.extend(values),
+        false => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
     }
 }
 

@@ -41,9 +41,9 @@ pub fn together(
     model: &Model,
 ) -> Result<Came<GradientsParams>, TrainError> {
     let Came { loss, gradients, weight, positions, stop } = own;
-    let mut flat = Flat { gradients, values: Vec::new(), lost: None };
+    let mut flat = Flat { gradients, values: Vec::new(), found: Vec::new(), lost: None };
     model.visit(&mut flat);
-    let Flat { gradients, mut values, lost } = flat;
+    let Flat { mut values, found, lost, .. } = flat;
     if let Some(reason) = lost {
         return Err(TrainError::Gradients(reason));
     }
@@ -55,11 +55,12 @@ pub fn together(
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
     scale(&mut values, part);
-    let mut shaped = Shaped { from: gradients, to: GradientsParams::new(), values: &values };
+    let found = found.into_iter();
+    let mut shaped = Shaped { gradients: GradientsParams::new(), values: &values, found };
     model.visit(&mut shaped);
     Ok(Came {
         loss: loss * part,
-        gradients: shaped.to,
+        gradients: shaped.gradients,
         weight,
         positions: positions as u64,
         stop: stop > 0.0,
@@ -74,35 +75,41 @@ fn scale(values: &mut [f32], factor: f64) {
 struct Flat {
     gradients: GradientsParams,
     values: Vec<f32>,
+    /// Of each parameter in their order whether it has one.
+    found: Vec<bool>,
     lost: Option<String>,
 }
 
 impl ModuleVisitor for Flat {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(gradient) = self.gradients.get::<D>(param.id) else { return };
-        match try_to_host(gradient) {
-            Ok(mut values) if self.values.is_empty() => {
-                std::mem::swap(&mut self.values, &mut values)
-            }
-            Ok(values) => self.values.extend_from_slice(&values),
-            Err(lost) => self.lost = Some(lost.to_string()),
+        let gradient = self.gradients.remove::<D>(param.id);
+        self.found.push(gradient.is_some());
+        match gradient.map(try_to_host) {
+            Some(Ok(values)) if self.values.is_empty() => self.values = values,
+            Some(Ok(values)) => self.values.extend_from_slice(&values),
+            Some(Err(lost)) => self.lost = Some(lost.to_string()),
+            None => {}
         }
     }
 }
 
 /// What is flat, in the shapes that it had.
 struct Shaped<'a> {
-    from: GradientsParams,
-    to: GradientsParams,
+    gradients: GradientsParams,
     values: &'a [f32],
+    found: std::vec::IntoIter<bool>,
 }
 
 impl ModuleVisitor for Shaped<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(old) = self.from.remove::<D>(param.id) else { return };
-        let (values, rest) = self.values.split_at(old.shape().num_elements());
+        if self.found.next() != Some(true) {
+            return;
+        }
+        let value = param.val();
+        let value = if value.device().is_autodiff() { value.inner() } else { value };
+        let (values, rest) = self.values.split_at(value.shape().num_elements());
         self.values = rest;
-        let data = TensorData::new(values.to_vec(), old.shape());
-        self.to.register(param.id, Tensor::<D>::from_data(data, &old.device()));
+        let data = TensorData::new(values.to_vec(), value.shape());
+        self.gradients.register(param.id, Tensor::<D>::from_data(data, &value.device()));
     }
 }

@@ -87,7 +87,7 @@ fn a_run_on_several_ranks_speaks_with_one_voice() {
         for line in ["best validation loss", "report   "] {
             assert_eq!(stdout.matches(line).count(), 1, "{ranks} ranks: {stdout}");
         }
-        for line in ["train loss", "positions to train on"] {
+        for line in ["train loss", " to train on\n"] {
             assert_eq!(stderr.matches(line).count(), 1, "{ranks} ranks: {stderr}");
         }
         assert_eq!(stderr.contains(&format!("{ranks} ranks on ")), ranks > 1, "{stderr}");
@@ -158,8 +158,8 @@ fn long() -> Run {
     Run::new(&config("", NET, steps))
 }
 
-/// In twenty places, any rank: the others end, the last checkpoint is whole, and the run goes on
-/// with another number of ranks.
+/// In twenty places, any rank: the others end, the last checkpoint is whole, and the run goes on:
+/// with as many ranks to the same bits, and with others to nearly the same losses.
 #[test]
 fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
     if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
@@ -167,40 +167,47 @@ fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
     }
     let run = long();
     let begun = Instant::now();
-    run.train(1, "untouched");
+    run.train(2, "untouched");
     let length = begun.elapsed();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
-    let mut kills = 0;
+    let (mut kills, mut ends_with_others) = (0, 0);
     while kills < 20 {
+        let changes = ends_with_others < kills / 2;
+        let mut size = 2;
         // Several of them in one run.
-        let mut size = random.random_range(2..5);
-        loop {
+        for _ in 0..3 {
             let child = started(&mut run.command(size, "killed"));
-            std::thread::sleep(length.mul_f64(random.random_range(0.1..1.0)));
+            std::thread::sleep(length.mul_f64(random.random_range(0.1..0.7)));
             let all = processes(&child);
-            let Some((rank, pid)) = all.get(random.random_range(0..all.len().max(1))) else {
-                assert!(ends(child, Duration::from_secs(60)).status.success());
-                break;
-            };
-            signal(*pid, libc::SIGKILL);
+            let (mut rank, mut pid) = (0, 0);
+            if !all.is_empty() {
+                (rank, pid) = all[random.random_range(0..all.len())];
+                signal(pid, libc::SIGKILL);
+            }
             let output = ends(child, Duration::from_secs(60));
             if output.status.success() {
                 break;
             }
             kills += 1;
             let [_, stderr] = said(&output);
-            assert!(stderr.contains(&format!("process rank {rank} ")), "{stderr}");
+            assert!(pid != 0 && stderr.contains(&format!("process rank {rank} ")), "{stderr}");
             let last = run.out("killed").join("last.safetensors");
             assert!(!last.exists() || Checkpoint::read(&last).is_ok());
-            size = 1 + size % 4;
+            size = if changes { 1 + size % 4 } else { size };
         }
+        ends_with_others += u32::from(changes);
         if !run.out("killed").join("net.bin").exists() {
             run.train(size, "killed");
         }
-        let apart = apart(&run.out("untouched"), &run.out("killed"));
-        assert!(apart < 1e-5, "losses are {apart} apart");
-        std::fs::remove_dir_all(run.out("killed")).unwrap();
+        let [killed, untouched] = ["killed", "untouched"].map(|name| run.out(name));
+        match changes {
+            false => assert!(last(&killed) == last(&untouched), "other bits"),
+            // After a thousand steps other last digits have become other digits.
+            true => assert!(apart(&killed, &untouched) < 0.05),
+        }
+        std::fs::remove_dir_all(killed).unwrap();
     }
+    println!("{kills} kills, run of {length:?}");
 }
 
 #[test]

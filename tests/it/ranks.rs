@@ -18,6 +18,8 @@ use nnuance::train::{End, Progress, Watch, log};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
+use crate::largest::largest;
+
 /// The ranks of a mesh of threads.
 struct Thread {
     rank: usize,
@@ -128,10 +130,10 @@ fn gradients_travel_in_sixteen_bits() {
             ranks.sum(&mut values, Travel::Bf16, &mut []).unwrap();
             values
         });
-        for place in 0..count {
+        for (place, found) in found[0].iter().enumerate() {
             let of = (0..size).map(|rank| f64::from(numbers(rank, count)[place]));
             let (sum, sizes) = of.fold((0.0, 0.0), |(sum, sizes), it| (sum + it, sizes + it.abs()));
-            let error = (f64::from(found[0][place]) - sum).abs();
+            let error = (f64::from(*found) - sum).abs();
             assert!(error <= (sizes + sum.abs()) / 256.0, "{error} of {sum}");
         }
         assert!(found.iter().all(|it| *it == found[0]));
@@ -278,11 +280,23 @@ fn losses(out: &Path) -> Vec<[f64; 2]> {
     rows.iter().map(loss).collect()
 }
 
+/// How far the losses of two runs are apart, as a share of them: those of all rows, which have
+/// eight digits behind the point, and the last ones to the last bit.
 pub fn apart(one: &Path, other: &Path) -> f64 {
+    let exact = [one, other].map(|out| {
+        let state = Checkpoint::read(&out.join("last.safetensors")).unwrap().state;
+        [state.train_loss.unwrap_or(0.0), state.best.map_or(0.0, |best| best.loss)]
+    });
     let (one, other) = (losses(one), losses(other));
     assert_eq!(one.len(), other.len());
+    let share = |(one, other): (&f64, &f64), rounded: f64| match (one - other).abs() {
+        apart if apart <= rounded => 0.0,
+        apart => apart / one.abs(),
+    };
     let pairs = one.iter().flatten().zip(other.iter().flatten());
-    pairs.map(|(one, other)| (one - other).abs() / one.abs().max(1e-9)).fold(0.0, f64::max)
+    let rows = pairs.map(|pair| share(pair, 1.01e-8));
+    let last = exact[0].iter().zip(&exact[1]).map(|pair| share(pair, 0.0));
+    largest(rows.chain(last))
 }
 
 fn last(out: &Path) -> Vec<u8> {
@@ -301,8 +315,11 @@ pub const STEPS: &str = "positions = 51200\nbatch = 512\nlearning_rate = 0.003";
 
 /// Runs of 100 steps of every kind that ranks share.
 fn kinds() -> Vec<(&'static str, String)> {
-    let deep =
-        "inputs = \"perspective\"\nhidden = 16\nproduct = true\nlayers = [8]\noutput_buckets = 2";
+    let layers = "[{ size = 8, activation = \"screlu\" }, { size = 1 }]";
+    let deep = format!(
+        "inputs = \"perspective\"\nhidden = 16\npairwise = true\n\
+         head = {layers}\noutput_buckets = 2"
+    );
     let hce = "inputs = \"hce\"\ntune = [\"material\", \"mobility\"]";
     let target = "[target]\nwdl = 1.0\nscale = 160.0";
     vec![
@@ -313,7 +330,7 @@ fn kinds() -> Vec<(&'static str, String)> {
             "no chunks, copies",
             config("chunk = 0\nmirrored_copies = true", &format!("{NET}\nmirror = false"), STEPS),
         ),
-        ("deep", config("", deep, STEPS)),
+        ("deep", config("", &deep, STEPS)),
         (
             "averaged",
             config(
@@ -446,4 +463,87 @@ fn what_ranks_cannot_share_is_refused() {
         });
         assert!(errors[0].contains(said), "{errors:?}");
     }
+}
+
+/// Files of so many positions.
+fn files(folder: &Path, counts: &[usize]) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(POSITIONS).unwrap();
+    let mut lines = text.lines();
+    let file = |(number, count): (usize, &usize)| {
+        let path = folder.join(format!("{number}.txt"));
+        let lines: Vec<&str> = lines.by_ref().take(*count).collect();
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        path
+    };
+    counts.iter().enumerate().map(file).collect()
+}
+
+/// A rank reads the lanes of its share alone, knows where the others stand all the same, and goes
+/// on from any place; what all have together does not hang on how many they are.
+#[test]
+fn ranks_read_their_lanes_alone() {
+    let net = crate::drawn::net(3, 16);
+    let folder = tempfile::tempdir().unwrap();
+    let counts = [400, 90, 250, 10, 330, 120];
+    let all = files(folder.path(), &counts);
+    for lanes in [1, 2, 3, 6] {
+        let plan = |of_rank| Plan {
+            batch: 170,
+            window: 200,
+            expected: Some(counts.iter().sum::<usize>() as u64),
+            counts: counts.iter().map(|count| *count as u64).collect(),
+            lanes,
+            of_rank,
+            ..Plan::reading(all.clone())
+        };
+        let batches = |of_rank, from: &str, count| {
+            let from = Cursors::parse(from).unwrap();
+            let stream = Stream::new(plan(of_rank), Encoder::net(&net), from);
+            stream.take(count).map(Result::unwrap).collect::<Vec<_>>()
+        };
+        let whole = batches(OfRank::ALL, "", 40);
+        let mut scores: Vec<f32> = whole.iter().flat_map(|it| it.scores.to_vec()).collect();
+        scores.sort_by(f32::total_cmp);
+        scores.dedup();
+        assert!(scores.len() > 300, "{}", scores.len());
+        for size in [2, 3, 4] {
+            let shares: Vec<_> =
+                (0..size).map(|rank| batches(OfRank { rank, size }, "", 40)).collect();
+            for (number, batch) in whole.iter().enumerate() {
+                let of = |share: &Vec<nnuance::batch::Batch>| share[number].scores.to_vec();
+                let scores: Vec<f32> = shares.iter().flat_map(of).collect();
+                assert_eq!(scores, batch.scores.to_vec(), "{size} ranks, {lanes} lanes");
+                let cursors: Vec<_> = shares.iter().map(|it| it[number].cursor.clone()).collect();
+                assert_eq!(cursors, vec![batch.cursor.clone(); size], "{lanes} lanes, {number}");
+            }
+            for start in [0, 7, 22] {
+                let from = whole[start].cursor.clone().unwrap();
+                let rank = OfRank { rank: start % size, size };
+                let resumed = batches(rank, &from, 5);
+                assert_eq!(resumed[..], shares[rank.rank][start + 1..start + 6]);
+            }
+        }
+    }
+    // What others read need not be there.
+    let plan = |of_rank| Plan {
+        batch: 100,
+        window: 200,
+        expected: Some(1200),
+        counts: counts.iter().map(|count| *count as u64).collect(),
+        lanes: 2,
+        of_rank,
+        ..Plan::reading(all.clone())
+    };
+    let can = |rank| {
+        let plan = plan(OfRank { rank, size: 2 });
+        Stream::new(plan, Encoder::net(&net), Cursors::default()).take(20).all(|it| it.is_ok())
+    };
+    assert!(can(0) && can(1));
+    // The largest file is in the first lane, the next one in the second.
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::rename(&all[4], &elsewhere).unwrap();
+    assert!(can(0) && !can(1));
+    std::fs::rename(&elsewhere, &all[4]).unwrap();
+    std::fs::remove_file(&all[0]).unwrap();
+    assert!(!can(0) && can(1));
 }

@@ -100,8 +100,8 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let settings = config.optimizer();
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        let goal = (&batch.results[..], &[][..]);
-        method.step(&kind, weights.clone(), &batch.inputs, goal, config.loss(), None, &Alone)?;
+        let goal = (&batch.results[..], &[][..], config.loss());
+        method.step(&kind, weights.clone(), &batch.inputs, goal, None, &Alone)?;
         Ok(())
     })?;
 

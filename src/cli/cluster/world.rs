@@ -52,6 +52,9 @@ const HERE: c_int = 2;
 /// How long a rank looks without a rest: exchanges of one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
 
+/// Beyond this between two looks a rank was kept from looking.
+const NAP: Duration = Duration::from_millis(500);
+
 /// What an error of all ranks alike leaves to rank 0 to say, and a silent rank to the one before.
 const LATER: Duration = Duration::from_millis(1500);
 
@@ -157,8 +160,8 @@ impl World {
         let name = |rank: &usize| format!("rank {rank} on {}", self.hosts[*rank]);
         let names: Vec<String> = silent.iter().map(name).collect();
         self.fail(&format!(
-            "{} {} silent for {:.0} s, and the others cannot go on; look whether that machine is up, \
-             stopped or out of memory, and go on with `nnuance train --resume` from the last \
+            "{} {} silent for {:.0} s, and the others cannot go on; look whether it is stopped, and \
+             its machine up and not out of memory; go on with `nnuance train --resume` from the last \
              checkpoint, which is whole (--silence gives more time)",
             names.join(" and "),
             if silent.len() == 1 { "has been" } else { "have been" },
@@ -200,9 +203,13 @@ impl Ranks for World {
             asked.send(to[other], other, DATA);
             since.bytes += to[other].len() as u64;
         }
-        let mut there = None;
+        let (mut there, mut looked, mut asleep) = (None, begun, Duration::ZERO);
         while !asked.is_done() {
-            let waited = begun.elapsed();
+            let now = Instant::now();
+            // Who was stopped itself has not waited for others.
+            asleep += (now - looked).saturating_sub(NAP);
+            looked = now;
+            let waited = now - begun - asleep;
             if there.is_none() && asked.all_are_there() {
                 there = Some(waited);
             }

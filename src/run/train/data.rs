@@ -187,6 +187,16 @@ impl Data {
         }
     }
 
+    /// The lanes of data that stream by, where they are fewer than so many ranks.
+    pub fn lanes_below(&self, ranks: usize) -> Option<usize> {
+        match &self.source {
+            BatchSource::Files { plan, .. } if !plan.keeps() => {
+                Some(plan.lanes).filter(|lanes| *lanes < ranks)
+            }
+            _ => None,
+        }
+    }
+
     /// From now on the quiet ends of positions are judged that `by` finds. Counted positions are
     /// those that are searched at once.
     pub fn quieten(&mut self, by: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {

@@ -83,7 +83,8 @@ impl Direct {
         serde_json::to_vec(&self.state).expect("numbers have a JSON form")
     }
 
-    /// One step on the positions of all ranks, of which these are a share, with targets and [shares](Goal::Results).
+    /// One step on the positions of all ranks, of which these are a share, with targets and
+    /// [shares](Goal::Results).
     ///
     /// # Errors
     /// See [`ProblemError`].
@@ -92,8 +93,7 @@ impl Direct {
         kind: &Kind,
         weights: Weights,
         inputs: &Inputs,
-        (targets, shares): (&[f32], &[f32]),
-        loss: Loss,
+        (targets, shares, loss): (&[f32], &[f32], Loss),
         learnt: Option<Learnt>,
         ranks: &dyn Ranks,
     ) -> Result<Stepped, TrainError> {
