@@ -95,6 +95,15 @@ impl Weights {
         })
     }
 
+    /// A number that differs where any bit of a value does, but for chance.
+    pub fn hash(&self) -> u64 {
+        let values = self.0.values().flat_map(|array| &array.values);
+        // FNV-1a, a word at a time.
+        values.fold(0xcbf2_9ce4_8422_2325, |hash, value| {
+            (hash ^ u64::from(value.to_bits())).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+
     /// # Errors
     /// The first value that is not finite: whatever is computed with it would be none either.
     pub fn check_finite(&self) -> Result<(), WeightsError> {

@@ -25,6 +25,7 @@ use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_
 use crate::run::{recipe, rounding};
 use crate::train::checkpoint::Checkpoint;
 use crate::train::length::Span;
+use crate::train::ranks::Alone;
 use crate::train::stages::Stages;
 use crate::train::{self, Rounded, Settings, Training};
 use crate::weights::Weights;
@@ -321,6 +322,7 @@ impl Bench {
             folder: folder.path(),
             held_out: &[],
             oracle: None,
+            ranks: &Alone,
         };
         let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };
         let interrupt = self.interrupt.clone();

@@ -22,6 +22,7 @@ use crate::log::Row;
 use crate::run::climb::{ClimbFolder, Spectator, climb};
 use crate::run::train::Means;
 use crate::run::{Counter, Ending, Listener, Opening};
+use crate::train::ranks::Alone;
 use crate::train::{self, Progress};
 
 /// Make a first evaluation without any data: games of the best so far, training, a match, again
@@ -127,7 +128,7 @@ impl Spectator for Hall {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let hall = Hall { start: Instant::now(), terminal: Terminal::that_stops(false) };
-    let means = Means { place: &args.place.named(), listener: &hall, page: true };
+    let means = Means { place: &args.place.named(), listener: &hall, page: true, ranks: &Alone };
     let config = Config::read(&args.config, &args.overrides)?;
     ensure!(
         config.climb.is_some(),

@@ -16,6 +16,7 @@ use crate::run::curve::{Curve, Points, members};
 use crate::run::folder::RunFolder;
 use crate::run::train::{Means, begin, resume};
 use crate::run::{Listener as _, Stage, recipe};
+use crate::train::ranks::Alone;
 use text::text;
 
 /// Train on 1/16, 1/8, ... of the games, and say what doubling the data or the neurons is worth
@@ -83,7 +84,7 @@ fn power_of_two(text: &str) -> Result<u32, String> {
 pub fn run(args: Args) -> Result<ExitCode> {
     let terminal = Terminal::that_stops(args.chart);
     let place = args.place.named();
-    let means = Means { place: &place, listener: &terminal, page: false };
+    let means = Means { place: &place, listener: &terminal, page: false, ranks: &Alone };
     let config = Config::read(&args.config, &args.overrides)?;
     ensure!(
         config.data.held_out > 0.0 && config.test().0 > 0.0,

@@ -8,6 +8,7 @@ mod out;
 mod bench;
 mod cards;
 mod climb;
+mod cluster;
 mod compare;
 mod curve;
 mod data;
@@ -75,12 +76,19 @@ pub fn main() -> ExitCode {
     bear_limits();
     let ended = match Cli::try_parse() {
         Ok(cli) => cli.run(),
-        Err(usage) => out::usage(&usage),
+        Err(usage) if cluster::speaks() => out::usage(&usage),
+        Err(usage) => Ok(ExitCode::from(usage.exit_code() as u8)),
     };
-    ended.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::FAILURE
-    })
+    match ended {
+        Ok(code) => {
+            cluster::leave();
+            code
+        }
+        Err(error) => {
+            cluster::fail(&error);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// A file that may not grow (`ulimit -f`) is to be an error of that file, not a death without a
@@ -99,6 +107,7 @@ impl Cli {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
         }
+        cluster::refuse_crowds(matches!(self.command, Command::Train(_)))?;
         match self.command {
             Command::Quickstart(args) => return quickstart::run(args),
             Command::Train(args) => return train::run(args),

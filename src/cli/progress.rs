@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use console::Term;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use super::cluster;
 use super::events::now;
 use crate::digits::{grouped, short};
 use crate::events::Events;
@@ -64,7 +65,9 @@ pub fn interrupts() -> Arc<AtomicBool> {
             if flag.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
+            if cluster::speaks() {
+                eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
+            }
         });
         stop
     };

@@ -22,6 +22,7 @@ use crate::report::wrap;
 use crate::run::sweep::{Asked, Axis, Follower, Outcome, Rung, Sweep, Turn};
 use crate::run::train::Means;
 use crate::run::{Counter, Ending, Listener, Opening};
+use crate::train::ranks::Alone;
 use crate::train::{self, Progress};
 
 /// Try all combinations of some values, and find the best without training all of them in full
@@ -188,7 +189,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         behind: Cell::default(),
         told: RefCell::default(),
     };
-    let means = Means { place: &args.place.named(), listener: &gallery, page: false };
+    let means =
+        Means { place: &args.place.named(), listener: &gallery, page: false, ranks: &Alone };
     let axes = args.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>>>()?;
     let asked = Asked {
         config: &args.config,

@@ -7,12 +7,14 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+use super::cluster::{Hush, ranks, said};
 use super::out;
 use super::place::Place;
 use super::terminal::Terminal;
 use crate::config::Config;
 use crate::run::folder::{EVENTS, RunFolder};
-use crate::run::train::{Means, begin, resume};
+use crate::run::train::{Means, begin, join, resume};
+use crate::train::End;
 
 /// Train a net, or handcrafted terms, as a config says
 #[derive(clap::Args)]
@@ -53,13 +55,23 @@ pub struct Args {
     /// goes on so
     #[arg(long)]
     tensorboard: bool,
+    /// Under `mpirun`: the seconds that another process may be silent for, beside four times what a
+    /// step takes, before the run is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 45)]
+    silence: u16,
     #[command(flatten)]
     place: Place,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let terminal = Terminal::that_stops(args.chart);
+    let ranks = ranks(args.silence)?;
     let place = args.place.named();
+    if !ranks.is_first() {
+        let means = Means { place: &place, listener: &Hush::that_stops(), page: false, ranks };
+        let interrupted = join(&means)? == End::Interrupted;
+        return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
+    }
+    let terminal = Terminal::that_stops(args.chart);
     let told = |folder: &Path, tensorboard: bool| match tensorboard {
         true => terminal.clone().writing(folder),
         false => terminal.clone(),
@@ -67,7 +79,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let finished = match (&args.resume, &args.config) {
         (Some(folder), _) => {
             let listener = told(folder, args.tensorboard || folder.join(EVENTS).exists());
-            let means = Means { place: &place, listener: &listener, page: true };
+            let means = Means { place: &place, listener: &listener, page: true, ranks };
             resume(folder, &args.overrides, &means)?
         }
         (None, Some(path)) => {
@@ -75,11 +87,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let folder = args.out.unwrap_or_else(|| default_folder(path));
             let folder = RunFolder::take(&folder, args.overwrite, &terminal)?;
             let listener = told(&folder.path, args.tensorboard);
-            let means = Means { place: &place, listener: &listener, page: true };
+            let means = Means { place: &place, listener: &listener, page: true, ranks };
             begin(config, &folder, &means)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
+    said();
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
     out::line(finished::text(&finished))?;
     Ok(ExitCode::SUCCESS)

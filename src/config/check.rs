@@ -54,6 +54,11 @@ impl Config {
         if self.data.window.is_some_and(|window| !(1..=1 << 31).contains(&window)) {
             return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
+        if let Some(lanes) = self.data.lanes
+            && let Err(reason) = self.check_lanes(lanes)
+        {
+            return wrong("data.lanes", reason);
+        }
         if self.data.chunk.is_some_and(|chunk| chunk > MOST_IN_CHUNK) {
             let reason = format!("at most {MOST_IN_CHUNK} positions stay together");
             return wrong("data.chunk", reason);

@@ -86,6 +86,15 @@ pub struct Data {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 4_194_304)]
     pub window: Option<usize>,
+    /// Into how many lanes the files are dealt, for data that are larger than a window: each lane is
+    /// read and shuffled by itself, in windows of its part, and gives its part of every batch. Where
+    /// several processes share a run, each reads the lanes alone that its share of the batch comes
+    /// from; so there should be as many as processes, or a multiple, with files of about the same
+    /// size. The order hangs on the lanes, and not on the number of processes. Without it there is
+    /// one, and each process reads everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 1)]
+    pub lanes: Option<usize>,
     /// Whether the positions of a window are shuffled. Turn it off only for data that was shuffled
     /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
     #[serde(default = "yes")]
@@ -348,6 +357,7 @@ impl Default for Data {
             check_view: yes(),
             limit: None,
             window: None,
+            lanes: None,
             shuffle: yes(),
             chunk: None,
             mirrored_copies: false,

@@ -114,6 +114,18 @@ impl Config {
         Weighing { sources, ..self.target.weights.clone() }
     }
 
+    /// What is wrong with so many lanes.
+    pub(super) fn check_lanes(&self, lanes: usize) -> Result<(), String> {
+        let of_sources = self.data.source.iter().map(|source| source.files.len());
+        let files = of_sources.min().unwrap_or(self.data.files.len());
+        match (1..=files).contains(&lanes) {
+            true => Ok(()),
+            false => Err(format!(
+                "there are 1 to as many lanes as files (of each source), {files} here, found {lanes}"
+            )),
+        }
+    }
+
     /// The sources, as they are read.
     ///
     /// # Errors

@@ -68,6 +68,7 @@ impl Plan {
     /// The data were counted.
     pub fn expect(&mut self, scan: &Scan) {
         self.expected = Some(scan.train);
+        self.counts.clone_from(&scan.of_files);
         let counted = self.feeds.iter_mut().zip(&scan.of_feeds);
         counted.for_each(|(feed, count)| feed.expected = Some(*count));
     }
@@ -78,8 +79,47 @@ impl Plan {
         (!shares.is_empty()).then(|| apportion(&shares, self.batch))
     }
 
-    /// Who gives how many positions to a batch: each source by its share, or all together.
+    /// Who gives how many positions to a batch: each source by its share, or all together; of data
+    /// that are not kept each lane of these.
     pub(super) fn quotas(&self) -> Vec<Quota> {
+        let quotas = self.quotas_of_sources();
+        match self.lanes > 1 && !self.keeps() {
+            true => quotas.into_iter().flat_map(|quota| self.dealt(quota)).collect(),
+            false => quotas,
+        }
+    }
+
+    /// A quota lane by lane: each file goes to the lane that has least, the largest files first, and
+    /// each lane gives as much as it has.
+    fn dealt(&self, Quota { plan, positions }: Quota) -> Vec<Quota> {
+        let count = |file: &PathBuf| {
+            let place = self.files.iter().position(|other| other == file);
+            place.and_then(|place| self.counts.get(place)).copied().unwrap_or(1)
+        };
+        let mut files: Vec<(usize, u64)> = plan.files.iter().map(count).enumerate().collect();
+        files.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
+        let mut lanes = vec![(0, Vec::new()); self.lanes.min(files.len()).min(positions).max(1)];
+        for (place, count) in files {
+            let least = lanes.iter_mut().min_by_key(|(sum, _)| *sum).expect("there are lanes");
+            least.0 += count;
+            least.1.push(place);
+        }
+        let sums: Vec<f64> = lanes.iter().map(|(sum, _)| *sum as f64).collect();
+        let parts = apportion(&sums, positions);
+        let lane =
+            |(number, ((sum, mut places), positions)): (usize, ((u64, Vec<usize>), usize))| {
+                places.sort_unstable();
+                let files = places.into_iter().map(|place| plan.files[place].clone()).collect();
+                let expected = plan.expected.map(|_| sum);
+                let window = (plan.window / parts.len()).max(positions);
+                // Lanes must not share an order, nor have that of a source.
+                let seed = crate::sample::mix(plan.seed, 1 << 32 | number as u64);
+                Quota { plan: Self { files, expected, window, seed, ..plan.clone() }, positions }
+            };
+        lanes.into_iter().zip(parts.iter().copied()).enumerate().map(lane).collect()
+    }
+
+    fn quotas_of_sources(&self) -> Vec<Quota> {
         let Some(shares) = self.shares() else {
             return vec![Quota { plan: self.clone(), positions: self.batch }];
         };

@@ -15,6 +15,8 @@ mod feed;
 mod filter;
 mod held;
 mod kept;
+mod lane;
+mod of_rank;
 mod packed;
 mod plans;
 mod quieten;
@@ -41,6 +43,7 @@ pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use kept::Kept;
+pub use of_rank::OfRank;
 pub use plans::PLANS;
 pub use quieten::{Quieten, quiet};
 pub use scan::{Scan, Validating, scan, scan_terms};
@@ -103,6 +106,12 @@ pub struct Plan {
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
+    /// Lanes into which files are dealt that are not kept; each gives its part of every batch.
+    pub lanes: usize,
+    /// Positions to train on of each file, once they were counted; else empty.
+    pub counts: Vec<u64>,
+    /// Which share of each batch is wanted.
+    pub of_rank: OfRank,
     /// Positions an epoch must have, if they were counted.
     pub expected: Option<u64>,
 }
@@ -193,6 +202,9 @@ impl Plan {
             mirrored_copies: false,
             seed: 0,
             batch: 16_384,
+            lanes: 1,
+            counts: Vec::new(),
+            of_rank: OfRank::ALL,
             expected: None,
         }
     }

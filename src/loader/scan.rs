@@ -29,6 +29,8 @@ pub struct Scan {
     pub train: u64,
     /// Those of them that come from each source; empty where there are none.
     pub of_feeds: Vec<u64>,
+    /// The same of each file.
+    pub of_files: Vec<u64>,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
     pub validation: Held,
@@ -139,6 +141,7 @@ fn read_all(
         sum.read += scan.read;
         sum.rejected.add(&scan.rejected);
         sum.train += scan.train;
+        sum.of_files.push(scan.train);
         sum.left_out += scan.left_out;
         sum.validation.join(scan.validation);
         sum.test.join(scan.test);

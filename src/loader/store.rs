@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
 use super::kept::Kept;
+use super::of_rank::OfRank;
 use crate::batch::{Batch, Columns, Inputs, Terms};
 use crate::hce::Trace;
 
@@ -76,6 +77,18 @@ impl Store {
         let (weights, sources) = (self.weights.clone(), self.sources.clone());
         let inputs = Inputs::Terms(self.pieces.clone());
         Batch { weights, sources, ..Batch::new(inputs, results, scores) }
+    }
+
+    /// A share of them: so many whole pieces.
+    pub fn part(&self, of_rank: OfRank) -> Batch {
+        if of_rank == OfRank::ALL {
+            return self.all();
+        }
+        let pieces = of_rank.range(self.pieces.len());
+        let start = |piece: usize| self.starts.get(piece).map_or(self.len(), |start| *start);
+        let places = start(pieces.start)..start(pieces.end);
+        let inputs = Inputs::Terms(self.pieces[pieces].to_vec());
+        self.labelled(inputs, || places.clone())
     }
 
     /// About so many positions from all over the data: every k-th piece.

@@ -20,7 +20,7 @@ impl Stored {
         std::thread::spawn(move || {
             let mut walk = Walk::new(store.len(), cut, from);
             // Ends when nobody listens any more.
-            while sender.send(next(&store, cut.batch, &mut walk)).is_ok() {}
+            while sender.send(next(&store, cut, &mut walk)).is_ok() {}
         });
         Self { batches }
     }
@@ -34,11 +34,11 @@ impl Iterator for Stored {
     }
 }
 
-fn next(store: &Store, size: Option<usize>, walk: &mut Walk) -> Batch {
-    let batch = match size {
+fn next(store: &Store, cut: Cut, walk: &mut Walk) -> Batch {
+    let batch = match cut.batch {
         None => {
             walk.skip();
-            store.all()
+            store.part(cut.of_rank)
         }
         Some(size) => {
             let mut places = Vec::with_capacity(size);
@@ -46,7 +46,7 @@ fn next(store: &Store, size: Option<usize>, walk: &mut Walk) -> Batch {
                 let (_, passed) = walk.on(size - places.len(), usize::MAX);
                 places.extend_from_slice(&walk.order()[passed]);
             }
-            store.batch(&places)
+            store.batch(&places[cut.of_rank.range(size)])
         }
     };
     Batch { cursor: Some(walk.text()), ..batch }

@@ -8,8 +8,8 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use super::encode::{Encoder, Part};
-use super::feed::Quota;
+use super::encode::Encoder;
+use super::lane::Lanes;
 use super::packed::Packed;
 use super::plans::Plans;
 use super::quieten::{Quieten, quieten};
@@ -54,7 +54,7 @@ impl Cursors {
     }
 
     /// As text.
-    fn of(cursors: Vec<Cursor>) -> String {
+    pub(super) fn of(cursors: Vec<Cursor>) -> String {
         let place = match cursors[..] {
             [only] => Self::One(only),
             _ => Self::Each(cursors),
@@ -108,21 +108,21 @@ impl Stream {
         mut kept: Option<Kept>,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
-        let quotas = plan.quotas();
+        let (quotas, of_rank) = (plan.quotas(), plan.of_rank);
         let lanes = from.each(quotas.len()).map(|cursors| {
-            let lanes = quotas.into_iter().zip(cursors);
-            let lanes = lanes.map(|(quota, from)| {
+            let mut lanes = Lanes::new(of_rank, &quotas);
+            for (quota, from) in quotas.into_iter().zip(cursors) {
                 let kept = kept.as_mut().map(|kept| kept.split_off(&quota.plan.files));
-                Lane::new(quota, &encoder, from, by.clone(), kept)
-            });
-            lanes.collect::<Vec<Lane>>()
+                lanes.open(quota, &encoder, from, by.clone(), kept);
+            }
+            lanes
         });
         std::thread::spawn(move || {
             let mut lanes = match lanes {
                 Ok(lanes) => lanes,
                 Err(error) => return drop(sender.send(Err(error))),
             };
-            while let Some(batch) = next(&mut lanes, &encoder) {
+            while let Some(batch) = lanes.next(&encoder) {
                 let is_last = batch.is_err();
                 // Nobody listens any more, or there is no more to say.
                 if sender.send(batch).is_err() || is_last {
@@ -143,22 +143,22 @@ impl Iterator for Stream {
 }
 
 /// Records that are shuffled together.
-struct Window {
-    cursor: Cursor,
-    records: Arc<Records>,
-    order: Vec<u32>,
+pub(super) struct Window {
+    pub cursor: Cursor,
+    pub records: Arc<Records>,
+    pub order: Vec<u32>,
 }
 
 /// Records, and what [`Encoder::bases`] says of them.
-struct Records {
-    records: Vec<Packed>,
-    bases: Vec<f32>,
+pub(super) struct Records {
+    pub records: Vec<Packed>,
+    pub bases: Vec<f32>,
     /// Of those that come again in the same chunks.
-    plans: Option<Plans>,
+    pub plans: Option<Plans>,
 }
 
 /// Why there are no more windows.
-enum Stop {
+pub(super) enum Stop {
     /// Nobody listens any more.
     Unheard,
     Error(LoadError),
@@ -173,7 +173,7 @@ impl From<LoadError> for Stop {
 type Windows = SyncSender<Result<Window, LoadError>>;
 
 /// Reads everything once, unless it was kept, and sends it in a new order each epoch.
-fn keep(
+pub(super) fn keep(
     plan: &Arc<Plan>,
     encoder: &Encoder,
     from: Cursor,
@@ -221,7 +221,7 @@ fn read_whole(plan: &Arc<Plan>) -> Result<Vec<Packed>, LoadError> {
 }
 
 /// Reads window after window, epoch after epoch.
-fn read_on(
+pub(super) fn read_on(
     plan: &Arc<Plan>,
     encoder: &Encoder,
     from: Cursor,
@@ -327,104 +327,4 @@ fn send(
 /// A generator for one subset in one epoch.
 pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
-}
-
-/// A window, or what is left of it.
-struct Open {
-    window: Window,
-    /// Where the batch under way begins in it.
-    start: usize,
-}
-
-/// The windows of a source, or of all where batches take positions as they come.
-struct Lane {
-    windows: Receiver<Result<Window, LoadError>>,
-    /// Those that the batch under way takes from, the last one still in use.
-    open: Vec<Open>,
-    /// Positions of the first window that an earlier run has passed.
-    skip: usize,
-    /// Positions a batch.
-    quota: usize,
-    /// Whether mirror images are shown as well.
-    mirrors: bool,
-}
-
-impl Lane {
-    /// Starts the thread that reads.
-    fn new(
-        quota: Quota,
-        encoder: &Encoder,
-        from: Cursor,
-        by: Option<Arc<dyn Quieten>>,
-        kept: Option<Kept>,
-    ) -> Self {
-        let (sender, windows) = sync_channel(1);
-        let (plan, encoder) = (Arc::new(quota.plan), encoder.clone());
-        let mirrors = plan.mirrored_copies;
-        std::thread::spawn(move || {
-            let end = match plan.keeps() {
-                true => keep(&plan, &encoder, from, (by.as_deref(), kept), &sender),
-                false => read_on(&plan, &encoder, from, by.as_deref(), &sender),
-            };
-            if let Err(Stop::Error(error)) = end {
-                // Nobody left to hear it is no error.
-                let _ = sender.send(Err(error));
-            }
-        });
-        Self { windows, open: Vec::new(), skip: from.offset, quota: quota.positions, mirrors }
-    }
-
-    /// Goes on by a batch's worth; none where nothing comes any more.
-    fn advance(&mut self) -> Option<Result<(), LoadError>> {
-        // What earlier batches took is done with.
-        self.open.drain(..self.open.len().saturating_sub(1));
-        if let Some(last) = self.open.last_mut() {
-            last.start = last.window.cursor.offset;
-        }
-        let mut missing = self.quota;
-        loop {
-            if let Some(Open { window, .. }) = self.open.last_mut() {
-                let left = window.order.len() - window.cursor.offset;
-                let taken = left.min(missing);
-                window.cursor.offset += taken;
-                missing -= taken;
-            }
-            if missing == 0 {
-                return Some(Ok(()));
-            }
-            let mut window = match self.windows.recv().ok()? {
-                Ok(window) => window,
-                Err(error) => return Some(Err(error)),
-            };
-            window.cursor.offset = std::mem::take(&mut self.skip).min(window.order.len());
-            self.open.push(Open { start: window.cursor.offset, window });
-        }
-    }
-
-    /// Where it stands.
-    fn cursor(&self) -> Cursor {
-        self.open.last().expect("it went on").window.cursor
-    }
-}
-
-/// The next batch: of each source its part, one after the other.
-fn next(lanes: &mut [Lane], encoder: &Encoder) -> Option<Result<Batch, LoadError>> {
-    for lane in &mut *lanes {
-        if let Err(error) = lane.advance()? {
-            return Some(Err(error));
-        }
-    }
-    let parts = lanes.iter().flat_map(|lane| lane.open.iter().map(|open| part(open, lane.mirrors)));
-    let parts: Vec<Part> = parts.collect();
-    let place = Cursors::of(lanes.iter().map(Lane::cursor).collect());
-    Some(Ok(Batch { cursor: Some(place.into()), ..encoder.encode_parts(&parts) }))
-}
-
-/// What the batch under way takes from a window.
-fn part(open: &Open, mirrors: bool) -> Part<'_> {
-    let Open { window, start } = open;
-    let Records { records, bases, plans } = &*window.records;
-    let mirroring = mirrors.then_some(window.cursor.epoch);
-    let order = &window.order[*start..window.cursor.offset];
-    Part { records, bases, order, start: *start, plans: plans.as_ref(), mirroring }
 }

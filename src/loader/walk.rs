@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 
+use super::OfRank;
 use super::stream::{Cursor, random};
 
 /// How positions in memory are cut into batches.
@@ -14,6 +15,8 @@ pub struct Cut {
     pub batch: Option<usize>,
     pub shuffle: bool,
     pub seed: u64,
+    /// Which share of each batch is wanted.
+    pub of_rank: OfRank,
 }
 
 /// Where somebody stands on the way.

@@ -16,7 +16,7 @@ use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
 use crate::loader::{
-    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Share, Sketch, Split,
+    self, Base, Below, Filter, LoadError, OfRank, PLANS, Part, Plan, Share, Sketch, Split,
 };
 use crate::model::{Compute, Kind};
 use crate::point_of_view::PointOfView;
@@ -297,6 +297,9 @@ pub fn plan(config: &Config) -> Result<Plan> {
             BatchSize::Positions(count) => count,
             BatchSize::All => usize::MAX,
         },
+        lanes: config.data.lanes.unwrap_or(1),
+        counts: Vec::new(),
+        of_rank: OfRank::ALL,
         expected: None,
     })
 }

@@ -6,6 +6,7 @@ mod finish;
 mod finished;
 mod found;
 pub mod grow;
+mod join;
 mod judge;
 mod learnt;
 mod length;
@@ -27,14 +28,17 @@ use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::terms::RunTerms;
 use crate::config::{Config, Moves, ONE_LIST};
+use crate::loader::OfRank;
 use crate::model::{Adapter, Compute, Device, Need, Precision};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::moves::{Before, Objective};
+use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use data::Data;
 pub use finish::NothingLearnt;
 pub use finished::{Finished, Made, TestMoves};
+pub use join::join;
 pub use resume::resume;
 use rounds::{Round, Rounds, UntilEnd};
 
@@ -48,6 +52,8 @@ pub struct Means<'a> {
     pub listener: &'a dyn Listener,
     /// Whether a page is written at the end.
     pub page: bool,
+    /// Who else carries it out. This is rank 0.
+    pub ranks: &'a dyn Ranks,
 }
 
 /// Starts a run; what it leaves, or none if it was interrupted.
@@ -61,6 +67,9 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     if let Some(added) = &added {
         config.target.scale = Some(added.base.scale);
     }
+    join::refuse_alone(&config, means.ranks)?;
+    let draft = join::Draft::new(&config, &folder.path, term_list.as_deref());
+    draft.base(added.as_ref().map(|added| &added.base)).hand_on(None, &place, means.ranks)?;
     let (data, mut weights) = open::open(
         &mut config,
         term_list.as_deref(),
@@ -168,9 +177,10 @@ fn train(
     mut checkpoint: Checkpoint,
     folder: &RunFolder,
     place: &(Device, Compute),
-    &Means { listener, page, .. }: &Means,
+    &Means { listener, page, ranks, .. }: &Means,
 ) -> Result<Option<Finished>> {
     let (device, compute) = place;
+    ranks.hand_on(if ranks.is_alone() { Vec::new() } else { checkpoint.to_bytes() })?;
     let config = &recipe.config;
     let positions = data.summary.train;
     let span = config.span(positions);
@@ -194,6 +204,13 @@ fn train(
         listener.remark(&format!("caution: {caution}"));
     }
 
+    if let Some(lanes) = data.lanes_below(ranks.size()) {
+        listener.remark(&format!(
+            "each of {} ranks reads all files in each pass; with `data.lanes` (now {lanes}) each \
+             reads its part",
+            ranks.size()
+        ));
+    }
     let kind = recipe.kind()?;
     let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
     // Rounded weights are a set more.
@@ -221,7 +238,7 @@ fn train(
                 }
             }
         }
-        let batches = data.batches(recipe, &checkpoint)?;
+        let batches = data.batches(recipe, &checkpoint, of_rank(ranks))?;
         let job = Training {
             kind: kind.clone(),
             compute: *compute,
@@ -230,6 +247,7 @@ fn train(
             folder: &folder.path,
             held_out: &data.validation,
             oracle: before.as_ref(),
+            ranks,
         };
         let until = round.as_ref().map_or(u64::MAX, |round| round.until);
         let mut until_end = UntilEnd::new(&mut *watch, checkpoint.state.step, until);
@@ -270,6 +288,11 @@ fn train(
     }
     finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
     Ok(Some(finished))
+}
+
+/// The share of each batch that a rank has.
+fn of_rank(ranks: &dyn Ranks) -> OfRank {
+    OfRank { rank: ranks.rank(), size: ranks.size() }
 }
 
 /// What least squares of moves ask in a round: its weights, and by how much differences that have

@@ -68,22 +68,29 @@ pub enum CheckpointError {
 impl Checkpoint {
     /// Writes the file atomically.
     pub fn write(&self, path: &Path) -> Result<(), OutputError> {
+        output::write(path, &self.to_bytes())
+    }
+
+    /// The file.
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut facts = self.facts.clone();
         let state = serde_json::to_string(&self.state).expect("numbers and text have a JSON form");
         facts.insert(STATE.into(), state);
-        let bytes = self
-            .weights
-            .to_bytes(&facts, &self.optimizer)
-            .expect("shapes were checked on insertion");
-        output::write(path, &bytes)
+        let bytes = self.weights.to_bytes(&facts, &self.optimizer);
+        bytes.expect("shapes were checked on insertion")
     }
 
     /// Reads weights with their state and facts.
     pub fn read(path: &Path) -> Result<Self, CheckpointError> {
-        let named = || path.to_path_buf();
         let bytes = input::read(path, input::WEIGHTS)
-            .map_err(|error| CheckpointError::Read { path: named(), error })?;
-        let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(&bytes)
+            .map_err(|error| CheckpointError::Read { path: path.to_path_buf(), error })?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// The same of a file's bytes; errors call it by this name.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, CheckpointError> {
+        let named = || path.to_path_buf();
+        let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(bytes)
             .map_err(|error| CheckpointError::Weights { path: named(), error })?;
         let state =
             Self::state(&facts).ok_or_else(|| CheckpointError::NoState { path: named() })?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Moved;
+use super::ranks::RankError;
 use crate::output::OutputError;
 use crate::weights::WeightsError;
 
@@ -41,6 +42,10 @@ pub enum TrainError {
          the run, with `--device flex` if it fails again"
     )]
     Device { reason: String, good: u64, path: PathBuf },
+    #[error("the device gives no gradients to add up with those of other ranks: {0}")]
+    Gradients(String),
+    #[error(transparent)]
+    Ranks(#[from] RankError),
     #[error("cannot write {path}: {error}")]
     Log { path: PathBuf, error: std::io::Error },
     #[error("cannot read {path}: {error}")]

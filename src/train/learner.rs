@@ -99,10 +99,10 @@ impl<'a> Learner<'a> {
         moves: Option<Learnt>,
     ) -> Result<Stepped, TrainError> {
         let weights = self.model().weights();
-        let Training { kind, compute, device, .. } = self.job;
+        let Training { kind, compute, device, ranks, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let loss = self.job.settings.loss;
-        let stepped = method.step(kind, weights, inputs, (targets, shares), loss, moves)?;
+        let stepped = method.step(kind, weights, inputs, (targets, shares, loss), moves, *ranks)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)

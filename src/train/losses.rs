@@ -3,6 +3,7 @@
 use burn::module::Module as _;
 
 use super::moves::{Fared, Moves};
+use super::ranks::{RankError, Ranks};
 use super::target::{Worth, targets};
 use crate::batch::Batch;
 use crate::loss::{Loss, sigmoid};
@@ -49,6 +50,75 @@ pub struct Yardstick<'a> {
     pub loss: Loss,
 }
 
+/// What losses are means of, under way.
+#[derive(Default)]
+struct Sums {
+    target: Mean,
+    result: f64,
+    /// Of those whose results were looked at.
+    positions: f64,
+    sources: Vec<Mean>,
+    fared: Fared,
+}
+
+impl Sums {
+    fn of<'a>(
+        model: &Model,
+        batches: impl Iterator<Item = &'a Batch>,
+        Yardstick { wdl, worths, loss }: Yardstick,
+        moves: Option<&Moves>,
+    ) -> Self {
+        let model = model.valid();
+        let sources = vec![Mean::default(); if worths.len() > 1 { worths.len() } else { 0 }];
+        let mut sums = Self { sources, ..Self::default() };
+        for batch in batches {
+            let wanted = targets(batch, wdl, worths);
+            let logits = outputs(&model, batch).expect("a device that computes losses");
+            if let Some((moves, choices)) = moves.zip(batch.choices.as_ref()) {
+                sums.fared = sums.fared.with(moves.fare(choices, &logits, &wanted));
+                continue;
+            }
+            let labels = wanted.iter().zip(&batch.results[..]).enumerate();
+            for (logit, (position, (wanted, &won))) in logits.into_iter().zip(labels) {
+                let logit = f64::from(logit);
+                let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
+                let cost = loss.of(logit, f64::from(*wanted));
+                sums.target.add(cost, weight);
+                let source = batch.sources.get(position).map_or(0, |source| usize::from(*source));
+                if let Some(mean) = sums.sources.get_mut(source) {
+                    mean.add(cost, weight);
+                }
+                sums.result += (sigmoid(logit) - f64::from(won)).powi(2);
+            }
+            sums.positions += batch.len() as f64;
+        }
+        sums
+    }
+
+    /// With those of the other ranks.
+    fn of_all(self, ranks: &dyn Ranks) -> Result<Self, RankError> {
+        let Self { target, result, positions, sources, fared } = self;
+        let means = [target].into_iter().chain(sources).flat_map(|it| [it.sum, it.weights]);
+        let mut numbers: Vec<f64> = [result, positions].into_iter().chain(means).collect();
+        ranks.sum64(&mut numbers)?;
+        let mean = |pair: &[f64]| Mean { sum: pair[0], weights: pair[1] };
+        let mut means = numbers[2..].chunks_exact(2).map(mean);
+        let target = means.next().expect("it was put there");
+        let (result, positions) = (numbers[0], numbers[1]);
+        Ok(Self { target, result, positions, sources: means.collect(), fared })
+    }
+
+    fn losses(self, moves: Option<&Moves>) -> Option<Losses> {
+        let target = match moves {
+            Some(moves) => moves.mean(self.fared),
+            None => self.target.value(),
+        };
+        let result = (self.positions > 0.0).then(|| self.result / self.positions);
+        let sources = self.sources.into_iter().map(Mean::value).collect();
+        Some(Losses { target: target?, result, sources })
+    }
+}
+
 /// The losses of a model on batches; none where there is nothing to measure on. Where moves are
 /// learnt, the batches with choices tell what is learnt, and the others how it fits results.
 pub fn losses(
@@ -57,37 +127,20 @@ pub fn losses(
     yardstick: Yardstick,
     moves: Option<&Moves>,
 ) -> Option<Losses> {
-    let Yardstick { wdl, worths, loss } = yardstick;
-    let model = model.valid();
-    let (mut target, mut result, mut positions) = (Mean::default(), 0.0, 0);
-    let mut sources = vec![Mean::default(); if worths.len() > 1 { worths.len() } else { 0 }];
-    let mut fared = Fared::default();
-    for batch in batches {
-        let wanted = targets(batch, wdl, worths);
-        let logits = outputs(&model, batch).expect("a device that computes losses");
-        if let Some((moves, choices)) = moves.zip(batch.choices.as_ref()) {
-            fared = fared.with(moves.fare(choices, &logits, &wanted));
-            continue;
-        }
-        let labels = wanted.iter().zip(&batch.results[..]).enumerate();
-        for (logit, (position, (wanted, &won))) in logits.into_iter().zip(labels) {
-            let logit = f64::from(logit);
-            let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
-            let cost = loss.of(logit, f64::from(*wanted));
-            target.add(cost, weight);
-            let source = batch.sources.get(position).map_or(0, |source| usize::from(*source));
-            if let Some(mean) = sources.get_mut(source) {
-                mean.add(cost, weight);
-            }
-            result += (sigmoid(logit) - f64::from(won)).powi(2);
-        }
-        positions += batch.len();
-    }
-    let target = match moves {
-        Some(moves) => moves.mean(fared),
-        None => target.value(),
-    };
-    let result = (positions > 0).then(|| result / positions as f64);
-    let sources = sources.into_iter().map(Mean::value).collect();
-    Some(Losses { target: target?, result, sources })
+    Sums::of(model, batches.iter(), yardstick, moves).losses(moves)
+}
+
+/// The same of positions, each rank measuring on a share of the batches.
+///
+/// # Errors
+/// Those of the ranks.
+pub fn losses_of_all(
+    model: &Model,
+    batches: &[Batch],
+    yardstick: Yardstick,
+    ranks: &dyn Ranks,
+) -> Result<Option<Losses>, RankError> {
+    let share = batches.iter().skip(ranks.rank()).step_by(ranks.size());
+    let sums = Sums::of(model, share, yardstick, None).of_all(ranks)?;
+    Ok(sums.losses(None))
 }

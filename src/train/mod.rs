@@ -19,38 +19,38 @@ pub mod log;
 mod losses;
 pub mod moves;
 pub mod optimizer;
+pub mod ranks;
 mod record;
 mod rule;
 pub mod schedule;
 mod settings;
 pub mod stages;
+mod step;
 pub mod target;
+mod together;
 mod unread;
+mod wire;
 mod writer;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use burn::optim::GradientsParams;
 use burn::tensor::Device;
 
-use crate::batch::{Batch, Choices};
+use crate::batch::Batch;
 use crate::log::{BySource, HEADER, Row};
-use crate::model::{
-    Aim, Compute, Evaluation as _, Judged, Kind, Model, Slope, is_gpu, outputs, steps_ahead,
-};
+use crate::model::{Compute, Kind, Model, is_gpu};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
-use direct::Learnt;
 pub use error::TrainError;
 use failure::{one_line, panic_text};
 use learner::Learner;
 use log::Log;
-pub use losses::{Losses, Yardstick, losses};
-use moves::{Before, Oracle, Pulled};
+pub use losses::{Losses, Yardstick, losses, losses_of_all};
+use moves::Before;
+use ranks::{RankError, Ranks};
 pub use settings::{Rounded, Settings};
-use target::targets;
 use unread::{Step, Unread};
 use writer::{Files, Writer};
 
@@ -63,12 +63,14 @@ pub struct Training<'a> {
     pub compute: Compute,
     pub device: &'a Device,
     pub settings: &'a Settings,
-    /// Gets `log.csv`, `last.safetensors` and `best.safetensors`, and [`KEPT`].
+    /// Gets `log.csv`, `last.safetensors` and `best.safetensors`, and [`KEPT`], from rank 0.
     pub folder: &'a Path,
     /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
     pub held_out: &'a [Batch],
     /// Where moves are learnt, what least squares ask.
     pub oracle: Option<&'a Before>,
+    /// Who else takes the steps of this run: then batches are this rank's share of them.
+    pub ranks: &'a dyn Ranks,
 }
 
 /// The loop's window to the world outside.
@@ -133,16 +135,14 @@ where
     }
 }
 
-/// Why there are settings of moves.
-const MOVES: &str = "batches of choices come with settings of moves";
-
 struct Trainer<'a> {
     job: &'a Training<'a>,
     learner: Learner<'a>,
     /// What least squares ask.
     before: Option<Model>,
     state: State,
-    log: Log,
+    /// None on ranks that write nothing.
+    log: Option<Log>,
     by_source: Option<Log>,
     unread: Unread,
     /// The last loss that was read.
@@ -150,6 +150,8 @@ struct Trainer<'a> {
     facts: BTreeMap<String, String>,
     writer: Writer,
     clock: Clock,
+    /// Whether a rank wished to stop in the last step.
+    stop: bool,
 }
 
 /// For positions per second between two rows of the log.
@@ -170,16 +172,32 @@ impl<'a> Trainer<'a> {
         let before = before.transpose()?;
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
-        let writer = Writer::new(job.folder, saved)?;
+        let writes = job.ranks.is_first();
+        let writer =
+            if writes { Writer::new(job.folder, saved)? } else { Writer::idle(job.folder, saved) };
         let rows = start.state.log_rows;
-        let log = Log::open(&job.folder.join("log.csv"), HEADER, rows)?;
+        let open = |name, header: &str| Log::open(&job.folder.join(name), header, rows);
+        let log = writes.then(|| open("log.csv", HEADER)).transpose()?;
         let sources = &job.settings.sources;
-        let by_source = (!sources.is_empty())
-            .then(|| Log::open(&job.folder.join("sources.csv"), &BySource::header(sources), rows));
+        let by_source = (writes && !sources.is_empty())
+            .then(|| open("sources.csv", &BySource::header(sources)));
         let by_source = by_source.transpose()?;
         let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
-        let (state, facts, unread, loss) = (start.state, start.facts, Unread::default(), None);
-        Ok(Self { job, learner, before, state, log, by_source, unread, loss, facts, writer, clock })
+        let (state, facts) = (start.state, start.facts);
+        Ok(Self {
+            job,
+            learner,
+            before,
+            state,
+            log,
+            by_source,
+            unread: Unread::default(),
+            loss: None,
+            facts,
+            writer,
+            clock,
+            stop: false,
+        })
     }
 
     fn run<E>(
@@ -201,7 +219,7 @@ impl<'a> Trainer<'a> {
             if self.state.converged {
                 break;
             }
-            if watch.stop() {
+            if self.stop || self.job.ranks.is_alone() && watch.stop() {
                 end = End::Interrupted;
                 break;
             }
@@ -215,12 +233,12 @@ impl<'a> Trainer<'a> {
             }
             let batch = batches.next().ok_or(TrainError::OutOfData(self.state.step))?;
             let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
-            let progress = match is_gpu(self.job.device) {
-                // It keeps what each thread asks for apart.
-                true => self.step(&batch)?,
-                // The parallel loops of a step begin at once on a thread of the pool; from outside
-                // it each would be waited for asleep.
-                false => rayon::scope(|_| self.step(&batch))?,
+            // What a rank wishes the others hear with this step's gradients.
+            let wish = watch.stop();
+            let progress = match self.job.ranks.is_alone() {
+                true => self.on_pool(|it| it.step(&batch, wish))?,
+                // While this rank waits for the others, its next batches are made.
+                false => self.step(&batch, wish)?,
             };
             watch.step(&progress);
             let leg = self.job.settings.leg(progress.step - 1);
@@ -238,80 +256,6 @@ impl<'a> Trainer<'a> {
         self.write(Files { last: true, ..Files::default() })?;
         let written = self.writer.settle()?;
         Ok((end, written.map_or_else(|| self.checkpoint(), Ok)?))
-    }
-
-    fn step(&mut self, batch: &Batch) -> Result<Progress, TrainError> {
-        let settings = self.job.settings;
-        if settings.is_seam(self.state.step) {
-            self.state.unimproved = 0;
-        }
-        let leg = settings.leg(self.state.step);
-        let done = self.state.step as f64 / leg.steps as f64;
-        let learning_rate = leg.learning_rate.at(done);
-        let targets = targets(batch, leg.wdl.at(done), &settings.worths);
-        let step = self.state.step + 1;
-        let taken = Step { number: step, learning_rate };
-        let mut converged = false;
-        if self.learner.follows() {
-            let gradients = match &batch.choices {
-                None => {
-                    let loss = settings.loss;
-                    let (shares, targets) = (batch.shares(), &targets[..]);
-                    let (base, weights) = (&batch.base[..], &shares[..]);
-                    let aim = Aim::Judged(Judged { targets, base, weights, loss });
-                    let Slope { loss, gradients } =
-                        self.learner.seen(step).slope(&batch.inputs, aim);
-                    self.unread.push(taken, loss);
-                    let waits = is_gpu(self.job.device) && self.loss.is_some();
-                    if !waits || self.unread.len() >= steps_ahead(batch.len()) {
-                        self.read()?;
-                    }
-                    gradients
-                }
-                Some(choices) => {
-                    let pulled = self.pull(step, batch, choices, &targets);
-                    let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
-                    self.count(taken, loss)?;
-                    gradients
-                }
-            };
-            self.learner.follow(step, learning_rate, gradients);
-        } else {
-            let oracle = self.job.oracle;
-            let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
-            let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
-            let stepped = self.learner.leap(&batch.inputs, &targets, &batch.shares(), moves)?;
-            self.count(taken, stepped.loss)?;
-            converged = stepped.converged;
-        }
-        self.state.converged = converged;
-        self.state.step += 1;
-        self.state.positions += batch.len() as u64;
-        if let Some(cursor) = &batch.cursor {
-            self.state.cursor = cursor.to_string();
-        }
-        let State { step, positions, .. } = self.state;
-        let loss = self.loss.unwrap_or(f64::NAN);
-        Ok(Progress { step, positions, loss, learning_rate, converged })
-    }
-
-    /// The loss of a step that learns moves, and the gradients of what they pull at; or what the
-    /// device says is wrong with it.
-    fn pull(
-        &self,
-        step: u64,
-        batch: &Batch,
-        choices: &Choices,
-        targets: &[f32],
-    ) -> Result<(f64, GradientsParams), String> {
-        let said = |model: &Model| outputs(model, batch).map_err(|lost| lost.to_string());
-        let seen = self.learner.seen(step);
-        let (now, before) = (said(&seen)?, self.before.as_ref().map(said).transpose()?);
-        let oracle = before.as_ref().zip(self.job.oracle);
-        let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });
-        let moves = self.job.settings.moves.as_ref().expect(MOVES);
-        let Pulled { loss, forces } = moves.pull(choices, &now, targets, oracle);
-        Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
     }
 
     /// Looks at the losses that are still unread.
@@ -355,9 +299,12 @@ impl<'a> Trainer<'a> {
         // Against the target of the run's end: one yardstick, whatever the target is by now.
         let Settings { ref worths, loss, .. } = *settings;
         let yardstick = Yardstick { wdl: settings.wdl.at(1.0), worths, loss };
-        let moves = settings.moves.as_ref();
         let measured = self.learner.measured(self.state.step)?;
-        let held_out = losses(&measured, self.job.held_out, yardstick, moves);
+        let held_out = match settings.moves.as_ref() {
+            None => losses_of_all(&measured, self.job.held_out, yardstick, self.job.ranks)?,
+            moves => losses(&measured, self.job.held_out, yardstick, moves),
+        };
+        self.compare()?;
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;
         let moved = self.state.positions - self.clock.positions;
@@ -381,7 +328,10 @@ impl<'a> Trainer<'a> {
             let losses: Vec<Option<f64>> = (1..=settings.sources.len()).map(of).collect();
             by_source.add(&BySource::line(row.step, &losses))?;
         }
-        self.state.log_rows = self.log.add(&row.line())?;
+        self.state.log_rows = match &mut self.log {
+            Some(log) => log.add(&row.line())?,
+            None => self.state.log_rows + 1,
+        };
         let mut is_best = false;
         if let Some(losses) = held_out {
             if self.state.best.is_none_or(|best| losses.target < best.loss) {
@@ -396,6 +346,18 @@ impl<'a> Trainer<'a> {
         // The look itself does not count as training time.
         self.clock = Clock { seconds: watch.seconds(), positions: self.state.positions };
         Ok(is_best)
+    }
+
+    /// Whether all ranks have the same weights.
+    fn compare(&self) -> Result<(), TrainError> {
+        let (ranks, step) = (self.job.ranks, self.state.step);
+        if ranks.is_alone() {
+            return Ok(());
+        }
+        match ranks.other_word(self.learner.model().weights().hash())? {
+            None => Ok(()),
+            Some(rank) => Err(RankError::Apart { rank, step }.into()),
+        }
     }
 
     fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
@@ -432,6 +394,10 @@ impl<'a> Trainer<'a> {
         self.writer.check()?;
         self.read()?;
         self.writer.settle()?;
+        if self.writer.is_idle() {
+            self.writer.pass(self.state.step, &files);
+            return Ok(());
+        }
         let checkpoint = if files.last { self.checkpoint()? } else { self.bare_checkpoint()? };
         self.writer.write(checkpoint, files)
     }

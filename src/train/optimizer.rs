@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::layers::{Layer, Layers};
+use super::ranks::Travel;
 use crate::model::ops::cpu::{self, Adam};
 use crate::model::{Compute, Level};
 use adagrad::AdaGrad;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub lookahead: Lookahead,
     /// The norm that all gradients together have at most; 0 = free.
     pub clip_gradients: f64,
+    /// How gradients travel between ranks.
+    pub travel: Travel,
     /// What is learnt instead of the weights that take the steps.
     pub average: Option<Averaged>,
     /// Parameters are held within `-clip ..= clip`; 0 = free.
@@ -151,6 +154,7 @@ impl Settings {
             bias_correction: true,
             lookahead: Lookahead { steps: 6, share: 0.5 },
             clip_gradients: 0.0,
+            travel: Travel::default(),
             average: None,
             clip: 0.0,
             layers: Layers::default(),

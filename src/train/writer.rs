@@ -15,8 +15,9 @@ use crate::output::OutputError;
 /// steps. One is under way at most; whoever drops the writer waits for it.
 pub struct Writer {
     folder: PathBuf,
-    /// The folder, which must not be made anew where somebody moves it.
-    anchor: Arc<Anchor>,
+    /// The folder, which must not be made anew where somebody moves it; none on ranks that write
+    /// nothing.
+    anchor: Option<Arc<Anchor>>,
     under_way: Option<JoinHandle<Result<Checkpoint, TrainError>>>,
     /// The step that `last.safetensors` holds, or will hold when the thread is done.
     handed: Option<u64>,
@@ -42,13 +43,31 @@ impl Writer {
     /// If there is no such folder.
     pub fn new(folder: &Path, saved: Option<u64>) -> Result<Self, OutputError> {
         let anchor = Anchor::of(folder).map_err(|error| OutputError::new(folder, error))?;
-        let (folder, anchor) = (folder.to_path_buf(), Arc::new(anchor));
-        Ok(Self { folder, anchor, under_way: None, handed: saved, saved })
+        let mut writer = Self::idle(folder, saved);
+        writer.anchor = Some(Arc::new(anchor));
+        Ok(writer)
+    }
+
+    /// One that knows what another rank writes, and writes nothing.
+    pub fn idle(folder: &Path, saved: Option<u64>) -> Self {
+        let folder = folder.to_path_buf();
+        Self { folder, anchor: None, under_way: None, handed: saved, saved }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.anchor.is_none()
+    }
+
+    /// Another rank writes these files.
+    pub fn pass(&mut self, step: u64, files: &Files) {
+        if files.last {
+            (self.handed, self.saved) = (Some(step), Some(step));
+        }
     }
 
     /// An error if the folder's name means another one now, or none.
     pub fn check(&self) -> Result<(), Moved> {
-        self.anchor.check()
+        self.anchor.as_ref().map_or(Ok(()), |anchor| anchor.check())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -78,7 +97,7 @@ impl Writer {
         let kept = files.kept.map(|name| Path::new(KEPT).join(name));
         let kept = kept.map(|name| self.path(&name.to_string_lossy()));
         let last = files.last.then(|| self.path("last"));
-        let anchor = self.anchor.clone();
+        let Some(anchor) = self.anchor.clone() else { return Ok(()) };
         self.under_way = Some(thread::spawn(move || {
             let write = |checkpoint: &Checkpoint, path: PathBuf| {
                 anchor.check()?;

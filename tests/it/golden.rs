@@ -8,6 +8,7 @@ use nnuance::loss::Loss;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
 use nnuance::train::checkpoint::{Checkpoint, State};
 use nnuance::train::optimizer::{self, Name};
+use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::Promise;
 use nnuance::train::{self, Progress, Settings, Training, Watch};
@@ -106,6 +107,7 @@ pub fn losses_of(
         folder: folder.path(),
         held_out: &[],
         oracle: None,
+        ranks: &Alone,
     };
     let start = Checkpoint {
         weights,

@@ -13,6 +13,7 @@ use nnuance::loss::Loss;
 use nnuance::model::{Compute, Device, Kind, initial};
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, Name};
+use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::Promise;
 use nnuance::train::{self, End, Progress, Settings, TrainError, Training, Watch};
@@ -67,7 +68,16 @@ impl Run<'_> {
     {
         let Run { ref kind, device, compute, ref settings, folder } = *self;
         let kind = kind.clone();
-        let job = Training { kind, compute, device, settings, folder, held_out: &[], oracle: None };
+        let job = Training {
+            kind,
+            compute,
+            device,
+            settings,
+            folder,
+            held_out: &[],
+            oracle: None,
+            ranks: &Alone,
+        };
         let mut watch = Losses::default();
         let (end, checkpoint) = train::run(&job, start, batches, &mut watch)?;
         assert_eq!(end, End::Finished);
@@ -254,6 +264,7 @@ fn the_device_is_lost() {
         folder: folder.path(),
         held_out: &[],
         oracle: None,
+        ranks: &Alone,
     };
     let batch = batch(Views::Perspective, 150, 1);
     let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));

@@ -81,6 +81,8 @@ mod mirrored;
 mod model;
 mod moves_found;
 mod moves_learnt;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod mutations;
 mod need;
 mod net;
@@ -107,6 +109,7 @@ mod problems;
 mod quickstart;
 mod quiet_ends;
 mod rank;
+mod ranks;
 mod report;
 mod rounding;
 mod run_report;

@@ -12,7 +12,7 @@ use std::sync::{Mutex, Once};
 use std::{env, thread};
 
 /// What can be required by name.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "shared",
     "cc",
     "gcc",
@@ -30,6 +30,7 @@ const NAMES: [&str; 17] = [
     "gpu",
     "proc",
     "avx512",
+    "mpirun",
 ];
 
 /// The tests that lacked something, by its name.

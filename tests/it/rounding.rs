@@ -20,6 +20,7 @@ use nnuance::sample::Sample;
 use nnuance::scales::Scales;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, Averaged, Name};
+use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::{Promise, targets};
 use nnuance::train::{self, Progress, Rounded, Settings, Training, Watch};
@@ -310,6 +311,7 @@ fn run(case: &Case, settings: &Settings, batch: &Batch, place: &(Device, Compute
         folder: folder.path(),
         held_out: std::slice::from_ref(batch),
         oracle: None,
+        ranks: &Alone,
     };
     let start = Checkpoint { weights: case.weights.clone(), ..Checkpoint::default() };
     let mut rows = Rows::default();

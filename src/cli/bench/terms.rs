@@ -20,6 +20,7 @@ use crate::run::RunTerms;
 use crate::run::recipe;
 use crate::train::direct::Direct;
 use crate::train::optimizer::Name;
+use crate::train::ranks::Alone;
 
 /// What the bench found.
 #[derive(Serialize)]
@@ -99,8 +100,8 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let settings = config.optimizer();
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        let goal = (&batch.results[..], &[][..]);
-        method.step(&kind, weights.clone(), &batch.inputs, goal, config.loss(), None)?;
+        let goal = (&batch.results[..], &[][..], config.loss());
+        method.step(&kind, weights.clone(), &batch.inputs, goal, None, &Alone)?;
         Ok(())
     })?;
 

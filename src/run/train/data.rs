@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::found::{Searched, found};
@@ -12,8 +12,8 @@ use crate::config::{BatchSize, Config, Judged};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
-    Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
+    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, OfRank, Plan, Quieten, Scan,
+    Sketch, Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
 };
 use crate::run::choices::Choices;
 use crate::run::listener::Listener;
@@ -187,6 +187,16 @@ impl Data {
         }
     }
 
+    /// The lanes of data that stream by, where they are fewer than so many ranks.
+    pub fn lanes_below(&self, ranks: usize) -> Option<usize> {
+        match &self.source {
+            BatchSource::Files { plan, .. } if !plan.keeps() => {
+                Some(plan.lanes).filter(|lanes| *lanes < ranks)
+            }
+            _ => None,
+        }
+    }
+
     /// From now on the quiet ends of positions are judged that `by` finds. Counted positions are
     /// those that are searched at once.
     pub fn quieten(&mut self, by: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
@@ -265,32 +275,45 @@ impl Data {
         }
     }
 
-    /// The batches from a checkpoint on.
-    pub fn batches(&mut self, recipe: &Recipe, start: &Checkpoint) -> Result<Batches> {
+    /// The batches from a checkpoint on, or a share of each.
+    pub fn batches(
+        &mut self,
+        recipe: &Recipe,
+        start: &Checkpoint,
+        of_rank: OfRank,
+    ) -> Result<Batches> {
         let place = Cursors::parse(&start.state.cursor)?;
         Ok(match &mut self.source {
             BatchSource::Files { plan, encoder, kept } => {
-                let (plan, encoder, by) =
-                    (Plan::clone(plan), encoder.clone(), self.quieten.clone());
+                let plan = Plan { of_rank, ..Plan::clone(plan) };
+                let (encoder, by) = (encoder.clone(), self.quieten.clone());
                 Batches::Stream(Stream::of(plan, encoder, place, by, kept.take()))
             }
             BatchSource::Store { store, .. } => {
-                Batches::Stored(Stored::new(store.clone(), cut(&recipe.config), place.only()?))
+                ensure!(
+                    recipe.config.batch() != BatchSize::All || store.pieces.len() >= of_rank.size,
+                    "{} positions are too few for {} ranks; start fewer",
+                    store.len(),
+                    of_rank.size
+                );
+                let cut = cut(&recipe.config, of_rank);
+                Batches::Stored(Stored::new(store.clone(), cut, place.only()?))
             }
             BatchSource::Moves { asked, .. } => {
                 let asked = asked.clone().context("moves are searched before they are learnt")?;
-                Batches::Choosing(Choosing::new(asked, cut(&recipe.config), place.only()?))
+                let cut = cut(&recipe.config, of_rank);
+                Batches::Choosing(Choosing::new(asked, cut, place.only()?))
             }
         })
     }
 }
 
-fn cut(config: &Config) -> Cut {
+fn cut(config: &Config, of_rank: OfRank) -> Cut {
     let batch = match config.batch() {
         BatchSize::Positions(count) => Some(count),
         BatchSize::All => None,
     };
-    Cut { batch, shuffle: config.data.shuffle, seed: config.seed }
+    Cut { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank }
 }
 
 /// Batches without end.

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::moves::{Before, Moves, Oracle};
 use super::optimizer::{Name, Settings};
+use super::ranks::{RankError, Ranks};
 use crate::batch::{Choices, Inputs, Terms};
 use crate::loss::Loss;
 use crate::model::{HceShape, Kind};
@@ -82,7 +83,8 @@ impl Direct {
         serde_json::to_vec(&self.state).expect("numbers have a JSON form")
     }
 
-    /// One step on all positions, with targets and [shares](Goal::Results).
+    /// One step on the positions of all ranks, of which these are a share, with targets and
+    /// [shares](Goal::Results).
     ///
     /// # Errors
     /// See [`ProblemError`].
@@ -91,9 +93,9 @@ impl Direct {
         kind: &Kind,
         weights: Weights,
         inputs: &Inputs,
-        (targets, shares): (&[f32], &[f32]),
-        loss: Loss,
+        (targets, shares, loss): (&[f32], &[f32], Loss),
         learnt: Option<Learnt>,
+        ranks: &dyn Ranks,
     ) -> Result<Stepped, TrainError> {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
             panic!("direct methods are for handcrafted terms");
@@ -118,9 +120,9 @@ impl Direct {
         let (loss, converged) = match &mut self.state {
             State::GaussNewton { damping } => {
                 let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
-                let movable = movable(pieces, shape);
+                let movable = movable_of_all(pieces, shape, ranks)?;
                 let mut newton = Newton { damping: *damping, movable, prior };
-                let stepped = newton.step(&problem, &mut point)?;
+                let stepped = newton.step_of_all(&problem, &mut point, ranks)?;
                 *damping = newton.damping;
                 let loss = learnt.map_or(stepped.loss_before, |learnt| {
                     let fared = learnt.moves.fare(learnt.choices, &now, targets);
@@ -236,6 +238,18 @@ pub fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
         }
     }
     movable
+}
+
+/// The same of the positions of all ranks.
+fn movable_of_all(
+    pieces: &[Arc<Terms>],
+    shape: HceShape,
+    ranks: &dyn Ranks,
+) -> Result<Vec<bool>, RankError> {
+    let movable = movable(pieces, shape).into_iter().map(|it| f64::from(u8::from(it)));
+    let mut movable: Vec<f64> = movable.collect();
+    ranks.sum64(&mut movable)?;
+    Ok(movable.into_iter().map(|ranks| ranks > 0.0).collect())
 }
 
 /// The start, and where the weights are now.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::loss::LossShape;
 use crate::train::moves::Objective;
+use crate::train::ranks::{Alone, RankError, Ranks};
 
 /// What is known of the weights before any position is seen: that each lies about so many
 /// centipawns from its start, normally distributed.
@@ -88,8 +89,22 @@ impl Newton {
     /// Lists of another size than the problem's; a prior that is not positive; a loss that is not
     /// finite where the step starts.
     pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
+        self.step_of_all(problem, point, &Alone)
+    }
+
+    /// The same on the positions of all ranks, each of which has the problem of its share.
+    ///
+    /// # Errors
+    /// As there, and those of the ranks.
+    pub fn step_of_all(
+        &mut self,
+        problem: &Problem,
+        point: &mut Point,
+        ranks: &dyn Ranks,
+    ) -> Result<Stepped, ProblemError> {
         check(problem, &self.movable, self.prior.as_ref())?;
-        let equations = Equations::of(problem, point)?;
+        let equations =
+            Equations::of(problem, point)?.of_all(ranks).map_err(ProblemError::Ranks)?;
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
         let gradient = self.gradient(&equations, penalty, point);
@@ -106,7 +121,7 @@ impl Newton {
         while self.damping <= MOST_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
                 let there = moved(point, &step, &self.movable);
-                let loss = problem.loss(&there);
+                let loss = loss(problem, &there, ranks).map_err(ProblemError::Ranks)?;
                 let fell = before - (loss + self.priced(penalty, &there));
                 if fell > 0.0 || is_taken {
                     *point = there;
@@ -167,6 +182,17 @@ impl Newton {
             pairs.filter(|(_, movable)| **movable).map(|((one, other), _)| (one - other).powi(2));
         0.5 * penalty * squares.sum::<f64>()
     }
+}
+
+/// The mean loss of the positions of all ranks.
+fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> Result<f64, RankError> {
+    let loss = problem.loss(point);
+    if ranks.is_alone() {
+        return Ok(loss);
+    }
+    let mut sums = [loss * problem.count(), problem.count()];
+    ranks.sum64(&mut sums)?;
+    Ok(sums[0] / sums[1])
 }
 
 /// How sure each weight is, in centipawns: the standard errors of `movable` weights, `None` for

@@ -9,6 +9,7 @@ use super::{
     problem::{Goal, Problem, ProblemError},
     triangle::{Triangle, row},
 };
+use crate::train::ranks::{RankError, Ranks};
 
 /// The mean loss around a point, as a parabola in the step away from it:
 /// `loss + gradient * step + step * hessian * step / 2`.
@@ -78,6 +79,32 @@ impl Equations {
         let of_rest: Vec<f64> = rest.par_iter().map(loss).collect();
         rest.iter().zip(of_rest).for_each(|(position, loss)| losses[*position as usize] = loss);
         sums.mean(problem, problem.mean(&losses))
+    }
+
+    /// Those of all ranks: each element is the mean over the positions of all of them.
+    ///
+    /// # Errors
+    /// Those of the ranks.
+    pub fn of_all(self, ranks: &dyn Ranks) -> Result<Self, RankError> {
+        if ranks.is_alone() {
+            return Ok(self);
+        }
+        let Self { loss, mut gradient, mut hessian, mut counts, positions } = self;
+        let count = positions as f64;
+        let mut sums: Vec<f64> = hessian.blocks.iter().flatten().copied().collect();
+        sums.extend(&gradient);
+        sums.push(loss);
+        sums.iter_mut().for_each(|mean| *mean *= count);
+        sums.push(count);
+        sums.extend(counts.iter().map(|count| *count as f64));
+        ranks.sum64(&mut sums)?;
+        let (means, whole) = sums.split_at(sums.len() - 1 - counts.len());
+        let count = whole[0];
+        counts.iter_mut().zip(&whole[1..]).for_each(|(to, sum)| *to = *sum as u64);
+        let elements = hessian.blocks.iter_mut().flatten().chain(&mut gradient);
+        elements.zip(means).for_each(|(to, sum)| *to = sum / count);
+        let loss = means[means.len() - 1] / count;
+        Ok(Self { loss, gradient, hessian, counts, positions: count as usize })
     }
 
     /// The same, position by position as they lie in memory.

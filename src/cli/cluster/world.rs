@@ -1,0 +1,336 @@
+//! MPI, as far as ranks need it: messages from each to each that are looked after until a limit.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use mpi::ffi;
+
+use crate::digits::grouped;
+use crate::train::ranks::{RankError, Ranks};
+
+/// The ranks that one `mpirun` started.
+pub struct World {
+    rank: usize,
+    size: usize,
+    /// The machine of each.
+    hosts: Vec<String>,
+    silence: Duration,
+    since: Mutex<Since>,
+}
+
+/// What has been so far.
+struct Since {
+    /// When this rank last had what it waited for.
+    worked: Instant,
+    exchanges: u64,
+    /// Sent by this rank.
+    bytes: u64,
+    /// Until the last rank was there, and until its bytes were.
+    waited: Duration,
+    moved: Duration,
+}
+
+static WORLD: OnceLock<World> = OnceLock::new();
+
+/// Bytes a message at most: MPI counts them in 31 bits.
+const MOST: usize = 1 << 30;
+
+/// Bytes from which on a word comes ahead of a message, to tell waiting from moving.
+const LARGE: usize = 1 << 14;
+
+/// Bytes of a host's name.
+const NAME: usize = 64;
+
+/// Numbers of kinds of messages.
+const DATA: c_int = 1;
+const HERE: c_int = 2;
+
+/// How long a rank looks without a rest: exchanges of one machine take less.
+const EAGER: Duration = Duration::from_millis(5);
+
+/// Beyond this between two looks a rank was kept from looking.
+const NAP: Duration = Duration::from_millis(500);
+
+/// What an error of all ranks alike leaves to rank 0 to say, and a silent rank to the one before.
+const LATER: Duration = Duration::from_millis(1500);
+
+impl World {
+    /// Joins the others.
+    pub fn join(silence: u16) -> Result<&'static Self> {
+        if let Some(world) = WORLD.get() {
+            return Ok(world);
+        }
+        let (mut rank, mut size, mut given) = (0, 0, 0);
+        // SAFETY: called once, before any other function of MPI; it may be told nothing of the
+        // command line, and writes the numbers alone.
+        unsafe {
+            let asked = ffi::RSMPI_THREAD_SERIALIZED;
+            ffi::MPI_Init_thread(null_mut(), null_mut(), asked, &mut given);
+            ffi::MPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank);
+            ffi::MPI_Comm_size(ffi::RSMPI_COMM_WORLD, &mut size);
+            ensure!(
+                given >= asked,
+                "this MPI is built for programs of one thread; use one with MPI_THREAD_SERIALIZED"
+            );
+        }
+        let since = Since {
+            worked: Instant::now(),
+            exchanges: 0,
+            bytes: 0,
+            waited: Duration::ZERO,
+            moved: Duration::ZERO,
+        };
+        let (rank, size) = (rank as usize, size as usize);
+        let silence = Duration::from_secs(silence.into());
+        let hosts = vec![host(); size];
+        let mut world = Self { rank, size, hosts, silence, since: Mutex::new(since) };
+        let mut name = world.hosts[rank].clone().into_bytes();
+        name.resize(NAME, 0);
+        let mut names = vec![vec![0; NAME]; size];
+        world.exchange(&vec![&name[..]; size], &mut names)?;
+        for (other, name) in names.iter().enumerate().filter(|(other, _)| *other != rank) {
+            let text = String::from_utf8_lossy(name);
+            world.hosts[other] = text.trim_end_matches('\0').to_string();
+        }
+        Ok(WORLD.get_or_init(|| world))
+    }
+
+    /// The ranks, if this process is one of several.
+    pub fn joined() -> Option<&'static Self> {
+        WORLD.get()
+    }
+
+    /// How much they had to do with each other; nothing where there was no need to.
+    pub fn text(&self) -> Option<String> {
+        let Since { exchanges, bytes, waited, moved, .. } =
+            *self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        // Each sum is two.
+        let sums = exchanges / 2;
+        if self.size == 1 || sums == 0 {
+            return None;
+        }
+        let mut hosts = self.hosts.clone();
+        hosts.sort();
+        hosts.dedup();
+        let each = |time: Duration| 1000.0 * time.as_secs_f64() / sums as f64;
+        Some(format!(
+            "{} ranks on {}: {} sums, each {:.0} kB from this one and {:.2} ms, {:.2} of these to \
+             wait for others",
+            self.size,
+            if hosts.len() == 1 { hosts[0].clone() } else { format!("{} hosts", hosts.len()) },
+            grouped(sums),
+            bytes as f64 / sums as f64 / 1000.0,
+            each(waited + moved),
+            each(waited),
+        ))
+    }
+
+    /// The end of a run that went well.
+    pub fn leave(&self) {
+        // SAFETY: MPI is up, and nobody calls it any more.
+        unsafe {
+            ffi::MPI_Finalize();
+        }
+    }
+
+    /// The end of a run that did not.
+    pub fn fail(&self, error: &str) -> ! {
+        if self.rank > 0 {
+            // What befalls all is told once.
+            thread::sleep(LATER);
+        }
+        let who = match (self.size, self.rank) {
+            (1, _) | (_, 0) => String::new(),
+            (_, rank) => format!("rank {rank} on {}: ", self.hosts[rank]),
+        };
+        eprintln!("error: {who}{error}");
+        // SAFETY: MPI is up; this does not come back.
+        unsafe {
+            ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1);
+        }
+        std::process::exit(1)
+    }
+
+    /// Ends the run because of ranks that say nothing.
+    fn give_up(&self, silent: &[usize], patience: Duration) -> ! {
+        let name = |rank: &usize| format!("rank {rank} on {}", self.hosts[*rank]);
+        let names: Vec<String> = silent.iter().map(name).collect();
+        self.fail(&format!(
+            "{} {} silent for {:.0} s, and the others cannot go on; look whether it is stopped, and \
+             its machine up and not out of memory; go on with `nnuance train --resume` from the last \
+             checkpoint, which is whole (--silence gives more time)",
+            names.join(" and "),
+            if silent.len() == 1 { "has been" } else { "have been" },
+            patience.as_secs_f64(),
+        ))
+    }
+}
+
+impl Ranks for World {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn exchange(&self, to: &[&[u8]], from: &mut [Vec<u8>]) -> Result<(), RankError> {
+        let begun = Instant::now();
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let patience = self.silence + 4 * (begun - since.worked);
+        // The first rank that still answers is the one that speaks.
+        let patience = patience + LATER * self.rank.min(3) as u32;
+        let others = (0..self.size).filter(|other| *other != self.rank);
+        let mut asked = Asked(Vec::new());
+        let mut words = vec![[0_u8]; self.size];
+        for (other, (message, word)) in from.iter_mut().zip(&mut words).enumerate() {
+            if other != self.rank {
+                asked.receive(message, other, DATA);
+                if message.len() >= LARGE {
+                    asked.receive(word, other, HERE);
+                }
+            }
+        }
+        for other in others.clone().filter(|other| to[*other].len() >= LARGE) {
+            asked.send(&[1], other, HERE);
+        }
+        for other in others {
+            asked.send(to[other], other, DATA);
+            since.bytes += to[other].len() as u64;
+        }
+        let (mut there, mut looked, mut asleep) = (None, begun, Duration::ZERO);
+        while !asked.is_done() {
+            let now = Instant::now();
+            // Who was stopped itself has not waited for others.
+            asleep += (now - looked).saturating_sub(NAP);
+            looked = now;
+            let waited = now - begun - asleep;
+            if there.is_none() && asked.all_are_there() {
+                there = Some(waited);
+            }
+            if waited > patience {
+                self.give_up(&asked.silent(), patience);
+            }
+            // Whoever waits for long leaves the processor to those who work.
+            if waited > EAGER {
+                thread::sleep(Duration::from_micros(50));
+            } else {
+                thread::yield_now();
+            }
+        }
+        let took = begun.elapsed();
+        since.exchanges += 1;
+        let there = there.unwrap_or(took);
+        since.waited += there;
+        since.moved += took - there;
+        since.worked = Instant::now();
+        Ok(())
+    }
+}
+
+/// Messages under way. Whoever has asked must see to it that they are done before their bytes go.
+struct Asked(Vec<One>);
+
+struct One {
+    request: ffi::MPI_Request,
+    other: usize,
+    kind: c_int,
+    comes: bool,
+    done: bool,
+}
+
+impl Asked {
+    fn receive(&mut self, bytes: &mut [u8], other: usize, kind: c_int) {
+        for piece in bytes.chunks_mut(MOST) {
+            // SAFETY: `exchange` does not come back before the message is there.
+            let request = unsafe {
+                let mut request = ffi::RSMPI_REQUEST_NULL;
+                ffi::MPI_Irecv(
+                    piece.as_mut_ptr().cast::<c_void>(),
+                    piece.len() as c_int,
+                    ffi::RSMPI_UINT8_T,
+                    other as c_int,
+                    kind,
+                    ffi::RSMPI_COMM_WORLD,
+                    &mut request,
+                );
+                request
+            };
+            self.0.push(One { request, other, kind, comes: true, done: false });
+        }
+    }
+
+    fn send(&mut self, bytes: &[u8], other: usize, kind: c_int) {
+        for piece in bytes.chunks(MOST) {
+            // SAFETY: `exchange` does not come back before the message has gone.
+            let request = unsafe {
+                let mut request = ffi::RSMPI_REQUEST_NULL;
+                ffi::MPI_Isend(
+                    piece.as_ptr().cast::<c_void>(),
+                    piece.len() as c_int,
+                    ffi::RSMPI_UINT8_T,
+                    other as c_int,
+                    kind,
+                    ffi::RSMPI_COMM_WORLD,
+                    &mut request,
+                );
+                request
+            };
+            self.0.push(One { request, other, kind, comes: false, done: false });
+        }
+    }
+
+    /// Looks after all of them.
+    fn is_done(&mut self) -> bool {
+        for one in self.0.iter_mut().filter(|one| !one.done) {
+            let mut done = 0;
+            // SAFETY: the request is under way, and nobody wants its status.
+            unsafe {
+                ffi::MPI_Test(&mut one.request, &mut done, ffi::RSMPI_STATUS_IGNORE);
+            }
+            one.done = done != 0;
+        }
+        self.0.iter().all(|one| one.done)
+    }
+
+    /// Whether all ranks whose messages are large have begun to send.
+    fn all_are_there(&self) -> bool {
+        let mut words = self.0.iter().filter(|one| one.comes && one.kind == HERE).peekable();
+        words.peek().is_some() && words.all(|one| one.done)
+    }
+
+    /// Whose messages have not come; if they all have, who takes none.
+    fn silent(&self) -> Vec<usize> {
+        let left = |comes: bool| {
+            let left = self.0.iter().filter(move |one| !one.done && one.comes == comes);
+            let mut left: Vec<usize> = left.map(|one| one.other).collect();
+            left.sort_unstable();
+            left.dedup();
+            left
+        };
+        Some(left(true)).filter(|left| !left.is_empty()).unwrap_or_else(|| left(false))
+    }
+}
+
+/// The name of this machine.
+fn host() -> String {
+    let mut name = [0 as c_char; 4096];
+    let mut length = 0;
+    // SAFETY: no MPI writes more than MPI_MAX_PROCESSOR_NAME, which is less.
+    unsafe {
+        ffi::MPI_Get_processor_name(name.as_mut_ptr(), &mut length);
+    }
+    let bytes: Vec<u8> = name[..length as usize].iter().map(|byte| *byte as u8).collect();
+    let name = String::from_utf8_lossy(&bytes);
+    name.chars()
+        .scan(0, |length, it| {
+            *length += it.len_utf8();
+            (*length <= NAME).then_some(it)
+        })
+        .collect()
+}

@@ -1,0 +1,58 @@
+//! The share of a batch that one of several ranks has.
+
+use std::ops::Range;
+
+use super::encode::Part;
+use super::lane::within;
+
+/// Which of several ranks somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfRank {
+    /// From 0.
+    pub rank: usize,
+    /// How many there are, 1 or more.
+    pub size: usize,
+}
+
+impl OfRank {
+    /// The only one.
+    pub const ALL: Self = Self { rank: 0, size: 1 };
+
+    /// Its part of `count` things in a row.
+    pub fn range(self, count: usize) -> Range<usize> {
+        let Self { rank, size } = self;
+        count * rank / size..count * (rank + 1) / size
+    }
+
+    /// Its part of a batch. Where chunks are planned, cuts lie between two of them as far as each
+    /// rank has several.
+    pub(super) fn of_parts<'a>(self, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
+        if self == Self::ALL {
+            return parts;
+        }
+        let count = parts.iter().map(|part| part.order.len()).sum();
+        let Range { start, end } = self.range(count);
+        let cut = |place: usize| match place == 0 || place == count {
+            true => place,
+            false => between_chunks(&parts, place, count / self.size),
+        };
+        let (start, end) = (cut(start), cut(end));
+        within(parts.into_iter(), start..end)
+    }
+}
+
+/// A place in a batch, or the end of a chunk next to it; a rank has `share` positions.
+fn between_chunks(parts: &[Part], place: usize, share: usize) -> usize {
+    let mut first = 0;
+    for part in parts {
+        let behind = first + part.order.len();
+        if let (Some(plans), true) = (part.plans, place < behind) {
+            let in_pass = part.start + place - first;
+            let near = (in_pass + plans.chunk / 2) / plans.chunk * plans.chunk;
+            let near = near.clamp(part.start, part.start + part.order.len());
+            return if share >= 2 * plans.chunk { first + near - part.start } else { place };
+        }
+        first = behind;
+    }
+    place
+}

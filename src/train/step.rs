@@ -1,0 +1,141 @@
+//! A step of a run, by one rank or by all of them.
+
+use burn::optim::GradientsParams;
+
+use super::direct::Learnt;
+use super::moves::{Oracle, Pulled};
+use super::ranks::RankError;
+use super::target::targets;
+use super::together::{Came, together, weight};
+use super::unread::Step;
+use super::{Progress, State, TrainError, Trainer};
+use crate::batch::{Batch, Choices};
+use crate::model::{Aim, Evaluation as _, Judged, Model, Slope, is_gpu, outputs, steps_ahead};
+
+/// Why there are settings of moves.
+const MOVES: &str = "batches of choices come with settings of moves";
+
+impl Trainer<'_> {
+    /// Does some of a step. Its parallel loops begin at once on a thread of the pool; from outside it
+    /// each would be waited for asleep. A GPU keeps what each thread asks for apart.
+    pub(super) fn on_pool<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
+        match is_gpu(self.job.device) {
+            true => work(self),
+            false => rayon::scope(|_| work(self)),
+        }
+    }
+
+    pub(super) fn step(&mut self, batch: &Batch, wish: bool) -> Result<Progress, TrainError> {
+        let settings = self.job.settings;
+        if settings.is_seam(self.state.step) {
+            self.state.unimproved = 0;
+        }
+        let leg = settings.leg(self.state.step);
+        let done = self.state.step as f64 / leg.steps as f64;
+        let learning_rate = leg.learning_rate.at(done);
+        let targets = targets(batch, leg.wdl.at(done), &settings.worths);
+        let step = self.state.step + 1;
+        let taken = Step { number: step, learning_rate };
+        let mut converged = false;
+        let mut positions = batch.len() as u64;
+        if self.learner.follows() {
+            let gradients = match &batch.choices {
+                None => {
+                    let loss = settings.loss;
+                    let Slope { loss, gradients } = self.on_pool(|it| {
+                        let (shares, targets) = (batch.shares(), &targets[..]);
+                        let (base, weights) = (&batch.base[..], &shares[..]);
+                        let aim = Aim::Judged(Judged { targets, base, weights, loss });
+                        it.learner.seen(step).slope(&batch.inputs, aim)
+                    });
+                    self.unread.push(taken, loss);
+                    if self.job.ranks.is_alone() {
+                        let waits = is_gpu(self.job.device) && self.loss.is_some();
+                        if !waits || self.unread.len() >= steps_ahead(batch.len()) {
+                            self.read()?;
+                        }
+                        gradients
+                    } else {
+                        let all = self.join(batch, gradients, wish)?;
+                        (positions, self.stop) = (all.positions, all.stop);
+                        self.count(taken, all.loss)?;
+                        all.gradients
+                    }
+                }
+                Some(choices) => {
+                    let pulled = self.pull(step, batch, choices, &targets);
+                    let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
+                    self.count(taken, loss)?;
+                    gradients
+                }
+            };
+            self.on_pool(|it| it.learner.follow(step, learning_rate, gradients));
+        } else {
+            let oracle = self.job.oracle;
+            let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
+            let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
+            let shares = batch.shares();
+            let inputs = &batch.inputs;
+            // Ranks that wait for each other must not keep threads of the pool.
+            let stepped = match self.job.ranks.is_alone() {
+                true => self.on_pool(|it| it.learner.leap(inputs, &targets, &shares, moves))?,
+                false => self.learner.leap(inputs, &targets, &shares, moves)?,
+            };
+            (positions, self.stop) = self.tell(positions, wish)?;
+            self.count(taken, stepped.loss)?;
+            converged = stepped.converged;
+        }
+        self.state.converged = converged;
+        self.state.step += 1;
+        self.state.positions += positions;
+        if let Some(cursor) = &batch.cursor {
+            self.state.cursor = cursor.to_string();
+        }
+        let State { step, positions, .. } = self.state;
+        let loss = self.loss.unwrap_or(f64::NAN);
+        Ok(Progress { step, positions, loss, learning_rate, converged })
+    }
+
+    /// How many positions all ranks had, and whether another of them wishes to stop.
+    fn tell(&self, positions: u64, wish: bool) -> Result<(u64, bool), RankError> {
+        if self.job.ranks.is_alone() {
+            return Ok((positions, false));
+        }
+        let mut numbers = [positions as f64, f64::from(u8::from(wish))];
+        self.job.ranks.sum64(&mut numbers)?;
+        Ok((numbers[0] as u64, numbers[1] > 0.0))
+    }
+
+    /// What the step comes to with the shares of the other ranks.
+    fn join(
+        &mut self,
+        batch: &Batch,
+        gradients: GradientsParams,
+        stop: bool,
+    ) -> Result<Came<GradientsParams>, TrainError> {
+        let loss = self.unread.read().map_err(|causes| self.failed(&causes))?;
+        let loss = loss.last().map_or(f64::NAN, |(_, loss)| *loss);
+        let positions = batch.len() as u64;
+        let own = Came { loss, gradients, weight: weight(batch), positions, stop };
+        together(self.job.ranks, self.job.settings.optimizer.travel, own, self.learner.model())
+    }
+
+    /// The loss of a step that learns moves, and the gradients of what they pull at; or what the
+    /// device says is wrong with it.
+    fn pull(
+        &self,
+        step: u64,
+        batch: &Batch,
+        choices: &Choices,
+        targets: &[f32],
+    ) -> Result<(f64, GradientsParams), String> {
+        let said = |model: &Model| outputs(model, batch).map_err(|lost| lost.to_string());
+        let seen = self.learner.seen(step);
+        let (now, before) = (said(&seen)?, self.before.as_ref().map(said).transpose()?);
+        let oracle = before.as_ref().zip(self.job.oracle);
+        let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });
+        let moves = self.job.settings.moves.as_ref().expect(MOVES);
+        let Pulled { loss, forces } = moves.pull(choices, &now, targets, oracle);
+        Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
+    }
+}

@@ -1,0 +1,292 @@
+//! `mpirun nnuance train` as a user meets it: on several ranks, with some that die, hang or differ.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nnuance::train::checkpoint::Checkpoint;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use tempfile::TempDir;
+
+use crate::need;
+use crate::ranks::{NET, STEPS, apart, config};
+
+fn nnuance() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_nnuance"))
+}
+
+/// Starts the program several times; as root too, and with more ranks than processors.
+fn mpirun(ranks: usize, arguments: &[&str]) -> Command {
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n"]);
+    command.arg(ranks.to_string()).arg(env!("CARGO_BIN_EXE_nnuance")).args(arguments);
+    command.args(["--threads", "1"]);
+    command
+}
+
+fn there() -> bool {
+    need::tool("mpirun", "--version")
+}
+
+struct Run {
+    folder: TempDir,
+    config: String,
+}
+
+impl Run {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        std::fs::write(&path, text).unwrap();
+        let config = path.to_string_lossy().into_owned();
+        Self { folder, config }
+    }
+
+    fn out(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, ranks: usize, name: &str) -> Command {
+        let out = self.out(name).to_string_lossy().into_owned();
+        match self.out(name).join("last.safetensors").exists() {
+            true => mpirun(ranks, &["train", "--resume", &out]),
+            false => mpirun(ranks, &["train", &self.config, "--overwrite", "--out", &out]),
+        }
+    }
+
+    fn train(&self, ranks: usize, name: &str) -> [String; 2] {
+        let output = self.command(ranks, name).output().unwrap();
+        let said = said(&output);
+        assert!(output.status.success(), "{said:?}");
+        said
+    }
+}
+
+fn said(output: &Output) -> [String; 2] {
+    [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it).into_owned())
+}
+
+fn last(out: &Path) -> Vec<u8> {
+    std::fs::read(out.join("last.safetensors")).unwrap()
+}
+
+#[test]
+fn a_run_on_several_ranks_speaks_with_one_voice() {
+    if !there() {
+        return;
+    }
+    let run = Run::new(&config("", NET, STEPS));
+    let mut alone = nnuance();
+    alone.args(["train", &run.config, "--out"]).arg(run.out("alone"));
+    assert!(alone.output().unwrap().status.success());
+    for ranks in 1..5 {
+        let name = ranks.to_string();
+        let [stdout, stderr] = run.train(ranks, &name);
+        // What is said once stands there once.
+        for line in ["best validation loss", "report   "] {
+            assert_eq!(stdout.matches(line).count(), 1, "{ranks} ranks: {stdout}");
+        }
+        for line in ["train loss", " to train on\n"] {
+            assert_eq!(stderr.matches(line).count(), 1, "{ranks} ranks: {stderr}");
+        }
+        assert_eq!(stderr.contains(&format!("{ranks} ranks on ")), ranks > 1, "{stderr}");
+        assert!(!stderr.contains("MPI_") && !stderr.contains("---"), "{stderr}");
+        let apart = apart(&run.out("alone"), &run.out(&name));
+        assert!(apart < 1e-6, "{ranks} ranks: losses are {apart} apart");
+        run.train(ranks, "again");
+        assert!(last(&run.out("again")) == last(&run.out(&name)), "{ranks} ranks: other bits");
+        std::fs::remove_dir_all(run.out("again")).unwrap();
+    }
+    assert!(last(&run.out("alone")) == last(&run.out("1")), "one rank has the bits of none");
+}
+
+/// The processes of the ranks that an mpirun has started, by rank.
+fn processes(mpirun: &Child) -> Vec<(usize, i32)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&read("stat")).into_owned();
+        let parent = stat.rsplit(')').next().and_then(|it| it.split_whitespace().nth(1));
+        if parent != Some(&mpirun.id().to_string()) {
+            continue;
+        }
+        let environment = String::from_utf8_lossy(&read("environ")).into_owned();
+        let mut lines = environment.split('\0');
+        let rank = lines.find_map(|it| it.strip_prefix("OMPI_COMM_WORLD_RANK=")?.parse().ok());
+        found.extend(rank.map(|rank| (rank, pid)));
+    }
+    found
+}
+
+/// The end of a process, which comes in time.
+fn ends(mut child: Child, within: Duration) -> Output {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > within {
+            child.kill().unwrap();
+            panic!("no end after {within:?}: {:?}", said(&child.wait_with_output().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn started(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(pid: i32, signal: i32) {
+    // SAFETY: a signal to a process that this test has started.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// Waits until a run has rows in its log, more than so many.
+fn rows(out: &Path, more: usize) {
+    let begun = Instant::now();
+    let count = || std::fs::read_to_string(out.join("log.csv")).map_or(0, |it| it.lines().count());
+    while count() <= more {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no row");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Long enough to be killed in.
+fn long() -> Run {
+    let steps = "positions = 600000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
+    Run::new(&config("", NET, steps))
+}
+
+/// In twenty places, any rank: the others end, the last checkpoint is whole, and the run goes on:
+/// with as many ranks to the same bits, and with others to nearly the same losses.
+#[test]
+fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
+    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+        return;
+    }
+    let run = long();
+    let begun = Instant::now();
+    run.train(2, "untouched");
+    let length = begun.elapsed();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
+    let (mut kills, mut ends_with_others) = (0, 0);
+    while kills < 20 {
+        let changes = ends_with_others < kills / 2;
+        let mut size = 2;
+        // Several of them in one run.
+        for _ in 0..3 {
+            let child = started(&mut run.command(size, "killed"));
+            std::thread::sleep(length.mul_f64(random.random_range(0.1..0.7)));
+            let all = processes(&child);
+            let (mut rank, mut pid) = (0, 0);
+            if !all.is_empty() {
+                (rank, pid) = all[random.random_range(0..all.len())];
+                signal(pid, libc::SIGKILL);
+            }
+            let output = ends(child, Duration::from_secs(60));
+            if output.status.success() {
+                break;
+            }
+            kills += 1;
+            let [_, stderr] = said(&output);
+            assert!(pid != 0 && stderr.contains(&format!("process rank {rank} ")), "{stderr}");
+            let last = run.out("killed").join("last.safetensors");
+            assert!(!last.exists() || Checkpoint::read(&last).is_ok());
+            size = if changes { 1 + size % 4 } else { size };
+        }
+        ends_with_others += u32::from(changes);
+        if !run.out("killed").join("net.bin").exists() {
+            run.train(size, "killed");
+        }
+        let [killed, untouched] = ["killed", "untouched"].map(|name| run.out(name));
+        match changes {
+            false => assert!(last(&killed) == last(&untouched), "other bits"),
+            // After a thousand steps other last digits have become other digits.
+            true => assert!(apart(&killed, &untouched) < 0.05),
+        }
+        std::fs::remove_dir_all(killed).unwrap();
+    }
+    println!("{kills} kills, run of {length:?}");
+}
+
+#[test]
+fn a_rank_that_hangs_is_named() {
+    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+        return;
+    }
+    for stopped in [0, 2] {
+        let run = long();
+        let mut command = run.command(3, "run");
+        let child = started(command.args(["--silence", "4"]));
+        rows(&run.out("run"), 3);
+        let all = processes(&child);
+        let (_, pid) = all.iter().find(|(rank, _)| *rank == stopped).expect("it runs");
+        signal(*pid, libc::SIGSTOP);
+        let output = ends(child, Duration::from_secs(60));
+        let [_, stderr] = said(&output);
+        assert!(!output.status.success());
+        assert!(stderr.contains(&format!("rank {stopped} on ")), "{stderr}");
+        assert!(stderr.contains("silent for") && stderr.contains("--resume"), "{stderr}");
+        let errors = stderr.lines().filter(|line| line.starts_with("error: "));
+        assert_eq!(errors.count(), 1, "{stderr}");
+        run.train(2, "run");
+    }
+}
+
+/// The signals of Ctrl-C and of schedulers, at mpirun or at one rank, stop all at the same step.
+#[test]
+fn a_signal_stops_all_ranks_with_a_checkpoint() {
+    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+        return;
+    }
+    for who in ["mpirun", "rank 1"] {
+        let run = long();
+        let child = started(&mut run.command(3, "run"));
+        rows(&run.out("run"), 3);
+        match who {
+            "mpirun" => signal(child.id() as i32, libc::SIGINT),
+            _ => signal(processes(&child).iter().find(|it| it.0 == 1).unwrap().1, libc::SIGTERM),
+        }
+        let output = ends(child, Duration::from_secs(60));
+        let [_, stderr] = said(&output);
+        assert!(!output.status.success(), "{who}: {stderr}");
+        let last = Checkpoint::read(&run.out("run").join("last.safetensors")).unwrap();
+        assert!(last.state.step > 0, "{who}: {stderr}");
+        assert_eq!(stderr.matches("stopped at step").count(), 1, "{who}: {stderr}");
+        run.train(1, "run");
+    }
+}
+
+#[test]
+fn a_rank_that_differs_or_fails_is_named() {
+    if !there() {
+        return;
+    }
+    let run = Run::new(&config("", NET, STEPS));
+    let out = run.out("run").to_string_lossy().into_owned();
+    let train = ["train", &run.config, "--overwrite", "--out", &out];
+    let mut command = mpirun(1, &train);
+    command.args([":", "-n", "1", env!("CARGO_BIN_EXE_nnuance")]).args(train).arg("--plain");
+    let output = command.output().unwrap();
+    let [_, stderr] = said(&output);
+    assert!(!output.status.success());
+    assert!(stderr.contains("error: rank 1 on "), "{stderr}");
+    assert!(stderr.contains("this machine computes with plain tensor operations"), "{stderr}");
+    // What befalls all is told once.
+    for (arguments, line) in [
+        (vec!["train", "absent.toml"], "absent.toml"),
+        (
+            vec!["train", &run.config, "--set", "data.files=[\"absent.vf\"]", "--out", &out],
+            "absent.vf",
+        ),
+        (vec!["train", &run.config, "--nonsense"], "--nonsense"),
+        (vec!["keys"], "only `nnuance train` shares its work"),
+    ] {
+        let output = mpirun(2, &arguments).output().unwrap();
+        let [_, stderr] = said(&output);
+        assert!(!output.status.success());
+        let errors = stderr.lines().filter(|it| it.starts_with("error: ") && it.contains(line));
+        assert_eq!(errors.count(), 1, "{stderr}");
+    }
+}
