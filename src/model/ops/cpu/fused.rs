@@ -368,7 +368,7 @@ const TURNS: usize = 2;
 
 /// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
 /// to add up.
-const TASKS: usize = 32;
+const TASKS: usize = 16;
 
 /// Bytes of gradients, at most, that blocks of several tasks may have: to add up more costs more
 /// than the threads are worth that it would keep busy.
