@@ -414,6 +414,17 @@ impl Model {
         };
         self.activation.unwrap_or(usual)
     }
+
+    /// What is wrong with the size of the start, if anything is.
+    fn wrong_start_size(&self) -> Option<&'static str> {
+        match self.start_size? {
+            _ if self.start.is_some() => {
+                Some("is for nets that begin from chance, and `model.start` has the weights")
+            }
+            size if size > 0.0 && size <= 10.0 => None,
+            _ => Some("is a number above 0, and at most 10"),
+        }
+    }
 }
 
 /// The key of an architecture as a config has it.

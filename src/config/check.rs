@@ -243,15 +243,8 @@ impl Config {
                           checkpoint or a net, or without this key from chance";
             return wrong("model.start", reason);
         }
-        if let Some(size) = model.start_size {
-            if model.start.is_some() {
-                let reason =
-                    "is for nets that begin from chance, and `model.start` has the weights";
-                return wrong("model.start_size", reason);
-            }
-            if !(size > 0.0 && size <= 10.0) {
-                return wrong("model.start_size", "is a number above 0, and at most 10");
-            }
+        if let Some(reason) = model.wrong_start_size() {
+            return wrong("model.start_size", reason);
         }
         if model.base.is_some() && !self.is_net() {
             return wrong("model.base", "is what a net is added to; terms have `model.start`");
