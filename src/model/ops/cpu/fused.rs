@@ -1,11 +1,11 @@
 //! The loss of a net over a batch with its gradients, or its logits, as one operation.
 //!
-//! The batch is cut into chunks, and these are shared out among a few shards, which follow from the
-//! shapes alone. A shard takes some chunks at a time, all the way forward and back, while they are in
-//! the caches; each of its chunks is a task on the way forward, and each of its blocks of columns on
-//! the way back, so that a block's gradients are written by one thread at a time, chunk after chunk.
-//! The shards' gradients are added up in the end. What is added to what, and in which order, thus
-//! follows from the shapes, and the result has the same bits for any number of threads.
+//! The batch is cut into chunks, and these are shared out among a few shards, which follow from
+//! the shapes alone. A shard takes some chunks at a time, all the way forward and back, while they
+//! are in the caches; each of its chunks is a task on the way forward, and each of its blocks of
+//! columns on the way back, so that a block's gradients are written by one thread at a time, chunk
+//! after chunk. The shards' gradients are added up in the end. What is added to what, and in which
+//! order, thus follows from the shapes, and the result has the same bits for any number of threads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -362,8 +362,8 @@ impl Sums {
     }
 }
 
-/// Chunks that a thread takes forward before it takes them back: what is fetched of a block's weights
-/// and gradients serves them all, while their accumulators are still in the second cache.
+/// Chunks that a thread takes forward before it takes them back: what is fetched of a block's
+/// weights and gradients serves them all, while their accumulators are still in the second cache.
 const TURNS: usize = 2;
 
 /// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
