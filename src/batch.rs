@@ -1,6 +1,7 @@
 //! Host arrays for one step of training.
 
 mod columns;
+mod of_rank;
 mod pairs;
 pub(crate) mod plan;
 
@@ -8,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use columns::{COLUMN, Columns, Groups, Head};
+pub use of_rank::OfRank;
 pub use pairs::{Bits, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 

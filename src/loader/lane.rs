@@ -9,8 +9,8 @@ use super::encode::{Encoder, Part};
 use super::feed::Quota;
 use super::quieten::Quieten;
 use super::stream::{Cursor, Cursors, Records, Stop, Window, keep, read_on};
-use super::{Kept, LoadError, OfRank};
-use crate::batch::Batch;
+use super::{Kept, LoadError};
+use crate::batch::{Batch, OfRank};
 
 /// The lanes of a stream, as far as one of several ranks has to do with them.
 pub(super) struct Lanes {

@@ -34,6 +34,7 @@ mod weighing;
 use std::path::PathBuf;
 
 pub use crate::batch::MOST_IN_CHUNK;
+use crate::batch::OfRank;
 pub use base::{Base, Below};
 pub use choose::{Choice, Choose, Chosen, Spread};
 pub use choosing::{Asked, Choosing};
@@ -43,7 +44,6 @@ pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use kept::Kept;
-pub use of_rank::OfRank;
 pub use plans::PLANS;
 pub use quieten::{Quieten, quiet};
 pub use scan::{Scan, Validating, scan, scan_terms};

@@ -4,26 +4,9 @@ use std::ops::Range;
 
 use super::encode::Part;
 use super::lane::within;
-
-/// Which of several ranks somebody is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfRank {
-    /// From 0.
-    pub rank: usize,
-    /// How many there are, 1 or more.
-    pub size: usize,
-}
+use crate::batch::OfRank;
 
 impl OfRank {
-    /// The only one.
-    pub const ALL: Self = Self { rank: 0, size: 1 };
-
-    /// Its part of `count` things in a row.
-    pub fn range(self, count: usize) -> Range<usize> {
-        let Self { rank, size } = self;
-        count * rank / size..count * (rank + 1) / size
-    }
-
     /// Its part of a batch. Where chunks are planned, cuts lie between two of them as far as each
     /// rank has several.
     pub(super) fn of_parts<'a>(self, parts: Vec<Part<'a>>) -> Vec<Part<'a>> {

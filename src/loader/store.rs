@@ -7,8 +7,7 @@ use rayon::prelude::*;
 
 use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
 use super::kept::Kept;
-use super::of_rank::OfRank;
-use crate::batch::{Batch, Columns, Inputs, Terms};
+use crate::batch::{Batch, Columns, Inputs, OfRank, Terms};
 use crate::hce::Trace;
 
 /// Positions as terms, in the order of the files.

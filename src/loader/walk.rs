@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 
-use super::OfRank;
 use super::stream::{Cursor, random};
+use crate::batch::OfRank;
 
 /// How positions in memory are cut into batches.
 #[derive(Clone, Copy, Debug)]

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use super::listener::Listener;
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
+use crate::batch::OfRank;
 use crate::config::{BatchSize, Config, Inputs};
 use crate::data_file::DataFile;
 use crate::digest;
@@ -16,7 +17,7 @@ use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
 use crate::loader::{
-    self, Base, Below, Filter, LoadError, OfRank, PLANS, Part, Plan, Share, Sketch, Split,
+    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Share, Sketch, Split,
 };
 use crate::model::{Compute, Kind};
 use crate::point_of_view::PointOfView;

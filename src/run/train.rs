@@ -28,7 +28,6 @@ use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::terms::RunTerms;
 use crate::config::{Config, Moves, ONE_LIST};
-use crate::loader::OfRank;
 use crate::model::{Adapter, Compute, Device, Need, Precision};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
@@ -238,7 +237,7 @@ fn train(
                 }
             }
         }
-        let batches = data.batches(recipe, &checkpoint, of_rank(ranks))?;
+        let batches = data.batches(recipe, &checkpoint, ranks.which())?;
         let job = Training {
             kind: kind.clone(),
             compute: *compute,
@@ -288,11 +287,6 @@ fn train(
     }
     finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
     Ok(Some(finished))
-}
-
-/// The share of each batch that a rank has.
-fn of_rank(ranks: &dyn Ranks) -> OfRank {
-    OfRank { rank: ranks.rank(), size: ranks.size() }
 }
 
 /// What least squares of moves ask in a round: its weights, and by how much differences that have

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::layers::{Layer, Layers};
-use super::ranks::Travel;
+use super::ranks::SentAs;
 use crate::model::ops::cpu::{self, Adam};
 use crate::model::{Compute, Level};
 use adagrad::AdaGrad;
@@ -52,8 +52,8 @@ pub struct Settings {
     pub lookahead: Lookahead,
     /// The norm that all gradients together have at most; 0 = free.
     pub clip_gradients: f64,
-    /// How gradients travel between ranks.
-    pub travel: Travel,
+    /// What gradients are sent as between ranks.
+    pub sent_as: SentAs,
     /// What is learnt instead of the weights that take the steps.
     pub average: Option<Averaged>,
     /// Parameters are held within `-clip ..= clip`; 0 = free.
@@ -154,7 +154,7 @@ impl Settings {
             bias_correction: true,
             lookahead: Lookahead { steps: 6, share: 0.5 },
             clip_gradients: 0.0,
-            travel: Travel::default(),
+            sent_as: SentAs::default(),
             average: None,
             clip: 0.0,
             layers: Layers::default(),

@@ -4,12 +4,11 @@
 //! share of each batch, and add them up. How bytes get from one to another is for [`Ranks`] to know;
 //! everything else is arithmetic, and stands here.
 
-use std::ops::Range;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::wire::{Bf16, F32, F64, Wire};
+use crate::batch::OfRank;
 
 /// The ranks of a run, as one of them sees them.
 pub trait Ranks: Sync {
@@ -41,10 +40,10 @@ pub enum RankError {
     Apart { rank: usize, step: u64 },
 }
 
-/// How gradients travel.
+/// What gradients are sent as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Travel {
+pub enum SentAs {
     /// As they are.
     #[default]
     F32,
@@ -71,6 +70,11 @@ impl Ranks for Alone {
 }
 
 impl dyn Ranks + '_ {
+    /// Which of them this is.
+    pub fn which(&self) -> OfRank {
+        OfRank { rank: self.rank(), size: self.size() }
+    }
+
     /// Whether there are others.
     pub fn is_alone(&self) -> bool {
         self.size() == 1
@@ -81,11 +85,6 @@ impl dyn Ranks + '_ {
         self.rank() == 0
     }
 
-    /// What this rank does of `count` things in a row.
-    pub fn range(&self, count: usize) -> Range<usize> {
-        range(count, self.rank(), self.size())
-    }
-
     /// Each number becomes the sum of those of all ranks, added in their order: the same bits on all
     /// of them, whatever connects them. Few `numbers` travel along.
     ///
@@ -94,12 +93,12 @@ impl dyn Ranks + '_ {
     pub fn sum(
         &self,
         gradients: &mut [f32],
-        travel: Travel,
+        sent_as: SentAs,
         numbers: &mut [f64],
     ) -> Result<(), RankError> {
-        match travel {
-            Travel::F32 => self.add_up::<F32>(gradients, numbers),
-            Travel::Bf16 => self.add_up::<Bf16>(gradients, numbers),
+        match sent_as {
+            SentAs::F32 => self.add_up::<F32>(gradients, numbers),
+            SentAs::Bf16 => self.add_up::<Bf16>(gradients, numbers),
         }
     }
 
@@ -122,7 +121,7 @@ impl dyn Ranks + '_ {
             return Ok(());
         }
         let count = values.len();
-        let piece = |rank: usize| range(count, rank, size);
+        let piece = |rank: usize| OfRank { rank, size }.range(count);
         let (own, bytes) = (piece(rank), W::BYTES);
         let to = |other: usize| match other == rank {
             true => Vec::new(),
@@ -171,7 +170,7 @@ impl dyn Ranks + '_ {
             return Ok(bytes);
         }
         let mut length = [if rank == 0 { bytes.len() as f64 } else { 0.0 }];
-        self.sum(&mut [], Travel::F32, &mut length)?;
+        self.sum(&mut [], SentAs::F32, &mut length)?;
         let mut to: Vec<&[u8]> = vec![&[]; size];
         let mut from = vec![Vec::new(); size];
         match rank {
@@ -192,12 +191,6 @@ impl dyn Ranks + '_ {
         self.exchange(&vec![&bytes[..]; self.size()], &mut from)?;
         Ok(from.iter().position(|other| *other != from[0]))
     }
-}
-
-/// What a rank does of `count` things in a row.
-pub fn range(count: usize, rank: usize, size: usize) -> Range<usize> {
-    let cut = |rank: usize| (count as u128 * rank as u128 / size as u128) as usize;
-    cut(rank)..cut(rank + 1)
 }
 
 /// Adds values to sums; those of the first rank are what these begin with.

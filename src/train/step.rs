@@ -6,7 +6,7 @@ use super::direct::Learnt;
 use super::moves::{Oracle, Pulled};
 use super::ranks::RankError;
 use super::target::targets;
-use super::together::{Came, together, weight};
+use super::together::{Outcome, together, weight};
 use super::unread::Step;
 use super::{Progress, State, TrainError, Trainer};
 use crate::batch::{Batch, Choices};
@@ -112,12 +112,12 @@ impl Trainer<'_> {
         batch: &Batch,
         gradients: GradientsParams,
         stop: bool,
-    ) -> Result<Came<GradientsParams>, TrainError> {
+    ) -> Result<Outcome<GradientsParams>, TrainError> {
         let loss = self.unread.read().map_err(|causes| self.failed(&causes))?;
         let loss = loss.last().map_or(f64::NAN, |(_, loss)| *loss);
         let positions = batch.len() as u64;
-        let own = Came { loss, gradients, weight: weight(batch), positions, stop };
-        together(self.job.ranks, self.job.settings.optimizer.travel, own, self.learner.model())
+        let own = Outcome { loss, gradients, weight: weight(batch), positions, stop };
+        together(self.job.ranks, self.job.settings.optimizer.sent_as, own, self.learner.model())
     }
 
     /// The loss of a step that learns moves, and the gradients of what they pull at; or what the

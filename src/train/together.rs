@@ -5,12 +5,12 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 
 use super::TrainError;
-use super::ranks::{Ranks, Travel};
+use super::ranks::{Ranks, SentAs};
 use crate::batch::Batch;
 use crate::model::{Model, try_to_host};
 
 /// What a batch came to, or the share of it that one rank has.
-pub struct Came<G> {
+pub struct Outcome<G> {
     /// The mean over what its positions count.
     pub loss: f64,
     /// Of that mean, each in the order of the model's parameters.
@@ -36,11 +36,11 @@ pub fn weight(batch: &Batch) -> f64 {
 /// Those of the ranks, and of a device that gives no gradients.
 pub fn together(
     ranks: &dyn Ranks,
-    travel: Travel,
-    own: Came<GradientsParams>,
+    sent_as: SentAs,
+    own: Outcome<GradientsParams>,
     model: &Model,
-) -> Result<Came<GradientsParams>, TrainError> {
-    let Came { loss, gradients, weight, positions, stop } = own;
+) -> Result<Outcome<GradientsParams>, TrainError> {
+    let Outcome { loss, gradients, weight, positions, stop } = own;
     let mut flat = Flat { gradients, values: Vec::new(), found: Vec::new(), lost: None };
     model.visit(&mut flat);
     let Flat { mut values, found, lost, .. } = flat;
@@ -51,14 +51,14 @@ pub fn together(
     // A share that counts nothing has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
     let mut numbers = [loss, weight, positions as f64, f64::from(u8::from(stop))];
-    ranks.sum(&mut values, travel, &mut numbers)?;
+    ranks.sum(&mut values, sent_as, &mut numbers)?;
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
     scale(&mut values, part);
     let found = found.into_iter();
     let mut shaped = Shaped { gradients: GradientsParams::new(), values: &values, found };
     model.visit(&mut shaped);
-    Ok(Came {
+    Ok(Outcome {
         loss: loss * part,
         gradients: shaped.gradients,
         weight,

@@ -6,14 +6,15 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use nnuance::batch::OfRank;
 use nnuance::config::Config;
-use nnuance::loader::{Cursors, Encoder, OfRank, PLANS, Plan, Stream};
+use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
 use nnuance::run::{Counter, Ending, Listener, Opening, Place};
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::ranks::{Alone, RankError, Ranks, Travel, range};
+use nnuance::train::ranks::{Alone, RankError, Ranks, SentAs};
 use nnuance::train::{End, Progress, Watch, log};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -103,7 +104,7 @@ fn sums_are_those_of_the_ranks_in_their_order() {
             let found = each(size, |ranks| {
                 let mut values = numbers(ranks.rank(), count);
                 let mut few = [0.1 + ranks.rank() as f64];
-                ranks.sum(&mut values, Travel::F32, &mut few).unwrap();
+                ranks.sum(&mut values, SentAs::F32, &mut few).unwrap();
                 let mut wide: Vec<f64> =
                     numbers(ranks.rank(), count).iter().map(|it| f64::from(*it)).collect();
                 ranks.sum64(&mut wide).unwrap();
@@ -127,7 +128,7 @@ fn gradients_travel_in_sixteen_bits() {
         let count = 1000;
         let found = each(size, |ranks| {
             let mut values = numbers(ranks.rank(), count);
-            ranks.sum(&mut values, Travel::Bf16, &mut []).unwrap();
+            ranks.sum(&mut values, SentAs::Bf16, &mut []).unwrap();
             values
         });
         for (place, found) in found[0].iter().enumerate() {
@@ -143,7 +144,7 @@ fn gradients_travel_in_sixteen_bits() {
     let huge = [f32::MAX, f32::MIN_POSITIVE, f32::NAN, f32::NEG_INFINITY, -0.0];
     let found = each(2, |ranks| {
         let mut values = if ranks.rank() == 0 { huge } else { [0.0; 5] };
-        ranks.sum(&mut values, Travel::Bf16, &mut []).unwrap();
+        ranks.sum(&mut values, SentAs::Bf16, &mut []).unwrap();
         values
     });
     let [max, min, nan, infinite, zero] = found[1];
@@ -169,7 +170,8 @@ fn what_rank_0_has_goes_to_all_and_words_are_compared() {
         for odd in 1..size {
             assert_eq!(other(odd), vec![Some(odd); size]);
         }
-        let parts: Vec<usize> = (0..size).flat_map(|rank| range(17, rank, size)).collect();
+        let parts: Vec<usize> =
+            (0..size).flat_map(|rank| OfRank { rank, size }.range(17)).collect();
         assert_eq!(parts, (0..17).collect::<Vec<usize>>());
     }
 }
@@ -411,7 +413,7 @@ fn rounded_gradients_learn_nearly_the_same() {
     let [exact, rounded] = ["exact", "rounded"].map(|name| folder.path().join(name));
     let text = config("", NET, STEPS);
     train(&text, &exact, 2, None);
-    train(&format!("{text}\n[optimizer]\ntravel = \"bf16\"\n"), &rounded, 2, None);
+    train(&format!("{text}\n[optimizer]\nsent_as = \"bf16\"\n"), &rounded, 2, None);
     let apart = apart(&exact, &rounded);
     println!("bf16: losses are {apart:.1e} apart");
     assert!(apart > 0.0 && apart < 0.02, "{apart}");

@@ -247,42 +247,39 @@ struct One {
 impl Asked {
     fn receive(&mut self, bytes: &mut [u8], other: usize, kind: c_int) {
         for piece in bytes.chunks_mut(MOST) {
+            let (start, length) = (piece.as_mut_ptr().cast::<c_void>(), piece.len() as c_int);
+            // SAFETY: constants of the MPI library.
+            let (bytes, world) = unsafe { (ffi::RSMPI_UINT8_T, ffi::RSMPI_COMM_WORLD) };
             // SAFETY: `exchange` does not come back before the message is there.
-            let request = unsafe {
-                let mut request = ffi::RSMPI_REQUEST_NULL;
-                ffi::MPI_Irecv(
-                    piece.as_mut_ptr().cast::<c_void>(),
-                    piece.len() as c_int,
-                    ffi::RSMPI_UINT8_T,
-                    other as c_int,
-                    kind,
-                    ffi::RSMPI_COMM_WORLD,
-                    &mut request,
-                );
-                request
-            };
-            self.0.push(One { request, other, kind, comes: true, done: false });
+            self.ask(other, kind, true, |request| unsafe {
+                ffi::MPI_Irecv(start, length, bytes, other as c_int, kind, world, request);
+            });
         }
     }
 
     fn send(&mut self, bytes: &[u8], other: usize, kind: c_int) {
         for piece in bytes.chunks(MOST) {
+            let (start, length) = (piece.as_ptr().cast::<c_void>(), piece.len() as c_int);
+            // SAFETY: constants of the MPI library.
+            let (bytes, world) = unsafe { (ffi::RSMPI_UINT8_T, ffi::RSMPI_COMM_WORLD) };
             // SAFETY: `exchange` does not come back before the message has gone.
-            let request = unsafe {
-                let mut request = ffi::RSMPI_REQUEST_NULL;
-                ffi::MPI_Isend(
-                    piece.as_ptr().cast::<c_void>(),
-                    piece.len() as c_int,
-                    ffi::RSMPI_UINT8_T,
-                    other as c_int,
-                    kind,
-                    ffi::RSMPI_COMM_WORLD,
-                    &mut request,
-                );
-                request
-            };
-            self.0.push(One { request, other, kind, comes: false, done: false });
+            self.ask(other, kind, false, |request| unsafe {
+                ffi::MPI_Isend(start, length, bytes, other as c_int, kind, world, request);
+            });
         }
+    }
+
+    fn ask(
+        &mut self,
+        other: usize,
+        kind: c_int,
+        comes: bool,
+        start: impl FnOnce(&mut ffi::MPI_Request),
+    ) {
+        // SAFETY: a constant of the MPI library.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        start(&mut request);
+        self.0.push(One { request, other, kind, comes, done: false });
     }
 
     /// Looks after all of them.

@@ -7,13 +7,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use rayon::prelude::*;
 
 use super::found::{Searched, found};
-use crate::batch::Batch;
+use crate::batch::{Batch, OfRank};
 use crate::config::{BatchSize, Config, Judged};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, OfRank, Plan, Quieten, Scan,
-    Sketch, Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
+    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
+    Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
 };
 use crate::run::choices::Choices;
 use crate::run::listener::Listener;

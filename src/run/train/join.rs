@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Means, how, length, of_rank, open};
+use super::{Means, how, length, open};
 use crate::config::{BatchSize, Config, Judged};
 use crate::export;
 use crate::model::{Compute, Device};
@@ -131,7 +131,7 @@ pub fn join(means: &Means) -> Result<End> {
         bail!("{} is another file on this machine than on that of rank 0", path.display());
     }
     let settings = length::settings(&recipe.config, data.summary.train)?;
-    let batches = data.batches(&recipe, &checkpoint, of_rank(ranks))?;
+    let batches = data.batches(&recipe, &checkpoint, ranks.which())?;
     let job = Training {
         kind: recipe.kind()?,
         compute: place.1,

@@ -213,7 +213,7 @@ impl<F> Ways<'_, F> {
         F: Format<H>,
     {
         self.chunks.lend(|chunks| {
-            for numbers in some(0..self.cut.chunks(), rayon::current_num_threads()) {
+            for numbers in groups(0..self.cut.chunks(), rayon::current_num_threads()) {
                 self.forward::<P, H, TOGETHER>(Purpose::Logits, numbers.clone(), chunks);
                 for (chunk, number) in chunks.iter().zip(numbers) {
                     for (&position, &logit) in self.cut.chunk(number).iter().zip(&chunk.logits) {
@@ -281,13 +281,13 @@ impl<F> Ways<'_, F> {
         let mut sums = Sums::of(net, packed);
         self.chunks.lend(|chunks| {
             // Once without chunks, where there are none.
-            for some in some(numbers.clone(), each) {
-                self.forward::<P, H, TOGETHER>(Purpose::Gradients(aim), some.clone(), chunks);
-                let chunks = &chunks[..some.len()];
+            for group in groups(numbers.clone(), each) {
+                self.forward::<P, H, TOGETHER>(Purpose::Gradients(aim), group.clone(), chunks);
+                let chunks = &chunks[..group.len()];
                 chunks.iter().for_each(|chunk| sums.count(chunk));
                 let of_blocks = tallies.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
                 of_blocks.for_each(|(block, tallies)| {
-                    if some.start == numbers.start {
+                    if group.start == numbers.start {
                         // Here, where it brings them into the cache of who adds to them.
                         for (half, tally) in tallies.iter_mut().enumerate() {
                             tally.clear(net, self.pairs.rows(), columns, half, width);
@@ -322,7 +322,7 @@ impl<F> Ways<'_, F> {
 }
 
 /// The numbers, `each` at a time; no numbers once, if there are none.
-fn some(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
+fn groups(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usize>> {
     let Range { start, end } = numbers;
     let starts = (start..end.max(start + 1)).step_by(each.max(1));
     starts.map(move |first| first..end.min(first + each))
