@@ -51,6 +51,7 @@ pub use losses::{Losses, Yardstick, losses, losses_of_all};
 use moves::Before;
 use ranks::{RankError, Ranks};
 pub use settings::{Rounded, Settings};
+use together::Table;
 use unread::{Step, Unread};
 use writer::{Files, Writer};
 
@@ -145,6 +146,7 @@ struct Trainer<'a> {
     log: Option<Log>,
     by_source: Option<Log>,
     unread: Unread,
+    table: Table,
     /// The last loss that was read.
     loss: Option<f64>,
     facts: BTreeMap<String, String>,
@@ -192,6 +194,7 @@ impl<'a> Trainer<'a> {
             log,
             by_source,
             unread: Unread::default(),
+            table: Table::default(),
             loss: None,
             facts,
             writer,

@@ -4,6 +4,8 @@
 //! share of each batch, and add them up. How bytes get from one to another is for [`Ranks`] to know;
 //! everything else is arithmetic, and stands here.
 
+use std::ops::AddAssign;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,19 @@ pub enum SentAs {
     Bf16,
 }
 
+/// What sums are worked out in, so that one after the other need not ask for memory.
+#[derive(Default)]
+pub struct Room {
+    /// Messages to and from each rank.
+    to: Vec<Vec<u8>>,
+    from: Vec<Vec<u8>>,
+    /// The sums of this rank's piece.
+    sums: Vec<u8>,
+}
+
+/// Values that are added up at a time, of one rank after the other, while they are in the cache.
+const BLOCK: usize = 1024;
+
 /// The only rank of a run that no others take part in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
@@ -95,10 +110,11 @@ impl dyn Ranks + '_ {
         gradients: &mut [f32],
         sent_as: SentAs,
         numbers: &mut [f64],
+        room: &mut Room,
     ) -> Result<(), RankError> {
         match sent_as {
-            SentAs::F32 => self.add_up::<F32>(gradients, numbers),
-            SentAs::Bf16 => self.add_up::<Bf16>(gradients, numbers),
+            SentAs::F32 => self.add_up::<F32>(gradients, numbers, room),
+            SentAs::Bf16 => self.add_up::<Bf16>(gradients, numbers, room),
         }
     }
 
@@ -107,7 +123,7 @@ impl dyn Ranks + '_ {
     /// # Errors
     /// See [`Ranks::exchange`].
     pub fn sum64(&self, numbers: &mut [f64]) -> Result<(), RankError> {
-        self.add_up::<F64>(numbers, &mut [])
+        self.add_up::<F64>(numbers, &mut [], &mut Room::default())
     }
 
     /// Each rank adds up a piece of all values, and hands the sums on. `numbers` go to everybody.
@@ -115,46 +131,61 @@ impl dyn Ranks + '_ {
         &self,
         values: &mut [W::Value],
         numbers: &mut [f64],
+        room: &mut Room,
     ) -> Result<(), RankError> {
         let (rank, size) = (self.rank(), self.size());
         if size == 1 {
             return Ok(());
         }
+        let Room { to, from, sums } = room;
         let count = values.len();
         let piece = |rank: usize| OfRank { rank, size }.range(count);
         let (own, bytes) = (piece(rank), W::BYTES);
-        let to = |other: usize| match other == rank {
-            true => Vec::new(),
-            false => {
-                let mut message = W::written(&values[piece(other)]);
-                message.extend(F64::written(numbers));
-                message
+
+        to.resize_with(size, Vec::new);
+        to.iter_mut().for_each(Vec::clear);
+        for (other, message) in to.iter_mut().enumerate().filter(|(other, _)| *other != rank) {
+            W::write(&values[piece(other)], message);
+            F64::write(numbers, message);
+        }
+        from.resize_with(size, Vec::new);
+        let length = own.len() * bytes + numbers.len() * F64::BYTES;
+        from.iter_mut().for_each(|message| message.resize(length, 0));
+        self.exchange(&lent(to), from)?;
+
+        sums.clear();
+        for start in own.clone().step_by(BLOCK) {
+            let (range, place) = (start..own.end.min(start + BLOCK), (start - own.start) * bytes);
+            let mut block = [W::Value::default(); BLOCK];
+            let block = &mut block[..range.len()];
+            for (other, message) in from.iter().enumerate() {
+                match other == rank {
+                    true => add(block, values[range.clone()].iter().copied(), other == 0),
+                    false => {
+                        add(block, W::read(&message[place..][..range.len() * bytes]), other == 0)
+                    }
+                }
             }
-        };
-        let to: Vec<Vec<u8>> = (0..size).map(to).collect();
-        let mut from = vec![vec![0; own.len() * bytes + numbers.len() * F64::BYTES]; size];
-        self.exchange(&lent(&to), &mut from)?;
-        let mut sums: Vec<W::Value> = Vec::new();
-        let mut more: Vec<f64> = Vec::new();
+            W::write(block, sums);
+            // As the others read it, where it is rounded on the way.
+            let read = W::read(&sums[place..]);
+            values[range].iter_mut().zip(read).for_each(|(to, sum)| *to = sum);
+        }
+        let own_numbers = numbers.to_vec();
         for (other, message) in from.iter().enumerate() {
-            if other == rank {
-                add(&mut sums, values[own.clone()].iter().copied());
-                add(&mut more, numbers.iter().copied());
-            } else {
-                let (piece, rest) = message.split_at(own.len() * bytes);
-                add(&mut sums, W::read(piece));
-                add(&mut more, F64::read(rest));
+            match other == rank {
+                true => add(numbers, own_numbers.iter().copied(), other == 0),
+                false => add(numbers, F64::read(&message[own.len() * bytes..]), other == 0),
             }
         }
-        numbers.copy_from_slice(&more);
-        let sums = W::written(&sums);
+
         let mut to = vec![&sums[..]; size];
         to[rank] = &[];
-        let mut from: Vec<Vec<u8>> = (0..size).map(|it| vec![0; piece(it).len() * bytes]).collect();
-        self.exchange(&to, &mut from)?;
-        // As the others read it, where it was rounded on the way.
-        from[rank] = sums;
-        for (other, message) in from.iter().enumerate() {
+        for (other, message) in from.iter_mut().enumerate() {
+            message.resize(piece(other).len() * bytes, 0);
+        }
+        self.exchange(&to, from)?;
+        for (other, message) in from.iter().enumerate().filter(|(other, _)| *other != rank) {
             values[piece(other)].iter_mut().zip(W::read(message)).for_each(|(to, sum)| *to = sum);
         }
         Ok(())
@@ -170,7 +201,7 @@ impl dyn Ranks + '_ {
             return Ok(bytes);
         }
         let mut length = [if rank == 0 { bytes.len() as f64 } else { 0.0 }];
-        self.sum(&mut [], SentAs::F32, &mut length)?;
+        self.sum(&mut [], SentAs::F32, &mut length, &mut Room::default())?;
         let mut to: Vec<&[u8]> = vec![&[]; size];
         let mut from = vec![Vec::new(); size];
         match rank {
@@ -193,10 +224,10 @@ impl dyn Ranks + '_ {
     }
 }
 
-/// Adds values to sums; those of the first rank are what these begin with.
-fn add<T: Copy + std::ops::AddAssign>(sums: &mut Vec<T>, values: impl Iterator<Item = T>) {
-    match sums.is_empty() {
-        true => sums.extend(values),
+/// Adds values to sums, or begins them.
+fn add<T: Copy + AddAssign>(sums: &mut [T], values: impl Iterator<Item = T>, first: bool) {
+    match first {
+        true => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum = value),
         false => sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
     }
 }

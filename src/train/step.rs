@@ -33,7 +33,7 @@ impl Trainer<'_> {
         let leg = settings.leg(self.state.step);
         let done = self.state.step as f64 / leg.steps as f64;
         let learning_rate = leg.learning_rate.at(done);
-        let targets = targets(batch, leg.wdl.at(done), &settings.worths);
+        let wanted = || targets(batch, leg.wdl.at(done), &settings.worths);
         let step = self.state.step + 1;
         let taken = Step { number: step, learning_rate };
         let mut converged = false;
@@ -43,7 +43,8 @@ impl Trainer<'_> {
                 None => {
                     let loss = settings.loss;
                     let Slope { loss, gradients } = self.on_pool(|it| {
-                        let (shares, targets) = (batch.shares(), &targets[..]);
+                        let (shares, wanted) = (batch.shares(), wanted());
+                        let targets = &wanted[..];
                         let (base, weights) = (&batch.base[..], &shares[..]);
                         let aim = Aim::Judged(Judged { targets, base, weights, loss });
                         it.learner.seen(step).slope(&batch.inputs, aim)
@@ -63,7 +64,7 @@ impl Trainer<'_> {
                     }
                 }
                 Some(choices) => {
-                    let pulled = self.pull(step, batch, choices, &targets);
+                    let pulled = self.pull(step, batch, choices, &wanted());
                     let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
                     self.count(taken, loss)?;
                     gradients
@@ -74,7 +75,7 @@ impl Trainer<'_> {
             let oracle = self.job.oracle;
             let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
             let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
-            let shares = batch.shares();
+            let (shares, targets) = (batch.shares(), wanted());
             let inputs = &batch.inputs;
             // Ranks that wait for each other must not keep threads of the pool.
             let stepped = match self.job.ranks.is_alone() {
@@ -117,7 +118,8 @@ impl Trainer<'_> {
         let loss = loss.last().map_or(f64::NAN, |(_, loss)| *loss);
         let positions = batch.len() as u64;
         let own = Outcome { loss, gradients, weight: weight(batch), positions, stop };
-        together(self.job.ranks, self.job.settings.optimizer.sent_as, own, self.learner.model())
+        let sent_as = self.job.settings.optimizer.sent_as;
+        together(self.job.ranks, sent_as, own, self.learner.model(), &mut self.table)
     }
 
     /// The loss of a step that learns moves, and the gradients of what they pull at; or what the

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use crate::batch::Batch;
 use crate::loss::sigmoid;
 
@@ -50,6 +52,9 @@ impl From<Promise> for Worth {
     }
 }
 
+/// Positions that a thread takes at least.
+const LEAST: usize = 1 << 11;
+
 /// The targets of a batch, 0 to 1, seen as the batch sees results. `wdl` is the weight of results in
 /// the run; `worths` has an entry for each source, behind one for positions of none. Positions
 /// without a score have their results as targets.
@@ -66,11 +71,12 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32
             false => (wdl * f64::from(result) + (1.0 - wdl) * expected) as f32,
         }
     };
-    let positions = results.iter().zip(scores.iter()).enumerate();
+    let positions = results.par_iter().zip(&scores[..]).enumerate().with_min_len(LEAST);
     positions
         .map(|(place, (&result, &score))| {
             let source = sources.get(place).map(|source| worths[usize::from(*source)]);
             of(result, score, source.unwrap_or(usual))
         })
-        .collect()
+        .collect::<Vec<f32>>()
+        .into()
 }

@@ -5,7 +5,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 
 use super::TrainError;
-use super::ranks::{Ranks, SentAs};
+use super::ranks::{Ranks, Room, SentAs};
 use crate::batch::Batch;
 use crate::model::{Model, try_to_host};
 
@@ -30,6 +30,13 @@ pub fn weight(batch: &Batch) -> f64 {
     }
 }
 
+/// Gradients one behind the other, and what they are added up in; kept from step to step.
+#[derive(Default)]
+pub struct Table {
+    values: Vec<f32>,
+    room: Room,
+}
+
 /// The shares of all ranks as one. The bits are the same on all of them.
 ///
 /// # Errors
@@ -39,24 +46,25 @@ pub fn together(
     sent_as: SentAs,
     own: Outcome<GradientsParams>,
     model: &Model,
+    table: &mut Table,
 ) -> Result<Outcome<GradientsParams>, TrainError> {
     let Outcome { loss, gradients, weight, positions, stop } = own;
-    let mut flat = Flat { gradients, values: Vec::new(), found: Vec::new(), lost: None };
+    let Table { values, room } = table;
+    values.clear();
+    let mut flat = Flat { gradients, weight: weight as f32, values, found: Vec::new(), lost: None };
     model.visit(&mut flat);
-    let Flat { mut values, found, lost, .. } = flat;
+    let Flat { values, found, lost, .. } = flat;
     if let Some(reason) = lost {
         return Err(TrainError::Gradients(reason));
     }
-    scale(&mut values, weight);
     // A share that counts nothing has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
     let mut numbers = [loss, weight, positions as f64, f64::from(u8::from(stop))];
-    ranks.sum(&mut values, sent_as, &mut numbers)?;
+    ranks.sum(values, sent_as, &mut numbers, room)?;
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
-    scale(&mut values, part);
-    let found = found.into_iter();
-    let mut shaped = Shaped { gradients: GradientsParams::new(), values: &values, found };
+    let (gradients, found) = (GradientsParams::new(), found.into_iter());
+    let mut shaped = Shaped { gradients, part: part as f32, values, found };
     model.visit(&mut shaped);
     Ok(Outcome {
         loss: loss * part,
@@ -67,35 +75,32 @@ pub fn together(
     })
 }
 
-fn scale(values: &mut [f32], factor: f64) {
-    values.iter_mut().for_each(|value| *value *= factor as f32);
-}
-
-/// Gradients one behind the other.
-struct Flat {
+/// Puts gradients one behind the other, each times the weight.
+struct Flat<'a> {
     gradients: GradientsParams,
-    values: Vec<f32>,
+    weight: f32,
+    values: &'a mut Vec<f32>,
     /// Of each parameter in their order whether it has one.
     found: Vec<bool>,
     lost: Option<String>,
 }
 
-impl ModuleVisitor for Flat {
+impl ModuleVisitor for Flat<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let gradient = self.gradients.remove::<D>(param.id);
         self.found.push(gradient.is_some());
         match gradient.map(try_to_host) {
-            Some(Ok(values)) if self.values.is_empty() => self.values = values,
-            Some(Ok(values)) => self.values.extend_from_slice(&values),
+            Some(Ok(values)) => self.values.extend(values.iter().map(|value| value * self.weight)),
             Some(Err(lost)) => self.lost = Some(lost.to_string()),
             None => {}
         }
     }
 }
 
-/// What is flat, in the shapes that it had.
+/// A part of what is flat, in the shapes that it had.
 struct Shaped<'a> {
     gradients: GradientsParams,
+    part: f32,
     values: &'a [f32],
     found: std::vec::IntoIter<bool>,
 }
@@ -109,7 +114,8 @@ impl ModuleVisitor for Shaped<'_> {
         let value = if value.device().is_autodiff() { value.inner() } else { value };
         let (values, rest) = self.values.split_at(value.shape().num_elements());
         self.values = rest;
-        let data = TensorData::new(values.to_vec(), value.shape());
+        let values: Vec<f32> = values.iter().map(|value| value * self.part).collect();
+        let data = TensorData::new(values, value.shape());
         self.gradients.register(param.id, Tensor::<D>::from_data(data, &value.device()));
     }
 }

@@ -4,17 +4,18 @@ use std::ops::AddAssign;
 
 /// How numbers of a kind travel.
 pub trait Wire {
-    type Value: Copy + AddAssign;
+    type Value: Copy + Default + AddAssign;
     const BYTES: usize;
 
     fn put(value: Self::Value, bytes: &mut [u8]);
     fn get(bytes: &[u8]) -> Self::Value;
 
-    fn written(values: &[Self::Value]) -> Vec<u8> {
-        let mut bytes = vec![0; values.len() * Self::BYTES];
-        let places = bytes.chunks_exact_mut(Self::BYTES);
+    /// Behind the bytes that are there.
+    fn write(values: &[Self::Value], bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.resize(start + values.len() * Self::BYTES, 0);
+        let places = bytes[start..].chunks_exact_mut(Self::BYTES);
         places.zip(values).for_each(|(place, value)| Self::put(*value, place));
-        bytes
     }
 
     fn read(bytes: &[u8]) -> impl Iterator<Item = Self::Value> {

@@ -14,7 +14,7 @@ use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
 use nnuance::run::{Counter, Ending, Listener, Opening, Place};
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::ranks::{Alone, RankError, Ranks, SentAs};
+use nnuance::train::ranks::{Alone, RankError, Ranks, Room, SentAs};
 use nnuance::train::{End, Progress, Watch, log};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -95,16 +95,18 @@ fn numbers(rank: usize, count: usize) -> Vec<f32> {
 #[test]
 fn sums_are_those_of_the_ranks_in_their_order() {
     for size in 1..6 {
-        for count in [0, 1, 3, 1000] {
-            let wanted: Vec<f32> = (0..count)
-                .map(|place| (0..size).map(|rank| numbers(rank, count)[place]).sum())
-                .collect();
+        for count in [0, 1, 3, 1000, 10_001] {
+            let all: Vec<Vec<f32>> = (0..size).map(|rank| numbers(rank, count)).collect();
+            let wanted: Vec<f32> =
+                (0..count).map(|place| all.iter().map(|it| it[place]).sum()).collect();
             let wanted = wanted.iter().map(|it| it + 0.0).collect::<Vec<f32>>();
             let more: f64 = (0..size).map(|rank| 0.1 + rank as f64).sum();
             let found = each(size, |ranks| {
-                let mut values = numbers(ranks.rank(), count);
+                let (mut values, mut room) = (numbers(ranks.rank(), count), Room::default());
                 let mut few = [0.1 + ranks.rank() as f64];
-                ranks.sum(&mut values, SentAs::F32, &mut few).unwrap();
+                // What is left of another sum does no harm.
+                ranks.sum(&mut vec![1.0; 1500], SentAs::Bf16, &mut [2.0], &mut room).unwrap();
+                ranks.sum(&mut values, SentAs::F32, &mut few, &mut room).unwrap();
                 let mut wide: Vec<f64> =
                     numbers(ranks.rank(), count).iter().map(|it| f64::from(*it)).collect();
                 ranks.sum64(&mut wide).unwrap();
@@ -128,7 +130,7 @@ fn gradients_travel_in_sixteen_bits() {
         let count = 1000;
         let found = each(size, |ranks| {
             let mut values = numbers(ranks.rank(), count);
-            ranks.sum(&mut values, SentAs::Bf16, &mut []).unwrap();
+            ranks.sum(&mut values, SentAs::Bf16, &mut [], &mut Room::default()).unwrap();
             values
         });
         for (place, found) in found[0].iter().enumerate() {
@@ -144,7 +146,7 @@ fn gradients_travel_in_sixteen_bits() {
     let huge = [f32::MAX, f32::MIN_POSITIVE, f32::NAN, f32::NEG_INFINITY, -0.0];
     let found = each(2, |ranks| {
         let mut values = if ranks.rank() == 0 { huge } else { [0.0; 5] };
-        ranks.sum(&mut values, SentAs::Bf16, &mut []).unwrap();
+        ranks.sum(&mut values, SentAs::Bf16, &mut [], &mut Room::default()).unwrap();
         values
     });
     let [max, min, nan, infinite, zero] = found[1];

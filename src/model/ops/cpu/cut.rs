@@ -17,12 +17,18 @@ use crate::batch::plan::MOST;
 /// once; from memory that would cost as much as all the rest.
 const CACHE: usize = 2 << 20;
 
+/// Chunks that a thread takes forward before it takes them back, at most: what is fetched of a
+/// block's weights and gradients serves them all.
+const TURNS: usize = 2;
+
 /// The positions of a batch, chunk after chunk.
 #[derive(Default)]
 pub(super) struct Cut {
     order: Vec<u32>,
     /// Where each chunk ends in that.
     ends: Vec<usize>,
+    /// Bytes of a position's accumulators.
+    bytes: usize,
     /// Working space.
     keys: Vec<u16>,
     counts: Vec<u32>,
@@ -36,6 +42,7 @@ impl Cut {
         // More share the cost of fetching a block's weights and gradients, and of each input's
         // sum. A power of two.
         let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
+        self.bytes = bytes;
         self.ends.clear();
         match positions {
             Positions::Lists(_) => self.ends.extend((size..batch + size).step_by(size)),
@@ -61,6 +68,13 @@ impl Cut {
 
     pub fn chunks(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Chunks that a thread takes forward before it takes them back, while their accumulators are
+    /// still in its caches.
+    pub fn turns(&self) -> usize {
+        let largest = (0..self.chunks()).map(|chunk| self.range(chunk).len()).max().unwrap_or(0);
+        (CACHE / (self.bytes * largest).max(1)).clamp(1, TURNS)
     }
 
     fn range(&self, chunk: usize) -> Range<usize> {

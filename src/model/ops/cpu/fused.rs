@@ -273,11 +273,11 @@ impl<F> Ways<'_, F> {
     where
         F: Format<H>,
     {
-        let Ways { kernel, packed, .. } = *self;
+        let Ways { kernel, packed, cut, .. } = *self;
         let (net, columns) = (&kernel.net, packed.columns);
         let (deep, halves) = (net.is_deep(), columns.halves());
         let width = if deep { packed.maps.maps[0].width } else { 0 };
-        let each = TURNS * rayon::current_num_threads().div_ceil(shards);
+        let each = cut.turns() * rayon::current_num_threads().div_ceil(shards);
         let mut sums = Sums::of(net, packed);
         self.chunks.lend(|chunks| {
             // Once without chunks, where there are none.
@@ -361,10 +361,6 @@ impl Sums {
         self
     }
 }
-
-/// Chunks that a thread takes forward before it takes them back: what is fetched of a block's
-/// weights and gradients serves them all, while their accumulators are still in the second cache.
-const TURNS: usize = 2;
 
 /// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
 /// to add up.
