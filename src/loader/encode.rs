@@ -45,8 +45,6 @@ pub struct Part<'a> {
     pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
-    /// Where the first of them stands in the pass over the data.
-    pub start: usize,
     /// Of the records chunk by chunk, where the processor works on them.
     pub plans: Option<&'a Plans>,
     /// Where mirror images are shown as well, the pass over the data that this is: half of the
@@ -57,7 +55,14 @@ pub struct Part<'a> {
 impl<'a> Part<'a> {
     /// Records that come once.
     pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
-        Self { records, bases, order, start: 0, plans: None, mirroring: None }
+        Self { records, bases, order, plans: None, mirroring: None }
+    }
+
+    /// Their places chunk by chunk, where positions stay together in chunks: whole ones, and of those
+    /// that lie across its borders what it has.
+    pub fn by_chunk(&self, plans: &Plans) -> impl Iterator<Item = &'a [u32]> {
+        let chunk = plans.chunk as u32;
+        self.order.chunk_by(move |one, other| one / chunk == other / chunk)
     }
 }
 

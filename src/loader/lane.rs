@@ -215,7 +215,7 @@ fn part(open: &Open, mirrors: bool) -> Part<'_> {
     let Records { records, bases, plans } = &*window.records;
     let mirroring = mirrors.then_some(window.cursor.epoch);
     let order = &window.order[*start..window.cursor.offset];
-    Part { records, bases, order, start: *start, plans: plans.as_ref(), mirroring }
+    Part { records, bases, order, plans: plans.as_ref(), mirroring }
 }
 
 /// The positions of a batch that a rank has, where lanes have so many of it: cut between two lanes,
@@ -247,8 +247,7 @@ pub(super) fn within<'a>(
         first = here.end;
         let place = |place: usize| place.clamp(here.start, here.end) - here.start;
         let taken = place(range.start)..place(range.end);
-        let start = part.start + taken.start;
-        (!taken.is_empty()).then(|| Part { order: &part.order[taken], start, ..part })
+        (!taken.is_empty()).then(|| Part { order: &part.order[taken], ..part })
     });
     taken.collect()
 }

@@ -30,10 +30,15 @@ fn between_chunks(parts: &[Part], place: usize, share: usize) -> usize {
     for part in parts {
         let behind = first + part.order.len();
         if let (Some(plans), true) = (part.plans, place < behind) {
-            let in_pass = part.start + place - first;
-            let near = (in_pass + plans.chunk / 2) / plans.chunk * plans.chunk;
-            let near = near.clamp(part.start, part.start + part.order.len());
-            return if share >= 2 * plans.chunk { first + near - part.start } else { place };
+            if share < 2 * plans.chunk {
+                return place;
+            }
+            let ends = part.by_chunk(plans).scan(first, |end, order| {
+                *end += order.len();
+                Some(*end)
+            });
+            let borders = [first].into_iter().chain(ends);
+            return borders.min_by_key(|border| border.abs_diff(place)).expect("a border");
         }
         first = behind;
     }

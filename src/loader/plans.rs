@@ -145,15 +145,9 @@ impl Workspace {
 /// The parts chunk after chunk, and what is known of them.
 pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
     // What a batch begins or ends with may be less than a chunk.
-    let cuts = parts.iter().filter(|part| !part.order.is_empty()).flat_map(|part| {
+    let cuts = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
-        let end = part.start + part.order.len();
-        let borders = part.start / plans.chunk + 1..=(end - 1) / plans.chunk;
-        let ends = borders.map(|border| border * plans.chunk).chain([end]);
-        ends.scan(part.start, move |start, end| {
-            let range = std::mem::replace(start, end) - part.start..end - part.start;
-            Some((part, plans, &part.order[range]))
-        })
+        part.by_chunk(plans).map(move |order| (part, plans, order))
     });
     let cuts: Vec<_> = cuts.collect();
     let (plans, labels): (Vec<_>, Vec<_>) = cuts

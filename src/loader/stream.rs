@@ -1,5 +1,6 @@
 //! Batches without end.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -290,14 +291,29 @@ fn shuffled(plan: &Plan, cursor: Cursor, positions: usize) -> Vec<u32> {
 
 /// The order of a pass over data that come chunk by chunk: as they are in the first, and then the
 /// chunks in a new order. What is less than a chunk comes last.
+///
+/// Batches of some chunks each would cut all chunks of a pass that begins within a batch, behind a
+/// piece of one. So one chunk is cut instead: its beginning makes that piece whole, and its end comes
+/// behind the others.
 fn by_chunk(plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
-    let chunks = positions / plan.chunk;
+    let (chunk, chunks) = (plan.chunk, positions / plan.chunk);
     let mut order: Vec<usize> = (0..chunks).collect();
     if epoch > 0 {
         order.shuffle(&mut random(plan.seed, epoch, 1));
     }
-    let places = order.into_iter().flat_map(|chunk| chunk * plan.chunk..(chunk + 1) * plan.chunk);
-    places.chain(chunks * plan.chunk..positions).map(|place| place as u32).collect()
+    let mut places: Vec<u32> = Vec::with_capacity(positions);
+    let of = |number: usize| number as u32 * chunk as u32..(number as u32 + 1) * chunk as u32;
+    let before = (u128::from(epoch) * positions as u128 % chunk as u128) as u32;
+    let cut = order.first().filter(|_| before > 0).map(|first| {
+        let Range { start, end } = of(*first);
+        let cut = end - before;
+        places.extend(start..cut);
+        cut..end
+    });
+    places.extend(order.iter().skip(usize::from(cut.is_some())).flat_map(|number| of(*number)));
+    places.extend(cut.into_iter().flatten());
+    places.extend((chunks * chunk) as u32..positions as u32);
+    places
 }
 
 /// Puts records in this order, in their own memory.

@@ -164,10 +164,21 @@ where
             }
         }
     }
-    for rest in 0..walk % FOUR {
-        for (abreast, sum) in sums.iter_mut().enumerate() {
-            add(sum, four(abreast, fours)[rest].into());
-        }
+    // Of the last four the first few, how many is known to the compiler.
+    macro_rules! first {
+        ($count:literal) => {
+            for (abreast, sum) in sums.iter_mut().enumerate() {
+                for &entry in &unpack(four(abreast, fours))[..$count] {
+                    add(sum, entry);
+                }
+            }
+        };
+    }
+    match walk % FOUR {
+        1 => first!(1),
+        2 => first!(2),
+        3 => first!(3),
+        _ => {}
     }
     sums
 }
