@@ -97,12 +97,12 @@ impl Data {
 impl Config {
     /// What positions are worth: those of no source first, then those of each.
     pub fn worths(&self) -> Vec<Worth> {
-        let usual = Worth::from(self.promise());
+        let promise = self.promise();
         let own = |source: &Source| {
-            let scale = source.score_scale.unwrap_or(usual.promise.scale);
-            Worth { promise: Promise { scale, ..usual.promise }, wdl: source.wdl }
+            let scale = source.score_scale.unwrap_or(promise.scale);
+            Worth::new(Promise { scale, ..promise }, source.wdl)
         };
-        [usual].into_iter().chain(self.data.source.iter().map(own)).collect()
+        [promise.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
     }
 
     /// How much positions count.

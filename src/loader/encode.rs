@@ -221,11 +221,17 @@ impl Labels {
         self.sources.push(record.source());
     }
 
-    pub fn append(&mut self, mut other: Self) {
-        self.results.append(&mut other.results);
-        self.scores.append(&mut other.scores);
-        self.weights.append(&mut other.weights);
-        self.sources.append(&mut other.sources);
+    pub fn append(&mut self, other: &Self) {
+        self.results.extend_from_slice(&other.results);
+        self.scores.extend_from_slice(&other.scores);
+        self.weights.extend_from_slice(&other.weights);
+        self.sources.extend_from_slice(&other.sources);
+    }
+
+    /// Bytes of all values.
+    pub fn bytes(&self) -> usize {
+        let floats = [&self.results, &self.scores, &self.weights];
+        floats.iter().map(|it| size_of_val(&it[..])).sum::<usize>() + self.sources.len()
     }
 
     /// Without what tells nothing: sources where nobody counts them, weights where all are 1, and
@@ -298,7 +304,7 @@ impl TermsEncoder {
         let (mut counts, mut labels) = (vec![0; self.kinds.len()], Labels::default());
         let piece = |((terms, of_piece), more): Encoded| {
             counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
-            labels.append(more);
+            labels.append(&more);
             terms
         };
         let pieces = encoded.into_iter().map(piece).collect();

@@ -26,9 +26,22 @@ pub struct Plans {
     /// Which the lists name.
     pairs: Arc<Pairs>,
     /// Of each chunk: as it is, and where mirror images are shown as well the other half turned.
-    plans: Vec<[OnceLock<Arc<ChunkPlan>>; 2]>,
+    plans: Vec<[OnceLock<Planned>; 2]>,
     /// Bytes that are left.
     room: AtomicUsize,
+}
+
+/// The plan of some positions, and what is known of them.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    plan: Arc<ChunkPlan>,
+    labels: Arc<Labels>,
+}
+
+impl Planned {
+    fn bytes(&self) -> usize {
+        self.plan.bytes() + self.labels.bytes()
+    }
 }
 
 impl Plans {
@@ -50,27 +63,22 @@ impl Plans {
         Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
     }
 
-    /// The plan of a whole chunk; `make` makes it where it is not kept.
-    pub(super) fn of_chunk(
-        &self,
-        chunk: usize,
-        turned: bool,
-        make: impl FnOnce() -> ChunkPlan,
-    ) -> Arc<ChunkPlan> {
+    /// That of a whole chunk; `make` makes it where it is not kept.
+    fn of_chunk(&self, chunk: usize, turned: bool, make: impl FnOnce() -> Planned) -> Planned {
         let kept = &self.plans[chunk][usize::from(turned)];
-        if let Some(plan) = kept.get() {
-            return plan.clone();
+        if let Some(planned) = kept.get() {
+            return planned.clone();
         }
-        let plan = Arc::new(make());
-        let bytes = plan.bytes();
+        let planned = make();
+        let bytes = planned.bytes();
         let taken = |left: usize| left.checked_sub(bytes);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok() {
             // A batch of more than all positions has a chunk twice, and another thread may be faster.
-            if kept.set(plan.clone()).is_err() {
+            if kept.set(planned.clone()).is_err() {
                 self.room.fetch_add(bytes, Ordering::Relaxed);
             }
         }
-        plan
+        planned
     }
 }
 
@@ -86,29 +94,25 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// The plan of some records of a part, and what is known of them.
-    fn cut(
-        &mut self,
-        net: &Architecture,
-        part: &Part,
-        plans: &Plans,
-        order: &[u32],
-    ) -> (Arc<ChunkPlan>, Labels) {
-        let records = || order.iter().map(|place| &part.records[*place as usize]);
-        let mut labels = Labels::with_room(order.len());
-        let point_of_view = net.inputs.views.point_of_view();
-        for record in records() {
-            labels.push(record, seen(point_of_view, record, &record.position()));
-        }
+    /// That of some records of a part.
+    fn cut(&mut self, net: &Architecture, part: &Part, plans: &Plans, order: &[u32]) -> Planned {
+        let mut make = || {
+            let records = || order.iter().map(|place| &part.records[*place as usize]);
+            let mut labels = Labels::with_room(order.len());
+            let point_of_view = net.inputs.views.point_of_view();
+            for record in records() {
+                labels.push(record, seen(point_of_view, record, &record.position()));
+            }
+            let plan = self.plan(net, &plans.pairs, records(), part.mirroring);
+            Planned { plan: Arc::new(plan), labels: Arc::new(labels) }
+        };
         // The records of a chunk stand together, in their order.
         let first = order[0] as usize;
         let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
-        let mut make = || self.plan(net, &plans.pairs, records(), part.mirroring);
-        let plan = match order.len() == plans.chunk && first.is_multiple_of(plans.chunk) {
+        match order.len() == plans.chunk && first.is_multiple_of(plans.chunk) {
             true => plans.of_chunk(first / plans.chunk, turned, make),
-            false => Arc::new(make()),
-        };
-        (plan, labels)
+            false => make(),
+        }
     }
 
     /// The plan of some records, no larger than it must be.
@@ -150,14 +154,13 @@ pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>
         part.by_chunk(plans).map(move |order| (part, plans, order))
     });
     let cuts: Vec<_> = cuts.collect();
-    let (plans, labels): (Vec<_>, Vec<_>) = cuts
+    let planned: Vec<Planned> = cuts
         .into_par_iter()
         .map_init(Workspace::default, |workspace, (part, plans, order)| {
             workspace.cut(net, part, plans, order)
         })
-        .unzip();
-    let positions = parts.iter().map(|part| part.order.len()).sum();
-    let mut all = Labels::with_room(positions);
-    labels.into_iter().for_each(|labels| all.append(labels));
-    (plans, all)
+        .collect();
+    let mut labels = Labels::with_room(planned.iter().map(|it| it.plan.len()).sum());
+    planned.iter().for_each(|planned| labels.append(&planned.labels));
+    (planned.into_iter().map(|planned| planned.plan).collect(), labels)
 }

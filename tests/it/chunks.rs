@@ -109,9 +109,8 @@ fn chunks_stay_together_from_pass_to_pass() {
     assert!(chunked[1] != shuffled[1] && chunked[1] != chunked[0]);
     assert!(sorted(&chunked[0]) == sorted(&chunked[1]), "each position once");
     let whole = POSITIONS / CHUNK * CHUNK;
-    let chunks = |places: &[(Vec<u16>, i32)]| {
-        places.chunks(CHUNK).map(<[_]>::to_vec).collect::<Vec<_>>()
-    };
+    let chunks =
+        |places: &[(Vec<u16>, i32)]| places.chunks(CHUNK).map(<[_]>::to_vec).collect::<Vec<_>>();
     // The second pass begins within a chunk's worth of positions, which one chunk fills up: the
     // others lie where they lay, seen from the beginning of the run.
     let head = CHUNK - POSITIONS % CHUNK;

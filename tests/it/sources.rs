@@ -197,12 +197,16 @@ fn each_source_has_a_target_of_its_own() {
         // Those of the third need no scores.
         sample.score = sample.score.filter(|_| i % 4 != 3);
     }
+    // What common scores promise is looked up; these lie at the end of that table, and beyond.
+    let rare = [4096, -4096, 4097, -4097, 30_000, -32_767];
+    let scored = samples.iter_mut().filter(|sample| sample.score.is_some());
+    scored.zip(rare).for_each(|(sample, score)| sample.score = Some(score));
     let batch = games::lists(Views::SideToMove).encode(&samples);
     let worths = [
         Worth::from(Promise::scale(400.0)),
-        Worth { wdl: Some(0.9), ..Promise::scale(100.0).into() },
+        Worth::new(Promise::scale(100.0), Some(0.9)),
         Worth::from(Promise { scale: 200.0, offset: 50.0 }),
-        Worth { wdl: Some(1.0), ..Promise::scale(400.0).into() },
+        Worth::new(Promise::scale(400.0), Some(1.0)),
     ];
     let found = targets(&batch, 0.25, &worths);
     for (sample, target) in samples.iter().zip(&found[..]) {
