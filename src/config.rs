@@ -93,8 +93,9 @@ pub enum Inputs {
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The version of the config language. 1 still means what it meant: there nets are mirrored only
-    /// where `model.mirror` says so, and from 2 on wherever they can be. A program that does not know
-    /// a version refuses the config instead of guessing what it means.
+    /// where `model.mirror` says so, and from 2 on wherever they can be; and nets begin with larger
+    /// weights, see `model.start_size`. A program that does not know a version refuses the config
+    /// instead of guessing what it means.
     #[schemars(example = VERSION)]
     pub version: u32,
     /// Where chance begins: the starting weights of a net and the order of the positions come from
@@ -206,7 +207,8 @@ impl Config {
 
     /// What the starting weights of a net's accumulators are multiplied by.
     pub fn start_size(&self) -> f64 {
-        self.model.start_size.unwrap_or(1.0)
+        let usual = if self.version >= 2 { 0.3 } else { 1.0 };
+        self.model.start_size.unwrap_or(usual)
     }
 
     /// The optimiser, with defaults that fit the model.

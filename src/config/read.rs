@@ -66,9 +66,12 @@ impl Config {
         let mut config = Self::parsed(text, name, &[], Self::check)?;
         config.data.test.get_or_insert(0.0);
         config.model.precision.get_or_insert_default();
-        // Those of nets shuffled positions one by one.
+        // Those of nets shuffled positions one by one, and began with larger weights.
         if config.is_net() {
             config.data.chunk.get_or_insert(0);
+            if config.model.start.is_none() {
+                config.model.start_size.get_or_insert(1.0);
+            }
         }
         Ok(config.resolved())
     }

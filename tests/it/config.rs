@@ -225,6 +225,23 @@ fn shares_of_the_games_lie_within_their_bounds() {
     }
 }
 
+/// Old configs mean what they meant, and so does what a run recorded before there was the key.
+#[test]
+fn how_large_a_net_begins_hangs_on_the_version() {
+    let text = |version| CONFIG.replacen("version = 1", &format!("version = {version}"), 1);
+    let size = |version, sets: &[&str]| parse(&text(version), sets).map(|it| it.start_size());
+    assert_eq!(size(1, &[]), Ok(1.0));
+    assert_eq!(size(2, &[]), Ok(0.3));
+    assert_eq!(size(2, &["model.start_size=0.7"]), Ok(0.7));
+    for version in [1, 2] {
+        let before = Config::recorded(&text(version), "recorded").expect("a run of before");
+        assert_eq!(before.start_size(), 1.0);
+        let now = parse(&text(version), &[]).expect("a config").to_toml();
+        let again = Config::recorded(&now, "recorded").expect("a run of today");
+        assert_eq!(Ok(again.start_size()), size(version, &[]));
+    }
+}
+
 #[test]
 fn a_number_that_is_no_share_is_refused_with_the_cure() {
     let key = "schedule.learning_rate";
