@@ -96,7 +96,8 @@ pub(super) struct Answer<T> {
 ///
 /// Once [`Watch::stop`] is true no item is begun; those under way are finished and kept. An error
 /// of `items` ends the work in the same way before it is returned. After one of `keep`, or a worker
-/// that cannot be hired, those under way are finished but not kept.
+/// that cannot be hired, those under way are finished but not kept. Where there are other ranks, an
+/// item that is finished behind one that was not begun elsewhere is made again by another run.
 pub fn run<W, I: Item, T: DeserializeOwned + Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     mut items: impl Iterator<Item = Result<I, EngineError>>,

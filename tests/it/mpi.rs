@@ -362,12 +362,16 @@ impl Job {
         said(&output)
     }
 
-    /// Waits until its journal has an entry more than so many.
+    /// Entries in its journal.
+    fn entries(&self, name: &str) -> usize {
+        let text = std::fs::read_to_string(Journal::path_of(&self.out(name)));
+        text.unwrap_or_default().matches("\ndone ").count()
+    }
+
+    /// Waits until its journal has more entries than so many.
     fn begun(&self, name: &str, more: usize) {
-        let journal = Journal::path_of(&self.out(name));
-        let text = || std::fs::read_to_string(&journal).unwrap_or_default();
         let begun = Instant::now();
-        while text().matches("\ndone ").count() <= more {
+        while self.entries(name) <= more {
             assert!(begun.elapsed() < Duration::from_secs(60), "no entry");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -418,9 +422,10 @@ fn a_job_whose_rank_was_killed_goes_on_to_the_same_bytes() {
     }
     for job in long_jobs() {
         let (alone, _) = job.alone();
-        for (entries, (ranks, dies)) in [(2, 1), (3, 0), (3, 2)].into_iter().enumerate() {
+        for (ranks, dies) in [(2, 1), (3, 0), (3, 2)] {
+            let before = job.entries("killed");
             let child = started(&mut job.on(ranks, "killed"));
-            job.begun("killed", 3 * entries);
+            job.begun("killed", before + 2);
             let all = processes(&child);
             let (_, pid) = all.iter().find(|(rank, _)| *rank == dies).expect("it runs");
             signal(*pid, libc::SIGKILL);

@@ -126,11 +126,14 @@ impl Recorder {
     }
 }
 
+/// Names and values.
+type Settings = Vec<(&'static str, String)>;
+
 /// The players, and all that games depend on.
 pub(super) fn settings(
     entrants: &[Box<dyn Entrant + '_>],
     manner: &Manner,
-) -> Result<(Vec<Player>, Vec<(&'static str, String)>), EngineError> {
+) -> Result<(Vec<Player>, Settings), EngineError> {
     let mut all = vec![("job", "match".to_string())];
     let mut players = Vec::new();
     for entrant in entrants {

@@ -23,12 +23,9 @@ const ALIVE: u8 = 0;
 const FAREWELL: u8 = 1;
 const LETTER: u8 = 2;
 
-/// How long the thread rests while there are letters, and else.
-const SHORT: Duration = Duration::from_micros(100);
-const LONG: Duration = Duration::from_millis(1);
-
-/// Letters may be followed by others for so long.
-const BUSY: Duration = Duration::from_millis(20);
+/// How long the thread rests between two looks, unless there is a letter to send. Players need the
+/// processor more than letters do: to look ten times as often cost a tenth of it.
+const REST: Duration = Duration::from_millis(1);
 
 /// Signs of life are given so often, or eight times as often as they are missed.
 const PULSE: Duration = Duration::from_secs(1);
@@ -132,13 +129,11 @@ impl Keeper {
 
     fn keep(mut self, closes: &AtomicBool) {
         let (mut looked, mut pulsed) = (Instant::now(), Instant::now());
-        let mut moved = looked;
         let pulse = PULSE.min(self.world.silence / 8);
         loop {
             // Asked before the last letters are taken.
             let closing = closes.load(Ordering::SeqCst);
-            let rest = if moved.elapsed() < BUSY { SHORT } else { LONG };
-            let mut letter = self.letters.recv_timeout(rest).ok();
+            let mut letter = self.letters.recv_timeout(REST).ok();
             let now = Instant::now();
             // Who was stopped itself has not waited for others.
             let asleep = (now - looked).saturating_sub(NAP);
@@ -147,7 +142,6 @@ impl Keeper {
 
             let calls = self.world.calls.lock().unwrap_or_else(PoisonError::into_inner);
             while let Some((to, bytes)) = letter {
-                moved = now;
                 self.send(to, LETTER, &bytes);
                 letter = self.letters.try_recv().ok();
             }
@@ -155,9 +149,7 @@ impl Keeper {
                 pulsed = now;
                 self.send_all(ALIVE);
             }
-            if self.receive(now) {
-                moved = now;
-            }
+            self.receive(now);
             let all_have_left = self.peers.iter().all(|peer| peer.has_left);
             // Rank 0 is the last, so that all are looked after until then.
             if closing && !self.said_farewell && (self.world.rank > 0 || all_have_left) {
@@ -186,9 +178,8 @@ impl Keeper {
         }
     }
 
-    /// Looks for messages, and whether there are letters among them.
-    fn receive(&mut self, now: Instant) -> bool {
-        let mut letters = false;
+    /// Looks for messages, and takes in those that have come.
+    fn receive(&mut self, now: Instant) {
         for peer in &mut self.peers {
             loop {
                 if peer.coming.is_none() {
@@ -209,7 +200,6 @@ impl Keeper {
                 match bytes[0] {
                     FAREWELL => peer.has_left = true,
                     LETTER => {
-                        letters = true;
                         // Nobody may be there to read it any more.
                         let _ = self.arrivals.send((peer.rank, letter));
                     }
@@ -217,7 +207,6 @@ impl Keeper {
                 }
             }
         }
-        letters
     }
 
     /// Ends the process if somebody has been silent for too long.
