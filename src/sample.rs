@@ -15,6 +15,7 @@ pub use spread::Spread;
 
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup,
     Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, fen::Fen,
@@ -23,7 +24,7 @@ use shakmaty::{
 /// A board and its state, packed into 28 bytes the way marlinformat packs it.
 ///
 /// White's view, always; what the side to move sees is a matter for `features/`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Position {
     /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a piece.
     occupied: u64,

@@ -1,7 +1,9 @@
 //! What a search says of a position.
 
+use serde::{Deserialize, Serialize};
+
 /// A score as the side to move sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Score {
     Centipawns(i32),
     /// Moves until mate; negative where the side to move is mated, 0 where it is already.

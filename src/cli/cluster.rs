@@ -10,6 +10,9 @@ use std::time::Instant;
 use anyhow::{Error, Result, ensure};
 
 use super::progress::interrupts;
+use super::terminal::Terminal;
+use crate::engine;
+use crate::engine::post::Post;
 use crate::loader::{Plan, Scan, TraceScan};
 use crate::log::Row;
 use crate::run::{Counter, Ending, Listener, Opening};
@@ -40,18 +43,21 @@ pub fn refuse_crowds(spreads: bool) -> Result<()> {
     );
     ensure!(
         crowd() == 1 || spreads,
-        "{} of this command were started together, and only `nnuance train` shares its work; start \
-         one without mpirun",
+        "{} of this command were started together, and only `train`, `match`, `data selfplay`, \
+         `data label` and `data resolve` share their work; start one without mpirun",
         crowd()
     );
     Ok(())
 }
 
+/// One of these stands in the environment of whoever was started by MPI.
+#[cfg(feature = "mpi")]
+const STARTED: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"];
+
 /// The ranks of this process's run. It waits for so many seconds for one that is silent.
 #[cfg(feature = "mpi")]
 pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
-    let started = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"];
-    match number(&started) {
+    match number(&STARTED) {
         None => Ok(&crate::train::ranks::Alone),
         Some(_) => Ok(world::World::join(silence)?),
     }
@@ -61,6 +67,36 @@ pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
 #[cfg(not(feature = "mpi"))]
 pub fn ranks(_: u16) -> Result<&'static dyn Ranks> {
     Ok(&crate::train::ranks::Alone)
+}
+
+/// Options of commands that spread games or positions over ranks.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Several processes")]
+pub struct Spread {
+    /// Under `mpirun`: the seconds that another process may be silent for before all are given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 45)]
+    silence: u16,
+}
+
+impl Spread {
+    /// Where other ranks are; none where this process is alone.
+    #[cfg(feature = "mpi")]
+    pub fn post(&self) -> Result<Option<Arc<dyn Post>>> {
+        let joined = number(&STARTED).map(|_| world::World::join(self.silence)).transpose()?;
+        Ok(joined.and_then(world::World::post))
+    }
+
+    /// None.
+    #[cfg(not(feature = "mpi"))]
+    pub fn post(&self) -> Result<Option<Arc<dyn Post>>> {
+        let _ = self.silence;
+        Ok(None)
+    }
+}
+
+/// Who hears what this rank does: the terminal, or nobody.
+pub fn listener() -> Box<dyn Listener> {
+    if speaks() { Box::new(Terminal::default()) } else { Box::new(Hush::that_stops()) }
 }
 
 /// What the ranks had to do with each other, on standard error.
@@ -120,6 +156,14 @@ impl Listener for Hush {
     }
 
     fn ends(&self, _: &Ending) {}
+}
+
+impl engine::Watch for Hush {
+    fn progress(&self, _: u64) {}
+
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
 }
 
 /// Knows the time, and whether to stop.

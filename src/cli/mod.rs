@@ -107,7 +107,12 @@ impl Cli {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
         }
-        cluster::refuse_crowds(matches!(self.command, Command::Train(_)))?;
+        let spreads = match &self.command {
+            Command::Train(_) | Command::Match(_) => true,
+            Command::Data(args) => args.spreads(),
+            _ => false,
+        };
+        cluster::refuse_crowds(spreads)?;
         match self.command {
             Command::Quickstart(args) => return quickstart::run(args),
             Command::Train(args) => return train::run(args),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 
 /// When scores end a game before the rules do. Plies are half-moves.
@@ -49,11 +50,19 @@ impl fmt::Display for Adjudication {
     }
 }
 
+/// A colour on its way to another rank.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Color")]
+enum Side {
+    Black,
+    White,
+}
+
 /// How a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// The winner.
-    Checkmate(Color),
+    Checkmate(#[serde(with = "Side")] Color),
     Stalemate,
     /// Neither side can mate.
     Material,
@@ -62,15 +71,15 @@ pub enum Ending {
     /// The third time.
     Repetition,
     /// The winner, by the scores.
-    Won(Color),
+    Won(#[serde(with = "Side")] Color),
     /// A draw by the scores.
     Level,
     /// A draw by its length.
     TooLong,
     /// The winner; the other one's time was up.
-    Late(Color),
+    Late(#[serde(with = "Side")] Color),
     /// The winner; the other one failed: ended by itself, was silent, or answered what is no move.
-    Failed(Color),
+    Failed(#[serde(with = "Side")] Color),
 }
 
 impl Ending {

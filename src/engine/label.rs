@@ -8,12 +8,12 @@ use super::job::{self, Kept};
 use super::journal::Journal;
 use super::mix::Mix;
 use super::player::{Crew, Player};
-use super::pool::Obstacle;
+use super::pool::{Item, Obstacle};
 use super::search::Limit;
 use super::uci::Line;
 use super::{EngineError, Report, Watch};
 use crate::format::{Format, Holds, Source, Writer};
-use crate::sample::Sample;
+use crate::sample::{Position, Sample};
 use crate::score::Score;
 
 /// Positions between two entries in the journal.
@@ -44,11 +44,17 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     if job.format.facts.scores == Holds::Never {
         return Err(EngineError::NoScores(job.format.name));
     }
+    let mix = job.mix.map(|mix| ("mix", mix.to_string()));
+    let searches = [("limit", job.limit.to_string())].into_iter().chain(mix);
+    let searches: Vec<_> = searches.chain(job.crew.entrant.settings()?).collect();
+    let work = |player: &mut dyn Player, position: &Position| score(player, position, job.limit);
+    if job.crew.helps() {
+        return job::help::<Piece, _>(&job.crew, &searches, work);
+    }
     let settings = [
         ("job", "label".to_string()),
         ("input", job::hash_of(&job.input)?),
         ("format", job.format.name.to_string()),
-        ("limit", job.limit.to_string()),
     ];
     let mut pieces = Pieces::open(&job.input, job.format, job.bad_records)?;
     if job.format.facts.moves == Holds::Always && pieces.source.format().facts.moves == Holds::Never
@@ -56,21 +62,20 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
         let made = job.input.display().to_string();
         return Err(EngineError::NoMoves { format: job.format.name, made });
     }
-    let mix = job.mix.map(|mix| ("mix", mix.to_string()));
-    let settings = settings.into_iter().chain(mix).chain(job.crew.entrant.settings()?);
-    let journal = Journal::open(&job.output, &settings.collect::<Vec<_>>())?;
+    let journal = Journal::open(&job.output, &[&settings[..], &searches].concat())?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     if records.forgets(&job.input, job.bad_records)? {
         records.writer.forget_games();
     }
     pieces.pass(journal.progress().items)?;
     let report = job::drive(
-        &job.crew,
+        &job.crew.workers(&searches),
         journal,
         EVERY,
         pieces.by_ref(),
-        |player, piece: &Piece| score(player, &piece.sample, job.limit, job.mix),
-        |piece, made, bytes| {
+        work,
+        |piece: &Piece, made, bytes| {
+            let made = made.map(|score| piece.scored(score, job.mix));
             let stays = made.is_none().then(|| records.skipped(&piece.sample)).flatten();
             records.keep(piece, made, stays, bytes)
         },
@@ -94,13 +99,8 @@ pub(super) fn finished(
     Ok(Report { bad_records, games_lost: records.games_lost(), ..report })
 }
 
-fn score(
-    player: &mut dyn Player,
-    sample: &Sample,
-    limit: Limit,
-    mix: Option<Mix>,
-) -> Result<Sample, Obstacle> {
-    let line = line_of(sample)?;
+fn score(player: &mut dyn Player, position: &Position, limit: Limit) -> Result<i16, Obstacle> {
+    let line = line_of(position)?;
     let score = if !line.chess().legal_moves().is_empty() {
         player.search_anew(&line, limit)?.score
     } else if line.chess().is_check() {
@@ -108,17 +108,14 @@ fn score(
     } else {
         Score::Centipawns(0)
     };
-    let new = score.centipawns();
-    let mixed = mix.zip(sample.score).map(|(mix, old)| mix.of(new, old));
-    Ok(Sample { score: Some(mixed.unwrap_or(new)), ..*sample })
+    Ok(score.centipawns())
 }
 
-/// The position of a sample, for an engine.
-pub(super) fn line_of(sample: &Sample) -> Result<Line, Obstacle> {
-    let chess = sample.position.to_chess().map_err(|error| Obstacle::Item {
-        fen: sample.position.fen(),
-        reason: error.to_string(),
-    })?;
+/// A position, for an engine.
+pub(super) fn line_of(position: &Position) -> Result<Line, Obstacle> {
+    let chess = position
+        .to_chess()
+        .map_err(|error| Obstacle::Item { fen: position.fen(), reason: error.to_string() })?;
     Ok(Line::new(chess))
 }
 
@@ -130,6 +127,23 @@ pub(super) struct Piece {
     after: Vec<Sample>,
     /// Whether the output may be cut behind it.
     last_of_game: bool,
+}
+
+impl Piece {
+    /// The sample with another score, or one between that and its own.
+    fn scored(&self, new: i16, mix: Option<Mix>) -> Sample {
+        let mixed = mix.zip(self.sample.score).map(|(mix, old)| mix.of(new, old));
+        Sample { score: Some(mixed.unwrap_or(new)), ..self.sample }
+    }
+}
+
+/// What is searched is the position alone; all else stays at the desk.
+impl Item for Piece {
+    type Order = Position;
+
+    fn order(&self) -> Position {
+        self.sample.position
+    }
 }
 
 /// The samples of an input one by one.

@@ -1,11 +1,17 @@
 //! Several workers side by side, and what they made in the order in which it was asked for.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::clock::Stopwatch;
+use super::desk::{Desk, News};
+use super::helper;
+use super::post::Post;
 use super::uci::Fault;
 use super::{EngineError, Watch};
 
@@ -17,13 +23,43 @@ pub struct Workers<H> {
     pub count: usize,
     /// How often an item is tried again, each time by a fresh worker, before it is skipped.
     pub retries: u32,
+    /// Workers of other ranks, if there are any.
+    pub others: Option<Others>,
 }
 
-/// Items that are finished may wait for an earlier one, so many for each worker.
-const AHEAD: usize = 64;
+/// The other ranks.
+pub struct Others {
+    pub post: Arc<dyn Post>,
+    /// What the work depends on, names and values, so that all ranks do the same.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Others {
+    pub fn new(post: Arc<dyn Post>, settings: &[(&'static str, String)]) -> Self {
+        let named = |(name, value): &(&'static str, String)| (name.to_string(), value.clone());
+        Self { post, settings: settings.iter().map(named).collect() }
+    }
+}
+
+/// Something to work on.
+pub trait Item: Send {
+    /// All that a worker needs of it, on this rank or another.
+    type Order: Serialize + DeserializeOwned + Send;
+
+    fn order(&self) -> Self::Order;
+}
+
+/// By its number.
+impl Item for u64 {
+    type Order = u64;
+
+    fn order(&self) -> u64 {
+        *self
+    }
+}
 
 /// Why an item was not made.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Obstacle {
     /// The player failed; another try may help.
     Player(Fault),
@@ -46,124 +82,130 @@ pub struct Tried<I, T> {
     pub restarts: u64,
 }
 
-type Answer<I, T> = (u64, Result<Tried<I, T>, EngineError>);
+/// What came of an order.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Answer<T> {
+    pub made: Result<T, Obstacle>,
+    pub restarts: u64,
+    /// How long it took.
+    pub microseconds: u64,
+}
 
 /// Has all workers work on `items` and hands what they made to `keep`, in order.
 /// True once all items are kept.
 ///
 /// Once [`Watch::stop`] is true no item is begun; those under way are finished and kept. An error
 /// of `items` ends the work in the same way before it is returned. After one of `keep`, or a worker
-/// that cannot be hired, those under way are finished but not kept.
-pub fn run<W, I: Send, T: Send>(
+/// that cannot be hired, those under way are finished but not kept. Where there are other ranks, an
+/// item that is finished behind one that was not begun elsewhere is made again by another run.
+pub fn run<W, I: Item, T: DeserializeOwned + Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     mut items: impl Iterator<Item = Result<I, EngineError>>,
-    work: impl Fn(&mut W, &I) -> Result<T, Obstacle> + Sync,
+    work: impl Fn(&mut W, &I::Order) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
     watch: &dyn Watch,
 ) -> Result<bool, EngineError> {
-    let (orders, waiting) = channel();
-    let (answers, answered) = channel::<Answer<I, T>>();
-    let queue = Queue { waiting: Mutex::new(waiting), closed: AtomicBool::new(false) };
-    let count = workers.count.max(1);
+    let (orders, queue) = Queue::open();
+    let (news, heard) = channel();
     thread::scope(|scope| {
-        for _ in 0..count {
-            let (queue, answers, work) = (&queue, answers.clone(), &work);
-            scope.spawn(move || serve(workers, queue, &answers, work));
+        for _ in 0..workers.count.max(1) {
+            let (queue, news, work) = (&queue, news.clone(), &work);
+            let tell = move |number, answer| news.send(News::Made(0, number, answer)).is_ok();
+            scope.spawn(move || serve(workers, queue, tell, work));
         }
-        drop(answers);
-        let mut kept = 0;
-        let mut waiting = BTreeMap::new();
-        let mut each = |(number, tried): Answer<I, T>| -> Result<u64, EngineError> {
-            waiting.insert(number, tried);
-            while let Some(tried) = waiting.remove(&kept) {
-                kept += 1;
-                keep(tried?)?;
-            }
-            Ok(kept)
-        };
-        let (mut ordered, mut returned, mut done) = (0, 0, 0);
+        if let Some(others) = &workers.others {
+            let news = news.clone();
+            scope.spawn(move || helper::listen(others, &news));
+        }
+        drop(news);
+        let mut desk = Desk::new(workers, orders, &queue);
         let mut ended = Ok(false);
-        while matches!(ended, Ok(false)) && !watch.stop() {
-            // An order for each worker lies ready, so that none has to wait for its next.
-            let short = ordered - returned < 2 * count as u64;
-            if short && ordered - done < (AHEAD * count) as u64 {
-                match items.next() {
-                    Some(Ok(item)) => {
-                        orders.send((ordered, item)).expect("the queue outlives this scope");
-                        ordered += 1;
-                    }
+        while matches!(ended, Ok(false)) && desk.failed.is_none() && !watch.stop() {
+            match desk.short() {
+                Some(place) => match items.next() {
+                    Some(Ok(item)) => desk.order(place, item),
                     Some(Err(error)) => ended = Err(error),
                     None => ended = Ok(true),
+                },
+                None => {
+                    let news = heard.recv().expect("orders lie ready, and the queue is open");
+                    desk.hear(news, &mut keep);
                 }
-            } else {
-                let answer = answered.recv().expect("orders lie ready, and the queue is open");
-                returned += 1;
-                done = each(answer).inspect_err(|_| queue.close())?;
             }
         }
-        // Orders are begun in turn, so those that are left are the last ones.
         if !matches!(ended, Ok(true)) {
-            queue.close();
+            desk.close();
         }
-        drop(orders);
-        for answer in answered {
-            done = each(answer).inspect_err(|_| queue.close())?;
+        desk.end();
+        for news in heard {
+            desk.hear(news, &mut keep);
             if watch.stop() {
-                queue.close();
+                desk.close();
             }
         }
-        ended.map(|all| all && done == ordered)
+        match desk.failed.take() {
+            Some(error) => Err(error),
+            None => ended.map(|all| all && desk.is_clear()),
+        }
     })
 }
 
 /// Where workers get their orders.
-struct Queue<I> {
-    waiting: Mutex<Receiver<(u64, I)>>,
+pub(super) struct Queue<O> {
+    waiting: Mutex<Receiver<(u64, O)>>,
     /// Whether what lies ready is not to be begun any more.
     closed: AtomicBool,
 }
 
-impl<I> Queue<I> {
-    fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
+impl<O> Queue<O> {
+    /// The queue, and what orders are put into it with.
+    pub fn open() -> (Sender<(u64, O)>, Self) {
+        let (orders, waiting) = channel();
+        (orders, Self { waiting: Mutex::new(waiting), closed: AtomicBool::new(false) })
+    }
+
+    /// False if it was closed before.
+    pub fn close(&self) -> bool {
+        !self.closed.swap(true, Ordering::Relaxed)
     }
 
     /// The next order; none once there will be no more.
-    fn next(&self) -> Option<(u64, I)> {
+    fn next(&self) -> Option<(u64, O)> {
         let waiting = self.waiting.lock().expect("no worker panics while it holds the queue");
         let order = waiting.recv().ok()?;
         (!self.closed.load(Ordering::Relaxed)).then_some(order)
     }
 }
 
-/// One place at work: its worker is hired when first needed, and another one when it fails.
-fn serve<W, I, T>(
+/// One place at work: its worker is hired when first needed, and another one when it fails. `tell`
+/// is told what came of each order, and false if nobody wants to know.
+pub(super) fn serve<W, O, T>(
     workers: &Workers<impl Fn() -> Result<W, EngineError>>,
-    queue: &Queue<I>,
-    answers: &Sender<Answer<I, T>>,
-    work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
+    queue: &Queue<O>,
+    tell: impl Fn(u64, Result<Answer<T>, EngineError>) -> bool,
+    work: &impl Fn(&mut W, &O) -> Result<T, Obstacle>,
 ) {
     let mut worker = None;
-    while let Some((number, item)) = queue.next() {
-        let tried = attempt(workers, &mut worker, item, work);
-        if answers.send((number, tried)).is_err() {
+    while let Some((number, order)) = queue.next() {
+        if !tell(number, attempt(workers, &mut worker, &order, work)) {
             return;
         }
     }
 }
 
-fn attempt<W, I, T>(
+fn attempt<W, O, T>(
     workers: &Workers<impl Fn() -> Result<W, EngineError>>,
     worker: &mut Option<W>,
-    item: I,
-    work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
-) -> Result<Tried<I, T>, EngineError> {
+    order: &O,
+    work: &impl Fn(&mut W, &O) -> Result<T, Obstacle>,
+) -> Result<Answer<T>, EngineError> {
     let mut restarts = 0;
     loop {
         if worker.is_none() {
             *worker = Some((workers.hire)()?);
         }
-        let made = work(worker.as_mut().expect("hired above"), &item);
+        let watch = Stopwatch::start();
+        let made = work(worker.as_mut().expect("hired above"), order);
         if let Err(Obstacle::Player(_)) = made {
             // The item may have harmed it, whatever it did: the next one meets a fresh worker.
             *worker = None;
@@ -172,6 +214,6 @@ fn attempt<W, I, T>(
                 continue;
             }
         }
-        return Ok(Tried { item, made, restarts });
+        return Ok(Answer { made, restarts, microseconds: watch.microseconds() });
     }
 }

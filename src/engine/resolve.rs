@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position as _};
 
 use super::job;
@@ -47,32 +48,69 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
         let made = "the end of a variation".to_string();
         return Err(EngineError::NoMoves { format: job.format.name, made });
     }
+    let limit = ("limit", job.limit.to_string());
+    let searches = [vec![limit], job.crew.entrant.settings()?].concat();
+    let work = |player: &mut dyn Player, position: &Position| end(player, position, job.limit);
+    if job.crew.helps() {
+        return job::help::<Piece, _>(&job.crew, &searches, work);
+    }
     let settings = [
         ("job", "resolve".to_string()),
         ("input", job::hash_of(&job.input)?),
         ("format", job.format.name.to_string()),
-        ("limit", job.limit.to_string()),
     ];
     let mut pieces = Pieces::open(&job.input, job.format, job.bad_records)?;
-    let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
-    let journal = Journal::open(&job.output, &settings)?;
+    let journal = Journal::open(&job.output, &[&settings[..], &searches].concat())?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     pieces.pass(journal.progress().items)?;
     let report = job::drive(
-        &job.crew,
+        &job.crew.workers(&searches),
         journal,
         EVERY,
         pieces.by_ref(),
-        |player, piece: &Piece| end(player, &piece.sample, job.limit),
-        |piece, made, bytes| records.keep(piece, made.flatten(), None, bytes),
+        work,
+        |piece: &Piece, made: Option<Option<End>>, bytes| {
+            let resolved = made.flatten().map(|end| end.of(&piece.sample));
+            records.keep(piece, resolved, None, bytes)
+        },
         watch,
     )?;
     finished(report, pieces, &records)
 }
 
-/// The quiet end of a sample's principal variation, if it has one.
-fn end(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Option<Sample>, Obstacle> {
-    let line = line_of(sample)?;
+/// The end of a principal variation.
+#[derive(Serialize, Deserialize)]
+struct End {
+    position: Position,
+    /// Seen by the side to move there.
+    score: i16,
+    /// Half-moves that lead to it.
+    played: u16,
+}
+
+impl End {
+    /// As a sample in the place of the one that it is the end of.
+    fn of(self, sample: &Sample) -> Sample {
+        let turned = self.position.turn() != sample.position.turn();
+        Sample {
+            position: self.position,
+            result: if turned { 1.0 - sample.result } else { sample.result },
+            score: Some(self.score),
+            ply: sample.ply.map(|ply| ply.saturating_add(self.played)),
+            played: None,
+            game: sample.game,
+            source: 0,
+        }
+    }
+}
+
+/// The quiet end of a position's principal variation, if it has one.
+fn end(
+    player: &mut dyn Player,
+    position: &Position,
+    limit: Limit,
+) -> Result<Option<End>, Obstacle> {
+    let line = line_of(position)?;
     if line.chess().legal_moves().is_empty() {
         return Ok(None);
     }
@@ -86,15 +124,10 @@ fn end(player: &mut dyn Player, sample: &Sample, limit: Limit) -> Result<Option<
     }
     let turned = chess.turn() != line.chess().turn();
     let score = searched.score.centipawns();
-    let played = searched.pv.len() as u16;
-    Ok(Some(Sample {
+    Ok(Some(End {
         position: Position::from_chess(&chess),
-        result: if turned { 1.0 - sample.result } else { sample.result },
-        score: Some(if turned { -score } else { score }),
-        ply: sample.ply.map(|ply| ply.saturating_add(played)),
-        played: None,
-        game: sample.game,
-        source: 0,
+        score: if turned { -score } else { score },
+        played: searched.pv.len() as u16,
     }))
 }
 

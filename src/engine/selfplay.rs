@@ -54,15 +54,19 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         ("bound", job.openings.bound.to_string()),
         ("adjudication", format!("{:?}", job.adjudication)),
     ];
-    let engine = job.crew.entrant.settings()?;
-    let journal = Journal::open(&job.output, &[settings.to_vec(), engine].concat())?;
+    let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
+    let work = |player: &mut dyn Player, &number: &u64| play(job, player, &opener, number);
+    if job.crew.helps() {
+        return job::help::<u64, _>(&job.crew, &settings, work);
+    }
+    let journal = Journal::open(&job.output, &settings)?;
     let next = journal.progress().items;
     let report = job::drive(
-        &job.crew,
+        &job.crew.workers(&settings),
         journal,
         1,
         (next..job.games).map(Ok),
-        |player, &number: &u64| play(job, player, &opener, number),
+        work,
         |&number, game, bytes| {
             let written = game.is_some().into();
             if let Some(game) = game {

@@ -6,11 +6,16 @@ mod recorder;
 
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::adjudicate::{Adjudication, Ending};
+use crate::engine::helper;
 use crate::engine::opening::{Opener, Openings};
-use crate::engine::pool::{self, Obstacle, Tried, Workers};
+use crate::engine::pool::{self, Item, Obstacle, Others, Tried, Workers};
+use crate::engine::post::Post;
 use crate::engine::{Clock, EngineError, Entrant, Limit, Watch};
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 use board::{PlayedGame, Seats, pair};
@@ -26,6 +31,8 @@ pub struct Manner {
     pub seed: u64,
     /// Games side by side, at least 1. At a pace of nodes they do not depend on it.
     pub boards: usize,
+    /// Where boards of other ranks are, if there are any.
+    pub post: Option<Arc<dyn Post>>,
 }
 
 /// What a move may take.
@@ -56,6 +63,22 @@ impl Pace {
             Pace::Move(limit) => limit,
             Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
         }
+    }
+}
+
+/// Two games to play: who meets, and which of their pairs it is.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Round {
+    players: [usize; 2],
+    /// From 0.
+    number: u64,
+}
+
+impl Item for Round {
+    type Order = Self;
+
+    fn order(&self) -> Self {
+        *self
     }
 }
 
@@ -96,7 +119,7 @@ fn meetings(players: usize) -> Vec<Meeting> {
 
 /// Each two players play `pairs` pairs, or until `sprt` decides, where it is given. What was played
 /// until `stop` counts. What `recorder` has of an earlier run is not played again, and what is
-/// played is given to it.
+/// played is given to it. On a rank that helps nothing is known of a match, but its players.
 ///
 /// # Errors
 /// If a player does not start or fails again and again, or openings cannot be had.
@@ -114,6 +137,19 @@ pub fn play<'a>(
     let total = pairs * played.meetings.len() as u64;
     let whom: Vec<[usize; 2]> = played.meetings.iter().map(|meeting| meeting.players).collect();
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
+    let workers = Workers {
+        hire: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
+        count: manner.boards,
+        retries: RETRIES,
+        others: others(entrants, manner)?,
+    };
+    let work = |seats: &mut Seats<'a>, &Round { players, number }: &Round| {
+        pair(entrants, seats, players, (&opener, number), manner)
+    };
+    if manner.post.as_ref().is_some_and(|post| post.helps()) {
+        helper::help::<_, Round, _>(&workers, work)?;
+        return Ok(played);
+    }
     let mut done = 0;
     while let Some(begun) = recorder.as_mut().and_then(Recorder::begun) {
         played.meetings[(done / pairs) as usize].pairs.add(begun.results);
@@ -121,45 +157,48 @@ pub fn play<'a>(
         done += 1;
     }
     let decided = Cell::new(decides(&played.meetings[0].pairs));
-    let items = (done..total).map(|number| Ok((whom[(number / pairs) as usize], number % pairs)));
-    let workers = Workers {
-        hire: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
-        count: manner.boards,
-        retries: RETRIES,
-    };
-    let work = |seats: &mut Seats<'a>, &(players, number): &([usize; 2], u64)| {
-        pair(entrants, seats, players, (&opener, number), manner)
-    };
+    let round = |number| Round { players: whom[(number / pairs) as usize], number: number % pairs };
+    let items = (done..total).map(|number| Ok(round(number)));
     let mut failed = 0;
-    let keep =
-        |Tried { item: (players, number), made, .. }: Tried<([usize; 2], u64), [PlayedGame; 2]>| {
-            if decided.get() {
-                return Ok(());
-            }
-            let games = match made {
-                Ok(games) => games,
-                Err(Obstacle::Item { reason, .. }) => return Err(EngineError::Match(reason)),
-                Err(Obstacle::Player(fault)) => return Err(EngineError::Match(fault.to_string())),
-            };
-            let place = (done / pairs) as usize;
-            done += 1;
-            played.add(place, &games);
-            if let Some(recorder) = &mut recorder {
-                recorder.add(players, number, games.each_ref().map(|it| &it.game))?;
-            }
-            failed = if games.iter().any(|game| game.fault.is_some()) { failed + 1 } else { 0 };
-            if let (HOPELESS, Some(reason)) = (failed, &played.fault) {
-                return Err(EngineError::Hopeless { count: failed, reason: reason.clone() });
-            }
-            decided.set(decides(&played.meetings[place].pairs));
-            watch(Standing { players, meetings: &played.meetings, done, total });
-            Ok(())
+    let keep = |tried: Tried<Round, [PlayedGame; 2]>| {
+        if decided.get() {
+            return Ok(());
+        }
+        let Round { players, number } = tried.item;
+        let games = match tried.made {
+            Ok(games) => games,
+            Err(Obstacle::Item { reason, .. }) => return Err(EngineError::Match(reason)),
+            Err(Obstacle::Player(fault)) => return Err(EngineError::Match(fault.to_string())),
         };
+        let place = (done / pairs) as usize;
+        done += 1;
+        played.add(place, &games);
+        if let Some(recorder) = &mut recorder {
+            recorder.add(players, number, games.each_ref().map(|it| &it.game))?;
+        }
+        failed = if games.iter().any(|game| game.fault.is_some()) { failed + 1 } else { 0 };
+        if let (HOPELESS, Some(reason)) = (failed, &played.fault) {
+            return Err(EngineError::Hopeless { count: failed, reason: reason.clone() });
+        }
+        decided.set(decides(&played.meetings[place].pairs));
+        watch(Standing { players, meetings: &played.meetings, done, total });
+        Ok(())
+    };
     pool::run(&workers, items, work, keep, &End { stop, decided: &decided })?;
     if let Some(recorder) = recorder.filter(|_| done == total || decided.get()) {
         recorder.finish()?;
     }
     Ok(played)
+}
+
+/// The boards of other ranks, where all is as it is here.
+fn others(
+    entrants: &[Box<dyn Entrant + '_>],
+    manner: &Manner,
+) -> Result<Option<Others>, EngineError> {
+    let Some(post) = &manner.post else { return Ok(None) };
+    let (_, settings) = recorder::settings(entrants, manner)?;
+    Ok(Some(Others::new(post.clone(), &settings)))
 }
 
 impl Played {

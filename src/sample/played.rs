@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position as _, Role, Square};
 
 use super::{Position, ROLES};
@@ -9,7 +10,7 @@ use super::{Position, ROLES};
 /// The move played in a position, in viriformat's 16 bits: from (bits 0-5), to (6-11),
 /// promotion to N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes own
 /// rook, promotion).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Played(pub NonZeroU16);
 
 impl Played {

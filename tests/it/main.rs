@@ -123,6 +123,7 @@ mod share;
 mod shown;
 mod snippets;
 mod sources;
+mod spread;
 mod steps;
 mod sweep;
 mod tables;

@@ -1,8 +1,11 @@
 //! MPI, as far as ranks need it: messages from each to each that are looked after until a limit.
 
+mod mail;
+
 use std::ffi::{c_char, c_int, c_void};
+use std::panic;
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +13,9 @@ use anyhow::{Result, ensure};
 use mpi::ffi;
 
 use crate::digits::grouped;
+use crate::engine::post::Post;
 use crate::train::ranks::{RankError, Ranks};
+use mail::Mail;
 
 /// The ranks that one `mpirun` started.
 pub struct World {
@@ -20,6 +25,9 @@ pub struct World {
     hosts: Vec<String>,
     silence: Duration,
     since: Mutex<Since>,
+    /// Held by who calls MPI where there are letters.
+    calls: Mutex<()>,
+    mail: OnceLock<Arc<Mail>>,
 }
 
 /// What has been so far.
@@ -48,6 +56,9 @@ const NAME: usize = 64;
 /// Numbers of kinds of messages.
 const DATA: c_int = 1;
 const HERE: c_int = 2;
+
+/// How a training goes on.
+const RESUME: &str = "go on with `nnuance train --resume` from the last checkpoint, which is whole";
 
 /// How long a rank looks without a rest: exchanges of one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
@@ -87,7 +98,8 @@ impl World {
         let (rank, size) = (rank as usize, size as usize);
         let silence = Duration::from_secs(silence.into());
         let hosts = vec![host(); size];
-        let mut world = Self { rank, size, hosts, silence, since: Mutex::new(since) };
+        let (since, calls, mail) = (Mutex::new(since), Mutex::default(), OnceLock::new());
+        let mut world = Self { rank, size, hosts, silence, since, calls, mail };
         let mut name = world.hosts[rank].clone().into_bytes();
         name.resize(NAME, 0);
         let mut names = vec![vec![0; NAME]; size];
@@ -102,6 +114,23 @@ impl World {
     /// The ranks, if this process is one of several.
     pub fn joined() -> Option<&'static Self> {
         WORLD.get()
+    }
+
+    /// What carries letters between them; nothing where there is one.
+    pub fn post(&'static self) -> Option<Arc<dyn Post>> {
+        if self.size == 1 {
+            return None;
+        }
+        let open = || {
+            // Threads that are waited for would be waited for in vain.
+            let usual = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                usual(info);
+                self.fail("this is a mistake in the program; what was written is whole");
+            }));
+            Arc::new(Mail::open(self))
+        };
+        Some(self.mail.get_or_init(open).clone())
     }
 
     /// How much they had to do with each other; nothing where there was no need to.
@@ -131,6 +160,9 @@ impl World {
 
     /// The end of a run that went well.
     pub fn leave(&self) {
+        if let Some(mail) = self.mail.get() {
+            mail.close();
+        }
         // SAFETY: MPI is up, and nobody calls it any more.
         unsafe {
             ffi::MPI_Finalize();
@@ -145,24 +177,36 @@ impl World {
         }
         let who = match (self.size, self.rank) {
             (1, _) | (_, 0) => String::new(),
-            (_, rank) => format!("rank {rank} on {}: ", self.hosts[rank]),
+            (_, rank) => format!("{}: ", self.name(rank)),
         };
         eprintln!("error: {who}{error}");
+        // One thread at a time calls MPI; but whoever holds it may be the one that fails.
+        let calls = (0..100).find_map(|_| match self.calls.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                thread::sleep(Duration::from_millis(10));
+                None
+            }
+            other => Some(other),
+        });
         // SAFETY: MPI is up; this does not come back.
         unsafe {
             ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1);
         }
+        drop(calls);
         std::process::exit(1)
     }
 
-    /// Ends the run because of ranks that say nothing.
-    fn give_up(&self, silent: &[usize], patience: Duration) -> ! {
-        let name = |rank: &usize| format!("rank {rank} on {}", self.hosts[*rank]);
-        let names: Vec<String> = silent.iter().map(name).collect();
+    /// What a rank is called.
+    fn name(&self, rank: usize) -> String {
+        format!("rank {rank} on {}", self.hosts[rank])
+    }
+
+    /// Ends the run because of ranks that say nothing; `cure` says how to go on.
+    fn give_up(&self, silent: &[usize], patience: Duration, cure: &str) -> ! {
+        let names: Vec<String> = silent.iter().map(|rank| self.name(*rank)).collect();
         self.fail(&format!(
             "{} {} silent for {:.0} s, and the others cannot go on; look whether it is stopped, and \
-             its machine up and not out of memory; go on with `nnuance train --resume` from the last \
-             checkpoint, which is whole (--silence gives more time)",
+             its machine up and not out of memory; {cure} (--silence gives more time)",
             names.join(" and "),
             if silent.len() == 1 { "has been" } else { "have been" },
             patience.as_secs_f64(),
@@ -214,7 +258,7 @@ impl Ranks for World {
                 there = Some(waited);
             }
             if waited > patience {
-                self.give_up(&asked.silent(), patience);
+                self.give_up(&asked.silent(), patience, RESUME);
             }
             // Whoever waits for long leaves the processor to those who work.
             if waited > EAGER {

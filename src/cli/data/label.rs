@@ -56,15 +56,16 @@ fn scale(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
+    let crew = args.engines.crew()?;
     let job = LabelJob {
         input: args.input,
         output: args.target.output.clone(),
         format: args.target.format()?,
         limit: args.search.limit(&args.engines)?,
-        crew: args.engines.crew()?,
+        crew,
         mix: args.mix.zip(args.score_scale).map(|(share, scale)| Mix { share, scale }),
         bad_records: args.bad_records,
     };
-    let total = count(&job.input, job.bad_records)?;
+    let total = || count(&job.input, job.bad_records);
     args.target.make((total, "positions"), Some(&job.input), |watch| label(&job, watch))
 }

@@ -35,14 +35,15 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
+    let crew = args.engines.crew()?;
     let job = ResolveJob {
         input: args.input,
         output: args.target.output.clone(),
         format: args.target.format()?,
         limit: args.search.limit(&args.engines)?,
-        crew: args.engines.crew()?,
+        crew,
         bad_records: args.bad_records,
     };
-    let total = count(&job.input, job.bad_records)?;
+    let total = || count(&job.input, job.bad_records);
     args.target.make((total, "positions"), Some(&job.input), |watch| resolve(&job, watch))
 }

@@ -38,6 +38,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
+    let crew = args.engines.crew()?;
     let book = args.beginning.book.clone();
     let job = SelfplayJob {
         output: args.target.output.clone(),
@@ -47,7 +48,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         limit: args.search.limit(&args.engines)?,
         openings: args.beginning.openings(),
         adjudication: args.rules.adjudication(),
-        crew: args.engines.crew()?,
+        crew,
     };
-    args.target.make((job.games, "games"), book.as_deref(), |watch| selfplay(&job, watch))
+    args.target.make((|| Ok(job.games), "games"), book.as_deref(), |watch| selfplay(&job, watch))
 }

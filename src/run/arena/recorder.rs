@@ -57,23 +57,8 @@ impl Recorder {
         manner: &Manner,
         settings: &[(&'static str, String)],
     ) -> Result<Self, EngineError> {
-        let mut all = vec![("job", "match".to_string())];
-        let mut players = Vec::new();
-        for entrant in entrants {
-            let own = entrant.settings()?;
-            let digest = own.iter().find(|(name, value)| *name == "digest" && !value.is_empty());
-            let digest = digest.map(|(_, digest)| digest.chars().take(digest::SHORT).collect());
-            players.push(Player { name: entrant.name(), digest });
-            all.push(("player", entrant.name()));
-            all.extend(own);
-        }
+        let (players, mut all) = self::settings(entrants, manner)?;
         let tags = tags(manner);
-        all.extend(tags.iter().cloned());
-        all.extend([
-            ("start", start(&manner.openings)?),
-            ("bound", manner.openings.bound.to_string()),
-            ("seed", manner.seed.to_string()),
-        ]);
         all.extend(settings.iter().cloned());
         let journal = Journal::open(path, &all)?;
         let begun = begun(path, journal.progress().items)?;
@@ -139,6 +124,33 @@ impl Recorder {
     pub fn finish(self) -> Result<(), EngineError> {
         Ok(self.journal.finish()?)
     }
+}
+
+/// Names and values.
+type Settings = Vec<(&'static str, String)>;
+
+/// The players, and all that games depend on.
+pub(super) fn settings(
+    entrants: &[Box<dyn Entrant + '_>],
+    manner: &Manner,
+) -> Result<(Vec<Player>, Settings), EngineError> {
+    let mut all = vec![("job", "match".to_string())];
+    let mut players = Vec::new();
+    for entrant in entrants {
+        let own = entrant.settings()?;
+        let digest = own.iter().find(|(name, value)| *name == "digest" && !value.is_empty());
+        let digest = digest.map(|(_, digest)| digest.chars().take(digest::SHORT).collect());
+        players.push(Player { name: entrant.name(), digest });
+        all.push(("player", entrant.name()));
+        all.extend(own);
+    }
+    all.extend(tags(manner));
+    all.extend([
+        ("start", start(&manner.openings)?),
+        ("bound", manner.openings.bound.to_string()),
+        ("seed", manner.seed.to_string()),
+    ]);
+    Ok((players, all))
 }
 
 /// The tags that tell how a game was played.
