@@ -25,8 +25,9 @@ macro_rules! eprintln {
 
 /// Tells a line on standard error, or nobody.
 pub fn note(text: Arguments) {
-    // Where errors are told there is nobody left to tell of this one.
-    let _ = writeln!(io::stderr(), "{text}");
+    // Whole, so that nothing of another process stands within it. Where errors are told there is
+    // nobody left to tell of this one.
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Whether a text is asked about for the first time: what commands that follow each other in one

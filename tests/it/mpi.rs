@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nnuance::engine::journal::Journal;
@@ -26,8 +27,11 @@ fn mpirun(ranks: usize, arguments: &[&str]) -> Command {
     command
 }
 
-fn there() -> bool {
-    need::tool("mpirun", "--version")
+/// One test at a time, if there is an MPI: the ranks of two would keep each other waiting.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = || TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    need::tool("mpirun", "--version").then(turn)
 }
 
 struct Run {
@@ -74,9 +78,7 @@ fn last(out: &Path) -> Vec<u8> {
 
 #[test]
 fn a_run_on_several_ranks_speaks_with_one_voice() {
-    if !there() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let run = Run::new(&config("", NET, STEPS));
     let mut alone = nnuance();
     alone.args(["train", &run.config, "--out"]).arg(run.out("alone"));
@@ -163,7 +165,8 @@ fn long() -> Run {
 /// with as many ranks to the same bits, and with others to nearly the same losses.
 #[test]
 fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
-    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+    let Some(_turn) = turn() else { return };
+    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
     let run = long();
@@ -213,7 +216,8 @@ fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
 
 #[test]
 fn a_rank_that_hangs_is_named() {
-    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+    let Some(_turn) = turn() else { return };
+    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
     for stopped in [0, 2] {
@@ -238,7 +242,8 @@ fn a_rank_that_hangs_is_named() {
 /// The signals of Ctrl-C and of schedulers, at mpirun or at one rank, stop all at the same step.
 #[test]
 fn a_signal_stops_all_ranks_with_a_checkpoint() {
-    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+    let Some(_turn) = turn() else { return };
+    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
     for who in ["mpirun", "rank 1"] {
@@ -261,9 +266,7 @@ fn a_signal_stops_all_ranks_with_a_checkpoint() {
 
 #[test]
 fn a_rank_that_differs_or_fails_is_named() {
-    if !there() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let run = Run::new(&config("", NET, STEPS));
     let out = run.out("run").to_string_lossy().into_owned();
     let train = ["train", &run.config, "--overwrite", "--out", &out];
@@ -389,9 +392,7 @@ fn positions(folder: &Path, count: usize) -> String {
 
 #[test]
 fn games_and_positions_are_the_same_on_any_number_of_ranks() {
-    if !there() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     for job in Job::kinds(&positions(folder.path(), 700)) {
         let (alone, told) = job.alone();
@@ -417,7 +418,8 @@ fn long_jobs() -> [Job; 2] {
 /// Any rank; what was written stays whole, and the job goes on with any number of ranks.
 #[test]
 fn a_job_whose_rank_was_killed_goes_on_to_the_same_bytes() {
-    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+    let Some(_turn) = turn() else { return };
+    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
     for job in long_jobs() {
@@ -444,7 +446,8 @@ fn a_job_whose_rank_was_killed_goes_on_to_the_same_bytes() {
 /// One that hangs is named; one that thinks for longer than that does not hang.
 #[test]
 fn a_rank_that_hangs_is_told_from_one_that_thinks() {
-    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+    let Some(_turn) = turn() else { return };
+    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
     let [job, _] = long_jobs();
@@ -474,7 +477,8 @@ fn a_rank_that_hangs_is_told_from_one_that_thinks() {
 /// Rank 0 stops behind what is under way, and the same command goes on.
 #[test]
 fn a_signal_stops_a_job_on_several_ranks() {
-    if !there() || !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
+    let Some(_turn) = turn() else { return };
+    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
     let [job, _] = long_jobs();
@@ -492,9 +496,7 @@ fn a_signal_stops_a_job_on_several_ranks() {
 
 #[test]
 fn a_rank_with_other_options_is_named() {
-    if !there() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
     let input = positions(folder.path(), 300);
     let label = ["data", "label", &input, "-o", "/dev/null/no", "--with", EVALUATION];
