@@ -246,8 +246,10 @@ fn a_signal_stops_all_ranks_with_a_checkpoint() {
     if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
     }
+    // mpirun takes up to a second to hand a signal on.
+    let steps = "positions = 12000000\nbatch = 512\nlearning_rate = 0.003\ncheckpoints = 60";
     for who in ["mpirun", "rank 1"] {
-        let run = long();
+        let run = Run::new(&config("", NET, steps));
         let child = started(&mut run.command(3, "run"));
         rows(&run.out("run"), 3);
         match who {
