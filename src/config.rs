@@ -207,7 +207,8 @@ impl Config {
 
     /// What the starting weights of a net's accumulators are multiplied by.
     pub fn start_size(&self) -> f64 {
-        let usual = if self.version >= 2 { 0.3 } else { 1.0 };
+        // A climb learns from the scores of a net of chance, which must say something.
+        let usual = if self.version >= 2 && self.climb.is_none() { 0.3 } else { 1.0 };
         self.model.start_size.unwrap_or(usual)
     }
 

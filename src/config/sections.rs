@@ -154,8 +154,8 @@ pub struct Model {
     pub start: Option<String>,
     /// What the starting weights of the accumulators are multiplied by where a net begins from
     /// chance, above 0 to 10. They are normal numbers of standard deviation `sqrt(2 / 768)`, and 1
-    /// leaves them so. Small ones hide less of what is learnt: without this key it is 0.3, unless the
-    /// config is of version 1, which has 1. Nets of 64 neurons and more that learn from few games may
+    /// leaves them so. Small ones hide less of what is learnt: without this key it is 0.3, but 1 in
+    /// configs of version 1 and of climbs. Nets of 64 neurons and more that learn from few games may
     /// like 0.1. Not for terms, nor beside `start`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 0.1)]

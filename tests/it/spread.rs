@@ -98,7 +98,7 @@ fn on_ranks(size: usize, engine: &EngineSettings, out: &Path, job: Job, most: u6
 fn any_number_of_ranks_makes_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (positions, _) = positions_in(folder.path(), 300);
-    let (games, _) = games_in(folder.path(), 2000);
+    let (games, _) = games_in(folder.path(), 8000);
     let labels = |input: PathBuf, format| {
         move |crew: Crew, out: &Path, watch: &dyn Watch| {
             let job = label_job(&input, "", format, crew);
