@@ -5,11 +5,21 @@
 //! that name pairs are shorter, and sums over them are the same: a step first adds up the rows of the
 //! pairs, each from its two parents, and ends by handing the gradient of each to these.
 //!
+//! All rows of a list belong to one king bucket, so that each of these has pairs of its own.
+//!
 //! Pairs are found as byte-pair encoding finds its tokens (P. Gage, "A New Algorithm for Data
 //! Compression", 1994): the two that stand together in most lists become one, again and again.
 
+use rayon::prelude::*;
+
+use super::plan::{LINE, STEP};
+use crate::architecture::PIECES;
+
 /// Words of 64 lists each that are shortened at a time.
 const WORDS: usize = 4;
+
+/// Rows, at most, that 16 bits can name in units of [`STEP`] bytes, one more behind them.
+const NEAR: usize = (1 << 16) / (LINE / STEP) - 1;
 
 /// Which of some lists name a row.
 pub type Bits = [u64; WORDS];
@@ -19,27 +29,50 @@ pub type Bits = [u64; WORDS];
 pub struct Pairs {
     /// Rows without pairs.
     inputs: usize,
-    /// Of each pair, inputs or earlier pairs.
+    /// Of each pair, inputs or earlier pairs; king bucket by king bucket.
     parents: Vec<[u16; 2]>,
+    /// Where the pairs of each king bucket end.
+    ends: Vec<usize>,
 }
 
 impl Pairs {
-    /// The pairs that shorten these lists `[lists, places]` most, so many at most. Places that hold
-    /// the number of inputs are blank; no list names an input twice.
+    /// The pairs that shorten these lists `[lists, places]` most, so many at most for each king
+    /// bucket. Places that hold the number of inputs are blank; no list names an input twice.
     pub fn learn(inputs: usize, lists: &[u16], places: usize, most: usize) -> Self {
-        let mut learner = Learner::new(inputs, most, lists.chunks_exact(places));
-        let mut parents = Vec::new();
-        while parents.len() < most {
-            let Some([one, other]) = learner.best() else { break };
-            learner.join(one, other, inputs + parents.len());
-            parents.push([one as u16, other as u16]);
+        let kings = inputs / PIECES;
+        let near = NEAR.saturating_sub(inputs) / kings;
+        let far = (usize::from(u16::MAX) - inputs) / kings;
+        // Names in small units are read faster: worth a few pairs, but not half of them.
+        let most = if 2 * near > most { most.min(near) } else { most.min(far) };
+        let of_kings: Vec<Vec<[u16; 2]>> = (0..kings)
+            .into_par_iter()
+            .map(|king| {
+                let first = (PIECES * king) as u16;
+                let here = |list: &&[u16]| usize::from(list[0]) / PIECES == king;
+                let lists = lists.chunks_exact(places).filter(here);
+                let rows = |list: &[u16]| {
+                    let there = list.iter().filter(|row| usize::from(**row) < inputs);
+                    there.map(|row| row - first).collect()
+                };
+                learnt(lists.map(rows).collect(), most)
+            })
+            .collect();
+        let mut pairs = Self::none(inputs);
+        for (king, parents) in of_kings.into_iter().enumerate() {
+            let of = [PIECES * king, inputs + pairs.parents.len()];
+            let row = |it: u16| global(of, it.into()) as u16;
+            pairs.parents.extend(parents.into_iter().map(|parents| parents.map(row)));
+            pairs.ends[king] = pairs.parents.len();
         }
-        Self { inputs, parents }
+        for king in 1..kings {
+            pairs.ends[king] = pairs.ends[king].max(pairs.ends[king - 1]);
+        }
+        pairs
     }
 
     /// Those of no input: none.
     pub fn none(inputs: usize) -> Self {
-        Self { inputs, parents: Vec::new() }
+        Self { inputs, parents: Vec::new(), ends: vec![0; inputs / PIECES] }
     }
 
     /// Of each pair, inputs or earlier pairs. The first has the row behind the inputs.
@@ -52,48 +85,104 @@ impl Pairs {
         self.inputs + self.parents.len()
     }
 
+    /// The king bucket that a row belongs to; the last one for what is none.
+    #[inline(always)]
+    pub(super) fn king(&self, row: usize) -> usize {
+        let king = match row.checked_sub(self.inputs) {
+            None => row / PIECES,
+            Some(pair) => self.ends.partition_point(|end| *end <= pair),
+        };
+        king.min(self.ends.len() - 1)
+    }
+
     /// Names pairs in lists `[lists, places]` wherever it can, in the order of their rows. Blank
-    /// places then hold the number of all rows. Up to 255 places; no list names an input twice.
+    /// places, which come last, then hold the number of all rows. Up to 255 places; no list names an
+    /// input twice.
     pub fn shorten(&self, lists: &mut [u16], places: usize, bits: &mut Vec<Bits>) {
         if self.parents.is_empty() {
             return;
         }
-        let blank = self.rows() as u16;
         for lists in lists.chunks_mut(64 * WORDS * places) {
-            bits.clear();
-            bits.resize(self.rows(), [0; WORDS]);
-            for (list, inputs) in lists.chunks_exact_mut(places).enumerate() {
-                for input in inputs {
-                    if let Some(words) = bits[..self.inputs].get_mut(usize::from(*input)) {
-                        words[list / 64] |= 1 << (list % 64);
-                    }
-                    *input = blank;
+            let mut kings = 0_u64;
+            for list in lists.chunks_exact_mut(places) {
+                match usize::from(list[0]) / PIECES {
+                    king if king < self.ends.len() => kings |= 1 << king,
+                    _ => list.fill(self.rows() as u16),
                 }
             }
-            for (number, parents) in self.parents.iter().enumerate() {
-                let [one, other] = parents.map(usize::from);
-                let mut both = [0; WORDS];
-                for (word, both) in both.iter_mut().enumerate() {
-                    *both = bits[one][word] & bits[other][word];
-                    bits[one][word] &= !*both;
-                    bits[other][word] &= !*both;
-                }
-                bits[self.inputs + number] = both;
+            for king in (0..self.ends.len()).filter(|king| kings >> king & 1 == 1) {
+                self.shorten_those(king, lists, places, bits);
             }
-            let mut lengths = [0u8; 64 * WORDS];
-            for (row, words) in bits.iter().enumerate() {
-                for (word, &bits) in words.iter().enumerate() {
-                    let mut left = bits;
-                    while left != 0 {
-                        let list = 64 * word + left.trailing_zeros() as usize;
-                        left &= left - 1;
-                        lists[list * places + usize::from(lengths[list])] = row as u16;
-                        lengths[list] += 1;
-                    }
+        }
+    }
+
+    /// The same for those of one king bucket.
+    fn shorten_those(&self, king: usize, lists: &mut [u16], places: usize, bits: &mut Vec<Bits>) {
+        let blank = self.rows() as u16;
+        let begin = king.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let parents = &self.parents[begin..self.ends[king]];
+        let of = [PIECES * king, self.inputs + begin];
+        let local = |row: u16| match usize::from(row).checked_sub(self.inputs) {
+            None => usize::from(row) - of[0],
+            Some(pair) => PIECES + pair - begin,
+        };
+        bits.clear();
+        bits.resize(PIECES + parents.len(), [0; WORDS]);
+        for (number, list) in lists.chunks_exact_mut(places).enumerate() {
+            if usize::from(list[0]) / PIECES != king {
+                continue;
+            }
+            for row in list {
+                if usize::from(*row) < self.inputs {
+                    bits[usize::from(*row) - of[0]][number / 64] |= 1 << (number % 64);
+                }
+                *row = blank;
+            }
+        }
+        for (number, parents) in parents.iter().enumerate() {
+            let [one, other] = parents.map(local);
+            let mut both = [0; WORDS];
+            for (word, both) in both.iter_mut().enumerate() {
+                *both = bits[one][word] & bits[other][word];
+                bits[one][word] &= !*both;
+                bits[other][word] &= !*both;
+            }
+            bits[PIECES + number] = both;
+        }
+        let mut lengths = [0u8; 64 * WORDS];
+        for (row, words) in bits.iter().enumerate() {
+            let row = global(of, row) as u16;
+            for (word, &bits) in words.iter().enumerate() {
+                let mut left = bits;
+                while left != 0 {
+                    let list = 64 * word + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    lists[list * places + usize::from(lengths[list])] = row;
+                    lengths[list] += 1;
                 }
             }
         }
     }
+}
+
+/// The row of what has this number in its king bucket, whose inputs and pairs begin at `of`.
+fn global([inputs, pairs]: [usize; 2], row: usize) -> usize {
+    match row.checked_sub(PIECES) {
+        None => inputs + row,
+        Some(pair) => pairs + pair,
+    }
+}
+
+/// The pairs that shorten lists of one king bucket most.
+fn learnt(lists: Vec<Vec<u16>>, most: usize) -> Vec<[u16; 2]> {
+    let mut learner = Learner::new(most, lists);
+    let mut parents = Vec::new();
+    while parents.len() < most {
+        let Some([one, other]) = learner.best() else { break };
+        learner.join(one, other, PIECES + parents.len());
+        parents.push([one as u16, other as u16]);
+    }
+    parents
 }
 
 /// Counts how often two inputs stand together.
@@ -111,11 +200,8 @@ struct Learner {
 }
 
 impl Learner {
-    fn new<'a>(inputs: usize, most: usize, lists: impl Iterator<Item = &'a [u16]>) -> Self {
-        let rows = inputs + most;
-        let is_there = |input: &u16| usize::from(*input) < inputs;
-        let there = |list: &[u16]| list.iter().copied().filter(is_there).collect();
-        let lists: Vec<Vec<u16>> = lists.map(there).collect();
+    fn new(most: usize, lists: Vec<Vec<u16>>) -> Self {
+        let rows = PIECES + most;
         let (mut holders, mut counts) = (vec![Vec::new(); rows], vec![0; rows * rows]);
         for (number, list) in lists.iter().enumerate() {
             for &one in list {

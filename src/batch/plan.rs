@@ -218,7 +218,7 @@ impl Planner {
             let kind = match kings {
                 1 => bucket(number >> shift),
                 // All rows of a view are of one king bucket.
-                _ => (usize::from(lists[0]) / PIECES).min(kings - 1) * groups + (number & group),
+                _ => pairs.king(lists[0].into()) * groups + (number & group),
             };
             let key = kind * each + pieces;
             self.keys.push(key as u16);

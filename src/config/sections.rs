@@ -102,7 +102,8 @@ pub struct Data {
     /// How many positions stay together from pass to pass over data that are kept, 0 to 512. The
     /// first pass shuffles all positions; each later one shuffles the chunks of the first, so that
     /// what the processor sorts for a chunk is sorted once, and kept: some 200 bytes a position, up
-    /// to 1 GiB. Without it 512, or 256 where a batch has fewer than 8,192. With 0, where a batch
+    /// to 1 GiB. With several king buckets a chunk has positions of the same ones, and each batch its
+    /// share of all. Without it 512, or 256 where a batch has fewer than 8,192. With 0, where a batch
     /// does not mix four chunks, and where sources have a share of each batch, each pass shuffles
     /// all positions. For nets.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -34,6 +34,16 @@ impl Inputs {
         [Some(first), second].into_iter().flatten()
     }
 
+    /// Which king buckets the views of a position have, as one number: positions with the same number
+    /// have the same; below [`Kings::MOST`] squared.
+    pub fn kings_of(&self, position: &Position) -> usize {
+        let buckets = self.views_of(position).map(|view| {
+            let flip = if view.is_white() { 0 } else { 56 };
+            self.kings.seen(king(position, view) as usize ^ flip).1
+        });
+        buckets.fold(0, |all, bucket| all * self.kings.count() + bucket)
+    }
+
     /// Calls `each` with every active row of one view, `0 <= row < self.rows()`, straight from
     /// [`Inputs::row`].
     pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {

@@ -17,6 +17,7 @@ mod held;
 mod kept;
 mod lane;
 mod of_rank;
+mod order;
 mod packed;
 mod plans;
 mod quieten;
@@ -56,7 +57,6 @@ pub use traces::{TraceScan, push, scan_traces};
 pub use walk::Cut;
 pub use weighing::Weighing;
 
-use crate::architecture::{Architecture, PIECES};
 use crate::format::{Format, ReadError};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -140,10 +140,9 @@ impl Plan {
         self.keeps() && self.shuffle && self.chunk > 0 && self.shares().is_none()
     }
 
-    /// Whether their chunks are planned once for all passes, for this net. Those of nets whose batches
-    /// are sorted by king bucket differ from pass to pass.
-    pub fn plans_once(&self, net: &Architecture) -> bool {
-        self.keeps_chunks() && self.plans > 0 && net.rows() == PIECES
+    /// Whether their chunks are planned once for all passes.
+    pub fn plans_once(&self) -> bool {
+        self.keeps_chunks() && self.plans > 0
     }
 
     /// Whether positions validate: those of files of their own, or of games that are held out.

@@ -15,8 +15,10 @@ use crate::features::MAX_ACTIVE;
 /// Bytes that the plans of a run's data may take. What does not find room is planned again.
 pub const PLANS: usize = 1 << 30;
 
-/// Positions, at most, of which pairs are learnt.
+/// Positions, at most, of which pairs are learnt; so many times as many where each of several king
+/// buckets has its own.
 const SEEN: usize = 4096;
+const KINGS: usize = 4;
 
 /// The plans of the chunks of a data set, each made when it is first asked for.
 #[derive(Debug)]
@@ -48,18 +50,24 @@ impl Plans {
     /// Of records in the order of the first pass.
     pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
         let Plan { chunk, pairs, plans: room, .. } = *plan;
+        let count = records.len();
         let pairs = match pairs {
             0 => Pairs::none(net.rows()),
             most => {
                 let size = net.views() * MAX_ACTIVE;
-                let mut lists = vec![0; records.len().min(SEEN) * size];
-                for (record, out) in records.iter().zip(lists.chunks_exact_mut(size)) {
+                let seen = (SEEN * net.inputs.kings.count().min(KINGS)).min(records.len());
+                // Of several king buckets those of the same stand together.
+                let step =
+                    if net.inputs.kings.count() > 1 { records.len() / seen.max(1) } else { 1 };
+                let mut lists = vec![0; seen * size];
+                let records = records.iter().step_by(step.max(1));
+                for (record, out) in records.zip(lists.chunks_exact_mut(size)) {
                     net.inputs.write(&record.position(), out);
                 }
                 Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
             }
         };
-        let plans = (0..records.len() / chunk).map(|_| Default::default()).collect();
+        let plans = (0..count / chunk).map(|_| Default::default()).collect();
         Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
     }
 

@@ -1,16 +1,15 @@
 //! Batches without end.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rand::seq::SliceRandom;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use super::encode::Encoder;
 use super::lane::Lanes;
+use super::order::{Chunks, random, shuffled};
 use super::packed::Packed;
 use super::plans::Plans;
 use super::quieten::{Quieten, quieten};
@@ -18,7 +17,6 @@ use super::read::Interleaved;
 use super::{Kept, LoadError, Plan};
 use crate::batch::Batch;
 use crate::format::BLOCK;
-use crate::sample::mix;
 
 /// A place in a stream: the next position to come.
 ///
@@ -189,23 +187,19 @@ pub(super) fn keep(
     if let Some(by) = by {
         quieten(&mut records, by);
     }
-    if plan.keeps_chunks() {
-        // As the first pass goes over them.
-        let order = shuffled(plan, Cursor::default(), records.len());
-        arrange(&mut records, &order);
-    }
+    let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
     let bases = encoder.bases(&records);
     let plans = match encoder {
-        Encoder::Net(net, _) if plan.plans_once(net) => Some(Plans::of(net, &records, plan)),
+        Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
         _ => None,
     };
     let records = Arc::new(Records { records, bases, plans });
     for epoch in from.epoch.. {
         let cursor = Cursor { epoch, window: 0, offset: 0 };
         let positions = records.records.len();
-        let order = match plan.keeps_chunks() {
-            true => by_chunk(plan, epoch, positions),
-            false => shuffled(plan, cursor, positions),
+        let order = match &chunks {
+            Some(chunks) => chunks.order(plan, epoch, positions),
+            None => shuffled(plan, cursor, positions),
         };
         send(cursor, records.clone(), order, windows)?;
     }
@@ -280,57 +274,6 @@ fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
     }
 }
 
-/// The order of a window.
-fn shuffled(plan: &Plan, cursor: Cursor, positions: usize) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..positions as u32).collect();
-    if plan.shuffle {
-        order.shuffle(&mut random(plan.seed, cursor.epoch, cursor.window + 1));
-    }
-    order
-}
-
-/// The order of a pass over data that come chunk by chunk: as they are in the first, and then the
-/// chunks in a new order. What is less than a chunk comes last.
-///
-/// Batches of some chunks each would cut all chunks of a pass that begins within a batch, behind a
-/// piece of one. So one chunk is cut instead: its beginning makes that piece whole, and its end comes
-/// behind the others.
-fn by_chunk(plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
-    let (chunk, chunks) = (plan.chunk, positions / plan.chunk);
-    let mut order: Vec<usize> = (0..chunks).collect();
-    if epoch > 0 {
-        order.shuffle(&mut random(plan.seed, epoch, 1));
-    }
-    let mut places: Vec<u32> = Vec::with_capacity(positions);
-    let of = |number: usize| number as u32 * chunk as u32..(number as u32 + 1) * chunk as u32;
-    let before = (u128::from(epoch) * positions as u128 % chunk as u128) as u32;
-    let cut = order.first().filter(|_| before > 0).map(|first| {
-        let Range { start, end } = of(*first);
-        let cut = end - before;
-        places.extend(start..cut);
-        cut..end
-    });
-    places.extend(order.iter().skip(usize::from(cut.is_some())).flat_map(|number| of(*number)));
-    places.extend(cut.into_iter().flatten());
-    places.extend((chunks * chunk) as u32..positions as u32);
-    places
-}
-
-/// Puts records in this order, in their own memory.
-fn arrange(records: &mut [Packed], order: &[u32]) {
-    let mut is_done = vec![false; records.len()];
-    for start in 0..records.len() {
-        let first = records[start];
-        let mut place = start;
-        while !is_done[place] {
-            is_done[place] = true;
-            let from = order[place] as usize;
-            records[place] = if from == start { first } else { records[from] };
-            place = from;
-        }
-    }
-}
-
 fn send(
     cursor: Cursor,
     records: Arc<Records>,
@@ -338,9 +281,4 @@ fn send(
     windows: &Windows,
 ) -> Result<(), Stop> {
     windows.send(Ok(Window { cursor, records, order })).map_err(|_| Stop::Unheard)
-}
-
-/// A generator for one subset in one epoch.
-pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
 }

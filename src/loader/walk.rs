@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 
-use super::stream::{Cursor, random};
+use super::order::random;
+use super::stream::Cursor;
 use crate::batch::OfRank;
 
 /// How positions in memory are cut into batches.

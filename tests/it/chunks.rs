@@ -1,6 +1,6 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
-use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
 use nnuance::batch::{Batch, Inputs};
 use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream};
 use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, outputs};
@@ -80,7 +80,7 @@ fn planned_chunks_are_what_is_listed() {
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
 }
 
-/// The first pass is that of positions that are shuffled one by one. Later ones show each position
+/// The first pass is that of positions that are shuffled one by one, without king buckets. Later ones show each position
 /// once as well, and the neighbours in a chunk stay the same.
 #[test]
 fn chunks_stay_together_from_pass_to_pass() {
@@ -124,4 +124,48 @@ fn chunks_stay_together_from_pass_to_pass() {
     known.sort();
     assert!(found == known, "the same neighbours");
     assert!(chunked[0][whole..] == second[whole..], "the rest comes last");
+}
+
+/// Where kings choose among rows, positions whose kings choose the same ones are neighbours, and
+/// each batch has its share of those, in each pass.
+#[test]
+fn kings_stand_together_and_come_evenly() {
+    const CHUNK: usize = 20;
+    let buckets: Vec<u8> = (0..32).map(|square| if square % 4 < 2 { 0 } else { 1 }).collect();
+    let kings = Kings::new(true, &buckets).expect("buckets");
+    let inputs = ArchitectureInputs { kings, ..ArchitectureInputs::of(Views::Perspective) };
+    let simple = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
+    let net = Architecture { inputs, ..simple };
+    let plan = Plan { batch: POSITIONS / 5, ..plan(CHUNK, 0, false) };
+    let all = batches(plan, &net, Cursors::default(), 15);
+    let kinds = all.iter().flat_map(|batch| match &batch.inputs {
+        Inputs::Active(active) => {
+            let king = |list: &[u16]| list[0] / 768;
+            let lists = active.indices.chunks(2 * active.places);
+            lists.map(move |lists| 2 * king(lists) + king(&lists[active.places..]))
+        }
+        _ => panic!("lists"),
+    });
+    let kinds: Vec<u16> = kinds.collect();
+    let count = |kinds: &[u16], kind| kinds.iter().filter(|it| **it == kind).count();
+    let scores: Vec<f32> = all.iter().flat_map(|batch| batch.scores.to_vec()).collect();
+    let sorted = |pass: &[f32]| {
+        let mut pass = pass.to_vec();
+        pass.sort_by(f32::total_cmp);
+        pass
+    };
+    let passes = scores.chunks(POSITIONS);
+    assert!(passes.clone().all(|pass| sorted(pass) == sorted(&scores[..POSITIONS])), "each once");
+    assert!(scores[..POSITIONS] != scores[POSITIONS..2 * POSITIONS], "a new order");
+    for pass in kinds.chunks(POSITIONS) {
+        for batch in pass.chunks(POSITIONS / 5) {
+            let mixed = batch.chunks(CHUNK).filter(|chunk| count(chunk, chunk[0]) < CHUNK).count();
+            assert!(mixed <= 6, "{mixed} of {} chunks are mixed", POSITIONS / 5 / CHUNK);
+            for kind in 0..4 {
+                // Of each a few more or less, as in any sample of so many; not a chunk.
+                let off = count(batch, kind).abs_diff(count(pass, kind) / 5);
+                assert!(off < 3 * CHUNK / 2, "{off} too many or few of {kind}");
+            }
+        }
+    }
 }

@@ -66,9 +66,49 @@ fn pairs_are_those_that_stand_together_most_often() {
     assert_eq!(Pairs::learn(ROWS, &[], 8, 10), Pairs::none(ROWS));
 }
 
+/// Each king bucket has the pairs of its own lists, as if there were no others.
+#[test]
+fn pairs_live_inside_a_king_bucket() {
+    let (mut lists, places) = lists(&net(Views::Perspective, 1), 300);
+    let of_kings = |list: usize| [2, 0, 2][list % 3];
+    let mut apart = vec![Vec::new(); 4];
+    for (number, list) in lists.chunks_mut(places).enumerate() {
+        let king = of_kings(number);
+        apart[king].extend_from_slice(list);
+        list.iter_mut()
+            .for_each(|row| *row = if *row < 768 { *row + 768 * king as u16 } else { 3072 });
+    }
+    let pairs = Pairs::learn(4 * ROWS, &lists, places, 30);
+    let mut right = Vec::new();
+    for (king, lists) in apart.iter().enumerate() {
+        let first = (4 * ROWS + right.len()) as u16;
+        let row = |row: u16| match row.checked_sub(768) {
+            None => row + 768 * king as u16,
+            Some(pair) => first + pair,
+        };
+        let alone = Pairs::learn(ROWS, lists, places, 30);
+        right.extend(alone.parents().iter().map(|parents| parents.map(row)));
+    }
+    assert_eq!(right.len(), 60);
+    assert_eq!(pairs.parents(), right);
+    let mut short = lists.clone();
+    pairs.shorten(&mut short, places, &mut vec![]);
+    for (number, (list, short)) in lists.chunks(places).zip(short.chunks(places)).enumerate() {
+        let rows = short.iter().filter(|row| usize::from(**row) < pairs.rows());
+        let mut found: Vec<u16> = rows.flat_map(|row| inputs_of(*row, &pairs)).collect();
+        found.sort();
+        let mut right: Vec<u16> = list.iter().copied().filter(|row| *row < 3072).collect();
+        right.sort();
+        assert_eq!(found, right, "list {number}");
+    }
+    // Nets of so many king buckets that 16 bits name no more rows go with fewer.
+    assert_eq!(Pairs::learn(64 * ROWS, &[], 8, 256), Pairs::none(64 * ROWS));
+}
+
 /// What a pair stands for, in the end.
 fn inputs_of(row: u16, pairs: &Pairs) -> Vec<u16> {
-    match (row as usize).checked_sub(ROWS) {
+    let inputs = pairs.rows() - pairs.parents().len();
+    match (row as usize).checked_sub(inputs) {
         None => vec![row],
         Some(pair) => pairs.parents()[pair].iter().flat_map(|it| inputs_of(*it, pairs)).collect(),
     }

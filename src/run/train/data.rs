@@ -175,12 +175,13 @@ impl Data {
         let BatchSource::Files { plan, encoder: Encoder::Net(net, _), .. } = &self.source else {
             return String::new();
         };
-        match (plan.plans_once(net), plan.pairs) {
+        let place = if net.inputs.kings.count() > 1 { " in each king bucket" } else { "" };
+        match (plan.plans_once(), plan.pairs) {
             (false, _) => String::new(),
             (true, 0) => format!(", chunks of {} planned once", plan.chunk),
             (true, pairs) => {
                 format!(
-                    ", chunks of {} planned once, up to {pairs} pairs of inputs share rows",
+                    ", chunks of {} planned once, up to {pairs} pairs of inputs{place} share rows",
                     plan.chunk
                 )
             }
