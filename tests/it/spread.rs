@@ -139,9 +139,16 @@ fn any_number_of_ranks_makes_the_same() {
         }
         let parts = out("parts");
         let run = |run: &usize| on_ranks(1 + (run + 2) % 3, &engine, &parts, job, most).stopped;
-        let runs = (0..20).take_while(run).count();
-        assert!((1..20).contains(&runs), "{name}: {runs}");
-        assert!(fs::read(&parts).unwrap() == wanted, "{name}, in parts");
+        // On a busy machine all may be done before the first ones are there and count.
+        let stopped = (0..10).any(|_| {
+            let runs = (0..20).take_while(run).count();
+            assert!(runs < 20, "{name}: never done");
+            let is_same = fs::read(&parts).unwrap() == wanted;
+            assert!(is_same, "{name}, in {runs} parts");
+            fs::remove_file(&parts).unwrap();
+            runs > 0
+        });
+        assert!(stopped, "{name}");
     }
 }
 
