@@ -37,7 +37,7 @@ pub struct Active {
     pub views: usize,
     /// Places a list; those behind the last active row hold `rows`.
     pub places: usize,
-    /// `[batch, views, places]`
+    /// `[batch, views, places]`; no list names a row twice.
     pub indices: Vec<u16>,
     /// The output bucket of each position; empty where there is one bucket.
     pub buckets: Vec<u8>,

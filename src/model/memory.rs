@@ -4,16 +4,16 @@ use burn::tensor::Device;
 
 use super::adapter::Adapter;
 use super::device::DeviceError;
-use super::ops::index::{self, NUMBERS, SEGMENT};
+use super::ops::strips::Strips;
 use super::{Compute, Kind};
-use crate::architecture::{Architecture, MOST_PIECES};
+use crate::architecture::{Architecture, MOST_PIECES, PIECES};
 
 /// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them.
 /// More would save a few launches of kernels a step at most.
 pub const ROOM: usize = 512 << 20;
 
 /// Positions that are on their way to a GPU, at most, or one batch: a processor that is ahead of it
-/// waits. Their lists and indices lie in memory that the GPU reads.
+/// waits. Their lists lie in memory that the GPU reads.
 const AHEAD: usize = 1 << 19;
 
 /// Steps that a processor is ahead of a GPU, at most: that often it reads their losses, and the GPU
@@ -46,12 +46,10 @@ impl Need {
         let position = floats(floats_of_position(net));
         let part = batch.clamp(1, (room as u64 / position).max(1) as usize);
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
-        // A row's lists come in segments that are full, and in one more of each piece of lists of
-        // which it has any.
-        let entries = (part * views * MOST_PIECES) as u64;
-        let pieces = (part * views).div_ceil(index::piece(net.rows())) * net.rows();
-        let segments = (entries / SEGMENT as u64 + pieces as u64).min(entries);
-        let partial = segments * floats(hidden);
+        let (kings, inputs) = (net.inputs.kings.count(), PIECES);
+        let [strips, length] = Strips::bound(part * views, kings);
+        let sums = (strips * inputs) as u64 * floats(hidden);
+        let bits = (strips * inputs * length / 8) as u64;
         let parts = batch.div_ceil(part);
         let tiles = match net.is_deep() {
             true => 0,
@@ -61,14 +59,14 @@ impl Need {
             }
         };
         let lists = (batch * views * MOST_PIECES * size_of::<u16>()) as u64;
-        // Entries have 16 bits, as those of lists do.
-        let index = lists + parts as u64 * (segments * floats(NUMBERS) + floats(net.rows()));
+        // Of several king buckets a table says which lists stand where.
+        let order = if kings > 1 { parts as u64 * floats(strips * length) } else { 0 };
         // Weights, gradients, what is kept, and what the next step makes of them.
-        let step = merged + behind + partial + tiles + lists + index;
+        let step = merged + behind + sums + bits + tiles + lists + order;
         // What comes to the device waits beside it until its step is over.
-        let waiting = steps_ahead(batch) as u64 * (lists + index);
+        let waiting = steps_ahead(batch) as u64 * (lists + order);
         let total = 2 * (2 + kept) * weights + step + waiting;
-        let largest = arrays.into_iter().chain([slopes, partial, tiles, lists]).max();
+        let largest = arrays.into_iter().chain([slopes, sums, bits, tiles, lists + order]).max();
         Some(Self { total, largest: largest.unwrap_or(0) })
     }
 

@@ -58,9 +58,9 @@ fn steps_ahead_are_bounded_by_their_positions() {
     assert_eq!([16_384, 65_536, 1 << 19, 1 << 22].map(steps_ahead), [32, 8, 1, 1]);
     let kind = Kind::Net(Architecture::simple(Views::Perspective, 1, Activation::SCReLU));
     let need = |batch| Need::of(&kind, batch, Compute::Gpu { room: 1 << 20 }, 2).expect("a net");
-    // Two lists of 32 places and their index, 16 bits each, of all steps on their way.
+    // Two lists of 32 places, 16 bits each, of all steps on their way.
     for batch in [16_384, 65_536] {
-        assert!(need(batch).total > (1 << 19) * 2 * 2 * 32 * 2, "{batch}");
+        assert!(need(batch).total > (1 << 19) * 2 * 32 * 2, "{batch}");
     }
 }
 

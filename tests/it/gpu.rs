@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
 use nnuance::batch::{Active, Batch, Inputs, Terms};
 use nnuance::loss::LossShape;
 use nnuance::model::{
@@ -149,23 +149,12 @@ fn what_is_no_number_shows_in_the_loss() {
     }
 }
 
-/// Lists that no game has: without pieces, with two pieces on one square, with the same input in
-/// every list of more than one part of the index.
+/// Lists that no game has: without pieces, of any inputs, with the same input in almost all.
 #[test]
 fn any_lists_will_do_in_one_part_or_in_many() {
     let Some(gpu) = gpu() else { return };
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let (positions, views, places) = (2500, 2, 32);
-    let mut indices = Vec::new();
-    for list in 0..positions * views {
-        let pieces = list % 33;
-        let input = |place| match place {
-            0 if list % 5 > 0 => 700,
-            place if place < pieces => random.random_range(0..768),
-            _ => 768,
-        };
-        indices.extend((0..places).map(input));
-    }
+    let indices = any_lists(positions * views, places, 1).concat();
     let active = Active { rows: 768, views, places, indices, buckets: vec![] };
     let batch = Batch {
         inputs: Inputs::Active(active),
@@ -206,6 +195,70 @@ fn more_positions_than_a_row_of_the_grid_has_cubes_for() {
     let [got, right] = [(&gpu, GPU), (&flex(), fused())]
         .map(|(device, compute)| to_host(model(&kind, &weights, device, compute).logits(&inputs)));
     assert!(distance(&got, &right) < 1e-5);
+}
+
+/// Lists of up to so many inputs, each of one of the king buckets.
+fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut list = |number: usize| {
+        let first = 768 * random.random_range(0..kings) as u16;
+        let mut inputs: Vec<u16> = Vec::new();
+        for place in 0..number % (places + 1) {
+            let often = place == 0 && !number.is_multiple_of(5);
+            inputs.push(first + if often { 700 } else { random.random_range(0..768) });
+        }
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs.resize(places, 768 * kings as u16);
+        inputs
+    };
+    (0..lists).map(&mut list).collect()
+}
+
+/// Whole numbers add up exactly, in any order: a list too many or too few would show. More lists
+/// than 64 strips of the usual length have; with king buckets, most strips are not full.
+#[test]
+fn each_input_has_the_slopes_of_its_lists() {
+    let Some(gpu) = gpu() else { return };
+    let (positions, views, places, hidden) = (40_000, 2, 6, 3);
+    let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
+    let kings = Kings::new(false, &ranks);
+    for kings in [Kings::NONE, kings.expect("four buckets")] {
+        let inputs = architecture::Inputs { kings, ..architecture::Inputs::of(Views::Perspective) };
+        let net = Architecture {
+            inputs,
+            ..Architecture::simple(Views::Perspective, hidden, Activation::ReLU)
+        };
+        let mut weights = initial(&net, 4);
+        for (name, array) in &mut weights.0 {
+            // All accumulators are above zero, and slopes are forces times the number of the view.
+            let value = |i: usize| match &name[..] {
+                "accumulator.bias" => 1.0,
+                "output.weight" => (1 + i / hidden) as f32,
+                _ => 0.0,
+            };
+            array.values = (0..array.values.len()).map(value).collect();
+        }
+        let lists = any_lists(positions * views, places, net.rows() / 768);
+        let forces: Vec<f32> = (0..positions).map(|i| (i % 7) as f32 - 2.0).collect();
+        let mut right = vec![0.0; net.rows() * hidden];
+        for (number, list) in lists.iter().enumerate() {
+            let slope = forces[number / views] * (1 + number % views) as f32;
+            for input in list.iter().filter(|input| usize::from(**input) < net.rows()) {
+                let row = &mut right[usize::from(*input) * hidden..][..hidden];
+                row.iter_mut().for_each(|sum| *sum += slope);
+            }
+        }
+        let (rows, buckets) = (net.rows(), vec![]);
+        let active = Active { rows, views, places, indices: lists.concat(), buckets };
+        let inputs = Inputs::Active(active);
+        // All at once, and in parts of which the last is small.
+        for room in [ROOM, 4 * hidden * views * 13_328] {
+            let model = model(&Kind::Net(net.clone()), &weights, &gpu, Compute::Gpu { room });
+            let gradients = model.gradients(&inputs, Aim::Forces(&forces)).1;
+            assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
+        }
+    }
 }
 
 /// The first positions of a batch.
@@ -328,16 +381,16 @@ fn the_bench_has_a_time_line() {
         let net = &figures["nets"][place];
         assert_eq!((&net["compute"], &net["batch"]), (&"gpu".into(), &batch.into()));
         let stages = net["stages"].as_array().expect("stages");
-        assert_eq!(stages.len(), 7);
+        assert_eq!(stages.len(), 6);
         for stage in stages {
             assert!(stage["milliseconds"].as_f64().is_some_and(|time| time > 0.0), "{stage}");
             assert!(stage["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{stage}");
         }
         let told = &net["told"];
         assert_eq!(told["host"].as_array().map(Vec::len), Some(7));
-        // Positions and index; four kernels for the gradients, and one for the step of each array.
-        // Batches of more than 512 positions have a fifth, which adds up sums of tiles.
-        assert_eq!([&told["launches"], &told["uploads"]], [8, 2], "{told}");
+        // Positions; four kernels for the gradients, and one for the step of each array. Batches of
+        // more than 512 positions have two more, which add up sums of tiles and of strips.
+        assert_eq!([&told["launches"], &told["uploads"]], [8, 1], "{told}");
         for key in ["loss_apart", "gradients_apart"] {
             assert!(told[key].as_f64().is_some_and(|apart| apart < 1e-5), "{told}");
         }

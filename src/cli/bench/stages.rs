@@ -24,11 +24,10 @@ const RATE: f64 = 1e-3;
 const WDL: f64 = 0.5;
 
 /// All stages, in order; the last two come after those that the model tells of.
-const STAGES: [(Option<Stage>, &str); 7] = [
+const STAGES: [(Option<Stage>, &str); 6] = [
     (Some(Stage::Upload), "upload of positions"),
     (Some(Stage::Forward), "forward"),
-    (Some(Stage::Index), "index (processor, meanwhile in training)"),
-    (Some(Stage::UploadIndex), "upload of index"),
+    (Some(Stage::Index), "index"),
     (Some(Stage::Backward), "backward"),
     (None, "gradients handed on"),
     (None, "optimiser"),
@@ -39,8 +38,8 @@ const STAGES: [(Option<Stage>, &str); 7] = [
 const TOLD: [(Option<Stage>, &str); 7] = [
     (None, "targets"),
     (Some(Stage::Upload), "positions packed, and sent"),
-    (Some(Stage::Index), "forward told, and index meanwhile"),
-    (Some(Stage::UploadIndex), "index sent"),
+    (Some(Stage::Forward), "forward told"),
+    (Some(Stage::Index), "index told"),
     (Some(Stage::Backward), "backward told"),
     (None, "gradients handed on"),
     (None, "optimiser told"),
@@ -111,11 +110,11 @@ pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
         };
         learning = learning.step(batch, &batch.results, Done::OnDevice(&done), || {
             wait(bench)?;
-            end(5, 2 * parameters);
+            end(4, 2 * parameters);
             Ok(())
         })?;
         learning.wait()?;
-        end(6, 7 * parameters);
+        end(5, 7 * parameters);
         if step > 0 {
             for (place, (time, bytes)) in lap.into_inner().into_iter().enumerate() {
                 times[place].push(time);
@@ -170,8 +169,7 @@ pub fn told(bench: &Bench, compute: Compute, stages: &[StageFigure], step: f64) 
         .map(|((_, task), times)| HostFigure { task, milliseconds: median(times) })
         .collect();
     let batch = learning.batch(0);
-    let of_device = stages.iter().zip(STAGES).filter(|(_, (it, _))| *it != Some(Stage::Index));
-    let device_milliseconds: f64 = of_device.map(|(stage, _)| stage.milliseconds).sum();
+    let device_milliseconds: f64 = stages.iter().map(|stage| stage.milliseconds).sum();
     let [loss, gradients] = apart(bench, compute, batch)?;
     Ok(Told {
         host_milliseconds: host.iter().map(|task| task.milliseconds).sum(),

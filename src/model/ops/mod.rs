@@ -12,7 +12,7 @@ pub mod cpu;
 #[cfg(feature = "wgpu")]
 mod cube;
 mod flex;
-pub mod index;
+pub mod strips;
 #[cfg(feature = "wgpu")]
 pub(super) use cube::probe;
 
@@ -68,8 +68,7 @@ impl<'a> OneHot<'a> {
 pub enum Done<'a> {
     /// Of each once the device has it behind it, and of the bytes that it read and wrote.
     OnDevice(&'a dyn Fn(Stage, usize)),
-    /// Of each once the device was told of it: as in training nobody waits, and there is no stage
-    /// [`Stage::Forward`], which is told while the processor sorts.
+    /// Of each once the device was told of it: as in training nobody waits.
     Told(&'a dyn Fn(Stage)),
 }
 
@@ -80,10 +79,8 @@ pub enum Stage {
     Upload,
     /// Accumulators, output, loss, and the gradients of the accumulators.
     Forward,
-    /// The processor sorts the active inputs. In training the device works meanwhile.
+    /// Active inputs the other way round.
     Index,
-    /// What was sorted comes to the device.
-    UploadIndex,
     /// Sums that become the gradients of the weights.
     Backward,
 }

@@ -57,11 +57,6 @@ impl Gpu {
         self.words(floats.iter().map(|float| float.to_bits()).collect())
     }
 
-    /// Hands over what the device was told, which otherwise waits until it is more.
-    pub fn begin(&self) {
-        self.client.flush().expect("the device has not failed");
-    }
-
     /// A buffer as a tensor.
     pub fn tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;

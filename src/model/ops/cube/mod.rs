@@ -11,6 +11,7 @@
 mod deep;
 mod form;
 mod gpu;
+mod index;
 mod net;
 mod number;
 pub(in crate::model) mod probe;

@@ -11,11 +11,12 @@ use burn::backend::{Backend, Cube, TensorMetadata};
 use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::super::index::Index;
+use super::super::strips::Strips;
 use super::super::{Arrays, Done, Job, Slope, Stage};
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
 use super::gpu::{Buffer, Gpu, contiguous, words};
+use super::index::{Index, Place};
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
@@ -32,26 +33,29 @@ pub(super) struct Pass<'a> {
     arrays: BTreeMap<Part, CubeTensor>,
     /// `[rows, N]`, with what all king buckets share.
     weight: CubeTensor,
-    /// Lists, targets or forces with what belongs to them, and the table of the tiles.
+    /// Lists, targets or forces with what belongs to them, the table of the tiles, and what strips
+    /// have in tables.
     batch: Buffer,
     /// Where targets or forces begin.
     targets: usize,
+    /// Those of each part, and where they stand in the batch; none without gradients.
+    strips: Vec<(Strips, Place)>,
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
     job.aim.check(job.inputs.lists().len());
     let part = part(&arrays, &job);
-    let pass = Pass::new(arrays, job, part);
+    let pass = Pass::new(arrays, job, part, true);
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
 }
 
 pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
     if job.kernel.net.is_deep() {
         let part = part(&arrays, &job);
-        return deep::logits(&Pass::new(arrays, job, part));
+        return deep::logits(&Pass::new(arrays, job, part, false));
     }
     let batch = job.inputs.lists().len();
-    let pass = Pass::new(arrays, job, batch);
+    let pass = Pass::new(arrays, job, batch, false);
     let logits = pass.gpu.empty(batch);
     for part in &pass.tiles.parts {
         pass.positions(part, Purpose::Logits, &pass.gpu.empty(1), &logits);
@@ -68,7 +72,7 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
 }
 
 impl<'a> Pass<'a> {
-    fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize) -> Self {
+    fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
         let (net, active) = (&job.kernel.net, job.inputs.lists());
         // The padding of another feature set would be an input of this one.
         assert_eq!(
@@ -104,10 +108,24 @@ impl<'a> Pass<'a> {
         let gpu = Gpu::of(&weight);
         let tiles = Tiles::new(&active.buckets, form.buckets, active.len(), part);
         let targets = active.indices.len().div_ceil(2);
-        let words = words(&active.indices, job.aim.arrays(), &tiles.table);
+        let mut words = words(&active.indices, job.aim.arrays(), &tiles.table);
+        let parts = if learns { &tiles.parts[..] } else { &[] };
+        let of_list = |list: usize| list * active.places;
+        let strips = parts.iter().map(|Positions { positions, .. }| {
+            let lists = positions.start * active.views..positions.end * active.views;
+            let indices = &active.indices[of_list(lists.start)..of_list(lists.end)];
+            let kings = net.inputs.kings.count();
+            let strips = Strips::new(indices, active.places, active.rows, kings);
+            let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
+            if kings > 1 {
+                words.extend(strips.order.iter().chain(&strips.starts));
+            }
+            (strips, place)
+        });
+        let strips = strips.collect();
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
-        let pass = Self { gpu, job, form, tiles, arrays, weight, batch, targets };
+        let pass = Self { gpu, job, form, tiles, arrays, weight, batch, targets, strips };
         pass.done(Stage::Upload, || bytes);
         pass
     }
@@ -210,77 +228,78 @@ impl<'a> Pass<'a> {
         let Self { gpu, form, job, .. } = self;
         let Form { rows, views, places, spread: Spread { hidden, .. }, .. } = *form;
         let gradients = gpu.empty(rows * hidden);
-        for (i, part) in self.tiles.parts.iter().enumerate() {
-            let (first, positions) = (part.positions.start, part.positions.len());
-            let lists =
-                &job.inputs.lists().indices[first * views * places..][..positions * views * places];
-            let entries = || lists.iter().filter(|row| usize::from(**row) < rows).count();
-            let row = size_of::<f32>() * hidden;
-            let moved = || (entries() + positions * views) * row;
-            let sorted = || Index::new(lists, places, rows);
-            let (slopes, index) = match job.done {
-                // One after the other, so that each can be timed.
-                Some(Done::OnDevice(_)) => {
-                    let slopes = slopes(part);
-                    self.done(Stage::Forward, moved);
-                    (slopes, sorted())
-                }
-                // Other threads sort while this one tells the device what to do, and the device
-                // begins: what it was told waits in no queue.
-                _ => meanwhile(sorted, || {
-                    let slopes = slopes(part);
-                    gpu.begin();
-                    slopes
-                }),
+        let row = size_of::<f32>() * hidden;
+        let parts = self.tiles.parts.iter().zip(&self.strips);
+        for (i, (part, (strips, place))) in parts.enumerate() {
+            let (first, lists) = (part.positions.start, part.positions.len() * views);
+            let entries = || {
+                let indices = &job.inputs.lists().indices[first * views * places..];
+                let indices = indices[..lists * places].iter();
+                indices.filter(|row| usize::from(**row) < rows).count()
             };
-            self.done(Stage::Index, || size_of_val(lists));
-            let (segments, starts) = (index.segments(), index.starts());
-            let bytes = size_of_val(&index.words[..]);
-            let words = gpu.words(index.words);
-            self.done(Stage::UploadIndex, || bytes);
-            self.weight_gradients(&words, [segments, starts], &slopes, &gradients, i > 0);
-            self.done(Stage::Backward, || (entries() + 2 * segments + rows) * row);
+            let slopes = slopes(part);
+            self.done(Stage::Forward, || (entries() + lists) * row);
+            let index = Index::new(gpu, &self.batch, *place, strips, [places, rows]);
+            let bytes = size_of::<u16>() * lists * places + index.bytes();
+            self.done(Stage::Index, || bytes);
+            self.weight_gradients(&index, place.order, strips, &slopes, &gradients, i > 0);
+            let sums = index.strips * index.shape.inputs;
+            self.done(Stage::Backward, || (entries() + 2 * sums + rows) * row + index.bytes());
         }
         gradients
     }
 
-    /// From the slopes of a part to the gradients of the accumulators' weights. The words are those
-    /// of an [`Index`], with so many segments, and the rows of inputs from `starts` on.
+    /// From the slopes of a part to the gradients of the accumulators' weights.
     fn weight_gradients(
         &self,
-        words: &Buffer,
-        [segments, starts]: [usize; 2],
+        index: &Index,
+        order: usize,
+        strips: &Strips,
         slopes: &Buffer,
         gradients: &Buffer,
         adding: bool,
     ) {
-        let Self { gpu, form, .. } = self;
+        let Self { gpu, form, batch, .. } = self;
+        let Index { shape, strips: count, bits } = index;
         let spread = form.spread;
-        let partial = gpu.empty(segments * spread.hidden);
-        // SAFETY: the index has no list beyond the slopes, and no segment beyond the entries.
+        // The only strip has the sums of all.
+        let alone = *count == 1 && shape.rows == shape.inputs && !adding;
+        let sums = match alone {
+            true => gradients.clone(),
+            false => gpu.empty(count * shape.inputs * spread.hidden),
+        };
+        // SAFETY: the bits name no list beyond the slopes, and the tables no strip beyond the sums.
         unsafe {
-            sums::segments::launch_unchecked(
-                &gpu.client,
-                grid(segments),
-                spread.cube(),
-                slopes.arg(),
-                words.arg(),
-                partial.arg(),
-                segments as u32,
-                spread,
-            );
-            sums::inputs::launch_unchecked(
-                &gpu.client,
-                grid(form.rows),
-                spread.cube(),
-                partial.arg(),
-                words.arg(),
-                gradients.arg(),
-                form.rows as u32,
-                starts as u32,
-                spread,
-                adding,
-            );
+            if *count > 0 {
+                sums::strips::launch_unchecked(
+                    &gpu.client,
+                    grid(count * shape.inputs * spread.columns),
+                    spread.cube(),
+                    slopes.arg(),
+                    bits.arg(),
+                    batch.arg(),
+                    sums.arg(),
+                    order as u32,
+                    *count as u32,
+                    *shape,
+                    spread,
+                );
+            }
+            if !alone {
+                sums::rows_of_strips::launch_unchecked(
+                    &gpu.client,
+                    grid(form.rows),
+                    spread.cube(),
+                    sums.arg(),
+                    batch.arg(),
+                    gradients.arg(),
+                    (order + strips.order.len()) as u32,
+                    *count as u32,
+                    *shape,
+                    spread,
+                    adding,
+                );
+            }
         }
     }
 
@@ -308,16 +327,6 @@ impl<'a> Pass<'a> {
         });
         Slope { loss, gradients: Arrays(in_order.collect()) }
     }
-}
-
-/// What this thread makes, and what others make meanwhile.
-fn meanwhile<T, I: Send>(others: impl FnOnce() -> I + Send, here: impl FnOnce() -> T) -> (T, I) {
-    let mut made = None;
-    let result = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| made = Some(others()));
-        here()
-    });
-    (result, made.expect("the scope has waited for it"))
 }
 
 /// `[rows, N]`, to each king bucket of which `[768, N]` is added.

@@ -7,96 +7,133 @@ use cubecl::prelude::*;
 
 use super::form::{Spread, grid};
 use super::gpu::{Buffer, Gpu};
-use crate::model::ops::index::NUMBERS;
+use super::index::{Round, Shape};
+use crate::model::ops::strips::ROUND;
 
-/// The sum of the slopes of each segment, into its row of `partial`, `[segments, hidden]`; a cube a
-/// segment.
+/// Lists whose slopes are fetched side by side, so that their latencies overlap.
+const ABREAST: u32 = 8;
+
+/// The sum of the slopes of each strip's lists that have an input, into `sums`, `[strips, inputs,
+/// hidden]`. A cube takes a strip, as many columns as it has units, and an input: the inputs of a
+/// strip come one after the other, so that what they read stays in a cache.
 ///
 /// # Buffers
 /// - `slopes`: `[lists, hidden]`
-/// - `index`: the words of `Index`
+/// - `bits`: those of [`Index`](super::index::Index)
+/// - `batch`: from `order` on the list at each place of the strips, where they have an order
 #[cube(launch_unchecked)]
-pub(super) fn segments(
+pub(super) fn strips(
     slopes: &[f32],
-    index: &[u32],
-    partial: &mut [f32],
-    segments: u32,
+    bits: &[u32],
+    batch: &[u32],
+    sums: &mut [f32],
+    order: u32,
+    strips: u32,
+    #[comptime] shape: Shape,
     #[comptime] spread: Spread,
 ) {
+    let Shape { inputs, words, ordered, .. } = comptime!(shape);
     let Spread { hidden, units, columns } = comptime!(spread);
-    let segment = NUMBERS * CUBE_POS;
-    if CUBE_POS < segments as usize {
-        let entries = NUMBERS * segments as usize;
-        let begin = index[segment] as usize;
-        let end = index[segment + 1] as usize;
-        let row = index[segment + 2] as usize;
-        let first = index[segment + 3] as usize;
-        let unit = UNIT_POS_X as usize;
-        for c in 0..columns {
-            let column = unit + c * units;
-            if column < hidden {
-                let mut sum = 0.0f32;
-                let mut at = begin;
-                while at + 4 <= end {
-                    let one = index[entries + at / 2];
-                    let two = index[entries + at / 2 + 1];
-                    let a = slopes[(first + (one & 65535u32) as usize) * hidden + column];
-                    let b = slopes[(first + (one >> 16u32) as usize) * hidden + column];
-                    let c = slopes[(first + (two & 65535u32) as usize) * hidden + column];
-                    let d = slopes[(first + (two >> 16u32) as usize) * hidden + column];
-                    sum += (a + b) + (c + d);
-                    at += 4;
-                }
-                while at < end {
-                    let word = index[entries + at / 2] >> ((at % 2) as u32 * 16u32);
-                    sum += slopes[(first + (word & 65535u32) as usize) * hidden + column];
-                    at += 1;
-                }
-                partial[row * hidden + column] = sum;
-            }
+    let cube = CUBE_POS;
+    let input = cube % inputs;
+    let column = cube / inputs % columns * units + UNIT_POS_X as usize;
+    let strip = cube / comptime!(inputs * columns);
+    let here = strip < strips as usize;
+    // All units take part in what is found together.
+    let readable = min(strip, strips as usize - 1);
+    let read = min(column, comptime!(hidden - 1));
+    let mut round = Round::new();
+    let mut sum = 0.0f32;
+    for i in 0..comptime!(words * 32 / ROUND) {
+        let word = (readable * inputs + input) * words + i * comptime!(ROUND / 32);
+        let mut place = readable * comptime!(words * 32) + i * ROUND;
+        if ordered {
+            place += order as usize;
         }
+        round.find(bits, batch, word, place, ordered);
+        let count = round.count();
+        let mut at = 0u32;
+        while at < count {
+            let a = slope(slopes, &round, at, count, read, hidden);
+            let b = slope(slopes, &round, at + 1u32, count, read, hidden);
+            let c = slope(slopes, &round, at + 2u32, count, read, hidden);
+            let d = slope(slopes, &round, at + 3u32, count, read, hidden);
+            let e = slope(slopes, &round, at + 4u32, count, read, hidden);
+            let f = slope(slopes, &round, at + 5u32, count, read, hidden);
+            let g = slope(slopes, &round, at + 6u32, count, read, hidden);
+            let h = slope(slopes, &round, at + 7u32, count, read, hidden);
+            sum += ((a + b) + (c + d)) + ((e + f) + (g + h));
+            at += ABREAST;
+        }
+    }
+    if here && column < hidden {
+        sums[(strip * inputs + input) * hidden + column] = sum;
     }
 }
 
-/// The sum of the segments of each input, into `gradients`, `[inputs, hidden]`; a cube an input.
-/// `starts`, `[inputs + 1]`, from `at` on, says which segments are an input's.
+/// That of one of the lists; 0 where there are fewer.
+#[cube]
+fn slope(
+    slopes: &[f32],
+    round: &Round,
+    number: u32,
+    count: u32,
+    column: usize,
+    #[comptime] hidden: usize,
+) -> f32 {
+    let list = round.list(min(number, count - 1u32));
+    select(number < count, slopes[list * hidden + column], 0.0f32)
+}
+
+/// The sum of the strips of each row, into `gradients`, `[rows, hidden]`; a cube a row. From `starts`
+/// on `batch` has the first strip of each king bucket, where there are several.
 #[cube(launch_unchecked)]
-pub(super) fn inputs(
-    partial: &[f32],
-    starts: &[u32],
+pub(super) fn rows_of_strips(
+    sums: &[f32],
+    batch: &[u32],
     gradients: &mut [f32],
-    inputs: u32,
-    at: u32,
+    starts: u32,
+    strips: u32,
+    #[comptime] shape: Shape,
     #[comptime] spread: Spread,
     #[comptime] adding: bool,
 ) {
+    let Shape { rows, inputs, .. } = comptime!(shape);
     let Spread { hidden, units, columns } = comptime!(spread);
-    let input = CUBE_POS;
-    if input < inputs as usize {
-        let begin = starts[at as usize + input] as usize;
-        let end = starts[at as usize + input + 1] as usize;
+    let row = CUBE_POS;
+    if row < rows {
+        let mut begin = 0usize;
+        let mut end = strips as usize;
+        if comptime!(rows > inputs) {
+            begin = batch[starts as usize + row / inputs] as usize;
+            end = batch[starts as usize + row / inputs + 1] as usize;
+        }
         let unit = UNIT_POS_X as usize;
         for c in 0..columns {
             let column = unit + c * units;
             if column < hidden {
                 let mut sum = 0.0f32;
                 if adding {
-                    sum = gradients[input * hidden + column];
+                    sum = gradients[row * hidden + column];
                 }
-                let mut at = begin;
-                while at + 4 <= end {
-                    let a = partial[at * hidden + column];
-                    let b = partial[(at + 1) * hidden + column];
-                    let c = partial[(at + 2) * hidden + column];
-                    let d = partial[(at + 3) * hidden + column];
+                let step = comptime!(inputs * hidden);
+                let mut at = begin * step + row % inputs * hidden + column;
+                let mut left = end - begin;
+                while left >= 4 {
+                    let a = sums[at];
+                    let b = sums[at + step];
+                    let c = sums[at + comptime!(2 * step)];
+                    let d = sums[at + comptime!(3 * step)];
                     sum += (a + b) + (c + d);
-                    at += 4;
+                    at += comptime!(4 * step);
+                    left -= 4;
                 }
-                while at < end {
-                    sum += partial[at * hidden + column];
-                    at += 1;
+                while left > 0 {
+                    sum += sums[at];
+                    at += step;
+                    left -= 1;
                 }
-                gradients[input * hidden + column] = sum;
+                gradients[row * hidden + column] = sum;
             }
         }
     }

@@ -18,7 +18,7 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 use super::super::{Kept, TermsJob, TermsSlope};
-use super::form::{Spread, grid};
+use super::form::grid;
 use super::gpu::{Buffer, Gpu, contiguous};
 use super::slope::Judging;
 use super::sums;
@@ -239,7 +239,6 @@ fn add_gradients(gpu: &Gpu, part: &Part, terms: usize, slopes: &Buffer, gradient
         return;
     }
     let partial = gpu.empty(2 * segments);
-    let pair = Spread::new(2);
     // SAFETY: the index has no position beyond the slopes, and no segment beyond the entries.
     unsafe {
         value::segments::launch_unchecked(
@@ -252,17 +251,14 @@ fn add_gradients(gpu: &Gpu, part: &Part, terms: usize, slopes: &Buffer, gradient
             *segments as u32,
             part.positions as u32,
         );
-        sums::inputs::launch_unchecked(
+        value::add_segments::launch_unchecked(
             &gpu.client,
-            grid(terms),
-            pair.cube(),
+            grid((2 * terms).div_ceil(value::SUM_UNITS)),
+            CubeDim::new_1d(value::SUM_UNITS as u32),
             partial.arg(),
             starts.arg(),
             gradients.arg(),
             terms as u32,
-            0,
-            pair,
-            true,
         );
     }
 }

@@ -226,6 +226,25 @@ pub(super) fn segments(
     }
 }
 
+/// Units of a cube that adds up the segments of terms.
+pub(super) const SUM_UNITS: usize = 128;
+
+/// The sum of the segments of each term, added to `gradients`, `[terms, 2]`. A unit takes a number.
+/// `starts` says which segments are a term's, `[terms + 1]`.
+#[cube(launch_unchecked)]
+pub(super) fn add_segments(partial: &[f32], starts: &[u32], gradients: &mut [f32], terms: u32) {
+    let i = CUBE_POS * SUM_UNITS + UNIT_POS_X as usize;
+    if i < 2 * terms as usize {
+        let begin = starts[i / 2] as usize;
+        let end = starts[i / 2 + 1] as usize;
+        let mut sum = gradients[i];
+        for segment in begin..end {
+            sum += partial[2 * segment + i % 2];
+        }
+        gradients[i] = sum;
+    }
+}
+
 /// The count for White, or for both sides.
 #[cube]
 fn low(word: u32) -> f32 {

@@ -1,0 +1,214 @@
+//! Active inputs the other way round: of each strip and input, the lists that have it, as bits.
+//!
+//! The device makes it of the lists that it has already. Bits are set in any order and stand in
+//! their place all the same, so that whoever goes through them meets the lists in one order.
+
+use burn_cubecl::cubecl;
+use cubecl::prelude::*;
+
+use super::form::grid;
+use super::gpu::{Buffer, Gpu};
+use crate::model::ops::strips::{ROUND, Strips};
+
+/// The strips of some lists on their device, and the bits of each.
+pub(super) struct Index {
+    pub shape: Shape,
+    pub strips: usize,
+    /// `[strips, inputs, places / 32]`
+    pub bits: Buffer,
+}
+
+/// What kernels know of strips when they are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    /// Of the accumulators' weights.
+    pub rows: usize,
+    /// Rows of a king bucket.
+    pub inputs: usize,
+    /// Words of bits for each input of a strip.
+    pub words: usize,
+    /// Whether a table says which list stands at a place.
+    pub ordered: bool,
+}
+
+/// Where in the words of a batch a part has its own.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The first list.
+    pub first: usize,
+    pub lists: usize,
+    /// The order of its strips, and behind it the first strip of each king bucket.
+    pub order: usize,
+}
+
+/// Units of a cube.
+const UNITS: usize = 256;
+
+/// Words of bits that a cube makes for each input: those of 1,024 inputs take half of the memory
+/// that WGSL guarantees a cube.
+const WORDS: usize = 2;
+
+impl Index {
+    /// Of some lists `[lists, places]` in the words of a batch.
+    pub fn new(
+        gpu: &Gpu,
+        batch: &Buffer,
+        place: Place,
+        strips: &Strips,
+        [places, rows]: [usize; 2],
+    ) -> Self {
+        let inputs = rows / (strips.starts.len() - 1);
+        let words = strips.length / 32;
+        let shape = Shape { rows, inputs, words, ordered: !strips.order.is_empty() };
+        let strips = strips.count();
+        let bits = gpu.empty(strips * inputs * words);
+        let cubes = strips * words / WORDS;
+        // SAFETY: no list, and no order of lists, is beyond the batch.
+        unsafe {
+            set::launch_unchecked(
+                &gpu.client,
+                grid(cubes),
+                CubeDim::new_1d(UNITS as u32),
+                batch.arg(),
+                bits.arg(),
+                place.first as u32,
+                place.lists as u32,
+                place.order as u32,
+                cubes as u32,
+                places,
+                shape,
+            );
+        }
+        Self { shape, strips, bits }
+    }
+
+    /// Those of its bits.
+    pub fn bytes(&self) -> usize {
+        self.strips * self.shape.inputs * self.shape.words * size_of::<u32>()
+    }
+}
+
+/// A cube takes the lists of [`WORDS`] words of a strip, and writes these words of all inputs.
+#[cube(launch_unchecked)]
+fn set(
+    batch: &[u32],
+    bits: &mut [u32],
+    first: u32,
+    lists: u32,
+    order: u32,
+    cubes: u32,
+    #[comptime] places: usize,
+    #[comptime] shape: Shape,
+) {
+    let Shape { rows, inputs, words, ordered } = comptime!(shape);
+    let all = comptime!(inputs * WORDS);
+    let unit = UNIT_POS_X as usize;
+    let cube = CUBE_POS;
+    let here = cube < cubes as usize;
+    let found = Shared::<[Atomic<u32>]>::new_slice(all);
+    let mut i = unit;
+    while i < all {
+        found[i].store(0u32);
+        i += UNITS;
+    }
+    sync_cube();
+    let mut i = unit;
+    while i < comptime!(32 * WORDS * places) {
+        let bit = i / places;
+        let mut list = (cube * comptime!(32 * WORDS) + bit) as u32;
+        if ordered && here {
+            list = batch[order as usize + list as usize];
+        }
+        if here && list < lists {
+            let entry = (first + list) as usize * places + i % places;
+            let row = (batch[entry / 2] >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+            if row < comptime!(rows as u32) {
+                let at = row as usize % inputs * WORDS + bit / 32;
+                found[at].fetch_or(1u32 << (bit % 32) as u32);
+            }
+        }
+        i += UNITS;
+    }
+    sync_cube();
+    let strip = cube / comptime!(words / WORDS);
+    let word = cube % comptime!(words / WORDS) * WORDS;
+    let mut i = unit;
+    while here && i < all {
+        bits[(strip * inputs + i / WORDS) * words + word + i % WORDS] = found[i].load();
+        i += UNITS;
+    }
+}
+
+/// The lists of an input that stand at [`ROUND`] places of a strip, in their order.
+#[derive(CubeType)]
+pub(super) struct Round {
+    words: Shared<[u32]>,
+    lists: Shared<[u32]>,
+    count: Shared<[u32]>,
+}
+
+/// Words of a round.
+const ROUND_WORDS: usize = ROUND / 32;
+
+#[cube]
+impl Round {
+    pub fn new() -> Round {
+        Round {
+            words: Shared::<[u32]>::new_slice(ROUND_WORDS),
+            lists: Shared::<[u32]>::new_slice(ROUND),
+            count: Shared::<[u32]>::new_slice(1usize),
+        }
+    }
+
+    /// Finds those whose bits begin at a word; `order` says where the order of the places begins. All
+    /// units of a cube take part, 32 at least.
+    pub fn find(
+        &mut self,
+        bits: &[u32],
+        batch: &[u32],
+        word: usize,
+        order: usize,
+        #[comptime] ordered: bool,
+    ) {
+        let unit = UNIT_POS_X as usize;
+        // What was found before is no longer read.
+        sync_cube();
+        if unit < ROUND_WORDS {
+            self.words[unit] = bits[word + unit];
+        }
+        sync_cube();
+        if unit < ROUND_WORDS {
+            let mut at = 0u32;
+            for i in 0..unit {
+                at += self.words[i].count_ones();
+            }
+            let mut left = self.words[unit];
+            while left != 0u32 {
+                let place = unit * 32 + left.trailing_zeros() as usize;
+                let mut list = place as u32;
+                if ordered {
+                    list = batch[order + place];
+                } else {
+                    list += order as u32;
+                }
+                self.lists[at as usize] = list;
+                left &= left - 1u32;
+                at += 1u32;
+            }
+            if unit == comptime!(ROUND_WORDS - 1) {
+                self.count[0] = at;
+            }
+        }
+        sync_cube();
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count[0]
+    }
+
+    /// One of them.
+    pub fn list(&self, number: u32) -> usize {
+        self.lists[number as usize] as usize
+    }
+}

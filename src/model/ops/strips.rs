@@ -1,0 +1,93 @@
+//! The lists of a batch in strips, which a GPU goes through one by one.
+//!
+//! The gradient of an input's weights is a sum over the lists that have it. Taken strip by strip,
+//! what is added up stays in a cache while all inputs read it, and a strip's lists of an input are
+//! a few words of bits. The processor says which lists a strip has, so it is there, and tested,
+//! without a GPU.
+
+/// Which lists stand in each strip. Those of a strip are of one king bucket, so that it has the bits
+/// of 768 inputs, however many rows there are.
+#[derive(Debug, PartialEq)]
+pub struct Strips {
+    /// Places of a strip, a multiple of [`ROUND`].
+    pub length: usize,
+    /// The list at each place of each strip, [`NONE`] at the last places of a king bucket; empty
+    /// where there is one king bucket: lists then stand as they come.
+    pub order: Vec<u32>,
+    /// The first strip of each king bucket, and behind the last one their number.
+    pub starts: Vec<u32>,
+}
+
+/// Lists that a cube finds the bits of before it adds them up.
+pub const ROUND: usize = 1024;
+
+/// Strips of one king bucket, at most. Each has its sum for each input.
+const MOST: usize = 64;
+
+/// No list.
+const NONE: u32 = u32::MAX;
+
+impl Strips {
+    /// From lists of so many places, `[lists, places]`; places that hold `rows` are blank.
+    ///
+    /// # Panics
+    /// In tests, where the inputs of a list are not of one king bucket, or one comes twice.
+    pub fn new(lists: &[u16], places: usize, rows: usize, kings: usize) -> Self {
+        let inputs = rows / kings;
+        let count = lists.len() / places;
+        let length = length(count);
+        if cfg!(debug_assertions) {
+            check(lists, places, rows, inputs);
+        }
+        if kings == 1 {
+            let starts = vec![0, count.div_ceil(length) as u32];
+            return Self { length, order: Vec::new(), starts };
+        }
+        // A list without inputs may stand anywhere.
+        let king = |list: &[u16]| (usize::from(list[0]) / inputs).min(kings - 1);
+        let mut counts = vec![0_usize; kings];
+        lists.chunks_exact(places).for_each(|list| counts[king(list)] += 1);
+        let (mut starts, mut next, mut strips) = (Vec::with_capacity(kings + 1), Vec::new(), 0);
+        for count in counts {
+            starts.push(strips as u32);
+            next.push(strips * length);
+            strips += count.div_ceil(length);
+        }
+        starts.push(strips as u32);
+        let mut order = vec![NONE; strips * length];
+        for (number, list) in lists.chunks_exact(places).enumerate() {
+            let next = &mut next[king(list)];
+            order[*next] = number as u32;
+            *next += 1;
+        }
+        Self { length, order, starts }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.starts.last().map_or(0, |end| *end as usize)
+    }
+
+    /// How many there are of so many lists, at most, and the places of each.
+    pub fn bound(lists: usize, kings: usize) -> [usize; 2] {
+        let length = length(lists);
+        [lists.div_ceil(length) + kings - 1, length]
+    }
+}
+
+/// The places of a strip of so many lists.
+fn length(lists: usize) -> usize {
+    lists.div_ceil(MOST).next_multiple_of(ROUND).max(ROUND)
+}
+
+fn check(lists: &[u16], places: usize, rows: usize, inputs: usize) {
+    for list in lists.chunks_exact(places) {
+        let there = || list.iter().map(|row| usize::from(*row)).filter(|row| *row < rows);
+        let (mut kings, mut sorted) =
+            (there().map(|row| row / inputs), there().collect::<Vec<_>>());
+        let first = kings.next();
+        assert!(kings.all(|king| Some(king) == first), "a list of several king buckets: {list:?}");
+        sorted.sort_unstable();
+        assert!(sorted.is_sorted_by(|a, b| a < b), "an input that comes twice: {list:?}");
+    }
+}
