@@ -1,6 +1,7 @@
 //! Host arrays for one step of training.
 
 mod columns;
+mod listed;
 mod of_rank;
 mod pairs;
 pub(crate) mod plan;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 pub use columns::{COLUMN, Columns, Groups, Head};
 pub use of_rank::OfRank;
-pub use pairs::{Bits, Pairs};
+pub use pairs::{Bits, PAIRS, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 
 use crate::sums::Sums;
@@ -20,7 +21,7 @@ use crate::sums::Sums;
 pub enum Inputs {
     /// One-hot inputs.
     Active(Active),
-    /// The same in chunks, for the fused operations on the processor alone.
+    /// The same in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
     /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
     Terms(Vec<Arc<Terms>>),

@@ -28,7 +28,7 @@ pub(crate) use source::ONE_LIST;
 pub use source::Source;
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
-use crate::loader::{MOST_IN_CHUNK, Test};
+use crate::loader::{MOST_IN_CHUNK, PAIRS, Test};
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
@@ -67,10 +67,6 @@ const LARGE: usize = 8192;
 
 /// The fewest chunks that a batch mixes.
 const CHUNKS: usize = 4;
-
-/// Pairs of inputs that share a row where chunks are planned once: the rows of more would not stay in
-/// the first cache.
-const PAIRS: usize = 256;
 
 /// Neurons from which on pairs are worth the search for them, and 16 bits are worth their rounding.
 const WIDE: usize = 128;

@@ -15,6 +15,9 @@ use rayon::prelude::*;
 use super::plan::{LINE, STEP};
 use crate::architecture::PIECES;
 
+/// Pairs of a run whose chunks are planned once: the rows of more would not stay in the first cache.
+pub const PAIRS: usize = 256;
+
 /// Words of 64 lists each that are shortened at a time.
 const WORDS: usize = 4;
 
@@ -73,6 +76,11 @@ impl Pairs {
     /// Those of no input: none.
     pub fn none(inputs: usize) -> Self {
         Self { inputs, parents: Vec::new(), ends: vec![0; inputs / PIECES] }
+    }
+
+    /// Whether there are any.
+    pub fn any(&self) -> bool {
+        !self.parents.is_empty()
     }
 
     /// Of each pair, inputs or earlier pairs. The first has the row behind the inputs.

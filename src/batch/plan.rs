@@ -64,7 +64,7 @@ pub struct ChunkPlan {
     /// Those of which the lists name some; none of several king buckets.
     pub(crate) pairs: Arc<Pairs>,
     /// Views and output buckets of the net.
-    of: [usize; 2],
+    pub(super) of: [usize; 2],
     /// Whether it serves for the way back.
     pub(crate) is_inverted: bool,
     /// Entries to walk, for each [`ABREAST`] lists.

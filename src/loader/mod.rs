@@ -34,8 +34,8 @@ mod weighing;
 
 use std::path::PathBuf;
 
-pub use crate::batch::MOST_IN_CHUNK;
 use crate::batch::OfRank;
+pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 pub use base::{Base, Below};
 pub use choose::{Choice, Choose, Chosen, Spread};
 pub use choosing::{Asked, Choosing};
@@ -97,7 +97,7 @@ pub struct Plan {
     /// Positions that stay together from pass to pass where the data are kept, so that their work
     /// can be planned once; 0: none do.
     pub chunk: usize,
-    /// Bytes that such plans may take; 0 where it is not the processor that works.
+    /// Bytes that such plans may take; 0 where nobody has use for them.
     pub plans: usize,
     /// Pairs of inputs, at most, that such plans name in the place of two.
     pub pairs: usize,

@@ -7,6 +7,7 @@ use super::device::DeviceError;
 use super::ops::strips::Strips;
 use super::{Compute, Kind};
 use crate::architecture::{Architecture, MOST_PIECES, PIECES};
+use crate::batch::PAIRS;
 
 /// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them.
 /// More would save a few launches of kernels a step at most.
@@ -46,7 +47,12 @@ impl Need {
         let position = floats(floats_of_position(net));
         let part = batch.clamp(1, (room as u64 / position).max(1) as usize);
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
-        let (kings, inputs) = (net.inputs.kings.count(), PIECES);
+        let kings = net.inputs.kings.count();
+        // Pairs have rows beside the inputs', in a copy of the weights and in gradients.
+        let (inputs, paired) = match kings {
+            1 => (PIECES + PAIRS, 2 * floats((PIECES + PAIRS) * hidden)),
+            _ => (PIECES, 0),
+        };
         let [strips, length] = Strips::bound(part * views, kings);
         let sums = (strips * inputs) as u64 * floats(hidden);
         let bits = (strips * inputs * length / 8) as u64;
@@ -62,7 +68,7 @@ impl Need {
         // Of several king buckets a table says which lists stand where.
         let order = if kings > 1 { parts as u64 * floats(strips * length) } else { 0 };
         // Weights, gradients, what is kept, and what the next step makes of them.
-        let step = merged + behind + sums + bits + tiles + lists + order;
+        let step = merged + paired + behind + sums + bits + tiles + lists + order;
         // What comes to the device waits beside it until its step is over.
         let waiting = steps_ahead(batch) as u64 * (lists + order);
         let total = 2 * (2 + kept) * weights + step + waiting;

@@ -305,11 +305,18 @@ pub fn plan(config: &Config) -> Result<Plan> {
     })
 }
 
-/// What the processor plans once for all passes, if it is what computes, for data of so many
-/// positions.
+/// What the processor plans once for all passes, for data of so many positions: the order in which
+/// it computes, and the pairs that lists name. A GPU has use for the pairs alone, and finds an order
+/// by itself.
 pub fn plan_once(plan: &mut Plan, config: &Config, compute: Compute, positions: u64) {
-    if matches!(compute, Compute::Fused { .. }) {
-        (plan.plans, plan.pairs) = (PLANS, config.pairs(positions));
+    let pairs = config.pairs(positions);
+    let plans = match compute {
+        Compute::Plain => false,
+        Compute::Fused { .. } => true,
+        Compute::Gpu { .. } => pairs > 0,
+    };
+    if plans {
+        (plan.plans, plan.pairs) = (PLANS, pairs);
     }
 }
 

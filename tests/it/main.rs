@@ -49,6 +49,8 @@ mod gpu;
 #[cfg(feature = "wgpu")]
 mod gpu_nets;
 #[cfg(feature = "wgpu")]
+mod gpu_pairs;
+#[cfg(feature = "wgpu")]
 mod gpu_parity;
 #[cfg(feature = "wgpu")]
 mod gpu_train;

@@ -50,7 +50,6 @@ pub struct Job<'a> {
 #[derive(Clone, Copy)]
 pub enum OneHot<'a> {
     Active(&'a Active),
-    /// For the processor alone.
     Planned(&'a [Arc<ChunkPlan>]),
 }
 
@@ -58,7 +57,7 @@ impl<'a> OneHot<'a> {
     /// # Panics
     /// If they are planned.
     pub fn lists(self) -> &'a Active {
-        let OneHot::Active(active) = self else { panic!("chunks are planned for the processor") };
+        let OneHot::Active(active) = self else { panic!("plans are for fused operations") };
         active
     }
 }

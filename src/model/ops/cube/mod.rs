@@ -14,6 +14,7 @@ mod gpu;
 mod index;
 mod net;
 mod number;
+mod pairs;
 pub(in crate::model) mod probe;
 mod slope;
 mod steps;

@@ -4,6 +4,7 @@
 //! the gradients of the accumulators. Of a deeper one it computes the accumulators, and Burn's
 //! operations the rest. Both ways end in the same sums.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use burn::backend::ops::FloatTensorOps;
@@ -12,15 +13,17 @@ use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
 
 use super::super::strips::Strips;
-use super::super::{Arrays, Done, Job, Slope, Stage};
+use super::super::{Arrays, Done, Job, OneHot, Slope, Stage};
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
 use super::gpu::{Buffer, Gpu, contiguous, words};
 use super::index::{Index, Place};
+use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
 use crate::architecture::{PIECES, Part};
+use crate::batch::Active;
 use crate::loss::Loss;
 use crate::model::memory;
 
@@ -28,22 +31,24 @@ use crate::model::memory;
 pub(super) struct Pass<'a> {
     pub gpu: Gpu,
     pub job: Job<'a>,
+    pub active: Cow<'a, Active>,
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<Part, CubeTensor>,
-    /// `[rows, N]`, with what all king buckets share.
+    /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs.
     weight: CubeTensor,
     /// Lists, targets or forces with what belongs to them, the table of the tiles, and what strips
-    /// have in tables.
+    /// and pairs have in tables.
     batch: Buffer,
     /// Where targets or forces begin.
     targets: usize,
     /// Those of each part, and where they stand in the batch; none without gradients.
     strips: Vec<(Strips, Place)>,
+    /// Those of pairs, where lists name any.
+    pairs: Option<Tables>,
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
-    job.aim.check(job.inputs.lists().len());
     let part = part(&arrays, &job);
     let pass = Pass::new(arrays, job, part, true);
     if pass.job.kernel.net.is_deep() { deep::gradients(&pass) } else { pass.gradients() }
@@ -54,8 +59,8 @@ pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
         let part = part(&arrays, &job);
         return deep::logits(&Pass::new(arrays, job, part, false));
     }
-    let batch = job.inputs.lists().len();
-    let pass = Pass::new(arrays, job, batch, false);
+    let pass = Pass::new(arrays, job, usize::MAX, false);
+    let batch = pass.active.len();
     let logits = pass.gpu.empty(batch);
     for part in &pass.tiles.parts {
         pass.positions(part, Purpose::Logits, &pass.gpu.empty(1), &logits);
@@ -73,18 +78,25 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
 
 impl<'a> Pass<'a> {
     fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
-        let (net, active) = (&job.kernel.net, job.inputs.lists());
+        let net = &job.kernel.net;
+        let (active, pairs) = match job.inputs {
+            OneHot::Active(active) => (Cow::Borrowed(active), None),
+            OneHot::Planned(plans) => {
+                let pairs = &plans[0].pairs;
+                (Cow::Owned(Active::planned(plans)), Some(&**pairs).filter(|it| it.any()))
+            }
+        };
+        if learns {
+            job.aim.check(active.len());
+        }
+        let inputs = active.rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!(
-            (active.rows, active.views),
-            (net.rows(), net.views()),
-            "a batch for another net"
-        );
+        assert_eq!((inputs, active.views), (net.rows(), net.views()), "a batch for another net");
         if net.buckets > 1 {
             assert_eq!(active.buckets.len(), active.len(), "a bucket a position");
         }
         let form = Form {
-            rows: net.rows(),
+            rows: active.rows,
             views: net.views(),
             places: active.places,
             activation: net.activation,
@@ -123,9 +135,18 @@ impl<'a> Pass<'a> {
             (strips, place)
         });
         let strips = strips.collect();
+        let pairs = pairs.map(|pairs| Tables::new(pairs, &mut words));
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
-        let pass = Self { gpu, job, form, tiles, arrays, weight, batch, targets, strips };
+        let weight = match &pairs {
+            None => weight,
+            Some(tables) => {
+                let rows = tables.made(&gpu, &batch, weight.into_buffer_arg(), form.spread);
+                gpu.tensor(rows, Shape::new([form.rows, net.hidden]))
+            }
+        };
+        let pass =
+            Self { gpu, job, active, form, tiles, arrays, weight, batch, targets, strips, pairs };
         pass.done(Stage::Upload, || bytes);
         pass
     }
@@ -134,7 +155,7 @@ impl<'a> Pass<'a> {
     fn gradients(self) -> Slope<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
-        let batch = job.inputs.lists().len();
+        let batch = self.active.len();
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
@@ -213,7 +234,7 @@ impl<'a> Pass<'a> {
                 positions.len() as u32,
                 tiles.start as u32,
                 tiles.len() as u32,
-                1.0 / self.job.inputs.lists().len() as f32,
+                1.0 / self.active.len() as f32,
                 loss.power as f32,
                 1.0 + loss.asymmetry as f32,
                 self.form,
@@ -225,7 +246,7 @@ impl<'a> Pass<'a> {
     /// The gradients of the accumulators' weights, `[rows, N]`, from those of the accumulators of
     /// each part, `[positions, views, N]`, which `slopes` computes.
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
-        let Self { gpu, form, job, .. } = self;
+        let Self { gpu, form, .. } = self;
         let Form { rows, views, places, spread: Spread { hidden, .. }, .. } = *form;
         let gradients = gpu.empty(rows * hidden);
         let row = size_of::<f32>() * hidden;
@@ -233,7 +254,7 @@ impl<'a> Pass<'a> {
         for (i, (part, (strips, place))) in parts.enumerate() {
             let (first, lists) = (part.positions.start, part.positions.len() * views);
             let entries = || {
-                let indices = &job.inputs.lists().indices[first * views * places..];
+                let indices = &self.active.indices[first * views * places..];
                 let indices = indices[..lists * places].iter();
                 indices.filter(|row| usize::from(**row) < rows).count()
             };
@@ -246,7 +267,10 @@ impl<'a> Pass<'a> {
             let sums = index.strips * index.shape.inputs;
             self.done(Stage::Backward, || (entries() + 2 * sums + rows) * row + index.bytes());
         }
-        gradients
+        match &self.pairs {
+            None => gradients,
+            Some(tables) => tables.handed_down(gpu, &self.batch, &gradients, form.spread),
+        }
     }
 
     /// From the slopes of a part to the gradients of the accumulators' weights.
@@ -316,7 +340,7 @@ impl<'a> Pass<'a> {
         if let Some(shared) = arrays.get(&Part::Factoriser) {
             // What all king buckets share counts in each.
             let width = shared.shape().num_elements();
-            let buckets = 0..self.form.rows / PIECES;
+            let buckets = 0..self.job.kernel.net.rows() / PIECES;
             let sum = sums::runs(gpu, &rows, &[buckets], width);
             gradients.insert(Part::Factoriser, sum);
         }

@@ -1,0 +1,154 @@
+//! Lists that name pairs of inputs, on a GPU: against those of inputs alone, and against the CPU.
+
+use std::sync::Arc;
+
+use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
+use nnuance::batch::{Active, ChunkPlan, Inputs, Lists, Pairs, Planner};
+use nnuance::config::Config;
+use nnuance::loader::Encoder;
+use nnuance::model::{Aim, Compute, Device, Kind, Model, Traffic, initial};
+use nnuance::run::recipe;
+
+use crate::gpu::{GPU, bits, flex, fused, gpu};
+use crate::largest::distance;
+use crate::{drawn, games};
+
+const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
+
+/// Some recorded positions as lists, as plans that name pairs, and as such lists.
+struct Positions {
+    active: Active,
+    plans: Vec<Arc<ChunkPlan>>,
+    pairs: Arc<Pairs>,
+}
+
+impl Positions {
+    /// In chunks of 150, of which the last is smaller.
+    fn new(net: &Architecture) -> Self {
+        let samples: Vec<_> = games::recorded(8400).into_iter().step_by(12).collect();
+        let Inputs::Active(active) = Encoder::net(net).encode(&samples).inputs else {
+            panic!("lists")
+        };
+        let (views, places) = (active.views, active.places);
+        let pairs = Arc::new(Pairs::learn(active.rows, &active.indices, places, 120));
+        let mut planner = Planner::default();
+        let mut plan = |(number, lists): (usize, &[u16])| {
+            let positions = lists.len() / places / views;
+            let chosen: Vec<u32> = (0..positions as u32).collect();
+            let (mut lists, mut plan) = (lists.to_vec(), ChunkPlan::default());
+            pairs.shorten(&mut lists, places, &mut vec![]);
+            let buckets = match active.buckets.is_empty() {
+                true => &[],
+                false => &active.buckets[150 * number..][..positions],
+            };
+            let lists = Lists { indices: &lists, buckets, places };
+            planner.order(net, lists, &chosen, &pairs, &mut plan);
+            planner.invert(&mut plan);
+            Arc::new(plan)
+        };
+        let chunks = active.indices.chunks(150 * views * places);
+        let plans = chunks.enumerate().map(&mut plan).collect();
+        Self { plans, pairs, active }
+    }
+}
+
+fn nets() -> Vec<Architecture> {
+    let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
+    let layer = Layer { size: 4, activation: LayerActivation::ReLU };
+    vec![
+        simple(Views::Perspective, 40),
+        simple(Views::SideToMove, 300),
+        Architecture { buckets: 3, ..simple(Views::Perspective, 9) },
+        Architecture { buckets: 2, head: vec![layer], ..simple(Views::Perspective, 16) },
+    ]
+}
+
+/// What plans name is what was planned, position by position.
+#[test]
+fn plans_are_lists_again() {
+    for net in nets() {
+        let Positions { active, plans, pairs } = Positions::new(&net);
+        let listed = Active::planned(&plans);
+        assert_eq!((listed.rows, listed.views), (pairs.rows(), net.views()));
+        assert_eq!(listed.buckets, active.buckets);
+        assert!(listed.places < active.places);
+        let mut shortened = active.indices.clone();
+        pairs.shorten(&mut shortened, active.places, &mut vec![]);
+        let blank = pairs.rows() as u16;
+        for (list, right) in
+            listed.indices.chunks(listed.places).zip(shortened.chunks(active.places))
+        {
+            let (right, behind) = right.split_at(listed.places);
+            assert_eq!(list, right);
+            assert!(behind.iter().all(|row| *row == blank));
+        }
+    }
+}
+
+#[test]
+fn gradients_of_pairs_are_those_of_their_inputs() {
+    let Some(gpu) = gpu() else { return };
+    for net in nets() {
+        let Positions { active, plans, .. } = Positions::new(&net);
+        let targets: Vec<f32> = (0..active.len()).map(|it| (it % 9) as f32 / 8.0).collect();
+        let [listed, planned] = [Inputs::Active(active), Inputs::Planned(plans)];
+        let mut weights = initial(&net, 3);
+        drawn::shake(&mut weights, 0.1, 7);
+        let kind = Kind::Net(net.clone());
+        let of = |device: &Device, compute, inputs| {
+            let model = Model::new(&kind, &weights, &device.clone().autodiff(), compute)
+                .expect("the weights fit");
+            model.gradients(inputs, Aim::Targets(&targets))
+        };
+        let cpu = flex();
+        let right = of(&cpu, fused(), &planned);
+        let without = of(&gpu, GPU, &listed);
+        // In one part, and in parts of 16 positions.
+        for compute in [GPU, Compute::Gpu { room: 0 }] {
+            let got = of(&gpu, compute, &planned);
+            for (what, right) in [("the CPU", &right), ("lists without pairs", &without)] {
+                assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: {} for {}", got.0, right.0);
+                for (name, array) in &right.1.0 {
+                    let apart = distance(&got.1.0[name].values, &array.values);
+                    assert!(apart < 1e-5, "{net}: {name} is {apart:e} off from {what}");
+                }
+            }
+            let again = of(&gpu, compute, &planned);
+            assert_eq!(bits(&got.1), bits(&again.1), "{net}");
+        }
+    }
+}
+
+/// Where the CPU plans nothing but an order, a GPU has lists.
+#[test]
+fn a_gpu_has_pairs_where_the_cpu_has_them() {
+    for (hidden, pairs) in [(127, 0), (128, 256)] {
+        let sets = [format!("model.hidden={hidden}")];
+        let config = Config::parse(CONFIG, "it", &sets).expect("a config");
+        let planned = |compute| {
+            let mut plan = recipe::plan(&config).expect("a plan");
+            recipe::plan_once(&mut plan, &config, compute, 1_000_000);
+            (plan.plans > 0, plan.pairs)
+        };
+        assert_eq!(planned(fused()), (true, pairs));
+        assert_eq!(planned(GPU), (pairs > 0, pairs));
+    }
+}
+
+/// One kernel makes the rows of pairs, and one hands their gradients down.
+#[test]
+fn pairs_take_two_kernels() {
+    let Some(gpu) = gpu() else { return };
+    let net = Architecture::simple(Views::Perspective, 8, Activation::SCReLU);
+    let Positions { active, plans, .. } = Positions::new(&net);
+    let targets = vec![0.5; active.len()];
+    let model = Model::new(&Kind::Net(net.clone()), &initial(&net, 3), &gpu, GPU);
+    let model = model.expect("the weights fit");
+    let [with, without] = [Inputs::Planned(plans), Inputs::Active(active)].map(|inputs| {
+        let before = Traffic::so_far();
+        model.gradients(&inputs, Aim::Targets(&targets));
+        Traffic::so_far().since(before)
+    });
+    assert_eq!([with.uploads, without.uploads], [1, 1]);
+    assert_eq!(with.launches, without.launches + 2);
+}
