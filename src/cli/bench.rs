@@ -243,7 +243,8 @@ impl Bench {
         let name = match compute {
             Compute::Plain => "plain",
             Compute::Fused { precision, .. } => precision.name(),
-            Compute::Gpu { .. } => "gpu",
+            Compute::Gpu { precision: Precision::F32, .. } => "gpu",
+            Compute::Gpu { precision: Precision::Mixed, .. } => "gpu, mixed",
         };
         let batch = self.batches[0].len();
         let need = Need::of(&self.kind()?, batch, compute, self.config.optimizer().kept());

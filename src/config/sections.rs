@@ -255,10 +255,15 @@ pub struct Model {
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
     /// 32 bits either way. Without it `"mixed"` for nets of 128 neurons and more without other
     /// layers or products, where it is faster at no loss that could be shown, and `"f32"` for all
-    /// others. Devices other than `flex`, and plain operations, compute in 32 bits.
+    /// others. GPUs go by `gpu_precision`; `ndarray`, and plain operations, compute in 32 bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = Precision::Mixed)]
     pub precision: Option<Precision>,
+    /// The same for the fused operations of GPUs; without it `"f32"`, since no card has been timed.
+    /// In `"mixed"` the gradients of accumulator values are rounded to 8 bits of their own there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = Precision::Mixed)]
+    pub gpu_precision: Option<Precision>,
 }
 
 /// What the model is to say of a position. With y the output of the model, the target is

@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use super::adapter::Adapter;
 use super::device::DeviceError;
 use super::ops::strips::Strips;
-use super::{Compute, Kind};
+use super::{Compute, Kind, Precision};
 use crate::architecture::{Architecture, MOST_PIECES, PIECES};
 use crate::batch::PAIRS;
 
@@ -34,7 +34,9 @@ impl Need {
     /// What the fused operations of a GPU take, and an optimiser that keeps so many numbers for each
     /// weight; none where nobody knows.
     pub fn of(kind: &Kind, batch: usize, compute: Compute, kept: u64) -> Option<Self> {
-        let (Kind::Net(net) | Kind::Sum(net, _), Compute::Gpu { room }) = (kind, compute) else {
+        let (Kind::Net(net) | Kind::Sum(net, _), Compute::Gpu { room, precision }) =
+            (kind, compute)
+        else {
             return None;
         };
         let (views, hidden) = (net.views(), net.hidden);
@@ -44,6 +46,8 @@ impl Need {
         let weights = arrays.iter().sum::<u64>();
         // What all king buckets share is added to a copy.
         let merged = if net.inputs.factorised { rows } else { 0 };
+        // A copy of 16 bits.
+        let packed = if precision == Precision::Mixed { rows / 2 } else { 0 };
         let position = floats(floats_of_position(net));
         let part = batch.clamp(1, (room as u64 / position).max(1) as usize);
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
@@ -68,7 +72,7 @@ impl Need {
         // Of several king buckets a table says which lists stand where.
         let order = if kings > 1 { parts as u64 * floats(strips * length) } else { 0 };
         // Weights, gradients, what is kept, and what the next step makes of them.
-        let step = merged + paired + behind + sums + bits + tiles + lists + order;
+        let step = merged + packed + paired + behind + sums + bits + tiles + lists + order;
         // What comes to the device waits beside it until its step is over.
         let waiting = steps_ahead(batch) as u64 * (lists + order);
         let total = 2 * (2 + kept) * weights + step + waiting;

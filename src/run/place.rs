@@ -33,25 +33,29 @@ impl Place {
         if choice.backend == Backend::Flex && !self.plain {
             return Ok((device, Compute::Fused { level, precision }));
         }
+        if is_gpu(&device) && !self.plain {
+            return Ok((device, Compute::Gpu { room: ROOM, precision }));
+        }
         ensure!(
             precision == Precision::F32,
-            "`model.precision = \"mixed\"` needs the fused operations of `--device flex`"
+            "mixed precision needs the fused operations of `--device flex`, or of a GPU"
         );
-        let compute = match is_gpu(&device) && !self.plain {
-            true => Compute::Gpu { room: ROOM },
-            false => Compute::Plain,
-        };
-        Ok((device, compute))
+        Ok((device, Compute::Plain))
     }
 
-    /// The place where a run of this config computes. The precision that it names is that of the
-    /// fused operations of the processor; all others have 32 bits.
+    /// The place where a run of this config computes. It names a precision for the fused operations
+    /// of the processor, and one for those of GPUs; all others have 32 bits.
     ///
     /// # Errors
     /// If there is no such place here.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
-        let is_processor = Choice::named(&self.device)?.backend == Backend::Flex && !self.plain;
-        self.open(if is_processor { config.precision() } else { Precision::F32 })
+        let choice = Choice::named(&self.device)?;
+        self.open(match choice.backend {
+            _ if self.plain => Precision::F32,
+            Backend::Flex => config.precision(),
+            _ if is_gpu(&choice.device()?) => config.model.gpu_precision.unwrap_or_default(),
+            _ => Precision::F32,
+        })
     }
 
     fn level(&self) -> Result<Level> {

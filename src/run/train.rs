@@ -166,7 +166,9 @@ fn how(compute: &Compute) -> String {
         Compute::Fused { level, precision } => {
             format!("fused operations ({}, {})", level.name(), precision.name())
         }
-        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
+        Compute::Gpu { precision, .. } => {
+            format!("fused operations of a GPU ({})", precision.name())
+        }
     }
 }
 
@@ -193,11 +195,17 @@ fn train(
         adapter: Adapter::of(device),
         compute: format!("{}{}", how(compute), data.planned()),
     });
-    if config.precision() == Precision::Mixed && !matches!(compute, Compute::Fused { .. }) {
-        listener.remark(
-            "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
-             operations of the processor",
-        );
+    if config.precision() == Precision::Mixed && !compute.is_mixed() {
+        listener.remark(match compute {
+            Compute::Gpu { .. } => {
+                "a GPU computes in 32 bits unless `model.gpu_precision` is \"mixed\"; \
+                 `model.precision` is for the processor"
+            }
+            _ => {
+                "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
+                 operations of the processor"
+            }
+        });
     }
     if let Some(caution) = judge::caution(recipe, &data)? {
         listener.remark(&format!("caution: {caution}"));

@@ -17,7 +17,11 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use crate::largest::distance;
 use crate::{drawn, games, need};
 
-pub const GPU: Compute = Compute::Gpu { room: ROOM };
+pub const GPU: Compute = Compute::Gpu { room: ROOM, precision: Precision::F32 };
+
+pub fn with_room(room: usize) -> Compute {
+    Compute::Gpu { room, precision: Precision::F32 }
+}
 
 /// The first GPU; none where there is none.
 #[track_caller]
@@ -176,7 +180,7 @@ fn any_lists_will_do_in_one_part_or_in_many() {
                 .gradients(&batch.inputs, Aim::Targets(&batch.results)),
             _ => right.clone(),
         };
-        let got = model(&kind, &weights, &gpu, Compute::Gpu { room });
+        let got = model(&kind, &weights, &gpu, with_room(room));
         check(
             &format!("{room} bytes"),
             &got.gradients(&batch.inputs, Aim::Targets(&batch.results)),
@@ -254,7 +258,7 @@ fn each_input_has_the_slopes_of_its_lists() {
         let inputs = Inputs::Active(active);
         // All at once, and in parts of which the last is small.
         for room in [ROOM, 4 * hidden * views * 13_328] {
-            let model = model(&Kind::Net(net.clone()), &weights, &gpu, Compute::Gpu { room });
+            let model = model(&Kind::Net(net.clone()), &weights, &gpu, with_room(room));
             let gradients = model.gradients(&inputs, Aim::Forces(&forces)).1;
             assert!(gradients.0["accumulator.weight"].values == right, "{net}, {room} bytes");
         }

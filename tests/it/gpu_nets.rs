@@ -10,7 +10,7 @@ use nnuance::model::{Aim, Compute, Device, Evaluation, Kind, Model, Slope, to_ho
 use nnuance::train::optimizer::{Name, Settings};
 use nnuance::weights::Weights;
 
-use crate::gpu::{GPU, bits, flex, gpu, room};
+use crate::gpu::{GPU, bits, flex, gpu, room, with_room};
 use crate::largest::distance;
 use crate::{drawn, games, layers, optimizers};
 
@@ -54,7 +54,7 @@ fn gradients_of_every_net_equal_the_plain_ones() {
         let plain = model(&net, &weights, &flex(), Compute::Plain);
         let right = plain.gradients(&batch.inputs, Aim::Targets(&batch.results));
         // In one part, and in parts of 16 positions.
-        for compute in [GPU, Compute::Gpu { room: 0 }] {
+        for compute in [GPU, with_room(0)] {
             let fused = model(&net, &weights, &gpu, compute);
             let got = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));
             let again = fused.gradients(&batch.inputs, Aim::Targets(&batch.results));

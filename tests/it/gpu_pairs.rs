@@ -6,25 +6,25 @@ use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Vi
 use nnuance::batch::{Active, ChunkPlan, Inputs, Lists, Pairs, Planner};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Compute, Device, Kind, Model, Traffic, initial};
+use nnuance::model::{Aim, Device, Kind, Model, Traffic, initial};
 use nnuance::run::recipe;
 
-use crate::gpu::{GPU, bits, flex, fused, gpu};
+use crate::gpu::{GPU, bits, flex, fused, gpu, with_room};
 use crate::largest::distance;
 use crate::{drawn, games};
 
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
 /// Some recorded positions as lists, as plans that name pairs, and as such lists.
-struct Positions {
-    active: Active,
-    plans: Vec<Arc<ChunkPlan>>,
+pub struct Positions {
+    pub active: Active,
+    pub plans: Vec<Arc<ChunkPlan>>,
     pairs: Arc<Pairs>,
 }
 
 impl Positions {
     /// In chunks of 150, of which the last is smaller.
-    fn new(net: &Architecture) -> Self {
+    pub fn new(net: &Architecture) -> Self {
         let samples: Vec<_> = games::recorded(8400).into_iter().step_by(12).collect();
         let Inputs::Active(active) = Encoder::net(net).encode(&samples).inputs else {
             panic!("lists")
@@ -104,7 +104,7 @@ fn gradients_of_pairs_are_those_of_their_inputs() {
         let right = of(&cpu, fused(), &planned);
         let without = of(&gpu, GPU, &listed);
         // In one part, and in parts of 16 positions.
-        for compute in [GPU, Compute::Gpu { room: 0 }] {
+        for compute in [GPU, with_room(0)] {
             let got = of(&gpu, compute, &planned);
             for (what, right) in [("the CPU", &right), ("lists without pairs", &without)] {
                 assert!((got.0 / right.0 - 1.0).abs() < 1e-5, "{net}: {} for {}", got.0, right.0);

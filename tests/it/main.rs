@@ -47,6 +47,8 @@ mod golden;
 #[cfg(feature = "wgpu")]
 mod gpu;
 #[cfg(feature = "wgpu")]
+mod gpu_mixed;
+#[cfg(feature = "wgpu")]
 mod gpu_nets;
 #[cfg(feature = "wgpu")]
 mod gpu_pairs;

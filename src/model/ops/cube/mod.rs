@@ -11,6 +11,7 @@
 mod deep;
 mod form;
 mod gpu;
+mod half;
 mod index;
 mod net;
 mod number;

@@ -12,11 +12,13 @@ use burn::backend::{Backend, Cube, TensorMetadata};
 use burn::tensor::Shape;
 use burn_cubecl::tensor::CubeTensor;
 
+use super::super::cpu::Precision;
 use super::super::strips::Strips;
 use super::super::{Arrays, Done, Job, OneHot, Slope, Stage};
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
 use super::gpu::{Buffer, Gpu, contiguous, words};
+use super::half;
 use super::index::{Index, Place};
 use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
@@ -35,7 +37,8 @@ pub(super) struct Pass<'a> {
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<Part, CubeTensor>,
-    /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs.
+    /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs. In
+    /// mixed precision two a word.
     weight: CubeTensor,
     /// Lists, targets or forces with what belongs to them, the table of the tiles, and what strips
     /// and pairs have in tables.
@@ -46,6 +49,8 @@ pub(super) struct Pass<'a> {
     strips: Vec<(Strips, Place)>,
     /// Those of pairs, where lists name any.
     pairs: Option<Tables>,
+    /// Where the batch has a word that is no number if a weight is none.
+    poison: usize,
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
@@ -101,7 +106,10 @@ impl<'a> Pass<'a> {
             places: active.places,
             activation: net.activation,
             buckets: if net.is_deep() { 1 } else { net.buckets },
-            spread: Spread::new(net.hidden),
+            spread: match job.kernel.precision {
+                Precision::F32 => Spread::new(net.hidden),
+                Precision::Mixed => Spread::in_halves(net.hidden),
+            },
         };
         let arrays: BTreeMap<_, _> = net
             .arrays()
@@ -136,17 +144,41 @@ impl<'a> Pass<'a> {
         });
         let strips = strips.collect();
         let pairs = pairs.map(|pairs| Tables::new(pairs, &mut words));
+        let poison = words.len();
+        words.push(0);
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
         let weight = match &pairs {
             None => weight,
             Some(tables) => {
-                let rows = tables.made(&gpu, &batch, weight.into_buffer_arg(), form.spread);
+                let spread = Spread::new(net.hidden);
+                let weight = weight.into_buffer_arg();
+                let rows = tables.made(&gpu, &batch, weight, spread, form.spread.halves);
                 gpu.tensor(rows, Shape::new([form.rows, net.hidden]))
             }
         };
-        let pass =
-            Self { gpu, job, active, form, tiles, arrays, weight, batch, targets, strips, pairs };
+        let weight = match form.spread.halves {
+            false => weight,
+            true => {
+                let shape = [form.rows, net.hidden];
+                let words = half::packed(&gpu, weight.into_buffer_arg(), (&batch, poison), shape);
+                gpu.tensor(words, Shape::new([form.rows, form.spread.words()]))
+            }
+        };
+        let pass = Self {
+            gpu,
+            job,
+            active,
+            form,
+            tiles,
+            arrays,
+            weight,
+            batch,
+            targets,
+            strips,
+            pairs,
+            poison,
+        };
         pass.done(Stage::Upload, || bytes);
         pass
     }
@@ -157,7 +189,7 @@ impl<'a> Pass<'a> {
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
         let batch = self.active.len();
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
-        let slopes = gpu.empty(most * views * hidden);
+        let slopes = gpu.empty(most * views * form.spread.words());
         let tile_sums = gpu.empty(tiles.len() * form.sums());
         let judging = job.aim.judged().map(Judging::of);
         let purpose = judging.map_or(Purpose::Pull, Purpose::Gradients);
@@ -230,6 +262,7 @@ impl<'a> Pass<'a> {
                 results.arg(),
                 self.targets as u32,
                 (self.targets + labels) as u32,
+                self.poison as u32,
                 positions.start as u32,
                 positions.len() as u32,
                 tiles.start as u32,
@@ -269,7 +302,7 @@ impl<'a> Pass<'a> {
         }
         match &self.pairs {
             None => gradients,
-            Some(tables) => tables.handed_down(gpu, &self.batch, &gradients, form.spread),
+            Some(tables) => tables.handed_down(gpu, &self.batch, &gradients, Spread::new(hidden)),
         }
     }
 
@@ -285,7 +318,9 @@ impl<'a> Pass<'a> {
     ) {
         let Self { gpu, form, batch, .. } = self;
         let Index { shape, strips: count, bits } = index;
-        let spread = form.spread;
+        let narrow = Spread::new(form.spread.hidden);
+        // Burn's gradients have 32 bits.
+        let spread = if self.job.kernel.net.is_deep() { narrow } else { form.spread };
         // The only strip has the sums of all.
         let alone = *count == 1 && shape.rows == shape.inputs && !adding;
         let sums = match alone {
@@ -297,7 +332,7 @@ impl<'a> Pass<'a> {
             if *count > 0 {
                 sums::strips::launch_unchecked(
                     &gpu.client,
-                    grid(count * shape.inputs * spread.columns),
+                    grid(count * shape.inputs * spread.words_of_unit()),
                     spread.cube(),
                     slopes.arg(),
                     bits.arg(),
@@ -313,14 +348,14 @@ impl<'a> Pass<'a> {
                 sums::rows_of_strips::launch_unchecked(
                     &gpu.client,
                     grid(form.rows),
-                    spread.cube(),
+                    narrow.cube(),
                     sums.arg(),
                     batch.arg(),
                     gradients.arg(),
                     (order + strips.order.len()) as u32,
                     *count as u32,
                     *shape,
-                    spread,
+                    narrow,
                     adding,
                 );
             }
