@@ -148,24 +148,7 @@ impl<'a> Pass<'a> {
         words.push(0);
         let bytes = size_of_val(&words[..]);
         let batch = gpu.words(words);
-        let weight = match &pairs {
-            None => weight,
-            Some(tables) => {
-                let spread = Spread::new(net.hidden);
-                let weight = weight.into_buffer_arg();
-                let rows = tables.made(&gpu, &batch, weight, spread, form.spread.halves);
-                gpu.tensor(rows, Shape::new([form.rows, net.hidden]))
-            }
-        };
-        let weight = match form.spread.halves {
-            false => weight,
-            true => {
-                let shape = [form.rows, net.hidden];
-                let words = half::packed(&gpu, weight.into_buffer_arg(), (&batch, poison), shape);
-                gpu.tensor(words, Shape::new([form.rows, form.spread.words()]))
-            }
-        };
-        let pass = Self {
+        let mut pass = Self {
             gpu,
             job,
             active,
@@ -180,7 +163,24 @@ impl<'a> Pass<'a> {
             poison,
         };
         pass.done(Stage::Upload, || bytes);
+        pass.lay_out();
         pass
+    }
+
+    /// Makes the rows of pairs, and words of 16-bit weights, where there are such.
+    fn lay_out(&mut self) {
+        let Form { rows, spread, .. } = self.form;
+        let Self { gpu, batch, .. } = self;
+        if let Some(tables) = &self.pairs {
+            let (weights, plain) = (self.weight.clone(), Spread::new(spread.hidden));
+            let made = tables.made(gpu, batch, weights.into_buffer_arg(), plain, spread.halves);
+            self.weight = gpu.tensor(made, Shape::new([rows, spread.hidden]));
+        }
+        if spread.halves {
+            let (weights, shape) = (self.weight.clone(), [rows, spread.hidden]);
+            let words = half::packed(gpu, weights.into_buffer_arg(), (batch, self.poison), shape);
+            self.weight = gpu.tensor(words, Shape::new([rows, spread.words()]));
+        }
     }
 
     /// Of a net whose output follows its accumulators.
