@@ -282,7 +282,7 @@ impl<'a> Pass<'a> {
         let Self { gpu, form, .. } = self;
         let Form { rows, views, places, spread: Spread { hidden, .. }, .. } = *form;
         let gradients = gpu.empty(rows * hidden);
-        let row = size_of::<f32>() * hidden;
+        let [row, word] = [hidden, form.spread.words()].map(|words| size_of::<u32>() * words);
         let parts = self.tiles.parts.iter().zip(&self.strips);
         for (i, (part, (strips, place))) in parts.enumerate() {
             let (first, lists) = (part.positions.start, part.positions.len() * views);
@@ -292,13 +292,15 @@ impl<'a> Pass<'a> {
                 indices.filter(|row| usize::from(**row) < rows).count()
             };
             let slopes = slopes(part);
-            self.done(Stage::Forward, || (entries() + lists) * row);
+            self.done(Stage::Forward, || (entries() + lists) * word);
             let index = Index::new(gpu, &self.batch, *place, strips, [places, rows]);
             let bytes = size_of::<u16>() * lists * places + index.bytes();
             self.done(Stage::Index, || bytes);
             self.weight_gradients(&index, place.order, strips, &slopes, &gradients, i > 0);
             let sums = index.strips * index.shape.inputs;
-            self.done(Stage::Backward, || (entries() + 2 * sums + rows) * row + index.bytes());
+            let slope = if self.job.kernel.net.is_deep() { row } else { word };
+            let moved = || entries() * slope + (2 * sums + rows) * row + index.bytes();
+            self.done(Stage::Backward, moved);
         }
         match &self.pairs {
             None => gradients,
