@@ -15,9 +15,10 @@ use crate::features::MAX_ACTIVE;
 /// Bytes that the plans of a run's data may take. What does not find room is planned again.
 pub const PLANS: usize = 1 << 30;
 
-/// Positions, at most, of which pairs are learnt; so many times as many where each of several king
-/// buckets has its own.
+/// Positions, at most, of which the pairs of a king bucket are learnt.
 const SEEN: usize = 4096;
+
+/// King buckets, at most, that there are so many positions for each.
 const KINGS: usize = 4;
 
 /// The plans of the chunks of a data set, each made when it is first asked for.
@@ -55,12 +56,12 @@ impl Plans {
             0 => Pairs::none(net.rows()),
             most => {
                 let size = net.views() * MAX_ACTIVE;
-                let seen = (SEEN * net.inputs.kings.count().min(KINGS)).min(records.len());
+                let kings = net.inputs.kings.count();
+                let seen = (SEEN * kings.min(KINGS)).min(records.len());
                 // Of several king buckets those of the same stand together.
-                let step =
-                    if net.inputs.kings.count() > 1 { records.len() / seen.max(1) } else { 1 };
+                let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };
                 let mut lists = vec![0; seen * size];
-                let records = records.iter().step_by(step.max(1));
+                let records = records.iter().step_by(step);
                 for (record, out) in records.zip(lists.chunks_exact_mut(size)) {
                     net.inputs.write(&record.position(), out);
                 }

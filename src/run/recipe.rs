@@ -306,18 +306,22 @@ pub fn plan(config: &Config) -> Result<Plan> {
 }
 
 /// What the processor plans once for all passes, for data of so many positions: the order in which
-/// it computes, and the pairs that lists name. A GPU has use for the pairs alone, and finds an order
-/// by itself.
+/// it computes, and the pairs that lists name. A GPU has use for the pairs alone, those of one king
+/// bucket, and finds an order by itself.
 pub fn plan_once(plan: &mut Plan, config: &Config, compute: Compute, positions: u64) {
     let pairs = config.pairs(positions);
     let plans = match compute {
         Compute::Plain => false,
         Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => pairs > 0,
+        Compute::Gpu { .. } => pairs > 0 && has_one_king_bucket(config),
     };
     if plans {
         (plan.plans, plan.pairs) = (PLANS, pairs);
     }
+}
+
+fn has_one_king_bucket(config: &Config) -> bool {
+    config.model.king_buckets.iter().flatten().all(|bucket| *bucket == 0)
 }
 
 /// A checkpoint of this program with its recipe.

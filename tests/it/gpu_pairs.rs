@@ -119,19 +119,27 @@ fn gradients_of_pairs_are_those_of_their_inputs() {
     }
 }
 
-/// Where the CPU plans nothing but an order, a GPU has lists.
+/// Where the CPU plans nothing but an order, or pairs of several king buckets, a GPU has lists.
 #[test]
 fn a_gpu_has_pairs_where_the_cpu_has_them() {
-    for (hidden, pairs) in [(127, 0), (128, 256)] {
-        let sets = [format!("model.hidden={hidden}")];
+    let mut kings = [0; 32];
+    kings[31] = 1;
+    let kings = format!("model.king_buckets={kings:?}");
+    let wide = "model.hidden=128";
+    for (sets, of_cpu, of_gpu) in [
+        (vec!["model.hidden=127"], (true, 0), (false, 0)),
+        (vec![wide], (true, 256), (true, 256)),
+        (vec![wide, "model.mirror=true", &kings], (true, 256), (false, 0)),
+    ] {
+        let sets: Vec<String> = sets.into_iter().map(str::to_string).collect();
         let config = Config::parse(CONFIG, "it", &sets).expect("a config");
         let planned = |compute| {
             let mut plan = recipe::plan(&config).expect("a plan");
             recipe::plan_once(&mut plan, &config, compute, 1_000_000);
             (plan.plans > 0, plan.pairs)
         };
-        assert_eq!(planned(fused()), (true, pairs));
-        assert_eq!(planned(GPU), (pairs > 0, pairs));
+        assert_eq!(planned(fused()), of_cpu);
+        assert_eq!(planned(GPU), of_gpu);
     }
 }
 
