@@ -67,9 +67,6 @@ impl Pairs {
             pairs.parents.extend(parents.into_iter().map(|parents| parents.map(row)));
             pairs.ends[king] = pairs.parents.len();
         }
-        for king in 1..kings {
-            pairs.ends[king] = pairs.ends[king].max(pairs.ends[king - 1]);
-        }
         pairs
     }
 

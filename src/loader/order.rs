@@ -55,7 +55,8 @@ impl Chunks {
     }
 
     /// The order of a pass over so many positions: as they are in the first, and then the chunks of
-    /// each sort in a new order. What is less than a chunk comes last.
+    /// each sort in a new order. What is less than one of each sort comes last, and what is less than
+    /// a chunk.
     ///
     /// Batches of some chunks each would cut all chunks of a pass that begins within a batch, behind a
     /// piece of one. So one chunk is cut instead: its beginning makes that piece whole, and its end
