@@ -15,8 +15,8 @@ impl Active {
     /// Without plans, or if they name different pairs.
     pub fn planned(plans: &[Arc<ChunkPlan>]) -> Self {
         let ChunkPlan { rows, pairs, of: [views, buckets], .. } = &*plans[0];
-        let same = |plan: &Arc<ChunkPlan>| plan.rows == *rows && plan.pairs == *pairs;
-        assert!(plans.iter().all(same), "plans that name different pairs");
+        let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
+        assert!(plans.iter().all(same), "plans with different pairs");
         let walks = plans.iter().flat_map(|plan| &plan.walks);
         let places = walks.max().map_or(0, |walk| usize::from(*walk));
         let places = places.next_multiple_of(FOUR).max(FOUR);

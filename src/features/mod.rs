@@ -12,6 +12,7 @@ mod row;
 pub use describe::pieces;
 pub use moved::Moved;
 pub use row::index;
+use row::seen;
 
 use shakmaty::{Color, Square};
 
@@ -35,12 +36,10 @@ impl Inputs {
     }
 
     /// Which king buckets the views of a position have, as one number: positions with the same number
-    /// have the same; below [`Kings::MOST`] squared.
+    /// have the same; below [`Kings::MOST`](crate::architecture::Kings::MOST) squared.
     pub fn kings_of(&self, position: &Position) -> usize {
-        let buckets = self.views_of(position).map(|view| {
-            let flip = if view.is_white() { 0 } else { 56 };
-            self.kings.seen(king(position, view) as usize ^ flip).1
-        });
+        let buckets =
+            self.views_of(position).map(|view| self.kings.seen(seen(view, king(position, view))).1);
         buckets.fold(0, |all, bucket| all * self.kings.count() + bucket)
     }
 

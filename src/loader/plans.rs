@@ -51,7 +51,6 @@ impl Plans {
     /// Of records in the order of the first pass.
     pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
         let Plan { chunk, pairs, plans: room, .. } = *plan;
-        let count = records.len();
         let pairs = match pairs {
             0 => Pairs::none(net.rows()),
             most => {
@@ -68,7 +67,7 @@ impl Plans {
                 Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
             }
         };
-        let plans = (0..count / chunk).map(|_| Default::default()).collect();
+        let plans = (0..records.len() / chunk).map(|_| Default::default()).collect();
         Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
     }
 

@@ -46,17 +46,17 @@ impl Need {
         let weights = arrays.iter().sum::<u64>();
         // What all king buckets share is added to a copy.
         let merged = if net.inputs.factorised { rows } else { 0 };
-        // A copy of 16 bits.
-        let packed = if precision == Precision::Mixed { rows / 2 } else { 0 };
         let position = floats(floats_of_position(net));
         let part = batch.clamp(1, (room as u64 / position).max(1) as usize);
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
         let kings = net.inputs.kings.count();
         // Pairs have rows beside the inputs', in a copy of the weights and in gradients.
-        let (inputs, paired) = match kings {
-            1 => (PIECES + PAIRS, 2 * floats((PIECES + PAIRS) * hidden)),
-            _ => (PIECES, 0),
+        let (inputs, copy, paired) = match (kings, floats((PIECES + PAIRS) * hidden)) {
+            (1, copy) => (PIECES + PAIRS, copy, 2 * copy),
+            _ => (PIECES, rows, 0),
         };
+        // A copy of 16 bits.
+        let packed = if precision == Precision::Mixed { copy / 2 } else { 0 };
         let [strips, length] = Strips::bound(part * views, kings);
         let sums = (strips * inputs) as u64 * floats(hidden);
         let bits = (strips * inputs * length / 8) as u64;

@@ -313,15 +313,14 @@ pub fn plan_once(plan: &mut Plan, config: &Config, compute: Compute, positions: 
     let plans = match compute {
         Compute::Plain => false,
         Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => pairs > 0 && has_one_king_bucket(config),
+        Compute::Gpu { .. } => {
+            let net = config.architecture().ok().flatten();
+            pairs > 0 && net.is_some_and(|net| net.inputs.kings.count() == 1)
+        }
     };
     if plans {
         (plan.plans, plan.pairs) = (PLANS, pairs);
     }
-}
-
-fn has_one_king_bucket(config: &Config) -> bool {
-    config.model.king_buckets.iter().flatten().all(|bucket| *bucket == 0)
 }
 
 /// A checkpoint of this program with its recipe.

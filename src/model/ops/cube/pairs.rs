@@ -1,6 +1,8 @@
 //! Pairs of inputs on a GPU: their rows are made of the weights when a step begins, and their
 //! gradients handed to the inputs when it ends.
 
+use std::ops::Range;
+
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
@@ -24,26 +26,8 @@ impl Tables {
     pub fn new(pairs: &Pairs, words: &mut Vec<u32>) -> Self {
         let rows = pairs.rows();
         let inputs = rows - pairs.parents().len();
-        // Pairs of pairs go by their inputs, so that no row waits for another.
-        let mut inputs_of: Vec<Vec<u32>> = (0..inputs as u32).map(|input| vec![input]).collect();
-        for parents in pairs.parents() {
-            let both = parents.map(|parent| &inputs_of[usize::from(parent)][..]).concat();
-            inputs_of.push(both);
-        }
-        let mut rows_of = vec![Vec::new(); inputs];
-        for (row, inputs) in inputs_of.iter().enumerate() {
-            inputs.iter().for_each(|input| rows_of[*input as usize].push(row as u32));
-        }
-        let [made, handed] = [&inputs_of, &rows_of].map(|lists| {
-            let (first, mut next) = (words.len(), words.len() + lists.len() + 1);
-            for list in lists {
-                words.push(next as u32);
-                next += list.len();
-            }
-            words.push(next as u32);
-            words.extend(lists.iter().flatten());
-            first
-        });
+        let inputs_of = Sums::of_pairs(pairs, inputs);
+        let [made, handed] = [&inputs_of, &inputs_of.turned(inputs)].map(|sums| sums.write(words));
         Self { inputs, rows, made, handed }
     }
 
@@ -63,6 +47,60 @@ impl Tables {
     /// The gradients of the inputs' weights, `[inputs, N]`, of those of all rows, `[rows, N]`.
     pub fn handed_down(&self, gpu: &Gpu, batch: &Buffer, rows: &Buffer, spread: Spread) -> Buffer {
         launch(gpu, batch, rows.arg(), [self.handed, self.inputs], spread, false)
+    }
+}
+
+/// Of each row of some, the rows of others that it is the sum of.
+struct Sums {
+    /// Where those of each begin, and behind the last one their number.
+    starts: Vec<u32>,
+    of: Vec<u32>,
+}
+
+impl Sums {
+    /// The inputs of each row of inputs and pairs. Pairs of pairs go by their inputs too, so that no
+    /// row waits for another.
+    fn of_pairs(pairs: &Pairs, inputs: usize) -> Self {
+        let mut sums =
+            Self { starts: (0..=inputs as u32).collect(), of: (0..inputs as u32).collect() };
+        for parents in pairs.parents() {
+            for parent in parents.map(usize::from) {
+                sums.of.extend_from_within(sums.range(parent));
+            }
+            sums.starts.push(sums.of.len() as u32);
+        }
+        sums
+    }
+
+    fn range(&self, row: usize) -> Range<usize> {
+        self.starts[row] as usize..self.starts[row + 1] as usize
+    }
+
+    /// The other way round: of each of so many others, the rows that have it, in their order.
+    fn turned(&self, others: usize) -> Self {
+        let mut starts = vec![0; others + 1];
+        self.of.iter().for_each(|other| starts[*other as usize + 1] += 1);
+        for other in 0..others {
+            starts[other + 1] += starts[other];
+        }
+        let (mut next, mut of) = (starts.clone(), vec![0; self.of.len()]);
+        for row in 0..self.starts.len() - 1 {
+            for other in &self.of[self.range(row)] {
+                let next = &mut next[*other as usize];
+                of[*next as usize] = row as u32;
+                *next += 1;
+            }
+        }
+        Self { starts, of }
+    }
+
+    /// Writes them behind the words of a batch, places as they are there; where that begins.
+    fn write(&self, words: &mut Vec<u32>) -> usize {
+        let first = words.len();
+        let begin = (first + self.starts.len()) as u32;
+        words.extend(self.starts.iter().map(|start| begin + start));
+        words.extend_from_slice(&self.of);
+        first
     }
 }
 
