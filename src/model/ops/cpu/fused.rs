@@ -238,7 +238,7 @@ impl<F> Ways<'_, F> {
         let (net, blocks) = (&kernel.net, packed.columns.blocks());
         let bytes = packed.columns.width() * pairs.rows() * size_of::<f32>();
         let count = cut.chunks();
-        let shards = TASKS.div_ceil(blocks).min(SHARDS / bytes).min(count).max(1);
+        let shards = TASKS.div_ceil(blocks).max(APART).min(SHARDS / bytes).min(count).max(1);
         let start = |shard: usize| (shard * count).div_ceil(shards);
         tallies.resize_with(tallies.len().max(blocks * shards), Tally::default);
         let tallies = &mut tallies[..blocks * shards];
@@ -365,6 +365,11 @@ impl Sums {
 /// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
 /// to add up.
 const TASKS: usize = 16;
+
+/// Shards, at least. What a thread does on the way forward and back then stays in its own caches: to
+/// hand accumulators and gradients to the other of two threads costs little where these share a
+/// cache, and a quarter of a step where they do not.
+const APART: usize = 2;
 
 /// Bytes of gradients, at most, that blocks of several tasks may have: to add up more costs more
 /// than the threads are worth that it would keep busy.
