@@ -1,5 +1,7 @@
 //! A step of a run, by one rank or by all of them.
 
+use std::borrow::Cow;
+
 use burn::optim::GradientsParams;
 
 use super::direct::Learnt;
@@ -33,51 +35,21 @@ impl Trainer<'_> {
         let leg = settings.leg(self.state.step);
         let done = self.state.step as f64 / leg.steps as f64;
         let learning_rate = leg.learning_rate.at(done);
-        let wanted = || targets(batch, leg.wdl.at(done), &settings.worths);
-        let step = self.state.step + 1;
-        let taken = Step { number: step, learning_rate };
+        let taken = Step { number: self.state.step + 1, learning_rate };
         let mut converged = false;
         let mut positions = batch.len() as u64;
         if self.learner.follows() {
-            let gradients = match &batch.choices {
-                None => {
-                    let loss = settings.loss;
-                    let Slope { loss, gradients } = self.on_pool(|it| {
-                        let (shares, wanted) = (batch.shares(), wanted());
-                        let targets = &wanted[..];
-                        let (base, weights) = (&batch.base[..], &shares[..]);
-                        let aim = Aim::Judged(Judged { targets, base, weights, loss });
-                        it.learner.seen(step).slope(&batch.inputs, aim)
-                    });
-                    self.unread.push(taken, loss);
-                    if self.job.ranks.is_alone() {
-                        let waits = is_gpu(self.job.device) && self.loss.is_some();
-                        if !waits || self.unread.len() >= steps_ahead(batch.len()) {
-                            self.read()?;
-                        }
-                        gradients
-                    } else {
-                        let all = self.join(batch, gradients, wish)?;
-                        (positions, self.stop) = (all.positions, all.stop);
-                        self.count(taken, all.loss)?;
-                        all.gradients
-                    }
-                }
-                Some(choices) => {
-                    let pulled = self.pull(step, batch, choices, &wanted());
-                    let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
-                    self.count(taken, loss)?;
-                    gradients
-                }
+            // Once to the pool and back; but ranks that wait for each other must not keep its threads.
+            positions = match self.job.ranks.is_alone() {
+                true => self.on_pool(|it| it.descend(batch, taken, wish))?,
+                false => self.descend(batch, taken, wish)?,
             };
-            self.on_pool(|it| it.learner.follow(step, learning_rate, gradients));
         } else {
             let oracle = self.job.oracle;
             let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
             let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
-            let (shares, targets) = (batch.shares(), wanted());
+            let (shares, targets) = (batch.shares(), self.wanted(batch));
             let inputs = &batch.inputs;
-            // Ranks that wait for each other must not keep threads of the pool.
             let stepped = match self.job.ranks.is_alone() {
                 true => self.on_pool(|it| it.learner.leap(inputs, &targets, &shares, moves))?,
                 false => self.learner.leap(inputs, &targets, &shares, moves)?,
@@ -95,6 +67,53 @@ impl Trainer<'_> {
         let State { step, positions, .. } = self.state;
         let loss = self.loss.unwrap_or(f64::NAN);
         Ok(Progress { step, positions, loss, learning_rate, converged })
+    }
+
+    /// What the outputs of a batch are to be, at this step.
+    fn wanted<'a>(&self, batch: &'a Batch) -> Cow<'a, [f32]> {
+        let settings = self.job.settings;
+        let leg = settings.leg(self.state.step);
+        let done = self.state.step as f64 / leg.steps as f64;
+        targets(batch, leg.wdl.at(done), &settings.worths)
+    }
+
+    /// Follows the gradients of a batch. Gives how many positions all ranks had.
+    fn descend(&mut self, batch: &Batch, taken: Step, wish: bool) -> Result<u64, TrainError> {
+        let Step { number: step, learning_rate } = taken;
+        let mut positions = batch.len() as u64;
+        let gradients = match &batch.choices {
+            None => {
+                let loss = self.job.settings.loss;
+                let Slope { loss, gradients } = self.on_pool(|it| {
+                    let (shares, wanted) = (batch.shares(), it.wanted(batch));
+                    let targets = &wanted[..];
+                    let (base, weights) = (&batch.base[..], &shares[..]);
+                    let aim = Aim::Judged(Judged { targets, base, weights, loss });
+                    it.learner.seen(step).slope(&batch.inputs, aim)
+                });
+                self.unread.push(taken, loss);
+                if self.job.ranks.is_alone() {
+                    let waits = is_gpu(self.job.device) && self.loss.is_some();
+                    if !waits || self.unread.len() >= steps_ahead(batch.len()) {
+                        self.read()?;
+                    }
+                    gradients
+                } else {
+                    let all = self.join(batch, gradients, wish)?;
+                    (positions, self.stop) = (all.positions, all.stop);
+                    self.count(taken, all.loss)?;
+                    all.gradients
+                }
+            }
+            Some(choices) => {
+                let pulled = self.pull(step, batch, choices, &self.wanted(batch));
+                let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
+                self.count(taken, loss)?;
+                gradients
+            }
+        };
+        self.on_pool(|it| it.learner.follow(step, learning_rate, gradients));
+        Ok(positions)
     }
 
     /// How many positions all ranks had, and whether another of them wishes to stop.

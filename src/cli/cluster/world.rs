@@ -66,8 +66,12 @@ const EAGER: Duration = Duration::from_millis(5);
 /// Beyond this between two looks a rank was kept from looking.
 const NAP: Duration = Duration::from_millis(500);
 
-/// What an error of all ranks alike leaves to rank 0 to say, and a silent rank to the one before.
+/// What an error of all ranks alike leaves to rank 0 to say.
 const LATER: Duration = Duration::from_millis(1500);
+
+/// What a silent rank leaves to the rank before to say, and MPI to end all others: a second from its
+/// SIGTERM to its SIGKILL, and more where they are busy.
+const TURN: Duration = Duration::from_secs(3);
 
 impl World {
     /// Joins the others.
@@ -228,7 +232,7 @@ impl Ranks for World {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = self.silence + 4 * (begun - since.worked);
         // The first rank that still answers is the one that speaks.
-        let patience = patience + LATER * self.rank.min(3) as u32;
+        let patience = patience + TURN * self.rank.min(3) as u32;
         let others = (0..self.size).filter(|other| *other != self.rank);
         let mut asked = Asked(Vec::new());
         let mut words = vec![[0_u8]; self.size];

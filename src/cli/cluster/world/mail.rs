@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use mpi::ffi;
 
-use super::{Asked, LATER, NAP, World};
+use super::{Asked, NAP, TURN, World};
 use crate::engine::post::Post;
 
 /// The number of this kind of messages.
@@ -212,7 +212,7 @@ impl Keeper {
     /// Ends the process if somebody has been silent for too long.
     fn miss(&self, now: Instant) {
         // The first rank that still answers is the one that speaks.
-        let patience = self.world.silence + LATER * self.world.rank.min(3) as u32;
+        let patience = self.world.silence + TURN * self.world.rank.min(3) as u32;
         let silent =
             |peer: &&Peer| !peer.has_left && now.saturating_duration_since(peer.heard) > patience;
         let silent: Vec<usize> = self.peers.iter().filter(silent).map(|peer| peer.rank).collect();
