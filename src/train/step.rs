@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use burn::optim::GradientsParams;
 
 use super::direct::Learnt;
+use super::leg::Leg;
 use super::moves::{Oracle, Pulled};
 use super::ranks::RankError;
 use super::target::targets;
@@ -27,33 +28,34 @@ impl Trainer<'_> {
         }
     }
 
+    /// Does a whole step on one way to the pool; but ranks that wait for each other must not keep
+    /// its threads.
+    fn at_once<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
+        match self.job.ranks.is_alone() {
+            true => self.on_pool(work),
+            false => work(self),
+        }
+    }
+
     pub(super) fn step(&mut self, batch: &Batch, wish: bool) -> Result<Progress, TrainError> {
         let settings = self.job.settings;
         if settings.is_seam(self.state.step) {
             self.state.unimproved = 0;
         }
-        let leg = settings.leg(self.state.step);
-        let done = self.state.step as f64 / leg.steps as f64;
+        let (leg, done) = self.leg();
         let learning_rate = leg.learning_rate.at(done);
         let taken = Step { number: self.state.step + 1, learning_rate };
         let mut converged = false;
         let mut positions = batch.len() as u64;
         if self.learner.follows() {
-            // Once to the pool and back; but ranks that wait for each other must not keep its threads.
-            positions = match self.job.ranks.is_alone() {
-                true => self.on_pool(|it| it.descend(batch, taken, wish))?,
-                false => self.descend(batch, taken, wish)?,
-            };
+            positions = self.at_once(|it| it.descend(batch, taken, wish))?;
         } else {
             let oracle = self.job.oracle;
             let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
             let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
             let (shares, targets) = (batch.shares(), self.wanted(batch));
             let inputs = &batch.inputs;
-            let stepped = match self.job.ranks.is_alone() {
-                true => self.on_pool(|it| it.learner.leap(inputs, &targets, &shares, moves))?,
-                false => self.learner.leap(inputs, &targets, &shares, moves)?,
-            };
+            let stepped = self.at_once(|it| it.learner.leap(inputs, &targets, &shares, moves))?;
             (positions, self.stop) = self.tell(positions, wish)?;
             self.count(taken, stepped.loss)?;
             converged = stepped.converged;
@@ -71,10 +73,15 @@ impl Trainer<'_> {
 
     /// What the outputs of a batch are to be, at this step.
     fn wanted<'a>(&self, batch: &'a Batch) -> Cow<'a, [f32]> {
-        let settings = self.job.settings;
-        let leg = settings.leg(self.state.step);
+        let (leg, done) = self.leg();
+        targets(batch, leg.wdl.at(done), &self.job.settings.worths)
+    }
+
+    /// The leg of the schedule that the run is in, and the share of it that is done.
+    fn leg(&self) -> (Leg, f64) {
+        let leg = self.job.settings.leg(self.state.step);
         let done = self.state.step as f64 / leg.steps as f64;
-        targets(batch, leg.wdl.at(done), &settings.worths)
+        (leg, done)
     }
 
     /// Follows the gradients of a batch. Gives how many positions all ranks had.
