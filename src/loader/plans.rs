@@ -71,22 +71,53 @@ impl Plans {
         Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
     }
 
-    /// That of a whole chunk; `make` makes it where it is not kept.
-    fn of_chunk(&self, chunk: usize, turned: bool, make: impl FnOnce() -> Planned) -> Planned {
-        let kept = &self.plans[chunk][usize::from(turned)];
-        if let Some(planned) = kept.get() {
-            return planned.clone();
-        }
-        let planned = make();
+    /// Keeps that of a whole chunk, where there is room for it.
+    fn keep(&self, whole: Whole, planned: &Planned) {
         let bytes = planned.bytes();
         let taken = |left: usize| left.checked_sub(bytes);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok() {
             // A batch of more than all positions has a chunk twice, and another thread may be faster.
-            if kept.set(planned.clone()).is_err() {
+            if self.place(whole).set(planned.clone()).is_err() {
                 self.room.fetch_add(bytes, Ordering::Relaxed);
             }
         }
-        planned
+    }
+
+    fn place(&self, Whole { chunk, turned }: Whole) -> &OnceLock<Planned> {
+        &self.plans[chunk][usize::from(turned)]
+    }
+}
+
+/// A whole chunk.
+#[derive(Clone, Copy)]
+struct Whole {
+    chunk: usize,
+    /// As the odd passes show it, where mirror images are shown as well.
+    turned: bool,
+}
+
+/// Records of a part that have a plan together.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    part: &'a Part<'a>,
+    plans: &'a Plans,
+    order: &'a [u32],
+}
+
+impl Piece<'_> {
+    /// The chunk that it is, if it is one: what a batch begins or ends with may be less.
+    fn whole(&self) -> Option<Whole> {
+        let Self { part, plans, order } = self;
+        // The records of a chunk stand together, in their order.
+        let (first, size) = (order[0] as usize, plans.chunk);
+        let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
+        let is_whole = order.len() == size && first.is_multiple_of(size);
+        is_whole.then(|| Whole { chunk: first / size, turned })
+    }
+
+    /// Its plan, if it is kept.
+    fn kept(&self) -> Option<Planned> {
+        self.plans.place(self.whole()?).get().cloned()
     }
 }
 
@@ -102,25 +133,21 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// That of some records of a part.
-    fn cut(&mut self, net: &Architecture, part: &Part, plans: &Plans, order: &[u32]) -> Planned {
-        let mut make = || {
-            let records = || order.iter().map(|place| &part.records[*place as usize]);
-            let mut labels = Labels::with_room(order.len());
-            let point_of_view = net.inputs.views.point_of_view();
-            for record in records() {
-                labels.push(record, seen(point_of_view, record, &record.position()));
-            }
-            let plan = self.plan(net, &plans.pairs, records(), part.mirroring);
-            Planned { plan: Arc::new(plan), labels: Arc::new(labels) }
-        };
-        // The records of a chunk stand together, in their order.
-        let first = order[0] as usize;
-        let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
-        match order.len() == plans.chunk && first.is_multiple_of(plans.chunk) {
-            true => plans.of_chunk(first / plans.chunk, turned, make),
-            false => make(),
+    /// The plan of a piece, which is kept from now on if it can be.
+    fn make(&mut self, net: &Architecture, piece: Piece) -> Planned {
+        let Piece { part, plans, order } = piece;
+        let records = || order.iter().map(|place| &part.records[*place as usize]);
+        let mut labels = Labels::with_room(order.len());
+        let point_of_view = net.inputs.views.point_of_view();
+        for record in records() {
+            labels.push(record, seen(point_of_view, record, &record.position()));
         }
+        let plan = self.plan(net, &plans.pairs, records(), part.mirroring);
+        let planned = Planned { plan: Arc::new(plan), labels: Arc::new(labels) };
+        if let Some(whole) = piece.whole() {
+            plans.keep(whole, &planned);
+        }
+        planned
     }
 
     /// The plan of some records, no larger than it must be.
@@ -156,18 +183,23 @@ impl Workspace {
 
 /// The parts chunk after chunk, and what is known of them.
 pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
-    // What a batch begins or ends with may be less than a chunk.
-    let cuts = parts.iter().flat_map(|part| {
+    let pieces = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
-        part.by_chunk(plans).map(move |order| (part, plans, order))
+        part.by_chunk(plans).map(move |order| Piece { part, plans, order })
     });
-    let cuts: Vec<_> = cuts.collect();
-    let planned: Vec<Planned> = cuts
-        .into_par_iter()
-        .map_init(Workspace::default, |workspace, (part, plans, order)| {
-            workspace.cut(net, part, plans, order)
-        })
-        .collect();
+    let kept: Vec<_> = pieces.map(|piece| (piece, piece.kept())).collect();
+    // Nobody asks the pool, which is at work, for what is there already.
+    let missing: Vec<Piece> = kept.iter().filter(|it| it.1.is_none()).map(|it| it.0).collect();
+    let made: Vec<Planned> = match missing.is_empty() {
+        true => Vec::new(),
+        false => missing
+            .into_par_iter()
+            .map_init(Workspace::default, |workspace, piece| workspace.make(net, piece))
+            .collect(),
+    };
+    let mut made = made.into_iter();
+    let next = |(_, kept): (_, Option<Planned>)| kept.or_else(|| made.next());
+    let planned: Vec<Planned> = kept.into_iter().filter_map(next).collect();
     let mut labels = Labels::with_room(planned.iter().map(|it| it.plan.len()).sum());
     planned.iter().for_each(|planned| labels.append(&planned.labels));
     (planned.into_iter().map(|planned| planned.plan).collect(), labels)

@@ -234,6 +234,22 @@ pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Device
     data.try_into_vec().map_err(|error| lost(format!("{error:?}")))
 }
 
+/// What somebody makes of the values of a tensor, row-major; those that the processor has already
+/// are not copied.
+///
+/// # Errors
+/// What the device says is wrong with it.
+pub fn on_host<const D: usize, R>(
+    tensor: Tensor<D>,
+    see: impl FnOnce(&[f32]) -> R,
+) -> Result<R, DeviceError> {
+    let tensor = tensor.into_dispatch();
+    match ops::lent(&tensor) {
+        Some(values) => Ok(see(values)),
+        None => Ok(see(&try_to_host(Tensor::<D>::from_dispatch(tensor))?)),
+    }
+}
+
 /// The logits of a batch on the host, with those of what the model is added to.
 ///
 /// # Errors

@@ -238,11 +238,7 @@ impl<'a> Trainer<'a> {
             let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
             // What a rank wishes the others hear with this step's gradients.
             let wish = watch.stop();
-            let progress = match self.job.ranks.is_alone() {
-                true => self.on_pool(|it| it.step(&batch, wish))?,
-                // While this rank waits for the others, its next batches are made.
-                false => self.step(&batch, wish)?,
-            };
+            let progress = self.on_pool(|it| it.step(&batch, wish))?;
             watch.step(&progress);
             let leg = self.job.settings.leg(progress.step - 1);
             self.writer.poll()?;

@@ -19,21 +19,12 @@ use crate::model::{Aim, Evaluation as _, Judged, Model, Slope, is_gpu, outputs, 
 const MOVES: &str = "batches of choices come with settings of moves";
 
 impl Trainer<'_> {
-    /// Does some of a step. Its parallel loops begin at once on a thread of the pool; from outside it
-    /// each would be waited for asleep. A GPU keeps what each thread asks for apart.
+    /// Does something on a thread of the pool: parallel loops that begin elsewhere are waited for
+    /// asleep. A GPU keeps what each thread asks for apart.
     pub(super) fn on_pool<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
         match is_gpu(self.job.device) {
             true => work(self),
             false => rayon::scope(|_| work(self)),
-        }
-    }
-
-    /// Does a whole step on one way to the pool; but ranks that wait for each other must not keep
-    /// its threads.
-    fn at_once<T: Send>(&mut self, work: impl FnOnce(&mut Self) -> T + Send) -> T {
-        match self.job.ranks.is_alone() {
-            true => self.on_pool(work),
-            false => work(self),
         }
     }
 
@@ -48,14 +39,14 @@ impl Trainer<'_> {
         let mut converged = false;
         let mut positions = batch.len() as u64;
         if self.learner.follows() {
-            positions = self.at_once(|it| it.descend(batch, taken, wish))?;
+            positions = self.descend(batch, taken, wish)?;
         } else {
             let oracle = self.job.oracle;
             let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
             let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
             let (shares, targets) = (batch.shares(), self.wanted(batch));
             let inputs = &batch.inputs;
-            let stepped = self.at_once(|it| it.learner.leap(inputs, &targets, &shares, moves))?;
+            let stepped = self.learner.leap(inputs, &targets, &shares, moves)?;
             (positions, self.stop) = self.tell(positions, wish)?;
             self.count(taken, stepped.loss)?;
             converged = stepped.converged;
@@ -91,13 +82,11 @@ impl Trainer<'_> {
         let gradients = match &batch.choices {
             None => {
                 let loss = self.job.settings.loss;
-                let Slope { loss, gradients } = self.on_pool(|it| {
-                    let (shares, wanted) = (batch.shares(), it.wanted(batch));
-                    let targets = &wanted[..];
-                    let (base, weights) = (&batch.base[..], &shares[..]);
-                    let aim = Aim::Judged(Judged { targets, base, weights, loss });
-                    it.learner.seen(step).slope(&batch.inputs, aim)
-                });
+                let (shares, wanted) = (batch.shares(), self.wanted(batch));
+                let targets = &wanted[..];
+                let (base, weights) = (&batch.base[..], &shares[..]);
+                let aim = Aim::Judged(Judged { targets, base, weights, loss });
+                let Slope { loss, gradients } = self.learner.seen(step).slope(&batch.inputs, aim);
                 self.unread.push(taken, loss);
                 if self.job.ranks.is_alone() {
                     let waits = is_gpu(self.job.device) && self.loss.is_some();
@@ -119,7 +108,7 @@ impl Trainer<'_> {
                 gradients
             }
         };
-        self.on_pool(|it| it.learner.follow(step, learning_rate, gradients));
+        self.learner.follow(step, learning_rate, gradients);
         Ok(positions)
     }
 

@@ -88,18 +88,21 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32
         return Cow::Borrowed(results);
     }
     let of = |result: f32, score: f32, worth: &Worth| {
-        let (wdl, expected) = (worth.wdl.unwrap_or(wdl), worth.expected(score));
+        let wdl = worth.wdl.unwrap_or(wdl);
         match wdl == 1.0 || score.is_nan() && !sources.is_empty() {
             true => result,
-            false => (wdl * f64::from(result) + (1.0 - wdl) * expected) as f32,
+            false => (wdl * f64::from(result) + (1.0 - wdl) * worth.expected(score)) as f32,
         }
     };
-    let positions = results.par_iter().zip(&scores[..]).enumerate().with_min_len(LEAST);
-    positions
-        .map(|(place, (&result, &score))| {
-            let source = sources.get(place).map_or(0, |source| usize::from(*source));
-            of(result, score, &worths[source])
-        })
-        .collect::<Vec<f32>>()
-        .into()
+    let positions = results.par_iter().zip(&scores[..]).with_min_len(LEAST);
+    let targets: Vec<f32> = match sources.is_empty() {
+        true => positions.map(|(&result, &score)| of(result, score, &worths[0])).collect(),
+        false => {
+            let of = |((&result, &score), &source): ((&f32, &f32), &u8)| {
+                of(result, score, &worths[usize::from(source)])
+            };
+            positions.zip(&sources[..]).map(of).collect()
+        }
+    };
+    targets.into()
 }

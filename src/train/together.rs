@@ -7,7 +7,7 @@ use burn::tensor::{Tensor, TensorData};
 use super::TrainError;
 use super::ranks::{Ranks, Room, SentAs};
 use crate::batch::Batch;
-use crate::model::{Model, try_to_host};
+use crate::model::{Model, on_host};
 
 /// What a batch came to, or the share of it that one rank has.
 pub struct Outcome<G> {
@@ -89,10 +89,11 @@ impl ModuleVisitor for Flat<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let gradient = self.gradients.remove::<D>(param.id);
         self.found.push(gradient.is_some());
-        match gradient.map(try_to_host) {
-            Some(Ok(values)) => self.values.extend(values.iter().map(|value| value * self.weight)),
-            Some(Err(lost)) => self.lost = Some(lost.to_string()),
-            None => {}
+        let Some(gradient) = gradient else { return };
+        let (all, weight) = (&mut *self.values, self.weight);
+        let add = |values: &[f32]| all.extend(values.iter().map(|value| value * weight));
+        if let Err(lost) = on_host(gradient, add) {
+            self.lost = Some(lost.to_string());
         }
     }
 }

@@ -18,6 +18,7 @@ use nnuance::train::ranks::{Alone, RankError, Ranks, Room, SentAs};
 use nnuance::train::{End, Progress, Watch, log};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use rayon::ThreadPoolBuilder;
 
 use crate::largest::largest;
 
@@ -70,12 +71,14 @@ fn mesh(size: usize) -> Vec<Thread> {
     ranks
 }
 
-/// What each rank makes of `work`, in their order.
+/// What each rank makes of `work`, in their order. Each has a pool of its own, as processes have:
+/// whoever waits for another rank keeps its thread.
 fn each<T: Send>(size: usize, work: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let threads = mesh(size).into_iter().map(|rank| {
             let work = &work;
-            scope.spawn(move || work(&rank))
+            let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+            scope.spawn(move || pool.install(|| work(&rank)))
         });
         let threads: Vec<_> = threads.collect();
         threads.into_iter().map(|thread| thread.join().expect("a rank")).collect()

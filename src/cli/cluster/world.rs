@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use mpi::ffi;
+use rayon::Yield;
 
 use crate::digits::grouped;
 use crate::engine::post::Post;
@@ -263,6 +264,10 @@ impl Ranks for World {
             }
             if waited > patience {
                 self.give_up(&asked.silent(), patience, RESUME);
+            }
+            // Meanwhile this thread of the pool, which may be the only one, makes the next batches.
+            if there.is_none() && rayon::yield_now() == Some(Yield::Executed) {
+                continue;
             }
             // Whoever waits for long leaves the processor to those who work.
             if waited > EAGER {

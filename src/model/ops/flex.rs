@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{Flex, TensorMetadata};
+use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
 use super::cpu::{self, Gradients, Level, Positions, Scratch, Step, Weights, logits, loss};
@@ -95,10 +95,23 @@ fn room(of: &Kept, arrays: &[FlexTensor]) -> Vec<FlexTensor> {
 
 /// The tensor from the start of its storage to the end, row-major: what comes in may be a view.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
-    let whole = tensor.is_contiguous()
+    if is_whole(&tensor) { tensor } else { FlexTensor::from_data(tensor.into_data()) }
+}
+
+fn is_whole(tensor: &FlexTensor) -> bool {
+    tensor.is_contiguous()
         && tensor.layout().start_offset() == 0
-        && tensor.bytes().len() == size_of::<f32>() * tensor.shape().num_elements();
-    if whole { tensor } else { FlexTensor::from_data(tensor.into_data()) }
+        && tensor.bytes().len() == size_of::<f32>() * tensor.shape().num_elements()
+}
+
+/// The values of a tensor, row-major, where they lie so in memory.
+pub fn lent(tensor: &DispatchTensor) -> Option<&[f32]> {
+    match &tensor.kind {
+        DispatchTensorKind::Flex(BackendTensor::Float(tensor)) if is_whole(tensor) => {
+            Some(values(tensor))
+        }
+        _ => None,
+    }
 }
 
 fn whole(arrays: Arrays<Flex>) -> Vec<FlexTensor> {

@@ -27,6 +27,7 @@ use super::aim::Aim;
 use crate::batch::{Active, ChunkPlan};
 pub use arrays::Arrays;
 use cpu::{Kernel, Level, Scratch, Step};
+pub use flex::lent;
 
 pub use cpu::TermsJob;
 
