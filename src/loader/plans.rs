@@ -98,13 +98,13 @@ struct Whole {
 
 /// Records of a part that have a plan together.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct Stretch<'a> {
     part: &'a Part<'a>,
     plans: &'a Plans,
     order: &'a [u32],
 }
 
-impl Piece<'_> {
+impl Stretch<'_> {
     /// The chunk that it is, if it is one: what a batch begins or ends with may be less.
     fn whole(&self) -> Option<Whole> {
         let Self { part, plans, order } = self;
@@ -133,9 +133,9 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// The plan of a piece, which is kept from now on if it can be.
-    fn make(&mut self, net: &Architecture, piece: Piece) -> Planned {
-        let Piece { part, plans, order } = piece;
+    /// The plan of a stretch, which is kept from now on if it can be.
+    fn make(&mut self, net: &Architecture, stretch: Stretch) -> Planned {
+        let Stretch { part, plans, order } = stretch;
         let records = || order.iter().map(|place| &part.records[*place as usize]);
         let mut labels = Labels::with_room(order.len());
         let point_of_view = net.inputs.views.point_of_view();
@@ -144,7 +144,7 @@ impl Workspace {
         }
         let plan = self.plan(net, &plans.pairs, records(), part.mirroring);
         let planned = Planned { plan: Arc::new(plan), labels: Arc::new(labels) };
-        if let Some(whole) = piece.whole() {
+        if let Some(whole) = stretch.whole() {
             plans.keep(whole, &planned);
         }
         planned
@@ -183,18 +183,18 @@ impl Workspace {
 
 /// The parts chunk after chunk, and what is known of them.
 pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
-    let pieces = parts.iter().flat_map(|part| {
+    let stretches = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
-        part.by_chunk(plans).map(move |order| Piece { part, plans, order })
+        part.by_chunk(plans).map(move |order| Stretch { part, plans, order })
     });
-    let kept: Vec<_> = pieces.map(|piece| (piece, piece.kept())).collect();
+    let kept: Vec<_> = stretches.map(|stretch| (stretch, stretch.kept())).collect();
     // Nobody asks the pool, which is at work, for what is there already.
-    let missing: Vec<Piece> = kept.iter().filter(|it| it.1.is_none()).map(|it| it.0).collect();
+    let missing: Vec<Stretch> = kept.iter().filter(|it| it.1.is_none()).map(|it| it.0).collect();
     let made: Vec<Planned> = match missing.is_empty() {
         true => Vec::new(),
         false => missing
             .into_par_iter()
-            .map_init(Workspace::default, |workspace, piece| workspace.make(net, piece))
+            .map_init(Workspace::default, |workspace, stretch| workspace.make(net, stretch))
             .collect(),
     };
     let mut made = made.into_iter();
