@@ -311,12 +311,15 @@ impl Config {
 
     /// Positions that are shuffled together, for data of this many.
     pub fn window(&self, positions: u64) -> usize {
-        let (kept, streamed) = match self.learns_moves() {
-            // A position's moves take the room of some thirty.
-            true => (1 << 20, 1 << 18),
-            false => (1 << 24, 1 << 22),
-        };
-        self.data.window.unwrap_or(if positions <= kept { positions as usize } else { streamed })
+        let streamed = if self.learns_moves() { 1 << 18 } else { 1 << 22 };
+        let is_kept = positions <= self.most_kept();
+        self.data.window.unwrap_or(if is_kept { positions as usize } else { streamed })
+    }
+
+    /// Positions that are kept at most where the config names no window.
+    pub fn most_kept(&self) -> u64 {
+        // A position's moves take the room of some thirty.
+        if self.learns_moves() { 1 << 20 } else { 1 << 24 }
     }
 
     /// Positions that stay together from pass to pass; 0: none do.

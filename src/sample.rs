@@ -402,7 +402,7 @@ fn legal(setup: Setup) -> Result<Chess, Impossible> {
 }
 
 /// One position to learn from. Score and result are seen by the side to move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     pub position: Position,
     /// 0, 0.5 or 1 (some text files hold values between).

@@ -23,6 +23,7 @@ use crate::input;
 use crate::loader::{Cursors, Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
 use crate::run::{recipe, rounding};
+use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::length::Span;
 use crate::train::ranks::Alone;
@@ -145,7 +146,7 @@ pub fn run(args: Args) -> Result<()> {
     let computes = precisions.into_iter().map(|precision| Ok(args.place.open(precision)?.1));
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
-    let (load, scan) = data::load(&mut config, args.seconds)?;
+    let (load, mut scan) = data::load(&mut config, args.seconds)?;
     let plan = |config: &mut Config, batch: u32| -> Result<Plan> {
         config.schedule.batch = Some(BatchSize::Positions(batch as usize));
         let mut plan = recipe::plan(config)?;
@@ -159,7 +160,8 @@ pub fn run(args: Args) -> Result<()> {
     let lap = args.seconds / LAPS as f64;
     // From here on there are temporary folders, which an interrupt must not leave behind.
     let interrupt = interrupts();
-    let mut bench = Bench { config, plan: first, device, batches, lap, interrupt };
+    let some = std::mem::take(&mut scan.some);
+    let mut bench = Bench { config, plan: first, some, device, batches, lap, interrupt };
     let mut nets = Vec::new();
     for (place, &batch) in args.batch.iter().enumerate() {
         if place > 0 {
@@ -223,6 +225,8 @@ pub fn run(args: Args) -> Result<()> {
 struct Bench {
     config: Config,
     plan: Plan,
+    /// Some of the positions.
+    some: Vec<Sample>,
     device: Device,
     batches: Vec<Batch>,
     /// Seconds.
@@ -260,7 +264,8 @@ impl Bench {
             }
         };
         let mut plan = self.plan.clone();
-        recipe::plan_once(&mut plan, &self.config, compute, self.plan.expected.unwrap_or(1));
+        let positions = self.plan.expected.unwrap_or(1);
+        recipe::plan_chunks(&mut plan, &self.config, compute, positions, &self.some);
         let stream = Stream::new(plan, data::encoder(&self.config)?, Cursors::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");

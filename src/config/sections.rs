@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::{formats, inputs};
 use super::{Moves, Source};
 use crate::architecture::{Activation, LayerForm};
-use crate::loader::{Filter, Weighing};
+use crate::loader::{Filter, LaneFiles, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::scales::HeadFormat;
@@ -92,9 +92,13 @@ pub struct Data {
     /// from; so there should be as many as processes, or a multiple, with files of about the same
     /// size. The order hangs on the lanes, and not on the number of processes. Without it there is
     /// one, and each process reads everything.
+    ///
+    /// In the place of a number, and of `data.files`, a list of files for each lane:
+    /// `[["one/a.vf", "one/b.vf"], ["two/c.vf"]]`. Then each process has whole lanes, in their order,
+    /// and files that no other one reads may lie on its machine alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 1)]
-    pub lanes: Option<usize>,
+    pub lanes: Option<LaneFiles>,
     /// Whether the positions of a window are shuffled. Turn it off only for data that was shuffled
     /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
     #[serde(default = "yes")]

@@ -57,13 +57,6 @@ impl<'a> Part<'a> {
     pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
         Self { records, bases, order, plans: None, mirroring: None }
     }
-
-    /// Their places chunk by chunk, where positions stay together in chunks: whole ones, and of those
-    /// that lie across its borders what it has.
-    pub fn by_chunk(&self, plans: &Plans) -> impl Iterator<Item = &'a [u32]> {
-        let chunk = plans.chunk as u32;
-        self.order.chunk_by(move |one, other| one / chunk == other / chunk)
-    }
 }
 
 /// A piece of terms, and how many of its positions have each term, held or not.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Filter, Plan, Scan};
+use super::{Filter, LaneFiles, Plan, Scan};
 use crate::format::Format;
 use crate::point_of_view::PointOfView;
 
@@ -83,26 +83,38 @@ impl Plan {
     /// that are not kept each lane of these.
     pub(super) fn quotas(&self) -> Vec<Quota> {
         let quotas = self.quotas_of_sources();
-        match self.lanes > 1 && !self.keeps() {
+        match self.lanes.count() > 1 && !self.keeps() {
             true => quotas.into_iter().flat_map(|quota| self.dealt(quota)).collect(),
             false => quotas,
         }
     }
 
-    /// A quota lane by lane: each file goes to the lane that has least, the largest files first, and
-    /// each lane gives as much as it has.
+    /// A quota lane by lane: each lane has the files that are listed for it; or each file goes to the
+    /// lane that has least, the largest files first. Each lane gives as much as it has.
     fn dealt(&self, Quota { plan, positions }: Quota) -> Vec<Quota> {
         let count = |file: &PathBuf| {
             let place = self.files.iter().position(|other| other == file);
             place.and_then(|place| self.counts.get(place)).copied().unwrap_or(1)
         };
         let mut files: Vec<(usize, u64)> = plan.files.iter().map(count).enumerate().collect();
-        files.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
-        let mut lanes = vec![(0, Vec::new()); self.lanes.min(files.len()).min(positions).max(1)];
-        for (place, count) in files {
-            let least = lanes.iter_mut().min_by_key(|(sum, _)| *sum).expect("there are lanes");
-            least.0 += count;
-            least.1.push(place);
+        // A lane gives something to each batch.
+        files.retain(|(_, count)| *count > 0);
+        let most = files.len().min(positions).max(1);
+        let mut lanes = vec![(0, Vec::new()); self.lanes.count().min(most)];
+        if let LaneFiles::Listed(lists) = &self.lanes {
+            for (place, count) in files {
+                let has = |list: &Vec<PathBuf>| list.contains(&plan.files[place]);
+                let lane = lists.iter().position(has).unwrap_or(0) % lanes.len();
+                lanes[lane].0 += count;
+                lanes[lane].1.push(place);
+            }
+        } else {
+            files.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
+            for (place, count) in files {
+                let least = lanes.iter_mut().min_by_key(|(sum, _)| *sum).expect("there are lanes");
+                least.0 += count;
+                least.1.push(place);
+            }
         }
         let sums: Vec<f64> = lanes.iter().map(|(sum, _)| *sum as f64).collect();
         let parts = apportion(&sums, positions);
@@ -117,6 +129,16 @@ impl Plan {
                 Quota { plan: Self { files, expected, window, seed, ..plan.clone() }, positions }
             };
         lanes.into_iter().zip(parts.iter().copied()).enumerate().map(lane).collect()
+    }
+
+    /// The first lane that is listed and has no position to train on.
+    pub(super) fn empty_lane(&self, counts: &[u64]) -> Option<usize> {
+        let LaneFiles::Listed(lists) = &self.lanes else { return None };
+        let counted = || self.files.iter().zip(counts);
+        let is_empty = |list: &Vec<PathBuf>| {
+            counted().all(|(file, count)| *count == 0 || !list.contains(file))
+        };
+        lists.iter().position(is_empty)
     }
 
     fn quotas_of_sources(&self) -> Vec<Quota> {

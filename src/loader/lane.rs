@@ -2,6 +2,7 @@
 //! part of the files.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -9,16 +10,14 @@ use super::encode::{Encoder, Part};
 use super::feed::Quota;
 use super::quieten::Quieten;
 use super::stream::{Cursor, Cursors, Records, Stop, Window, keep, read_on};
-use super::{Kept, LoadError};
+use super::{Kept, LaneFiles, LoadError, Plan};
 use crate::batch::{Batch, OfRank};
 
 /// The lanes of a stream, as far as one of several ranks has to do with them.
 pub(super) struct Lanes {
     of_rank: OfRank,
-    /// Positions of a batch that this rank has.
-    share: Range<usize>,
-    /// Those of the lanes that are open.
-    positions: usize,
+    /// Positions that this rank has of each lane's part of a batch.
+    shares: Vec<Range<usize>>,
     lanes: Vec<Lane>,
 }
 
@@ -62,9 +61,7 @@ struct Counted {
 
 impl Lanes {
     pub fn new(of_rank: OfRank, quotas: &[Quota]) -> Self {
-        let positions: Vec<usize> = quotas.iter().map(|quota| quota.positions).collect();
-        let share = share(of_rank, &positions);
-        Self { of_rank, share, positions: 0, lanes: Vec::new() }
+        Self { of_rank, shares: shares(of_rank, quotas), lanes: Vec::new() }
     }
 
     /// Opens the next lane; where this rank has no part of it, only the place is kept.
@@ -76,10 +73,7 @@ impl Lanes {
         by: Option<Arc<dyn Quieten>>,
         kept: Option<Kept>,
     ) {
-        let first = self.positions;
-        self.positions += quota.positions;
-        let within = |place: usize| place.clamp(first, self.positions) - first;
-        let share = within(self.share.start)..within(self.share.end);
+        let share = self.shares[self.lanes.len()].clone();
         self.lanes.push(match quota.plan.expected {
             Some(epoch) if share.is_empty() && epoch > 0 => Lane::Counted(Counted {
                 cursor: from,
@@ -218,22 +212,60 @@ fn part(open: &Open, mirrors: bool) -> Part<'_> {
     Part { records, bases, order, plans: plans.as_ref(), mirroring }
 }
 
-/// The positions of a batch that a rank has, where lanes have so many of it: cut between two lanes,
-/// where that makes shares uneven by an eighth at most, so that each lane is read by one rank.
-fn share(of_rank: OfRank, lanes: &[usize]) -> Range<usize> {
-    let batch: usize = lanes.iter().sum();
-    let OfRank { rank, size } = of_rank;
-    let borders = lanes.iter().scan(0, |border, positions| {
-        *border += positions;
+impl Plan {
+    /// A file that this rank reads for its share of each batch, and that is not here.
+    pub fn absent(&self) -> Option<PathBuf> {
+        let quotas = self.quotas();
+        let shares = shares(self.of_rank, &quotas);
+        let read = quotas.iter().zip(shares).filter(|(_, share)| !share.is_empty());
+        let mut files = read.flat_map(|(quota, _)| &quota.plan.files);
+        files.find(|path| !path.exists()).cloned()
+    }
+}
+
+/// The positions that a rank has of each lane's part of a batch.
+fn shares(of_rank: OfRank, quotas: &[Quota]) -> Vec<Range<usize>> {
+    let borders = quotas.iter().scan(0, |border, quota| {
+        *border += quota.positions;
         Some(*border)
     });
     let borders: Vec<usize> = [0].into_iter().chain(borders).collect();
+    let listed = quotas.iter().any(|it| matches!(it.plan.lanes, LaneFiles::Listed(_)));
+    let Range { start, end } = match listed && of_rank.size <= quotas.len() {
+        true => whole(of_rank, &borders),
+        false => even(of_rank, &borders),
+    };
+    let lanes = borders.windows(2).map(|lane| {
+        let within = |place: usize| place.clamp(lane[0], lane[1]) - lane[0];
+        within(start)..within(end)
+    });
+    lanes.collect()
+}
+
+/// The share of a batch that a rank has: cut between two lanes, where that makes shares uneven by an
+/// eighth at most, so that each lane is read by one rank.
+fn even(OfRank { rank, size }: OfRank, borders: &[usize]) -> Range<usize> {
+    let batch = borders[borders.len() - 1];
     let cut = |rank: usize| {
         let even = batch * rank / size;
         let near = borders.iter().copied().min_by_key(|border| border.abs_diff(even));
         near.filter(|near| 8 * size * near.abs_diff(even) <= batch).unwrap_or(even)
     };
     cut(rank)..cut(rank + 1)
+}
+
+/// The same of whole lanes, one or more a rank, cut where shares are most even.
+fn whole(OfRank { rank, size }: OfRank, borders: &[usize]) -> Range<usize> {
+    let lanes = borders.len() - 1;
+    let cuts = (1..size).scan(0, |before, rank| {
+        let even = borders[lanes] * rank / size;
+        let open = *before + 1..=lanes - (size - rank);
+        *before =
+            open.min_by_key(|cut| borders[*cut].abs_diff(even)).expect("there is a lane each");
+        Some(*before)
+    });
+    let cuts: Vec<usize> = [0].into_iter().chain(cuts).chain([lanes]).collect();
+    borders[cuts[rank]]..borders[cuts[rank + 1]]
 }
 
 /// What lies in a range of the positions of parts.

@@ -33,7 +33,7 @@ fn between_chunks(parts: &[Part], place: usize, share: usize) -> usize {
             if share < 2 * plans.chunk {
                 return place;
             }
-            let ends = part.by_chunk(plans).scan(first, |end, order| {
+            let ends = plans.cut(part.order).scan(first, |end, order| {
                 *end += order.len();
                 Some(*end)
             });

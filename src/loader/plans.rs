@@ -1,4 +1,4 @@
-//! Plans of chunks that come again in each pass.
+//! Plans of chunks: of those that come again in each pass, and of those that stream by.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,6 +11,7 @@ use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Bits, ChunkPlan, Lists, Pairs, Planner};
 use crate::features::MAX_ACTIVE;
+use crate::sample::{Position, Sample};
 
 /// Bytes that the plans of a run's data may take. What does not find room is planned again.
 pub const PLANS: usize = 1 << 30;
@@ -28,7 +29,8 @@ pub struct Plans {
     pub chunk: usize,
     /// Which the lists name.
     pairs: Arc<Pairs>,
-    /// Of each chunk: as it is, and where mirror images are shown as well the other half turned.
+    /// Of each chunk: as it is, and where mirror images are shown as well the other half turned. None
+    /// of data that stream by.
     plans: Vec<[OnceLock<Planned>; 2]>,
     /// Bytes that are left.
     room: AtomicUsize,
@@ -51,24 +53,33 @@ impl Plans {
     /// Of records in the order of the first pass.
     pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
         let Plan { chunk, pairs, plans: room, .. } = *plan;
-        let pairs = match pairs {
-            0 => Pairs::none(net.rows()),
-            most => {
-                let size = net.views() * MAX_ACTIVE;
-                let kings = net.inputs.kings.count();
-                let seen = (SEEN * kings.min(KINGS)).min(records.len());
-                // Of several king buckets those of the same stand together.
-                let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };
-                let mut lists = vec![0; seen * size];
-                let records = records.iter().step_by(step);
-                for (record, out) in records.zip(lists.chunks_exact_mut(size)) {
-                    net.inputs.write(&record.position(), out);
-                }
-                Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
-            }
-        };
+        let kings = net.inputs.kings.count();
+        let seen = (SEEN * kings.min(KINGS)).min(records.len());
+        // Of several king buckets those of the same stand together.
+        let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };
+        let some = records.iter().step_by(step).take(seen);
+        let pairs = learnt(net, some.map(Packed::position), pairs);
         let plans = (0..records.len() / chunk).map(|_| Default::default()).collect();
         Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
+    }
+
+    /// Of data that stream by, none of which is kept.
+    pub(super) fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
+        Self { chunk, pairs, plans: Vec::new(), room: AtomicUsize::new(0) }
+    }
+
+    /// Places of records chunk by chunk: whole ones, and of those that lie across the borders of a
+    /// part what it has. What streams by has no chunks of its own, and is cut as it comes.
+    pub(super) fn cut<'a>(&self, order: &'a [u32]) -> impl Iterator<Item = &'a [u32]> + use<'a> {
+        let (chunk, is_kept) = (self.chunk as u32, self.keeps());
+        let kept = is_kept.then(|| order.chunk_by(move |one, other| one / chunk == other / chunk));
+        let passing = (!is_kept).then(|| order.chunks(self.chunk));
+        kept.into_iter().flatten().chain(passing.into_iter().flatten())
+    }
+
+    /// Whether chunks come again.
+    fn keeps(&self) -> bool {
+        !self.plans.is_empty()
     }
 
     /// Keeps that of a whole chunk, where there is room for it.
@@ -86,6 +97,29 @@ impl Plans {
     fn place(&self, Whole { chunk, turned }: Whole) -> &OnceLock<Planned> {
         &self.plans[chunk][usize::from(turned)]
     }
+}
+
+/// The pairs that shorten the lists of some positions most, so many at most.
+fn learnt(
+    net: &Architecture,
+    positions: impl ExactSizeIterator<Item = Position>,
+    most: usize,
+) -> Pairs {
+    if most == 0 {
+        return Pairs::none(net.rows());
+    }
+    let size = net.views() * MAX_ACTIVE;
+    let mut lists = vec![0; positions.len() * size];
+    for (position, out) in positions.zip(lists.chunks_exact_mut(size)) {
+        net.inputs.write(&position, out);
+    }
+    Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
+}
+
+/// The pairs of data that stream by: of positions that are spread over all of them.
+pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
+    let step = some.len().div_ceil(SEEN).max(1);
+    learnt(net, some.iter().step_by(step).map(|sample| sample.position), most)
 }
 
 /// A whole chunk.
@@ -111,7 +145,7 @@ impl Stretch<'_> {
         // The records of a chunk stand together, in their order.
         let (first, size) = (order[0] as usize, plans.chunk);
         let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
-        let is_whole = order.len() == size && first.is_multiple_of(size);
+        let is_whole = order.len() == size && first.is_multiple_of(size) && plans.keeps();
         is_whole.then(|| Whole { chunk: first / size, turned })
     }
 
@@ -185,7 +219,7 @@ impl Workspace {
 pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
     let stretches = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
-        part.by_chunk(plans).map(move |order| Stretch { part, plans, order })
+        plans.cut(part.order).map(move |order| Stretch { part, plans, order })
     });
     let kept: Vec<_> = stretches.map(|stretch| (stretch, stretch.kept())).collect();
     // Nobody asks the pool, which is at work, for what is there already.

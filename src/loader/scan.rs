@@ -4,11 +4,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::distinct::Distinct;
 use super::encode::TermsEncoder;
+use super::held::{HeldOf, Holding};
 use super::packed::Packed;
 use super::read::Filtered;
+use super::readers::{OneReader, Readers};
 use super::{Held, Kept, LoadError, Plan, Rejected, Share, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
@@ -73,27 +76,29 @@ pub const SOME: usize = 1 << 17;
 /// others, and data from which nothing is left to train on or, where some is wanted, to validate or
 /// to hold out.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    scan_terms(plan, keep, None, seen)
+    scan_terms(plan, keep, None, &OneReader, seen)
 }
 
-/// The same, where the terms of what is kept are found by idle threads while the rest is read.
+/// The same, where the terms of what is kept are found by idle threads while the rest is read, and
+/// where several readers share the files: each of them gets what all have found.
 ///
 /// # Errors
-/// See [`scan`].
+/// See [`scan`]; a file that none of the readers has, or that is not the same at all of them.
 pub fn scan_terms(
     plan: &Plan,
     keep: u64,
     encoder: Option<&TermsEncoder>,
+    readers: &dyn Readers,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let own = match plan.validating() {
-        Some(plan) => Some(read_all(&plan, 0, None, seen)?),
+        Some(plan) => Some(read_all(&plan, 0, None, readers, seen)?),
         None => None,
     };
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
         return Err(LoadError::EmptyValidation(skipped(own)));
     }
-    let mut scan = read_all(plan, keep, encoder, seen)?;
+    let mut scan = read_all(plan, keep, encoder, readers, seen)?;
     if scan.train == 0 {
         let held_out = scan.validation.total + scan.test.total;
         let why = format!("{} and {held_out} held out", skipped(&scan));
@@ -101,6 +106,9 @@ pub fn scan_terms(
     }
     if let Some((feed, _)) = plan.feeds.iter().zip(&scan.of_feeds).find(|(_, count)| **count == 0) {
         return Err(LoadError::EmptySource(feed.name.clone(), skipped(&scan)));
+    }
+    if let Some(lane) = plan.empty_lane(&scan.of_files) {
+        return Err(LoadError::EmptyLane(lane + 1, skipped(&scan)));
     }
     let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
     held_out(plan, [scan.validation.groups(), scan.test.groups()], groups)?;
@@ -120,40 +128,103 @@ fn skipped(scan: &Scan) -> String {
     format!("of {} positions {skipped} were skipped", scan.read)
 }
 
+/// What is known of a file that was read.
+#[derive(Serialize, Deserialize)]
+struct OfFile {
+    /// In the plan.
+    place: usize,
+    file: DataFile,
+    rejected: Rejected,
+    train: u64,
+    left_out: u64,
+    sketch: Sketch,
+    some: Vec<Sample>,
+}
+
+/// What a reader found in its files.
+#[derive(Serialize, Deserialize)]
+struct Found {
+    files: Vec<OfFile>,
+    validation: HeldOf,
+    test: HeldOf,
+}
+
 /// Reads all files that are not for validation alone.
 fn read_all(
     plan: &Plan,
     keep: u64,
     encoder: Option<&TermsEncoder>,
+    readers: &dyn Readers,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
-    let room = AtomicU64::new(keep);
-    let scans: Vec<Result<Scan, LoadError>> =
-        plan.files.par_iter().map(|path| scan_file(path, plan, &room, encoder, seen)).collect();
-    let mut sum = Scan { kept: Some(Kept::default()), ..Scan::default() };
-    sum.of_feeds = vec![0; plan.feeds.len()];
-    for (path, scan) in plan.files.iter().zip(scans) {
-        let scan = scan?;
-        if let Some(feed) = usize::from(plan.reading_of(path).source).checked_sub(1) {
-            sum.of_feeds[feed] += scan.train;
+    let own = readers.share(&plan.files)?;
+    let read = |seen: &(dyn Fn(u64) + Sync)| read_some(plan, &own, keep, encoder, seen);
+    let (found, kept) = readers.together(read, seen)?;
+    let (mut files, mut validation, mut test) = (Vec::new(), Vec::new(), Vec::new());
+    for found in readers.tell(found)? {
+        files.extend(found.files);
+        validation.push(found.validation);
+        test.push(found.test);
+    }
+    files.sort_by_key(|file| file.place);
+    let mut sum = Scan {
+        of_feeds: vec![0; plan.feeds.len()],
+        validation: HeldOf::all(validation),
+        test: HeldOf::all(test),
+        ..Scan::default()
+    };
+    for OfFile { place, file, rejected, train, left_out, sketch, some } in files {
+        if let Some(feed) = usize::from(plan.reading_of(&plan.files[place]).source).checked_sub(1) {
+            sum.of_feeds[feed] += train;
         }
-        sum.files.extend(scan.files);
-        sum.read += scan.read;
-        sum.rejected.add(&scan.rejected);
-        sum.train += scan.train;
-        sum.of_files.push(scan.train);
-        sum.left_out += scan.left_out;
-        sum.validation.join(scan.validation);
-        sum.test.join(scan.test);
-        sum.sketch.join(&scan.sketch);
-        sum.games += scan.games;
-        sum.some.extend(scan.some);
-        sum.kept = sum.kept.zip(scan.kept).map(|(mut all, kept)| {
+        sum.read += file.positions.unwrap_or(0);
+        sum.games += file.games;
+        sum.files.push(file);
+        sum.rejected.add(&rejected);
+        sum.train += train;
+        sum.of_files.push(train);
+        sum.left_out += left_out;
+        sum.sketch.join(&sketch);
+        sum.some.extend(some);
+    }
+    // Else one of the readers has none of them.
+    if sum.train <= keep {
+        let kept = kept.expect("there was room for all of them");
+        sum.kept = Some(Kept::all(readers.tell(kept)?, &plan.files));
+    }
+    Ok(sum)
+}
+
+/// Reads the files at some places of the plan; what was kept of them is none if it was too much.
+fn read_some(
+    plan: &Plan,
+    places: &[usize],
+    keep: u64,
+    encoder: Option<&TermsEncoder>,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<(Found, Option<Kept>), LoadError> {
+    let (validation, test) = (Holding::default(), Holding::default());
+    let room = Room { positions: AtomicU64::new(keep), validation: &validation, test: &test };
+    let read: Vec<Result<(OfFile, Option<Kept>), LoadError>> =
+        places.par_iter().map(|place| scan_file(*place, plan, &room, encoder, seen)).collect();
+    let (mut files, mut kept) = (Vec::new(), Some(Kept::default()));
+    for read in read {
+        let (file, kept_of_it) = read?;
+        files.push(file);
+        kept = kept.zip(kept_of_it).map(|(mut all, kept)| {
             all.join(kept);
             all
         });
     }
-    Ok(sum)
+    Ok((Found { files, validation: validation.end(), test: test.end() }, kept))
+}
+
+/// Where positions go.
+struct Room<'a> {
+    /// To train on, that may still be kept.
+    positions: AtomicU64,
+    validation: &'a Holding,
+    test: &'a Holding,
 }
 
 /// Whether games of the files are held out, where some are wanted, of those that validate and of
@@ -185,17 +256,18 @@ pub(super) fn beyond(share: Share, left_out: u64) -> String {
 }
 
 fn scan_file(
-    path: &Path,
+    place: usize,
     plan: &Plan,
-    room: &AtomicU64,
+    room: &Room,
     encoder: Option<&TermsEncoder>,
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<Scan, LoadError> {
-    let named = |error| LoadError::Hash { path: path.to_path_buf(), error };
+) -> Result<(OfFile, Option<Kept>), LoadError> {
+    let path = &plan.files[place];
+    let named = |error| LoadError::Hash { path: path.clone(), error };
     // It is read once to be hashed, and may be read again in each epoch.
     regular(path).map_err(named)?;
     let read = || match encoder {
-        None => read_file(path, plan, room, &mut |_| (), seen),
+        None => read_file(place, plan, room, &mut |_| (), seen),
         // Its end waits for all that was begun.
         Some(encoder) => rayon::scope(|scope| {
             let mut find = |kept: &mut Kept| {
@@ -206,33 +278,37 @@ fn scan_file(
                     });
                 }
             };
-            read_file(path, plan, room, &mut find, seen)
+            read_file(place, plan, room, &mut find, seen)
         }),
     };
-    let (scan, hash) = rayon::join(read, || digest::of_file(path));
-    let (mut scan, (bytes, sha256)) = (scan?, hash.map_err(named)?);
-    scan.files[0].bytes = bytes;
-    scan.files[0].sha256 = sha256;
-    Ok(scan)
+    let (read, hash) = rayon::join(read, || digest::of_file(path));
+    let ((mut of_file, kept), (bytes, sha256)) = (read?, hash.map_err(named)?);
+    of_file.file.bytes = bytes;
+    of_file.file.sha256 = sha256;
+    Ok((of_file, kept))
 }
 
 /// `with_kept` hears of each record that is kept.
 fn read_file(
-    path: &Path,
+    place: usize,
     plan: &Plan,
-    room: &AtomicU64,
+    room: &Room,
     with_kept: &mut dyn FnMut(&mut Kept),
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<Scan, LoadError> {
+) -> Result<(OfFile, Option<Kept>), LoadError> {
+    let path = &plan.files[place];
     let mut file = Filtered::open(path, plan)?;
-    let mut scan = Scan { kept: Some(Kept::none_of(path)), ..Scan::default() };
+    let mut kept = Some(Kept::none_of(path));
     let mut block = Vec::new();
+    let (mut validation, mut test) = (Vec::new(), Vec::new());
     let mut games = Distinct::default();
+    let mut sketch = Sketch::default();
     let mut probe = Vec::new();
     let mut some = Spread::new(SOME.div_ceil(plan.files.len()));
+    let (mut train, mut left_out) = (0, 0);
     loop {
         block.clear();
-        let (before, trained) = (file.read, scan.train);
+        let (before, trained) = (file.read, train);
         let more = file.next(&mut block)?;
         if plan.check_view && probe.len() < PROBE {
             probe.extend_from_slice(&block);
@@ -240,35 +316,42 @@ fn read_file(
         for sample in &block {
             games.add(sample.game);
             match plan.subset(sample) {
-                Subset::Validation => scan.validation.push(sample),
-                Subset::Test => scan.test.push(sample),
+                Subset::Validation => validation.push(*sample),
+                Subset::Test => test.push(*sample),
                 Subset::Train => {
-                    scan.train += 1;
-                    if let Some(kept) = &mut scan.kept {
+                    train += 1;
+                    if let Some(kept) = &mut kept {
                         kept.push(Packed::weighed(sample, &plan.weighing));
                         with_kept(kept);
                     }
                     some.add(sample);
                 }
                 Subset::Unused => {
-                    scan.left_out += 1;
+                    left_out += 1;
                     continue;
                 }
             }
-            scan.sketch.add(sample);
+            sketch.add(sample);
         }
-        if let Some(kept) = &mut scan.kept {
+        for (held, holding) in [(&mut validation, room.validation), (&mut test, room.test)] {
+            if !held.is_empty() {
+                holding.add(place, held);
+                held.clear();
+            }
+        }
+        if let Some(kept) = &mut kept {
             kept.end_block();
         }
         // One too many, and nobody keeps any.
-        let most = room.load(Ordering::Relaxed).saturating_add(1);
-        let trained = (scan.train - trained).min(most);
-        if room
+        let positions = &room.positions;
+        let most = positions.load(Ordering::Relaxed).saturating_add(1);
+        let trained = (train - trained).min(most);
+        if positions
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(trained))
             .is_err()
         {
-            room.store(0, Ordering::Relaxed);
-            scan.kept = None;
+            positions.store(0, Ordering::Relaxed);
+            kept = None;
         }
         seen(file.read - before);
         if !more {
@@ -276,22 +359,19 @@ fn read_file(
         }
     }
     check_view(path, &file, &probe)?;
-    scan.validation.thin();
-    scan.test.thin();
-    scan.some = some.samples().copied().collect();
-    scan.read = file.read;
-    scan.games = games.count();
-    scan.rejected = file.rejected;
-    scan.files = vec![DataFile {
-        path: path.to_path_buf(),
-        format: Some(file.source().format().name.to_string()),
+    let source = file.source();
+    let data_file = DataFile {
+        path: path.clone(),
+        format: Some(source.format().name.to_string()),
         bytes: 0,
         sha256: String::new(),
         positions: Some(file.read),
-        games: scan.games,
-        bad_records: Some(file.source().bad_records().count),
-    }];
-    Ok(scan)
+        games: games.count(),
+        bad_records: Some(source.bad_records().count),
+    };
+    let some = some.samples().copied().collect();
+    let rejected = file.rejected;
+    Ok((OfFile { place, file: data_file, rejected, train, left_out, sketch, some }, kept))
 }
 
 /// Whether material bears out from whose point of view results and scores are: read wrongly, data

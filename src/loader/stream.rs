@@ -254,7 +254,9 @@ pub(super) fn read_on(
                     }
                     let cursor = Cursor { epoch, window, offset: 0 };
                     let order = shuffled(plan, cursor, full.len());
-                    let full = Records { bases: encoder.bases(&full), records: full, plans: None };
+                    let pairs = plan.passing.clone();
+                    let plans = pairs.map(|pairs| Plans::passing(plan.chunk, pairs));
+                    let full = Records { bases: encoder.bases(&full), records: full, plans };
                     send(cursor, Arc::new(full), order, windows)?;
                 }
                 window += 1;

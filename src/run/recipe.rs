@@ -1,5 +1,7 @@
 //! What weights and nets say about their origin: the config and the data behind them.
 
+mod plan;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,22 +11,19 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use super::listener::Listener;
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::batch::OfRank;
-use crate::config::{BatchSize, Config, Inputs};
+use crate::config::Config;
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::export::{self, StartedFrom};
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
-use crate::loader::{
-    self, Base, Below, Filter, LoadError, PLANS, Part, Plan, Share, Sketch, Split,
-};
-use crate::model::{Compute, Kind};
-use crate::point_of_view::PointOfView;
+use crate::loader::{self, Base, Below, Filter, LoadError, Part, Plan, Sketch, Split};
+use crate::model::Kind;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
 use crate::weights::Weights;
+pub use plan::{plan, plan_chunks};
 
 /// The header entry that says how a run computed.
 pub const COMPUTE: &str = "compute";
@@ -255,72 +254,6 @@ const HERE: &str = "run from the folder where training began";
 
 fn cannot_read(path: &Path) -> String {
     format!("cannot read {}", path.display())
-}
-
-/// The loader's part of a config.
-///
-/// # Errors
-/// If the config is that of a climb, which has no data yet, or the format or the point of view is
-/// none.
-pub fn plan(config: &Config) -> Result<Plan> {
-    ensure!(
-        config.climb.is_none(),
-        "this is the config of a climb, which makes its own games: `nnuance climb CONFIG`; for a \
-         run remove [climb] and name `data.files`"
-    );
-    Ok(Plan {
-        files: config.data.all_files(),
-        feeds: config.feeds()?,
-        validation: config.data.validation.clone(),
-        format: config.format()?,
-        bad_records: config.data.bad_records,
-        view: config.view()?,
-        check_view: config.data.check_view,
-        filter: config.data.filter.clone(),
-        weighing: config.weighing(),
-        split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
-        test: config.test(),
-        share: Share(config.data.share),
-        scores: config.needs_scores(),
-        colours: match config.inputs()? {
-            Inputs::Net(views) => views.point_of_view() == PointOfView::White,
-            Inputs::Hce | Inputs::Trace => false,
-        },
-        limit: config.data.limit,
-        window: config.window(u64::MAX),
-        shuffle: config.data.shuffle,
-        chunk: config.chunk(),
-        plans: 0,
-        pairs: 0,
-        mirrored_copies: config.data.mirrored_copies,
-        seed: config.seed,
-        batch: match config.batch() {
-            BatchSize::Positions(count) => count,
-            BatchSize::All => usize::MAX,
-        },
-        lanes: config.data.lanes.unwrap_or(1),
-        counts: Vec::new(),
-        of_rank: OfRank::ALL,
-        expected: None,
-    })
-}
-
-/// What the processor plans once for all passes, for data of so many positions: the order in which
-/// it computes, and the pairs that lists name. A GPU has use for the pairs alone, those of one king
-/// bucket, and finds an order by itself.
-pub fn plan_once(plan: &mut Plan, config: &Config, compute: Compute, positions: u64) {
-    let pairs = config.pairs(positions);
-    let plans = match compute {
-        Compute::Plain => false,
-        Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => {
-            let net = config.architecture().ok().flatten();
-            pairs > 0 && net.is_some_and(|net| net.inputs.kings.count() == 1)
-        }
-    };
-    if plans {
-        (plan.plans, plan.pairs) = (PLANS, pairs);
-    }
 }
 
 /// A checkpoint of this program with its recipe.

@@ -75,6 +75,7 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
         None,
         added.as_ref().map(|added| &added.base),
         &place,
+        means.ranks,
         listener,
     )?;
     config.data.window = config.data.window.or(data.window(&config));
@@ -142,7 +143,7 @@ fn refuse_twins(config: &Config) -> Result<()> {
         among.find(|it| real(it).is_some() && real(it) == real(path)).cloned()
     };
     let (data, all) = (&config.data, config.data.all_files());
-    let key = if data.source.is_empty() { "data.files" } else { "data.source.files" };
+    let key = data.key_of_files();
     for (key, files) in [(key, &all), ("data.validation", &data.validation)] {
         for (i, path) in files.iter().enumerate() {
             if let Some(twin) = twin(path, &files[..i]) {
@@ -213,8 +214,8 @@ fn train(
 
     if let Some(lanes) = data.lanes_below(ranks.size()) {
         listener.remark(&format!(
-            "each of {} ranks reads all files in each pass; with `data.lanes` (now {lanes}) each \
-             reads its part",
+            "each of {} ranks reads all files in each pass, and must have them; with `data.lanes` \
+             (now {lanes}) each reads its part",
             ranks.size()
         ));
     }
@@ -229,6 +230,7 @@ fn train(
         listener.remark(&rounds.sentence());
     }
     let mut watch = listener.watch(steps * batch, checkpoint.state.positions);
+    ranks.steps_begin();
     let end = loop {
         let round = rounds.as_ref().map(|rounds| rounds.enter(&mut checkpoint, folder));
         let mut round = round.transpose()?;

@@ -27,6 +27,9 @@ pub trait Ranks: Sync {
     /// # Errors
     /// If another rank is silent for too long, or gone.
     fn exchange(&self, to: &[&[u8]], from: &mut [Vec<u8>]) -> Result<(), RankError>;
+
+    /// Steps begin: what was exchanged before has no part in what is told of them.
+    fn steps_begin(&self) {}
 }
 
 /// Why ranks cannot go on together.
@@ -49,7 +52,8 @@ pub enum SentAs {
     /// As they are.
     #[default]
     F32,
-    /// Rounded to 8 bits of mantissa on each of two ways, and added up in f32: half the bytes.
+    /// Rounded to 8 bits of mantissa and added up in f32, and where there are more than two ranks
+    /// rounded once more on the way back: half the bytes.
     Bf16,
 }
 
@@ -126,17 +130,65 @@ impl dyn Ranks + '_ {
         self.add_up::<F64>(numbers, &mut [], &mut Room::default())
     }
 
-    /// Each rank adds up a piece of all values, and hands the sums on. `numbers` go to everybody.
+    /// How often ranks exchange something for a sum.
+    pub fn rounds(&self) -> u64 {
+        match self.size() {
+            1 => 0,
+            2 => 1,
+            _ => 2,
+        }
+    }
+
     fn add_up<W: Wire>(
         &self,
         values: &mut [W::Value],
         numbers: &mut [f64],
         room: &mut Room,
     ) -> Result<(), RankError> {
-        let (rank, size) = (self.rank(), self.size());
-        if size == 1 {
-            return Ok(());
+        match self.size() {
+            1 => Ok(()),
+            2 => self.add_both::<W>(values, numbers, room),
+            _ => self.add_pieces::<W>(values, numbers, room),
         }
+    }
+
+    /// Each of two ranks hands all that it has to the other: as many bytes as by pieces, and one wait
+    /// in the place of two.
+    fn add_both<W: Wire>(
+        &self,
+        values: &mut [W::Value],
+        numbers: &mut [f64],
+        room: &mut Room,
+    ) -> Result<(), RankError> {
+        let Room { to, from, .. } = room;
+        let other = 1 - self.rank();
+        to.resize_with(2, Vec::new);
+        from.resize_with(2, Vec::new);
+        to[other].clear();
+        W::write(values, &mut to[other]);
+        let bytes = to[other].len();
+        F64::write(numbers, &mut to[other]);
+        from[other].resize(to[other].len(), 0);
+        self.exchange(&[&to[0], &to[1]], from)?;
+        let ((own, _), (come, come_numbers)) =
+            (to[other].split_at(bytes), from[other].split_at(bytes));
+        // Its own as the other reads them, where they are rounded on the way.
+        for ((value, own), come) in values.iter_mut().zip(W::read(own)).zip(W::read(come)) {
+            *value = own;
+            *value += come;
+        }
+        add(numbers, F64::read(come_numbers), false);
+        Ok(())
+    }
+
+    /// Each rank adds up a piece of all values, and hands the sums on. `numbers` go to everybody.
+    fn add_pieces<W: Wire>(
+        &self,
+        values: &mut [W::Value],
+        numbers: &mut [f64],
+        room: &mut Room,
+    ) -> Result<(), RankError> {
+        let (rank, size) = (self.rank(), self.size());
         let Room { to, from, sums } = room;
         let count = values.len();
         let piece = |rank: usize| OfRank { rank, size }.range(count);
@@ -210,6 +262,25 @@ impl dyn Ranks + '_ {
         }
         self.exchange(&to, &mut from)?;
         Ok(if rank == 0 { bytes } else { from.swap_remove(0) })
+    }
+
+    /// Gives all ranks the bytes of each, in their order.
+    ///
+    /// # Errors
+    /// See [`Ranks::exchange`].
+    pub fn gather(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, RankError> {
+        let (rank, size) = (self.rank(), self.size());
+        let length = (bytes.len() as u64).to_le_bytes();
+        let mut from = vec![length.to_vec(); size];
+        self.exchange(&vec![&length[..]; size], &mut from)?;
+        for (other, message) in from.iter_mut().enumerate() {
+            let length = message[..].try_into().expect("lengths have eight bytes");
+            let length = if other == rank { 0 } else { u64::from_le_bytes(length) };
+            *message = vec![0; length as usize];
+        }
+        self.exchange(&vec![&bytes[..]; size], &mut from)?;
+        from[rank] = bytes;
+        Ok(from)
     }
 
     /// The first rank whose word is not that of rank 0; the same answer on all of them.

@@ -1,8 +1,11 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
+use std::process::Command;
+use std::sync::Arc;
+
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
-use nnuance::batch::{Batch, Inputs};
-use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream};
+use nnuance::batch::{Batch, Inputs, OfRank};
+use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream, pairs_of, scan};
 use nnuance::model::{Backend, Compute, Device, Kind, Level, Model, Precision, outputs};
 use nnuance::weights::Weights;
 
@@ -78,6 +81,74 @@ fn planned_chunks_are_what_is_listed() {
         }
     }
     assert!(planned > 24 * BATCHES, "{planned} planned batches");
+}
+
+/// So are chunks that are planned as they stream by, whose lists name pairs: across the borders of
+/// windows, for each of several ranks, and from any place on.
+#[test]
+fn chunks_that_stream_by_are_what_is_listed() {
+    let mut named = 0;
+    for seed in (0..40).filter(|seed| drawn::net(*seed, 40).inputs.kings.count() == 1).take(8) {
+        let net = drawn::net(seed, 40);
+        let model = model(&net, &drawn::weights(&net, seed));
+        let copies = seed % 2 == 1 && !net.inputs.kings.mirror;
+        let scanned = scan(&plan(0, 0, false), 0, &|_| ()).expect("positions");
+        let pairs = Arc::new(pairs_of(&net, &scanned.some, 60));
+        assert_eq!(pairs.parents().len(), 60);
+        let all = |passing| Plan { window: 310, passing, ..plan(64, PLANS, copies) };
+        for of_rank in [OfRank::ALL, OfRank { rank: 0, size: 2 }, OfRank { rank: 2, size: 3 }] {
+            let all = |passing| Plan { of_rank, ..all(passing) };
+            let listed = batches(all(None), &net, Cursors::default(), BATCHES);
+            let found = batches(all(Some(pairs.clone())), &net, Cursors::default(), BATCHES);
+            let place = listed[2].cursor.as_deref().expect("a place");
+            let place = Cursors::parse(place).expect("one");
+            let later = batches(all(Some(pairs.clone())), &net, place, 3);
+            assert!(later == found[3..6], "from any place on");
+            for (found, listed) in found.iter().zip(&listed) {
+                let Inputs::Planned(plans) = &found.inputs else { panic!("no plans") };
+                assert!(plans.iter().all(|plan| plan.len() <= 64));
+                named += plans.len();
+                assert!(!is_planned(listed));
+                // A rank's share may end between two chunks.
+                if of_rank.size > 1 {
+                    continue;
+                }
+                assert_eq!(found.scores, listed.scores);
+                assert_eq!(found.cursor, listed.cursor);
+                let [got, right] = [found, listed].map(|it| outputs(&model, it).expect("flex"));
+                let size = largest(right.iter().map(|it| f64::from(it.abs())));
+                let error = largest(got.iter().zip(&right).map(|(a, b)| f64::from((a - b).abs())));
+                assert!(error <= 1e-5 * size, "{error:.1e} of {size:.1e}: {net:?}");
+            }
+        }
+    }
+    assert!(named > 700, "{named} chunks");
+}
+
+/// Rows must be long enough to be worth the search.
+#[test]
+fn data_that_stream_by_name_pairs_where_rows_are_long() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = |sets: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+        command.args(["train", "configs/quickstart-net.toml", "--overwrite", "--out"]);
+        command.arg(folder.path().join("run"));
+        for set in ["data.limit=20000", "schedule.epochs=1"].iter().chain(sets) {
+            command.args(["--set", set]);
+        }
+        let output = command.output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
+        stderr
+    };
+    let words = "chunks planned as they stream by, 256 pairs of inputs share rows";
+    let wide = ["model.hidden=512", "model.precision=f32"];
+    let stream = ["data.window=5000"];
+    assert!(said(&[&wide[..], &stream].concat()).contains(words));
+    for other in [&wide[..], &["model.hidden=256", "data.window=5000"]] {
+        assert!(!said(other).contains(words));
+    }
+    assert!(!said(&[&wide[..], &stream, &["data.chunk=0"]].concat()).contains(words));
 }
 
 /// The first pass is that of positions that are shuffled one by one, without king buckets. Later ones show each position

@@ -10,7 +10,8 @@ use nnuance::format::{Format, write_all};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{
-    LoadError, Part, Plan, Share, Split, Subset, TermsEncoder, Test, collect, scan, scan_traces,
+    Held, LoadError, Part, Plan, Share, Split, Subset, TermsEncoder, Test, collect, scan,
+    scan_traces,
 };
 use nnuance::sample::{Sample, mix};
 use nnuance::terms::Chosen;
@@ -446,6 +447,32 @@ fn interleaved_games_are_counted_once() {
     };
     let found = scan_traces(&plan(&path), &own, &encoder, &|_| {}).expect("good traces");
     assert_eq!((found.games, found.files[0].games), (100, 100));
+}
+
+/// Of more held-out positions than fit in memory those of some games are kept, the same ones
+/// whichever file they lie in and whichever is read first: those whose hashes come first.
+#[test]
+fn of_many_held_out_positions_some_games_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let part = |path: &Path| Plan {
+        split: Split { share: 0.9, seed: 0 },
+        test: Test(0.0),
+        ..Plan::reading(vec![path.to_path_buf()])
+    };
+    let all = collect(&part(Path::new(GAMES)), Part::Validation, &|_| {}).expect("games");
+    let mut files = Vec::new();
+    while files.len() * all.len() < 3 * Held::MOST {
+        let path = folder.path().join(format!("{}.vf", files.len()));
+        std::fs::copy(GAMES, &path).expect("a file");
+        files.push(path);
+    }
+    let scan = scan(&Plan { files: files.clone(), ..part(Path::new(GAMES)) }, 0, &|_| {});
+    let found = scan.expect("games").validation;
+    assert_eq!(found.total, (files.len() * all.len()) as u64);
+    let mut wanted: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
+    wanted.sort_by_key(|sample| mix(1, sample.group()));
+    wanted.truncate(Held::MOST);
+    assert!(found.samples == wanted);
 }
 
 /// The config's list of files that validate, for `--set`.

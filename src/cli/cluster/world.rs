@@ -93,13 +93,7 @@ impl World {
                 "this MPI is built for programs of one thread; use one with MPI_THREAD_SERIALIZED"
             );
         }
-        let since = Since {
-            worked: Instant::now(),
-            exchanges: 0,
-            bytes: 0,
-            waited: Duration::ZERO,
-            moved: Duration::ZERO,
-        };
+        let since = Since::default();
         let (rank, size) = (rank as usize, size as usize);
         let silence = Duration::from_secs(silence.into());
         let hosts = vec![host(); size];
@@ -142,11 +136,8 @@ impl World {
     pub fn text(&self) -> Option<String> {
         let Since { exchanges, bytes, waited, moved, .. } =
             *self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        // Each sum is two.
-        let sums = exchanges / 2;
-        if self.size == 1 || sums == 0 {
-            return None;
-        }
+        let ranks: &dyn Ranks = self;
+        let sums = exchanges.checked_div(ranks.rounds()).filter(|sums| *sums > 0)?;
         let mut hosts = self.hosts.clone();
         hosts.sort();
         hosts.dedup();
@@ -283,6 +274,18 @@ impl Ranks for World {
         since.moved += took - there;
         since.worked = Instant::now();
         Ok(())
+    }
+
+    fn steps_begin(&self) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = Since { worked: since.worked, ..Since::default() };
+    }
+}
+
+impl Default for Since {
+    fn default() -> Self {
+        let [waited, moved] = [Duration::ZERO; 2];
+        Self { worked: Instant::now(), exchanges: 0, bytes: 0, waited, moved }
     }
 }
 

@@ -113,6 +113,7 @@ pub fn kind(schema: &Value) -> String {
         Some("boolean") => "true or false".into(),
         Some("integer") => "whole number".into(),
         Some("string") => "text".into(),
+        Some("array") if schema["items"]["items"]["type"] == "string" => "list of lists".into(),
         Some("array") if schema["items"]["type"] == "array" => "list of points".into(),
         Some("array") => format!("list of {}s", kind(&schema["items"])),
         Some("object") if !schema["properties"]["shape"].is_null() => "stage".into(),

@@ -123,7 +123,7 @@ impl<'a> Games<'a> {
         let place = means.place.open_for(config)?;
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &Given::default(), &place, means.listener)?;
-        let evaluation = evaluator.evaluate(self.samples, &config.data.files)?;
+        let evaluation = evaluator.evaluate(self.samples, &config.data.all_files())?;
         Ok(sums(&evaluation, &self.truth(), &Options::default())?)
     }
 

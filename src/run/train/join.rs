@@ -124,9 +124,11 @@ pub fn join(means: &Means) -> Result<End> {
     );
     let begun = begun.as_ref().map(|begun| &begun.weights);
     let list = term_list.as_deref();
-    let (mut data, _) = open::open(&mut config, list, begun, base.as_ref(), &place, listener)?;
+    let opened = open::open(&mut config, list, begun, base.as_ref(), &place, ranks, listener);
+    let (mut data, _) = opened?;
     let checkpoint = handed()?;
     let recipe = Recipe::read(&checkpoint.facts)?.context("rank 0 hands a config on")?;
+    // Traces are read by each rank.
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {
         bail!("{} is another file on this machine than on that of rank 0", path.display());
     }
@@ -143,6 +145,7 @@ pub fn join(means: &Means) -> Result<End> {
         ranks,
     };
     let mut watch = listener.watch(0, 0);
+    ranks.steps_begin();
     let (end, _) = train::run(&job, checkpoint, batches, &mut *watch)
         .with_context(|| format!("the run of {}", folder.join(LAST).display()))?;
     Ok(end)

@@ -1,0 +1,102 @@
+//! What the loader is told of a run.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+
+use crate::batch::OfRank;
+use crate::config::{BatchSize, Config, Inputs};
+use crate::loader::{PAIRS, PLANS, Plan, Share, Split, pairs_of};
+use crate::model::{Compute, Precision};
+use crate::point_of_view::PointOfView;
+use crate::sample::Sample;
+
+/// The loader's part of a config.
+///
+/// # Errors
+/// If the config is that of a climb, which has no data yet, or the format or the point of view is
+/// none.
+pub fn plan(config: &Config) -> Result<Plan> {
+    ensure!(
+        config.climb.is_none(),
+        "this is the config of a climb, which makes its own games: `nnuance climb CONFIG`; for a \
+         run remove [climb] and name `data.files`"
+    );
+    Ok(Plan {
+        files: config.data.all_files(),
+        feeds: config.feeds()?,
+        validation: config.data.validation.clone(),
+        format: config.format()?,
+        bad_records: config.data.bad_records,
+        view: config.view()?,
+        check_view: config.data.check_view,
+        filter: config.data.filter.clone(),
+        weighing: config.weighing(),
+        split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
+        test: config.test(),
+        share: Share(config.data.share),
+        scores: config.needs_scores(),
+        colours: match config.inputs()? {
+            Inputs::Net(views) => views.point_of_view() == PointOfView::White,
+            Inputs::Hce | Inputs::Trace => false,
+        },
+        limit: config.data.limit,
+        window: config.window(u64::MAX),
+        shuffle: config.data.shuffle,
+        chunk: config.chunk(),
+        plans: 0,
+        pairs: 0,
+        passing: None,
+        mirrored_copies: config.data.mirrored_copies,
+        seed: config.seed,
+        batch: match config.batch() {
+            BatchSize::Positions(count) => count,
+            BatchSize::All => usize::MAX,
+        },
+        lanes: config.data.lanes.clone().unwrap_or_default(),
+        counts: Vec::new(),
+        of_rank: OfRank::ALL,
+        expected: None,
+    })
+}
+
+/// What of a net's work is planned, for data of so many positions, which the plan expects: the order
+/// in which the processor computes, and the pairs that lists name. Chunks of data that are kept are
+/// planned once for all passes. A GPU has use for their pairs alone, those of one king bucket, and
+/// finds an order by itself.
+///
+/// Chunks of data that stream by are planned as they come where the net has one king bucket, and rows
+/// so long that shorter lists are worth the search for pairs. These are learnt of `some` positions.
+pub fn plan_chunks(
+    plan: &mut Plan,
+    config: &Config,
+    compute: Compute,
+    positions: u64,
+    some: &[Sample],
+) {
+    let Some(net) = config.architecture().ok().flatten() else { return };
+    let one = net.inputs.kings.count() == 1;
+    let pairs = config.pairs(positions);
+    let plans = match compute {
+        Compute::Plain => false,
+        Compute::Fused { .. } => true,
+        Compute::Gpu { .. } => pairs > 0 && one,
+    };
+    if plans {
+        (plan.plans, plan.pairs) = (PLANS, pairs);
+    }
+    let number = match compute {
+        Compute::Fused { precision: Precision::F32, .. } => size_of::<f32>(),
+        Compute::Fused { precision: Precision::Mixed, .. } => size_of::<i16>(),
+        Compute::Plain | Compute::Gpu { .. } => return,
+    };
+    // Each lane gives whole chunks to a batch.
+    let is_cut = plan.chunk > 0 && plan.batch / plan.lanes.count() >= 2 * plan.chunk;
+    let streams = !plan.keeps() && plan.shares().is_none() && config.moves().is_none();
+    if streams && is_cut && one && net.hidden * number >= LONG {
+        plan.passing = Some(Arc::new(pairs_of(&net, some, PAIRS)));
+    }
+}
+
+/// Bytes of an accumulator from which on pairs are worth their search in data that stream by.
+const LONG: usize = 2048;
