@@ -300,6 +300,34 @@ fn a_rank_that_differs_or_fails_is_named() {
     }
 }
 
+/// Between machines gradients go in many messages; nothing else changes.
+#[test]
+fn ranks_of_several_machines_have_the_bits_of_one() {
+    let Some(_turn) = turn() else { return };
+    let renamed = Command::new("unshare").args(["--uts", "hostname", "elsewhere"]).output();
+    let can = renamed.is_ok_and(|it| it.status.success());
+    if !need::found("unshare", "unshare --uts", can) {
+        return;
+    }
+    let net = "inputs = \"perspective\"\nhidden = 256\nprecision = \"f32\"";
+    let run = Run::new(&config("", net, STEPS));
+    for ranks in ["2", "3"] {
+        let one = format!("one-{ranks}");
+        run.train(ranks.parse().unwrap(), &one);
+        let mut command = Command::new("mpirun");
+        command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", ranks]);
+        let machine = "hostname machine-$OMPI_COMM_WORLD_RANK; exec \"$@\"";
+        command.args(["unshare", "--uts", "sh", "-c", machine, "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_nnuance")).args(["train", &run.config, "--overwrite"]);
+        command.arg("--out").arg(run.out("several")).args(["--threads", "1"]);
+        let output = command.output().unwrap();
+        let [_, stderr] = said(&output);
+        assert!(output.status.success(), "{stderr}");
+        assert!(stderr.contains(&format!("{ranks} ranks on {ranks} hosts: ")), "{stderr}");
+        assert!(last(&run.out("several")) == last(&run.out(&one)), "{ranks} ranks: other bits");
+    }
+}
+
 /// Each file is on one machine alone, which here is a folder: lists of files for each rank, of data
 /// that stream by and of data that are kept.
 #[test]

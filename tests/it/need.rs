@@ -12,7 +12,7 @@ use std::sync::{Mutex, Once};
 use std::{env, thread};
 
 /// What can be required by name.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "shared",
     "cc",
     "gcc",
@@ -31,6 +31,7 @@ const NAMES: [&str; 18] = [
     "proc",
     "avx512",
     "mpirun",
+    "unshare",
 ];
 
 /// The tests that lacked something, by its name.

@@ -48,6 +48,10 @@ static WORLD: OnceLock<World> = OnceLock::new();
 /// Bytes a message at most: MPI counts them in 31 bits.
 const MOST: usize = 1 << 30;
 
+/// The same between two machines. Of more than 64 kB, headers included, MPI asks over TCP whether
+/// they may come, which takes two ways more than to send them.
+const UNASKED: usize = 60 << 10;
+
 /// Bytes from which on a word comes ahead of a message, to tell waiting from moving.
 const LARGE: usize = 1 << 14;
 
@@ -192,6 +196,11 @@ impl World {
         std::process::exit(1)
     }
 
+    /// Bytes of the messages to and from a rank.
+    fn most(&self, other: usize) -> usize {
+        if self.hosts[other] == self.hosts[self.rank] { MOST } else { UNASKED }
+    }
+
     /// What a rank is called.
     fn name(&self, rank: usize) -> String {
         format!("rank {rank} on {}", self.hosts[rank])
@@ -230,17 +239,17 @@ impl Ranks for World {
         let mut words = vec![[0_u8]; self.size];
         for (other, (message, word)) in from.iter_mut().zip(&mut words).enumerate() {
             if other != self.rank {
-                asked.receive(message, other, DATA);
+                asked.receive(message, other, DATA, self.most(other));
                 if message.len() >= LARGE {
-                    asked.receive(word, other, HERE);
+                    asked.receive(word, other, HERE, MOST);
                 }
             }
         }
         for other in others.clone().filter(|other| to[*other].len() >= LARGE) {
-            asked.send(&[1], other, HERE);
+            asked.send(&[1], other, HERE, MOST);
         }
         for other in others {
-            asked.send(to[other], other, DATA);
+            asked.send(to[other], other, DATA, self.most(other));
             since.bytes += to[other].len() as u64;
         }
         let (mut there, mut looked, mut asleep) = (None, begun, Duration::ZERO);
@@ -301,8 +310,9 @@ struct One {
 }
 
 impl Asked {
-    fn receive(&mut self, bytes: &mut [u8], other: usize, kind: c_int) {
-        for piece in bytes.chunks_mut(MOST) {
+    /// In messages of `most` bytes, as it is sent.
+    fn receive(&mut self, bytes: &mut [u8], other: usize, kind: c_int, most: usize) {
+        for piece in bytes.chunks_mut(most) {
             let (start, length) = (piece.as_mut_ptr().cast::<c_void>(), piece.len() as c_int);
             // SAFETY: constants of the MPI library.
             let (bytes, world) = unsafe { (ffi::RSMPI_UINT8_T, ffi::RSMPI_COMM_WORLD) };
@@ -313,8 +323,8 @@ impl Asked {
         }
     }
 
-    fn send(&mut self, bytes: &[u8], other: usize, kind: c_int) {
-        for piece in bytes.chunks(MOST) {
+    fn send(&mut self, bytes: &[u8], other: usize, kind: c_int, most: usize) {
+        for piece in bytes.chunks(most) {
             let (start, length) = (piece.as_ptr().cast::<c_void>(), piece.len() as c_int);
             // SAFETY: constants of the MPI library.
             let (bytes, world) = unsafe { (ffi::RSMPI_UINT8_T, ffi::RSMPI_COMM_WORLD) };

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use mpi::ffi;
 
-use super::{Asked, NAP, TURN, World};
+use super::{Asked, MOST, NAP, TURN, World};
 use crate::engine::post::Post;
 
 /// The number of this kind of messages.
@@ -168,7 +168,7 @@ impl Keeper {
 
     fn send(&mut self, to: usize, kind: u8, letter: &[u8]) {
         let mut moving = Moving { bytes: [&[kind], letter].concat(), asked: Asked(Vec::new()) };
-        moving.asked.send(&moving.bytes, to, MAIL);
+        moving.asked.send(&moving.bytes, to, MAIL, MOST);
         self.going.push(moving);
     }
 
@@ -186,7 +186,7 @@ impl Keeper {
                     peer.coming = waiting(peer.rank).map(|length| {
                         let mut moving =
                             Moving { bytes: vec![0; length], asked: Asked(Vec::new()) };
-                        moving.asked.receive(&mut moving.bytes, peer.rank, MAIL);
+                        moving.asked.receive(&mut moving.bytes, peer.rank, MAIL, MOST);
                         moving
                     });
                 }
