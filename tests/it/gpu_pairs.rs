@@ -135,7 +135,7 @@ fn a_gpu_has_pairs_where_the_cpu_has_them() {
         let config = Config::parse(CONFIG, "it", &sets).expect("a config");
         let planned = |compute| {
             let mut plan = recipe::plan(&config).expect("a plan");
-            recipe::plan_once(&mut plan, &config, compute, 1_000_000);
+            recipe::plan_chunks(&mut plan, &config, compute, 1_000_000, &[]);
             (plan.plans > 0, plan.pairs)
         };
         assert_eq!(planned(fused()), of_cpu);
