@@ -85,10 +85,9 @@ impl HeldOf {
             all.total += total;
         }
         match all.total > Held::MOST as u64 {
-            true => {
-                all.samples.sort_by_key(|(file, sample)| (drawn(sample), *file));
-                all.samples.truncate(Held::MOST);
-            }
+            // No more than are kept are so where one part was thinned and the others have none: they
+            // stand in the order of the draw.
+            true => all.thin(),
             false => all.samples.sort_by_key(|(file, _)| *file),
         }
         let samples = all.samples.into_iter().map(|(_, sample)| sample).collect();

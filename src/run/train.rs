@@ -35,6 +35,7 @@ use crate::train::moves::{Before, Objective};
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use data::Data;
+pub use data::Sharing;
 pub use finish::NothingLearnt;
 pub use finished::{Finished, Made, TestMoves};
 pub use join::join;

@@ -145,9 +145,9 @@ impl dyn Ranks + '_ {
         numbers: &mut [f64],
         room: &mut Room,
     ) -> Result<(), RankError> {
-        match self.size() {
-            1 => Ok(()),
-            2 => self.add_both::<W>(values, numbers, room),
+        match self.rounds() {
+            0 => Ok(()),
+            1 => self.add_both::<W>(values, numbers, room),
             _ => self.add_pieces::<W>(values, numbers, room),
         }
     }

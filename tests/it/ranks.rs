@@ -10,12 +10,11 @@ use std::time::Duration;
 use nnuance::batch::OfRank;
 use nnuance::config::Config;
 use nnuance::loader::{
-    Cursors, Encoder, LaneFiles, LoadError, PLANS, Plan, Readers, Share, Split, Stream, scan,
-    scan_terms,
+    Cursors, Encoder, LaneFiles, PLANS, Plan, Share, Split, Stream, scan, scan_terms,
 };
 use nnuance::log::Row;
 use nnuance::run::folder::RunFolder;
-use nnuance::run::train::{Means, begin, join, resume};
+use nnuance::run::train::{Means, Sharing, begin, join, resume};
 use nnuance::run::{Counter, Ending, Listener, Opening, Place};
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::{Alone, RankError, Ranks, Room, SentAs};
@@ -657,19 +656,6 @@ fn lanes_have_positions() {
     let plan = Plan { lanes: LaneFiles::Listed(lists.to_vec()), ..plan };
     let error = scan(&plan, 0, &|_| ()).unwrap_err().to_string();
     assert!(error.starts_with("no position of lane 2 of `data.lanes` is left"), "{error}");
-}
-
-/// The ranks as readers of data.
-struct Sharing<'a>(&'a dyn Ranks);
-
-impl Readers for Sharing<'_> {
-    fn which(&self) -> OfRank {
-        self.0.which()
-    }
-
-    fn say(&self, words: Vec<u8>) -> Result<Vec<Vec<u8>>, LoadError> {
-        self.0.gather(words).map_err(|error| LoadError::Silent(error.to_string()))
-    }
 }
 
 /// Whatever is known of the data, and the positions that are kept, are the same at all readers as

@@ -93,7 +93,7 @@ const MOST_SEARCHED: usize = 100_000;
 const VALIDATION_BATCH: usize = 4096;
 
 /// The ranks of a run, who share its files.
-struct Sharing<'a>(&'a dyn Ranks);
+pub struct Sharing<'a>(pub &'a dyn Ranks);
 
 impl Readers for Sharing<'_> {
     fn which(&self) -> OfRank {
