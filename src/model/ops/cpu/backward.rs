@@ -3,7 +3,7 @@
 use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::prefetch;
+use super::layout::{SOON, prefetch};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, unpack};
 use crate::prefetch::prefetch as fetch;
@@ -26,16 +26,16 @@ pub(super) struct Steepness<'a> {
     pub factors: &'a [f32],
 }
 
-/// From the accumulators of a chunk, `[lists, columns]`, finds their gradients in the units of
-/// `steepness` times `unit`, given the gradient of each slot's logit in that unit; adds up the
-/// gradients of biases and output.
+/// From the accumulators of a chunk, `[lists, columns]`, and whether they are far, finds their
+/// gradients in the units of `steepness` times `unit`, given the gradient of each slot's logit in
+/// that unit; adds up the gradients of biases and output.
 #[inline(always)]
 pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
     plan: &ChunkPlan,
     steepness: &Steepness,
     (logit_gradients, unit): (&[f32], f32),
-    accumulators: &[F],
+    (accumulators, are_far): (&[F], bool),
     slopes: &mut [F],
     gradients: &mut BlockGradients,
 ) where
@@ -56,6 +56,11 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
         let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
         let lists = accumulators[range.clone()].iter().zip(&mut slopes[range.clone()]);
         for ((accumulators, slopes), &gradient) in lists.zip(&logit_gradients[range.clone()]) {
+            if are_far {
+                for list in SOON..SOON + TOGETHER {
+                    fetch(accumulators, list);
+                }
+            }
             let gradient = simd.splat_f32s(gradient);
             for view in 0..TOGETHER {
                 for r in 0..R {

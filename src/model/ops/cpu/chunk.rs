@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::activation::Rho;
+use super::cut::CACHE;
 use super::format::Format;
 use super::forward::forward;
 use super::head::Head;
@@ -23,6 +24,9 @@ pub(super) struct Chunk<F> {
     pub plan: Arc<ChunkPlan>,
     /// `[blocks, lists, columns]`; for logits alone of shallow nets only one block.
     pub accumulators: Aligned<F>,
+    /// Whether these are too many to stay in a thread's caches, and asked for in time; not in deep
+    /// nets.
+    pub is_far: bool,
     /// Partial logits, `[slots, lanes]`
     partial: Aligned<f32>,
     /// Logits, by place; and one more number.
@@ -85,18 +89,20 @@ where
         let Forward { kernel, packed, chosen, chunk, .. } = self;
         let net = &kernel.net;
         let backward = chunk.order(kernel, chosen);
-        let Chunk { plan, accumulators, partial, sums, .. } = &mut *chunk;
+        let Chunk { plan, accumulators, is_far, partial, sums, .. } = &mut *chunk;
         let lists = plan.lists();
         let size = lists * R * H * S::F32_LANES;
         let blocks = packed.columns.blocks();
         accumulators.resize(if backward { blocks * size } else { size });
+        *is_far = size_of_val(accumulators.get()) > CACHE;
         partial.resize(lists / TOGETHER * S::F32_LANES);
         partial.get_mut().fill(0.0);
         for block in 0..blocks {
             let room = if backward { block * size } else { 0 };
             let room = &mut accumulators.get_mut()[room..][..size];
             let block = packed.block(net, block, block + 1);
-            forward::<S, R, H, F, P, TOGETHER>(simd, plan, &block, room, partial.get_mut());
+            let logits = partial.get_mut();
+            forward::<S, R, H, F, P, TOGETHER>(simd, plan, &block, room, *is_far, logits);
         }
         sums.clear();
         sums.resize(plan.positions.len() + 1, 0.0);
@@ -120,11 +126,11 @@ where
 }
 
 impl<F: Copy + Default> Chunk<F> {
-    /// The accumulators of a block, `[lists, columns]`; none of one behind the last.
+    /// The accumulators of a block, `[lists, columns]`.
     #[inline(always)]
     pub fn accumulators_of(&self, block: usize, columns: Columns) -> &[F] {
         let size = self.plan.lists() * columns.each;
-        self.accumulators.get().get(block * size..(block + 1) * size).unwrap_or_default()
+        &self.accumulators.get()[block * size..][..size]
     }
 
     /// Puts the positions in order. Gives whether there is a way back, for which they are then

@@ -15,7 +15,7 @@ use crate::batch::plan::MOST;
 
 /// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
 /// once; from memory that would cost as much as all the rest.
-const CACHE: usize = 2 << 20;
+pub(super) const CACHE: usize = 2 << 20;
 
 /// Chunks that a thread takes forward before it takes them back, at most: what is fetched of a
 /// block's weights and gradients serves them all.

@@ -3,9 +3,10 @@
 use super::activation::Rho;
 use super::format::Format;
 use super::lanes::Lanes;
-use super::layout::prefetch;
+use super::layout::{SOON, prefetch};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::{ABREAST, FOUR, LINE, Run, STEP, unpack};
+use crate::prefetch::prefetch as fetch;
 
 /// The weights of a block.
 pub(super) struct Block<'a, F> {
@@ -20,13 +21,15 @@ pub(super) struct Block<'a, F> {
 }
 
 /// Writes the accumulators `[lists, columns]`, and adds each slot's share of the logit to
-/// `logits`, `[slots, lanes]`. A slot has `TOGETHER` lists.
+/// `logits`, `[slots, lanes]`. A slot has `TOGETHER` lists. The lines of far accumulators are asked
+/// for before they are written: a store would wait for them, and all later ones for it.
 #[inline(always)]
 pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
     plan: &ChunkPlan,
     block: &Block<F>,
     accumulators: &mut [F],
+    is_far: bool,
     logits: &mut [f32],
 ) where
     S: Lanes,
@@ -49,6 +52,11 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: u
         lists.zip(accumulators).zip(logits).zip(kinds)
     {
         ahead.fetch();
+        if is_far {
+            for list in SOON..SOON + ABREAST {
+                fetch(accumulators, list);
+            }
+        }
         // SAFETY: `Planner::order` found no row beyond the last one, and made room for `ABREAST`
         // lists of so many entries; `Kernel::check` saw that the plan is one for this net.
         let sums = unsafe {

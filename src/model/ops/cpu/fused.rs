@@ -286,7 +286,8 @@ impl<F> Ways<'_, F> {
                 let chunks = &chunks[..group.len()];
                 chunks.iter().for_each(|chunk| sums.count(chunk));
                 let of_blocks = tallies.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
-                of_blocks.for_each(|(block, tallies)| {
+                // Those that were written last are still in the nearest caches.
+                of_blocks.rev().for_each(|(block, tallies)| {
                     if group.start == numbers.start {
                         // Here, where it brings them into the cache of who adds to them.
                         for (half, tally) in tallies.iter_mut().enumerate() {

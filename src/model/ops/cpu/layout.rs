@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
-use crate::batch::plan::LINE;
+use crate::batch::plan::{ABREAST, LINE};
+
+/// Lists before their turn that lines of far accumulators are asked for.
+pub(super) const SOON: usize = 4 * ABREAST;
 
 /// Lets the processor fetch `numbers[range]`, if it is there, into its second cache. What comes from
 /// farther away would be waited for.

@@ -91,9 +91,9 @@ where
             bias: tally.bias.get_mut(),
             output: tally.output.get_mut(),
         };
-        // Behind the last chunk comes, as a rule, the next block of the first.
-        let later = chunks.clone().take(1).map(|chunk| (chunk, block + 1));
-        let later = chunks.clone().skip(1).map(|chunk| (chunk, block)).chain(later);
+        // Behind the last chunk comes, as a rule, the block before this one of the first.
+        let later = chunks.clone().take(1).map(|chunk| (chunk, block.checked_sub(1)));
+        let later = chunks.clone().skip(1).map(|chunk| (chunk, Some(block))).chain(later);
         for (chunk, (later, next)) in chunks.zip(later) {
             let size = chunk.plan.lists() * R * H * S::F32_LANES;
             let accumulators = chunk.accumulators_of(block, packed.columns);
@@ -107,12 +107,12 @@ where
                 &chunk.plan,
                 &steepness,
                 (&chunk.slot_gradients, chunk.unit),
-                accumulators,
+                (accumulators, chunk.is_far),
                 rows,
                 &mut gradients,
             );
             let (rows, factors) = (&mut *gradients.rows, steepness.factors);
-            let next = later.accumulators_of(next, packed.columns);
+            let next = next.map_or(&[][..], |next| later.accumulators_of(next, packed.columns));
             gather::<S, R, H, F>(simd, &chunk.plan, room.get(), factors, chunk.unit, rows, next);
         }
     }
