@@ -59,19 +59,26 @@ pub fn interrupts() -> Arc<AtomicBool> {
     let listen = || {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
+        // The flag may have been set by another rank before.
+        let pressed = AtomicBool::new(false);
         // If there can be no handler, Ctrl-C keeps its usual meaning.
         let _ = ctrlc::set_handler(move || {
-            format::pipe::stop();
-            if flag.swap(true, Ordering::SeqCst) {
+            if pressed.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            if cluster::speaks() {
+            if interrupt(&flag) && cluster::speaks() {
                 eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
             }
         });
         stop
     };
     STOP.get_or_init(listen).clone()
+}
+
+/// Sets the flag of [`interrupts`], and ends all waiting for input. Gives whether it was not set.
+pub fn interrupt(flag: &AtomicBool) -> bool {
+    format::pipe::stop();
+    !flag.swap(true, Ordering::SeqCst)
 }
 
 /// Shows a training run.

@@ -104,6 +104,28 @@ fn a_run_on_several_ranks_speaks_with_one_voice() {
     assert!(last(&run.out("alone")) == last(&run.out("1")), "one rank has the bits of none");
 }
 
+/// Ranks with graphics cards, or with software that stands in for these, agree with one that computes
+/// on its processor, and end with the same bits twice.
+#[cfg(feature = "wgpu")]
+#[test]
+fn ranks_may_have_graphics_cards() {
+    let Some(_turn) = turn() else { return };
+    if crate::gpu::gpu().is_none() {
+        return;
+    }
+    let run = Run::new(&config("", NET, STEPS));
+    run.train(1, "processor");
+    for (ranks, name) in [(1, "1"), (2, "2"), (2, "again")] {
+        let output = run.command(ranks, name).args(["--device", "wgpu"]).output().unwrap();
+        let [_, stderr] = said(&output);
+        assert!(output.status.success(), "{stderr}");
+        let apart = apart(&run.out(name), &run.out("processor"));
+        println!("{ranks} ranks with cards: losses are {apart:.1e} from those of a processor");
+        assert!(apart < 1e-5, "{ranks} ranks: {apart}");
+    }
+    assert!(last(&run.out("2")) == last(&run.out("again")), "other bits");
+}
+
 /// The processes of the ranks that an mpirun has started, by rank.
 fn processes(mpirun: &Child) -> Vec<(usize, i32)> {
     let mut found = Vec::new();
@@ -566,7 +588,7 @@ fn a_rank_that_hangs_is_told_from_one_that_thinks() {
     assert!(output.status.success(), "{:?}", said(&output));
 }
 
-/// Rank 0 stops behind what is under way, and the same command goes on.
+/// Whichever rank hears it, all stop behind what is under way, and the same command goes on.
 #[test]
 fn a_signal_stops_a_job_on_several_ranks() {
     let Some(_turn) = turn() else { return };
@@ -575,15 +597,19 @@ fn a_signal_stops_a_job_on_several_ranks() {
     }
     let [job, _] = long_jobs();
     let (alone, _) = job.alone();
-    let child = started(&mut job.on(3, "stopped"));
-    job.begun("stopped", 3);
-    signal(processes(&child).iter().find(|it| it.0 == 0).expect("it runs").1, libc::SIGINT);
-    let output = ends(child, Duration::from_secs(60));
-    let [_, stderr] = said(&output);
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
-    assert_eq!(stderr.matches("the same command goes on from there").count(), 1, "{stderr}");
-    job.run(1, "stopped");
-    assert!(job.made("stopped") == alone);
+    for (rank, number) in [(0, libc::SIGINT), (2, libc::SIGTERM)] {
+        let name = format!("stopped-{rank}");
+        let child = started(&mut job.on(3, &name));
+        job.begun(&name, 3);
+        signal(processes(&child).iter().find(|it| it.0 == rank).expect("it runs").1, number);
+        let output = ends(child, Duration::from_secs(60));
+        let [_, stderr] = said(&output);
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        assert_eq!(stderr.matches("the same command goes on from there").count(), 1, "{stderr}");
+        assert_eq!(stderr.contains("rank 2 on "), rank == 2, "{stderr}");
+        job.run(1, &name);
+        assert!(job.made(&name) == alone);
+    }
 }
 
 #[test]

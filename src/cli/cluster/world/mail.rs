@@ -1,5 +1,6 @@
 //! Letters between rank 0 and the others, which may go at any time, and signs of life: a game may
-//! take long, and is no reason to think that its rank hangs.
+//! take long, and is no reason to think that its rank hangs. A rank that is asked to stop hands that
+//! on to rank 0, which decides when all do.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use mpi::ffi;
 
 use super::{Asked, MOST, NAP, TURN, World};
+use crate::cli::progress::{interrupt, interrupts};
 use crate::engine::post::Post;
 
 /// The number of this kind of messages.
@@ -22,6 +24,7 @@ const MAIL: c_int = 3;
 const ALIVE: u8 = 0;
 const FAREWELL: u8 = 1;
 const LETTER: u8 = 2;
+const STOP: u8 = 3;
 
 /// How long the thread rests between two looks, unless there is a letter to send. Players need the
 /// processor more than letters do: to look ten times as often cost a tenth of it.
@@ -97,6 +100,9 @@ struct Keeper {
     /// Rank 0, or all others.
     peers: Vec<Peer>,
     going: Vec<Moving>,
+    /// Set by a signal to this rank.
+    stop: Arc<AtomicBool>,
+    said_stop: bool,
     said_farewell: bool,
 }
 
@@ -124,7 +130,16 @@ impl Keeper {
         let heard = Instant::now();
         let peer = |rank| Peer { rank, heard, coming: None, has_left: false };
         let peers = ranks.map(peer).collect();
-        Self { world, letters, arrivals, peers, going: Vec::new(), said_farewell: false }
+        Self {
+            world,
+            letters,
+            arrivals,
+            peers,
+            going: Vec::new(),
+            stop: interrupts(),
+            said_stop: false,
+            said_farewell: false,
+        }
     }
 
     fn keep(mut self, closes: &AtomicBool) {
@@ -144,6 +159,10 @@ impl Keeper {
             while let Some((to, bytes)) = letter {
                 self.send(to, LETTER, &bytes);
                 letter = self.letters.try_recv().ok();
+            }
+            if self.world.rank > 0 && !self.said_stop && self.stop.load(Ordering::SeqCst) {
+                self.said_stop = true;
+                self.send_all(STOP);
             }
             if now - pulsed >= pulse && !self.said_farewell {
                 pulsed = now;
@@ -199,6 +218,10 @@ impl Keeper {
                 let letter = bytes.split_off(1);
                 match bytes[0] {
                     FAREWELL => peer.has_left = true,
+                    STOP if interrupt(&self.stop) => {
+                        let name = self.world.name(peer.rank);
+                        eprintln!("\n{name} was told to stop; stopping behind what is under way");
+                    }
                     LETTER => {
                         // Nobody may be there to read it any more.
                         let _ = self.arrivals.send((peer.rank, letter));
