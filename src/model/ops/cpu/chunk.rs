@@ -125,12 +125,32 @@ where
     }
 }
 
+/// Each of some chunks on the way back, with the one whose accumulators are wanted behind it and how
+/// many blocks before: the next, and behind the last, as a rule, the first again.
+#[inline(always)]
+pub(super) fn with_next<'c, F: 'c>(
+    chunks: impl Iterator<Item = &'c Chunk<F>> + Clone,
+) -> impl Iterator<Item = (&'c Chunk<F>, (&'c Chunk<F>, usize))> {
+    let first = chunks.clone().take(1).map(|chunk| (chunk, 1));
+    let next = chunks.clone().skip(1).map(|chunk| (chunk, 0)).chain(first);
+    chunks.zip(next)
+}
+
 impl<F: Copy + Default> Chunk<F> {
     /// The accumulators of a block, `[lists, columns]`.
     #[inline(always)]
     pub fn accumulators_of(&self, block: usize, columns: Columns) -> &[F] {
         let size = self.plan.lists() * columns.each;
         &self.accumulators.get()[block * size..][..size]
+    }
+
+    /// The same of so many blocks before one; none of one before the first.
+    #[inline(always)]
+    pub fn accumulators_before(&self, block: usize, before: usize, columns: Columns) -> &[F] {
+        match block.checked_sub(before) {
+            Some(block) => self.accumulators_of(block, columns),
+            None => &[],
+        }
     }
 
     /// Puts the positions in order. Gives whether there is a way back, for which they are then

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::activation::Rho;
 use super::backward::gather;
-use super::chunk::{Chosen, Chunk};
+use super::chunk::{Chosen, Chunk, with_next};
 use super::format::Format;
 use super::forward::accumulate;
 use super::head::{Head, Maps};
@@ -168,10 +168,7 @@ where
         let DeepBackward { kernel, packed, block, chunks, room, tallies, .. } = self;
         let (each, of_view) = (packed.columns.each, packed.columns.blocks_of_view());
         let blocks = [block, if tallies.len() == 2 { of_view + block } else { block }];
-        // Behind the last chunk come, as a rule, the blocks before these of the first.
-        let later = chunks.clone().take(1).map(|chunk| (chunk, 1));
-        let later = chunks.clone().skip(1).map(|chunk| (chunk, 0)).chain(later);
-        for (chunk, (later, before)) in chunks.zip(later) {
+        for (chunk, (later, before)) in with_next(chunks) {
             let Chunk { plan, head, .. } = chunk;
             // Compiled once for all that stands before the layers.
             let maps = &packed.maps;
@@ -201,8 +198,7 @@ where
                 let to = S::as_mut_simd_f32s(room.units.get_mut()).0;
                 to.copy_from_slice(units[half].as_flattened());
                 let (rows, units) = (room.rows[half].get(), room.units.get());
-                let next = blocks[half].checked_sub(before);
-                let next = next.map_or(&[][..], |next| later.accumulators_of(next, packed.columns));
+                let next = later.accumulators_before(blocks[half], before, packed.columns);
                 gather::<S, R, H, F>(simd, plan, rows, units, 1.0, tally.rows.get_mut(), next);
             }
         }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::activation::Rho;
 use super::backward::{BlockGradients, gather, slopes};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, with_next};
 use super::format::Format;
 use super::lanes::Lanes;
 use super::layout::Aligned;
@@ -91,10 +91,7 @@ where
             bias: tally.bias.get_mut(),
             output: tally.output.get_mut(),
         };
-        // Behind the last chunk comes, as a rule, the block before this one of the first.
-        let later = chunks.clone().take(1).map(|chunk| (chunk, block.checked_sub(1)));
-        let later = chunks.clone().skip(1).map(|chunk| (chunk, Some(block))).chain(later);
-        for (chunk, (later, next)) in chunks.zip(later) {
+        for (chunk, (later, before)) in with_next(chunks) {
             let size = chunk.plan.lists() * R * H * S::F32_LANES;
             let accumulators = chunk.accumulators_of(block, packed.columns);
             let columns = R * H * S::F32_LANES;
@@ -112,7 +109,7 @@ where
                 &mut gradients,
             );
             let (rows, factors) = (&mut *gradients.rows, steepness.factors);
-            let next = next.map_or(&[][..], |next| later.accumulators_of(next, packed.columns));
+            let next = later.accumulators_before(block, before, packed.columns);
             gather::<S, R, H, F>(simd, &chunk.plan, room.get(), factors, chunk.unit, rows, next);
         }
     }
