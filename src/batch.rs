@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use columns::{COLUMN, Columns, Groups, Head};
+pub use listed::{Listed, lists};
 pub use of_rank::OfRank;
 pub use pairs::{Bits, PAIRS, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
@@ -57,6 +58,13 @@ pub struct Lists<'a> {
 }
 
 impl Active {
+    /// What its lists are like.
+    pub fn listed(&self) -> Listed {
+        let Self { rows, views, places, buckets, .. } = self;
+        let (rows, views, places, buckets) = (*rows, *views, *places, buckets.clone());
+        Listed { rows, views, places, positions: self.len(), buckets }
+    }
+
     /// As they are lent.
     pub fn lists(&self) -> Lists<'_> {
         Lists { indices: &self.indices, buckets: &self.buckets, places: self.places }

@@ -7,13 +7,26 @@ use rayon::prelude::*;
 use super::plan::{ABREAST, FOUR, LINE};
 use super::{Active, ChunkPlan};
 
-impl Active {
-    /// What plans of one king bucket name, position after position; pairs have rows like inputs.
-    /// There are as many places as the longest list needs.
+/// What the lists of plans are like.
+#[derive(Debug)]
+pub struct Listed {
+    /// Of inputs and pairs.
+    pub rows: usize,
+    pub views: usize,
+    /// Places a list: as many as the longest needs.
+    pub places: usize,
+    /// The number of positions.
+    pub positions: usize,
+    /// The output bucket of each; empty where there is one bucket.
+    pub buckets: Vec<u8>,
+}
+
+impl Listed {
+    /// Of plans of one king bucket, position after position.
     ///
     /// # Panics
     /// Without plans, or if they name different pairs.
-    pub fn planned(plans: &[Arc<ChunkPlan>]) -> Self {
+    pub fn of(plans: &[Arc<ChunkPlan>]) -> Self {
         let ChunkPlan { rows, pairs, of: [views, buckets], .. } = &*plans[0];
         let same = |plan: &Arc<ChunkPlan>| Arc::ptr_eq(&plan.pairs, pairs);
         assert!(plans.iter().all(same), "plans with different pairs");
@@ -21,27 +34,49 @@ impl Active {
         let places = walks.max().map_or(0, |walk| usize::from(*walk));
         let places = places.next_multiple_of(FOUR).max(FOUR);
         let positions: usize = plans.iter().map(|plan| plan.len()).sum();
-        let mut indices = vec![*rows as u16; positions * views * places];
         let mut chosen = vec![0; if *buckets > 1 { positions } else { 0 }];
-        let (mut rest, mut left) = (&mut indices[..], &mut chosen[..]);
-        let parts: Vec<_> = plans
-            .iter()
-            .map(|plan| {
-                let lists = rest.split_off_mut(..plan.len() * views * places);
-                let of_plan = ..plan.len().min(left.len());
-                (plan, lists.expect("room for all"), left.split_off_mut(of_plan).expect("the same"))
-            })
-            .collect();
-        parts.into_par_iter().for_each(|(plan, lists, chosen)| {
-            plan.list(places, lists);
-            for span in plan.buckets.iter().filter(|_| *buckets > 1) {
+        let mut left = &mut chosen[..];
+        for plan in plans.iter().filter(|_| *buckets > 1) {
+            let here = left.split_off_mut(..plan.len()).expect("room for all");
+            for span in &plan.buckets {
                 for &position in &plan.positions[span.range.clone()] {
-                    chosen[usize::from(position)] = span.of as u8;
+                    here[usize::from(position)] = span.of as u8;
                 }
             }
-        });
-        Self { rows: *rows, views: *views, places, indices, buckets: chosen }
+        }
+        Self { rows: *rows, views: *views, places, positions, buckets: chosen }
     }
+}
+
+impl Active {
+    /// What plans of one king bucket name, position after position; pairs have rows like inputs.
+    ///
+    /// # Panics
+    /// As [`Listed::of`].
+    pub fn planned(plans: &[Arc<ChunkPlan>]) -> Self {
+        let Listed { rows, views, places, buckets, .. } = Listed::of(plans);
+        Self { rows, views, places, indices: lists(plans, places), buckets }
+    }
+}
+
+/// The rows that plans name, `[positions, views, places]`; places that are left over hold the number
+/// of rows.
+///
+/// # Panics
+/// Without plans, or if a list is longer.
+pub fn lists(plans: &[Arc<ChunkPlan>], places: usize) -> Vec<u16> {
+    let ChunkPlan { rows, of: [views, _], .. } = &*plans[0];
+    let positions: usize = plans.iter().map(|plan| plan.len()).sum();
+    let mut lists = vec![*rows as u16; positions * views * places];
+    let mut rest = &mut lists[..];
+    let parts: Vec<_> = plans
+        .iter()
+        .map(|plan| {
+            (plan, rest.split_off_mut(..plan.len() * views * places).expect("room for all"))
+        })
+        .collect();
+    parts.into_par_iter().for_each(|(plan, lists)| plan.list(places, lists));
+    lists
 }
 
 impl ChunkPlan {

@@ -67,6 +67,8 @@ pub struct ChunkPlan {
     pub(super) of: [usize; 2],
     /// Whether it serves for the way back.
     pub(crate) is_inverted: bool,
+    /// Whether it is kept, so that the same one comes again.
+    pub(crate) stays: bool,
     /// Entries to walk, for each [`ABREAST`] lists.
     pub(crate) walks: Vec<u16>,
     /// The inputs that occur; none where there is no way back.

@@ -251,7 +251,9 @@ impl Bench {
             Compute::Gpu { precision: Precision::Mixed, .. } => "gpu, mixed",
         };
         let batch = self.batches[0].len();
+        let positions = self.plan.expected.unwrap_or(1);
         let need = Need::of(&self.kind()?, batch, compute, self.config.optimizer().kept());
+        let need = need.map(|need| need.with_lists(positions, compute));
         need.map_or(Ok(()), |need| need.check(&self.device))?;
         let step = match is_gpu(&self.device) {
             true => std::thread::scope(|scope| {
@@ -264,7 +266,6 @@ impl Bench {
             }
         };
         let mut plan = self.plan.clone();
-        let positions = self.plan.expected.unwrap_or(1);
         recipe::plan_chunks(&mut plan, &self.config, compute, positions, &self.some);
         let stream = Stream::new(plan, data::encoder(&self.config)?, Cursors::default());
         let whole_run = self.train(compute, stream, &Clock::start())?;

@@ -44,8 +44,8 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    fn bytes(&self) -> usize {
-        self.plan.bytes() + self.labels.bytes()
+    fn new(plan: ChunkPlan, labels: Labels) -> Self {
+        Self { plan: Arc::new(plan), labels: Arc::new(labels) }
     }
 }
 
@@ -83,15 +83,19 @@ impl Plans {
     }
 
     /// Keeps that of a whole chunk, where there is room for it.
-    fn keep(&self, whole: Whole, planned: &Planned) {
-        let bytes = planned.bytes();
+    fn keep(&self, whole: Whole, mut plan: ChunkPlan, labels: Labels) -> Planned {
+        let bytes = plan.bytes() + labels.bytes();
         let taken = |left: usize| left.checked_sub(bytes);
-        if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok() {
-            // A batch of more than all positions has a chunk twice, and another thread may be faster.
-            if self.place(whole).set(planned.clone()).is_err() {
-                self.room.fetch_add(bytes, Ordering::Relaxed);
-            }
+        plan.stays = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
+        let planned = Planned::new(plan, labels);
+        if !planned.plan.stays {
+            return planned;
         }
+        // A batch of more than all positions has a chunk twice, and another thread may be faster.
+        if self.place(whole).set(planned).is_err() {
+            self.room.fetch_add(bytes, Ordering::Relaxed);
+        }
+        self.place(whole).get().expect("somebody has set it").clone()
     }
 
     fn place(&self, Whole { chunk, turned }: Whole) -> &OnceLock<Planned> {
@@ -177,11 +181,10 @@ impl Workspace {
             labels.push(record, seen(point_of_view, record, &record.position()));
         }
         let plan = self.plan(net, &plans.pairs, records(), part.mirroring);
-        let planned = Planned { plan: Arc::new(plan), labels: Arc::new(labels) };
-        if let Some(whole) = stretch.whole() {
-            plans.keep(whole, &planned);
+        match stretch.whole() {
+            Some(whole) => plans.keep(whole, plan, labels),
+            None => Planned::new(plan, labels),
         }
-        planned
     }
 
     /// The plan of some records, no larger than it must be.

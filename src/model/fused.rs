@@ -25,7 +25,7 @@ pub enum Compute {
     /// Operations of our own, on a GPU.
     Gpu {
         /// Bytes that the gradients of accumulators may take, and what is computed behind them; a
-        /// larger batch is taken in parts.
+        /// larger batch is taken in parts. And those that lists may take which stay there.
         room: usize,
         precision: Precision,
     },

@@ -9,8 +9,9 @@ use super::{Compute, Kind, Precision};
 use crate::architecture::{Architecture, MOST_PIECES, PIECES};
 use crate::batch::PAIRS;
 
-/// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them.
-/// More would save a few launches of kernels a step at most.
+/// Bytes that the gradients of accumulators may take on a GPU, and what is computed behind them:
+/// more would save a few launches of kernels a step at most. And bytes that lists may take which stay
+/// there, because they come again: four million positions.
 pub const ROOM: usize = 512 << 20;
 
 /// Positions that are on their way to a GPU, at most, or one batch: a processor that is ahead of it
@@ -78,6 +79,15 @@ impl Need {
         let total = 2 * (2 + kept) * weights + step + waiting;
         let largest = arrays.into_iter().chain([slopes, sums, bits, tiles, lists + order]).max();
         Some(Self { total, largest: largest.unwrap_or(0) })
+    }
+
+    /// With lists of so many positions, which stay there as far as they have room.
+    pub fn with_lists(self, positions: u64, compute: Compute) -> Self {
+        let Compute::Gpu { room, .. } = compute else { return self };
+        let position = (2 * MOST_PIECES * size_of::<u16>()) as u64;
+        let lists = (positions * position).min(room as u64);
+        // Those that pass stand behind them; and what has become too small is copied.
+        Self { total: self.total + lists + lists / 2, largest: self.largest.max(lists) }
     }
 
     /// # Errors

@@ -127,7 +127,7 @@ fn a_gpu_has_pairs_where_the_cpu_has_them() {
     let kings = format!("model.king_buckets={kings:?}");
     let wide = "model.hidden=128";
     for (sets, of_cpu, of_gpu) in [
-        (vec!["model.hidden=127"], (true, 0), (false, 0)),
+        (vec!["model.hidden=127"], (true, 0), (true, 0)),
         (vec![wide], (true, 256), (true, 256)),
         (vec![wide, "model.mirror=true", &kings], (true, 256), (false, 0)),
     ] {
@@ -143,9 +143,10 @@ fn a_gpu_has_pairs_where_the_cpu_has_them() {
     }
 }
 
-/// One kernel makes the rows of pairs, and one hands their gradients down.
+/// One kernel makes the rows of pairs, and one hands their gradients down; one gathers the lists of
+/// chunks, which are sent by themselves.
 #[test]
-fn pairs_take_two_kernels() {
+fn pairs_take_two_kernels_and_chunks_one() {
     let Some(gpu) = gpu() else { return };
     let net = Architecture::simple(Views::Perspective, 8, Activation::SCReLU);
     let Positions { active, plans, .. } = Positions::new(&net);
@@ -157,6 +158,6 @@ fn pairs_take_two_kernels() {
         model.gradients(&inputs, Aim::Targets(&targets));
         Traffic::so_far().since(before)
     });
-    assert_eq!([with.uploads, without.uploads], [1, 1]);
-    assert_eq!(with.launches, without.launches + 2);
+    assert_eq!([with.uploads, without.uploads], [2, 1]);
+    assert_eq!(with.launches, without.launches + 3);
 }

@@ -47,6 +47,7 @@ mod golden;
 #[cfg(feature = "wgpu")]
 mod gpu;
 #[cfg(feature = "wgpu")]
+mod gpu_chunks;
 mod gpu_mixed;
 #[cfg(feature = "wgpu")]
 mod gpu_nets;

@@ -64,6 +64,9 @@ pub struct NetFigures {
     pub told: Option<Told>,
 }
 
+/// Milliseconds that say something of a stage: waits differ by some hundredths.
+const LEAST: f64 = 0.02;
+
 /// A stage of a step.
 #[derive(Serialize)]
 pub struct StageFigure {
@@ -82,7 +85,7 @@ pub struct Told {
     pub host_milliseconds: f64,
     /// A step in training.
     pub step_milliseconds: f64,
-    /// What the GPU does for it, waited for after each stage, which adds to it.
+    /// What the GPU computes for it, waited for after each stage, which adds to it.
     pub device_milliseconds: f64,
     /// The share of a step in which the GPU has nothing to do, at least.
     pub idle_share: f64,
@@ -190,7 +193,11 @@ impl Figures {
                     stage.to_string(),
                     format!("{milliseconds:.3}"),
                     format!("{:.0}", *bytes as f64 / *batch as f64),
-                    format!("{:.1}", *bytes as f64 / milliseconds / 1e6),
+                    // What a wait is off by leaves nothing of some stages.
+                    match *milliseconds > LEAST {
+                        true => format!("{:.1}", *bytes as f64 / milliseconds / 1e6),
+                        false => "-".to_string(),
+                    },
                 ]);
             }
         }

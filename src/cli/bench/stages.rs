@@ -9,7 +9,7 @@ use super::Bench;
 use super::figures::{HostFigure, StageFigure, Told};
 use crate::batch::Batch;
 use crate::model::{
-    Aim, Backend, Compute, Device, Done, Level, Model, Precision, Slope, Stage, Traffic,
+    Aim, Backend, Compute, Device, Done, Level, Model, Precision, Probe, Slope, Stage, Traffic,
 };
 use crate::train::optimizer::ModuleOptimizer;
 use crate::train::target::targets;
@@ -88,33 +88,53 @@ fn wait(bench: &Bench) -> Result<()> {
     bench.device.sync().map_err(|error| anyhow!("the device failed: {error}"))
 }
 
-/// The median time of each stage, where the device is waited for after each.
+/// What it takes to tell the device of a launch that does nothing and to wait for it, in
+/// milliseconds: the median.
+fn waiting(bench: &Bench) -> Result<f64> {
+    let Some(probe) = Probe::new(&bench.device, 1) else { return Ok(0.0) };
+    let mut times = Vec::new();
+    for time in 0..=STEPS {
+        let clock = RefCell::new(Instant::now());
+        probe.launch();
+        wait(bench)?;
+        if time > 0 {
+            times.push(milliseconds(&clock));
+        }
+    }
+    Ok(median(&mut times))
+}
+
+/// The median time of each stage, where the device is waited for after each, without what waiting for
+/// nothing takes.
 pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
     let weights = bench.weights()?;
     let values: usize = weights.0.values().map(|array| array.values.len()).sum();
     let parameters = size_of::<f32>() * values;
+    let waiting = waiting(bench)?;
     let mut learning = Learning::new(bench, compute)?;
     let mut times = vec![Vec::new(); STAGES.len()];
     let mut moved = [0; STAGES.len()];
     for step in 0..=STEPS {
         let batch = learning.batch(step);
         let (clock, lap) = (RefCell::new(Instant::now()), RefCell::new([(0.0, 0); STAGES.len()]));
-        let end = |place: usize, bytes: usize| {
-            let time = milliseconds(&clock);
+        let end = |place: usize, bytes: &dyn Fn() -> usize| {
+            let time = (milliseconds(&clock) - waiting).max(0.0);
             let (sum, all) = &mut lap.borrow_mut()[place];
-            (*sum, *all) = (*sum + time, *all + bytes);
+            (*sum, *all) = (*sum + time, *all + bytes());
+            // To count bytes takes a while, in which the device has nothing to do.
+            clock.replace(Instant::now());
         };
-        let done = |stage: Stage, bytes: usize| {
+        let done = |stage: Stage, bytes: &dyn Fn() -> usize| {
             let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
             end(place.unwrap_or(0), bytes);
         };
         learning = learning.step(batch, &batch.results, Done::OnDevice(&done), || {
             wait(bench)?;
-            end(4, 2 * parameters);
+            end(4, &|| 2 * parameters);
             Ok(())
         })?;
         learning.wait()?;
-        end(5, 7 * parameters);
+        end(5, &|| 7 * parameters);
         if step > 0 {
             for (place, (time, bytes)) in lap.into_inner().into_iter().enumerate() {
                 times[place].push(time);
@@ -169,7 +189,8 @@ pub fn told(bench: &Bench, compute: Compute, stages: &[StageFigure], step: f64) 
         .map(|((_, task), times)| HostFigure { task, milliseconds: median(times) })
         .collect();
     let batch = learning.batch(0);
-    let device_milliseconds: f64 = stages.iter().map(|stage| stage.milliseconds).sum();
+    // While positions come to it, it has nothing to compute.
+    let device_milliseconds: f64 = stages.iter().skip(1).map(|stage| stage.milliseconds).sum();
     let [loss, gradients] = apart(bench, compute, batch)?;
     Ok(Told {
         host_milliseconds: host.iter().map(|task| task.milliseconds).sum(),

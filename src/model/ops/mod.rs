@@ -41,7 +41,7 @@ pub struct Job<'a> {
     pub scratch: Arc<Mutex<Scratch>>,
     pub kept: Kept,
     /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind
-    /// them; a larger batch is taken in parts.
+    /// them; a larger batch is taken in parts. And those that lists may take which stay there.
     pub room: usize,
     /// Those who hear of the stages of a GPU; the others do not have such stages.
     pub done: Option<Done<'a>>,
@@ -66,8 +66,8 @@ impl<'a> OneHot<'a> {
 /// Who hears of the stages of a step.
 #[derive(Clone, Copy)]
 pub enum Done<'a> {
-    /// Of each once the device has it behind it, and of the bytes that it read and wrote.
-    OnDevice(&'a dyn Fn(Stage, usize)),
+    /// Of each once the device has it behind it, and how to find the bytes that it read and wrote.
+    OnDevice(&'a dyn Fn(Stage, &dyn Fn() -> usize)),
     /// Of each once the device was told of it: as in training nobody waits.
     Told(&'a dyn Fn(Stage)),
 }

@@ -40,8 +40,7 @@ impl Strips {
             check(lists, places, rows, inputs);
         }
         if kings == 1 {
-            let starts = vec![0, count.div_ceil(length) as u32];
-            return Self { length, order: Vec::new(), starts };
+            return Self::of_one_king(count);
         }
         // A list without inputs may stand anywhere.
         let king = |list: &[u16]| (usize::from(list[0]) / inputs).min(kings - 1);
@@ -61,6 +60,13 @@ impl Strips {
             *next += 1;
         }
         Self { length, order, starts }
+    }
+
+    /// From so many lists, all of one king bucket.
+    pub fn of_one_king(lists: usize) -> Self {
+        let length = length(lists);
+        let starts = vec![0, lists.div_ceil(length) as u32];
+        Self { length, order: Vec::new(), starts }
     }
 
     /// How many there are.

@@ -62,8 +62,8 @@ pub fn plan(config: &Config) -> Result<Plan> {
 
 /// What of a net's work is planned, for data of so many positions, which the plan expects: the order
 /// in which the processor computes, and the pairs that lists name. Chunks of data that are kept are
-/// planned once for all passes. A GPU has use for their pairs alone, those of one king bucket, and
-/// finds an order by itself.
+/// planned once for all passes. A GPU finds an order by itself; of one king bucket, it has use for
+/// what chunks name, which stays there, and for their pairs.
 ///
 /// Chunks of data that stream by are planned as they come where the net has one king bucket, and rows
 /// so long that shorter lists are worth the search for pairs. These are learnt of `some` positions.
@@ -80,7 +80,7 @@ pub fn plan_chunks(
     let plans = match compute {
         Compute::Plain => false,
         Compute::Fused { .. } => true,
-        Compute::Gpu { .. } => pairs > 0 && one,
+        Compute::Gpu { .. } => one,
     };
     if plans {
         (plan.plans, plan.pairs) = (PLANS, pairs);

@@ -64,7 +64,7 @@ fn accumulators(pass: &Pass, part: &Positions) -> Tensor<2> {
 }
 
 fn logits_of(pass: &Pass, maps: &[Map], accumulators: Tensor<2>, part: &Positions) -> Tensor<1> {
-    let buckets = &pass.active.buckets;
+    let buckets = &pass.listed.buckets[..];
     let buckets = if buckets.is_empty() { &[] } else { &buckets[part.positions.clone()] };
     head::logits(&pass.job.kernel.net, maps, accumulators, buckets)
 }

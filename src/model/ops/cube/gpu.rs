@@ -8,9 +8,14 @@ use burn_cubecl::{CubeDevice, cubecl};
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use super::form::grid;
 use crate::model::Traffic;
 
+/// Units of a cube.
+const UNITS: usize = 256;
+
 /// A device, and the queue of what it is to do.
+#[derive(Clone)]
 pub(super) struct Gpu {
     pub client: Client,
     pub device: CubeDevice,
@@ -49,6 +54,31 @@ impl Gpu {
         self.buffer(len, words)
     }
 
+    /// Writes whole words into a buffer, from one on, once the device has done what it was told
+    /// before.
+    pub fn write(&self, buffer: &Buffer, first: usize, words: Bytes) {
+        let first = first * size_of::<u32>();
+        let behind = buffer.len.max(1) * size_of::<u32>() - first - words.len();
+        Traffic::sent(words.len());
+        let part = buffer.handle.clone().offset_start(first as u64).offset_end(behind as u64);
+        self.client.write(&part, words);
+    }
+
+    /// Copies the first words of a buffer to another one.
+    pub fn copy(&self, from: &Buffer, to: &Buffer, words: usize) {
+        // SAFETY: neither buffer has fewer words.
+        unsafe {
+            copy::launch_unchecked(
+                &self.client,
+                grid(words.div_ceil(UNITS)),
+                CubeDim::new_1d(UNITS as u32),
+                from.arg(),
+                to.arg(),
+                words as u32,
+            );
+        }
+    }
+
     fn buffer(&self, len: usize, words: Vec<u32>) -> Buffer {
         Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
     }
@@ -61,6 +91,14 @@ impl Gpu {
     pub fn tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;
         CubeTensor::new_contiguous(client.clone(), device.clone(), shape, buffer.handle, DType::F32)
+    }
+}
+
+#[cube(launch_unchecked)]
+fn copy(from: &[u32], to: &mut [u32], words: u32) {
+    let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
+    if i < words as usize {
+        to[i] = from[i];
     }
 }
 
@@ -77,16 +115,12 @@ impl Buffer {
     }
 }
 
-/// Numbers of 16 bits, two a word, the first one low; then the bits of floats; then words.
-pub(super) fn words(halves: &[u16], floats: [&[f32]; 3], table: &[u32]) -> Vec<u32> {
+/// Writes numbers of 16 bits behind words, two a word, the first one low.
+pub(super) fn append(words: &mut Vec<u32>, halves: &[u16]) {
     let (pairs, rest) = halves.as_chunks::<2>();
-    let count: usize = floats.iter().map(|array| array.len()).sum();
-    let mut words = Vec::with_capacity(pairs.len() + rest.len() + count + table.len());
+    words.reserve(pairs.len() + rest.len());
     words.extend(pairs.iter().map(|[low, high]| u32::from(*low) | u32::from(*high) << 16));
     words.extend(rest.iter().map(|low| u32::from(*low)));
-    floats.iter().for_each(|array| words.extend(array.iter().map(|float| float.to_bits())));
-    words.extend_from_slice(table);
-    words
 }
 
 /// The tensor as plain 32-bit floats, row-major: what comes in may be a view.

@@ -49,10 +49,10 @@ const UNITS: usize = 256;
 const WORDS: usize = 2;
 
 impl Index {
-    /// Of some lists `[lists, places]` in the words of a batch.
+    /// Of some of the lists `[lists, places]` that begin at a word of a batch.
     pub fn new(
         gpu: &Gpu,
-        batch: &Buffer,
+        (batch, lists): (&Buffer, usize),
         place: Place,
         strips: &Strips,
         [places, rows]: [usize; 2],
@@ -71,6 +71,7 @@ impl Index {
                 CubeDim::new_1d(UNITS as u32),
                 batch.arg(),
                 bits.arg(),
+                lists as u32,
                 place.first as u32,
                 place.lists as u32,
                 place.order as u32,
@@ -88,11 +89,13 @@ impl Index {
     }
 }
 
-/// A cube takes the lists of [`WORDS`] words of a strip, and writes these words of all inputs.
+/// A cube takes the lists of [`WORDS`] words of a strip, and writes these words of all inputs. The
+/// lists begin at the word `begin` of the batch.
 #[cube(launch_unchecked)]
 fn set(
     batch: &[u32],
     bits: &mut [u32],
+    begin: u32,
     first: u32,
     lists: u32,
     order: u32,
@@ -121,7 +124,8 @@ fn set(
         }
         if here && list < lists {
             let entry = (first + list) as usize * places + i % places;
-            let row = (batch[entry / 2] >> ((entry % 2) as u32 * 16u32)) & 65535u32;
+            let row =
+                (batch[begin as usize + entry / 2] >> ((entry % 2) as u32 * 16u32)) & 65535u32;
             if row < comptime!(rows as u32) {
                 let at = row as usize % inputs * WORDS + bit / 32;
                 found[at].fetch_or(1u32 << (bit % 32) as u32);

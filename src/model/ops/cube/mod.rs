@@ -8,6 +8,7 @@
     reason = "kernels know neither iterators nor ranges that contain"
 )]
 
+mod chunks;
 mod deep;
 mod form;
 mod gpu;

@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 
 use burn::backend::ops::FloatTensorOps;
 use burn::backend::{Backend, Cube, TensorMetadata};
-use burn::tensor::Shape;
+use burn::tensor::{Bytes, Shape};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::super::cpu::Precision;
 use super::super::strips::Strips;
 use super::super::{Arrays, Done, Job, OneHot, Slope, Stage};
+use super::chunks;
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
-use super::gpu::{Buffer, Gpu, contiguous, words};
+use super::gpu::{Buffer, Gpu, append, contiguous};
 use super::half;
 use super::index::{Index, Place};
 use super::pairs::Tables;
@@ -25,26 +26,26 @@ use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
 use crate::architecture::{PIECES, Part};
-use crate::batch::Active;
+use crate::batch::{Active, Listed};
 use crate::loss::Loss;
-use crate::model::memory;
+use crate::model::{Traffic, memory};
 
 /// A job on its device.
 pub(super) struct Pass<'a> {
     pub gpu: Gpu,
     pub job: Job<'a>,
-    pub active: Cow<'a, Active>,
+    pub listed: Listed,
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<Part, CubeTensor>,
     /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs. In
     /// mixed precision two a word.
     weight: CubeTensor,
-    /// Lists, targets or forces with what belongs to them, the table of the tiles, and what strips
-    /// and pairs have in tables.
+    /// Targets or forces with what belongs to them, the table of the tiles, what strips and pairs have
+    /// in tables, and lists.
     batch: Buffer,
-    /// Where targets or forces begin.
-    targets: usize,
+    /// Where lists begin.
+    lists: usize,
     /// Those of each part, and where they stand in the batch; none without gradients.
     strips: Vec<(Strips, Place)>,
     /// Those of pairs, where lists name any.
@@ -65,7 +66,7 @@ pub(super) fn logits(arrays: Arrays<Cube>, job: Job) -> CubeTensor {
         return deep::logits(&Pass::new(arrays, job, part, false));
     }
     let pass = Pass::new(arrays, job, usize::MAX, false);
-    let batch = pass.active.len();
+    let batch = pass.listed.positions;
     let logits = pass.gpu.empty(batch);
     for part in &pass.tiles.parts {
         pass.positions(part, Purpose::Logits, &pass.gpu.empty(1), &logits);
@@ -84,26 +85,26 @@ fn part(arrays: &Arrays<Cube>, job: &Job) -> usize {
 impl<'a> Pass<'a> {
     fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
         let net = &job.kernel.net;
-        let (active, pairs) = match job.inputs {
-            OneHot::Active(active) => (Cow::Borrowed(active), None),
+        let (listed, pairs) = match job.inputs {
+            OneHot::Active(active) => (active.listed(), None),
             OneHot::Planned(plans) => {
-                let pairs = &plans[0].pairs;
-                (Cow::Owned(Active::planned(plans)), Some(&**pairs).filter(|it| it.any()))
+                (Listed::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
         };
+        let Listed { rows, views, places, positions, ref buckets } = listed;
         if learns {
-            job.aim.check(active.len());
+            job.aim.check(positions);
         }
-        let inputs = active.rows - pairs.map_or(0, |pairs| pairs.parents().len());
+        let inputs = rows - pairs.map_or(0, |pairs| pairs.parents().len());
         // The padding of another feature set would be an input of this one.
-        assert_eq!((inputs, active.views), (net.rows(), net.views()), "a batch for another net");
+        assert_eq!((inputs, views), (net.rows(), net.views()), "a batch for another net");
         if net.buckets > 1 {
-            assert_eq!(active.buckets.len(), active.len(), "a bucket a position");
+            assert_eq!(buckets.len(), positions, "a bucket a position");
         }
         let form = Form {
-            rows: active.rows,
-            views: net.views(),
-            places: active.places,
+            rows,
+            views,
+            places,
             activation: net.activation,
             buckets: if net.is_deep() { 1 } else { net.buckets },
             spread: match job.kernel.precision {
@@ -126,38 +127,57 @@ impl<'a> Pass<'a> {
             Some(shared) => merged(arrays[&Part::Accumulator].clone(), shared.clone()),
         };
         let gpu = Gpu::of(&weight);
-        let tiles = Tiles::new(&active.buckets, form.buckets, active.len(), part);
-        let targets = active.indices.len().div_ceil(2);
-        let mut words = words(&active.indices, job.aim.arrays(), &tiles.table);
+        let tiles = Tiles::new(buckets, form.buckets, positions, part);
+        let floats = job.aim.arrays().into_iter().flatten().map(|float| float.to_bits());
+        let mut words: Vec<u32> = floats.chain(tiles.table.iter().copied()).collect();
         let parts = if learns { &tiles.parts[..] } else { &[] };
-        let of_list = |list: usize| list * active.places;
         let strips = parts.iter().map(|Positions { positions, .. }| {
-            let lists = positions.start * active.views..positions.end * active.views;
-            let indices = &active.indices[of_list(lists.start)..of_list(lists.end)];
-            let kings = net.inputs.kings.count();
-            let strips = Strips::new(indices, active.places, active.rows, kings);
+            let lists = positions.start * views..positions.end * views;
             let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
-            if kings > 1 {
+            let strips = match job.inputs {
+                OneHot::Planned(_) => Strips::of_one_king(lists.len()),
+                OneHot::Active(active) => {
+                    let indices = &active.indices[lists.start * places..lists.end * places];
+                    Strips::new(indices, places, rows, net.inputs.kings.count())
+                }
+            };
+            if !strips.order.is_empty() {
                 words.extend(strips.order.iter().chain(&strips.starts));
             }
             (strips, place)
         });
         let strips = strips.collect();
-        let pairs = pairs.map(|pairs| Tables::new(pairs, &mut words));
         let poison = words.len();
         words.push(0);
-        let bytes = size_of_val(&words[..]);
-        let batch = gpu.words(words);
+        let before = Traffic::so_far();
+        let (batch, lists, pairs) = match job.inputs {
+            OneHot::Active(active) => {
+                let lists = words.len();
+                append(&mut words, &active.indices);
+                (gpu.words(words), lists, None)
+            }
+            OneHot::Planned(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
+                let tables = pairs.map(|pairs| Tables::new(chunks.family(pairs), &mut words));
+                let table = words.len();
+                words.extend(chunks.places(plans, job.room));
+                let lists = words.len();
+                let batch = gpu.empty(lists + positions * views * places / 2);
+                gpu.write(&batch, 0, Bytes::from_elems(words));
+                chunks.gather(&batch, [table, lists], &listed);
+                (batch, lists, tables)
+            }),
+        };
+        let bytes = Traffic::so_far().since(before).bytes as usize;
         let mut pass = Self {
             gpu,
             job,
-            active,
+            listed,
             form,
             tiles,
             arrays,
             weight,
             batch,
-            targets,
+            lists,
             strips,
             pairs,
             poison,
@@ -187,7 +207,7 @@ impl<'a> Pass<'a> {
     fn gradients(self) -> Slope<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
-        let batch = self.active.len();
+        let batch = self.listed.positions;
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
         let slopes = gpu.empty(most * views * form.spread.words());
         let tile_sums = gpu.empty(tiles.len() * form.sums());
@@ -220,13 +240,13 @@ impl<'a> Pass<'a> {
     }
 
     /// Tells who wants to know of a stage.
-    pub fn done(&self, stage: Stage, bytes: impl FnOnce() -> usize) {
+    pub fn done(&self, stage: Stage, bytes: impl Fn() -> usize) {
         match self.job.done {
             None => {}
             Some(Done::Told(done)) => done(stage),
             Some(Done::OnDevice(done)) => {
                 Cube::sync(&self.gpu.device).expect("the device has not failed");
-                done(stage, bytes());
+                done(stage, &bytes);
             }
         }
     }
@@ -260,14 +280,14 @@ impl<'a> Pass<'a> {
                 self.batch.arg(),
                 slopes.arg(),
                 results.arg(),
-                self.targets as u32,
-                (self.targets + labels) as u32,
+                labels as u32,
+                self.lists as u32,
                 self.poison as u32,
                 positions.start as u32,
                 positions.len() as u32,
                 tiles.start as u32,
                 tiles.len() as u32,
-                1.0 / self.active.len() as f32,
+                1.0 / self.listed.positions as f32,
                 loss.power as f32,
                 1.0 + loss.asymmetry as f32,
                 self.form,
@@ -287,13 +307,17 @@ impl<'a> Pass<'a> {
         for (i, (part, (strips, place))) in parts.enumerate() {
             let (first, lists) = (part.positions.start, part.positions.len() * views);
             let entries = || {
-                let indices = &self.active.indices[first * views * places..];
-                let indices = indices[..lists * places].iter();
-                indices.filter(|row| usize::from(**row) < rows).count()
+                let all = match self.job.inputs {
+                    OneHot::Active(active) => Cow::Borrowed(active),
+                    OneHot::Planned(plans) => Cow::Owned(Active::planned(plans)),
+                };
+                let here = all.indices[first * views * places..][..lists * places].iter();
+                here.filter(|row| usize::from(**row) < rows).count()
             };
             let slopes = slopes(part);
             self.done(Stage::Forward, || (entries() + lists) * word);
-            let index = Index::new(gpu, &self.batch, *place, strips, [places, rows]);
+            let batch = (&self.batch, self.lists);
+            let index = Index::new(gpu, batch, *place, strips, [places, rows]);
             let bytes = size_of::<u16>() * lists * places + index.bytes();
             self.done(Stage::Index, || bytes);
             self.weight_gradients(&index, place.order, strips, &slopes, &gradients, i > 0);

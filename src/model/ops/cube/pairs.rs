@@ -2,6 +2,7 @@
 //! gradients handed to the inputs when it ends.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -21,14 +22,29 @@ pub(super) struct Tables {
     handed: usize,
 }
 
+/// What is to be known of pairs; it is the same in each step.
+pub(super) struct Family {
+    pub pairs: Arc<Pairs>,
+    inputs: usize,
+    made: Sums,
+    handed: Sums,
+}
+
+impl Family {
+    pub fn new(pairs: &Arc<Pairs>) -> Self {
+        let inputs = pairs.rows() - pairs.parents().len();
+        let made = Sums::of_pairs(pairs, inputs);
+        let handed = made.turned(inputs);
+        Self { pairs: pairs.clone(), inputs, made, handed }
+    }
+}
+
 impl Tables {
     /// Writes them behind the words of a batch.
-    pub fn new(pairs: &Pairs, words: &mut Vec<u32>) -> Self {
-        let rows = pairs.rows();
-        let inputs = rows - pairs.parents().len();
-        let inputs_of = Sums::of_pairs(pairs, inputs);
-        let [made, handed] = [&inputs_of, &inputs_of.turned(inputs)].map(|sums| sums.write(words));
-        Self { inputs, rows, made, handed }
+    pub fn new(family: &Family, words: &mut Vec<u32>) -> Self {
+        let Family { pairs, inputs, made, handed } = family;
+        let [made, handed] = [made, handed].map(|sums| sums.write(words));
+        Self { inputs: *inputs, rows: pairs.rows(), made, handed }
     }
 
     /// The rows of inputs and pairs, `[rows, N]`, of weights `[inputs, N]`, which are `rounded` to 16

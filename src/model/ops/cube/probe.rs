@@ -2,15 +2,9 @@
 
 use burn::backend::DispatchDevice;
 use burn::tensor::Device;
-use burn_cubecl::cubecl;
-use cubecl::prelude::*;
 
-use super::form::grid;
 use super::gpu::{Buffer, Gpu};
 use crate::model::probe::Limits;
-
-/// Units of a cube.
-const UNITS: usize = 256;
 
 pub struct Probe {
     gpu: Gpu,
@@ -42,7 +36,7 @@ impl Probe {
     }
 
     pub fn launch(&self) {
-        self.run(0);
+        self.gpu.copy(&self.from, &self.to, 0);
     }
 
     pub fn upload(&self, words: Vec<u32>) {
@@ -50,29 +44,6 @@ impl Probe {
     }
 
     pub fn copy(&self) {
-        self.run(self.words);
-    }
-
-    /// Copies so many words.
-    fn run(&self, words: usize) {
-        // SAFETY: neither array has fewer words.
-        unsafe {
-            copy::launch_unchecked(
-                &self.gpu.client,
-                grid(words.div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS as u32),
-                self.from.arg(),
-                self.to.arg(),
-                words as u32,
-            );
-        }
-    }
-}
-
-#[cube(launch_unchecked)]
-fn copy(from: &[u32], to: &mut [u32], words: u32) {
-    let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
-    if i < words as usize {
-        to[i] = from[i];
+        self.gpu.copy(&self.from, &self.to, self.words);
     }
 }

@@ -47,12 +47,12 @@ impl Judging {
 /// # Buffers
 /// - `weight`: `[rows, hidden]`, as bits of floats, or two a word; `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
-/// - `batch`: the lists, `[batch, views, places]`, two rows a word, the first one low; from
-///   `targets` on the targets or forces, `[batch]`, as bits of floats, and behind them what is added
-///   to the logits, if anything, and what losses are multiplied by, if not 1; and from `table` on,
-///   where there are several buckets, that of the tiles; the word `poison` says whether weights of
-///   16 bits were numbers. WGSL guarantees no more than eight buffers, one of which is for the
-///   numbers below.
+/// - `batch`: the targets or forces, `[batch]`, as bits of floats, and behind them what is added to
+///   the logits, if anything, and what losses are multiplied by, if not 1; from `table` on, where
+///   there are several buckets, that of the tiles; from `lists` on the lists, `[batch, views,
+///   places]`, two rows a word, the first one low; the word `poison` says whether weights of 16 bits
+///   were numbers. WGSL guarantees no more than eight buffers, one of which is for the numbers
+///   below.
 /// - `slopes`: bits of floats, or of gradients two a word
 ///
 /// `first` is the first position, `positions` their number; `slopes` begin with the first one.
@@ -67,8 +67,8 @@ pub(super) fn positions(
     batch: &[u32],
     slopes: &mut [u32],
     results: &mut [f32],
-    targets: u32,
     table: u32,
+    lists: u32,
     poison: u32,
     first: u32,
     positions: u32,
@@ -151,7 +151,7 @@ pub(super) fn positions(
             let mut input = none.runtime();
             if here && place < places {
                 let entry = ((first + position) * views + view) * places + place;
-                let word = batch[entry / 2];
+                let word = batch[lists as usize + entry / 2];
                 input = (word >> ((entry % 2) as u32 * 16u32)) & 65535u32;
             }
             active[i] = input;
@@ -241,13 +241,13 @@ pub(super) fn positions(
 
             if here {
                 if gradients {
-                    let target = f32::reinterpret(batch[targets as usize + first + position]);
+                    let target = f32::reinterpret(batch[first + position]);
                     let mut gradient = target;
                     if comptime!(judging.is_some()) {
                         let Judging { shape, added, weighted } = comptime!(judging.unwrap());
                         let arrays = comptime!(1 + added as u32 + weighted as u32);
-                        let stride = ((table - targets) / arrays) as usize;
-                        let mut at = targets as usize + first + position;
+                        let stride = (table / arrays) as usize;
+                        let mut at = first + position;
                         let mut sum = logit;
                         if added {
                             at += stride;

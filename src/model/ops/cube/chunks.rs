@@ -1,0 +1,178 @@
+//! Chunks of positions that stay on a device: what comes again in each pass is sent once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use burn::tensor::Bytes;
+use burn_cubecl::cubecl;
+use cubecl::prelude::*;
+
+use super::super::Kept;
+use super::form::grid;
+use super::gpu::{Buffer, Gpu};
+use super::pairs::Family;
+use crate::architecture::MOST_PIECES;
+use crate::batch::{ChunkPlan, Listed, Pairs, lists};
+
+/// Units of a cube.
+const UNITS: usize = 256;
+
+/// Words of a list that stays, however short it is.
+const WORDS: usize = MOST_PIECES / 2;
+
+/// The lists of chunks on their device, `[positions, views, 32]`, two rows a word.
+pub(super) struct Chunks {
+    gpu: Gpu,
+    views: usize,
+    /// Positions that there is room for.
+    room: usize,
+    buffer: Buffer,
+    /// Those that chunks that stay have taken.
+    taken: usize,
+    /// The first position of each of these chunks, by its address.
+    places: HashMap<usize, usize>,
+    /// They keep their addresses.
+    held: Vec<Arc<ChunkPlan>>,
+    family: Option<Family>,
+}
+
+/// Does something with the chunks on a device, all of so many views; they stay in `kept`.
+pub(super) fn with<T>(
+    gpu: &Gpu,
+    kept: &Kept,
+    views: usize,
+    act: impl FnOnce(&mut Chunks) -> T,
+) -> T {
+    let mut kept = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let there = kept.take().and_then(|any| any.downcast::<Chunks>().ok());
+    let there = there.filter(|it| it.views == views && it.gpu.device == gpu.device);
+    let mut chunks = there.unwrap_or_else(|| Box::new(Chunks::new(gpu.clone(), views)));
+    let result = act(&mut chunks);
+    *kept = Some(chunks);
+    result
+}
+
+impl Chunks {
+    fn new(gpu: Gpu, views: usize) -> Self {
+        let (buffer, places) = (gpu.empty(0), HashMap::new());
+        Self { gpu, views, room: 0, buffer, taken: 0, places, held: Vec::new(), family: None }
+    }
+
+    /// What is to be known of pairs.
+    pub fn family(&mut self, pairs: &Arc<Pairs>) -> &Family {
+        let there = self.family.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
+        self.family.insert(there.unwrap_or_else(|| Family::new(pairs)))
+    }
+
+    /// Where each position of some chunks stands: all of them are on the device now. Those that stay
+    /// take so many bytes there, at most.
+    pub fn places(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> impl Iterator<Item = u32> {
+        let firsts = self.firsts(plans, self.positions(most)).into_iter();
+        let all = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
+        all.map(|place| place as u32)
+    }
+
+    /// Writes the lists of positions into a batch, from the word `lists` on, `[positions, views,
+    /// places]`. From the word `table` on it says where each position stands.
+    pub fn gather(&self, batch: &Buffer, [table, lists]: [usize; 2], listed: &Listed) {
+        let Listed { views, places, positions, .. } = *listed;
+        // SAFETY: the table names no position that is not there, and no list is longer than those.
+        unsafe {
+            gather::launch_unchecked(
+                &self.gpu.client,
+                grid((positions * views * places / 2).div_ceil(UNITS)),
+                CubeDim::new_1d(UNITS as u32),
+                self.buffer.arg(),
+                batch.arg(),
+                table as u32,
+                lists as u32,
+                positions as u32,
+                views,
+                places / 2,
+            );
+        }
+    }
+
+    /// Where the first position of each chunk stands. Those of chunks that do not stay, or find no
+    /// room, stand behind the others until the next ones come.
+    fn firsts(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
+        let there = self.taken;
+        let (mut staying, mut passing) = (Vec::new(), Vec::new());
+        for plan in plans {
+            if self.places.contains_key(&address(plan)) {
+                continue;
+            }
+            if !plan.stays || self.taken + plan.len() > most {
+                passing.push(plan.clone());
+                continue;
+            }
+            self.places.insert(address(plan), self.taken);
+            self.held.push(plan.clone());
+            staying.push(plan.clone());
+            self.taken += plan.len();
+        }
+        let mut next = self.taken;
+        let fresh = [staying, passing].concat();
+        if !fresh.is_empty() {
+            let end = there + fresh.iter().map(|plan| plan.len()).sum::<usize>();
+            self.make_room(there, end, most);
+            let words = Bytes::from_elems(lists(&fresh, MOST_PIECES));
+            self.gpu.write(&self.buffer, there * self.views * WORDS, words);
+        }
+        let first = |plan: &Arc<ChunkPlan>| match self.places.get(&address(plan)) {
+            Some(first) => *first,
+            None => {
+                next += plan.len();
+                next - plan.len()
+            }
+        };
+        plans.iter().map(first).collect()
+    }
+
+    /// Those that take so many bytes.
+    fn positions(&self, bytes: usize) -> usize {
+        let largest = usize::try_from(self.gpu.client.properties().memory.max_page_size);
+        // Those that pass have room behind them.
+        let bytes = bytes.min(largest.unwrap_or(usize::MAX) / 2);
+        bytes / (self.views * WORDS * size_of::<u32>())
+    }
+
+    /// For so many positions, of which the first ones are there.
+    fn make_room(&mut self, there: usize, positions: usize, most: usize) {
+        if positions <= self.room {
+            return;
+        }
+        let of = |positions: usize| positions * self.views * WORDS;
+        let room = positions.max((2 * self.room).min(most));
+        let buffer = self.gpu.empty(of(room));
+        if there > 0 {
+            self.gpu.copy(&self.buffer, &buffer, of(there));
+        }
+        (self.buffer, self.room) = (buffer, room);
+    }
+}
+
+fn address(plan: &Arc<ChunkPlan>) -> usize {
+    Arc::as_ptr(plan).addr()
+}
+
+/// A unit takes a word of a list.
+#[cube(launch_unchecked)]
+fn gather(
+    chunks: &[u32],
+    batch: &mut [u32],
+    table: u32,
+    lists: u32,
+    positions: u32,
+    #[comptime] views: usize,
+    #[comptime] words: usize,
+) {
+    let each = comptime!(views * words);
+    let i = CUBE_POS * UNITS + UNIT_POS_X as usize;
+    let position = i / each;
+    if position < positions as usize {
+        let view = i % each / words;
+        let place = batch[table as usize + position] as usize;
+        batch[lists as usize + i] = chunks[(place * views + view) * WORDS + i % words];
+    }
+}

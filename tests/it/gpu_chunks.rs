@@ -1,0 +1,74 @@
+//! Chunks that stay on a GPU: what was sent once is what would be sent in each pass.
+
+use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::batch::{Active, Batch, Inputs};
+use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream};
+use nnuance::model::{Aim, Kind, Model, Traffic, initial};
+
+use crate::drawn;
+use crate::gpu::{GPU, bits, gpu, with_room};
+
+const CHUNK: usize = 64;
+const BATCH: usize = 4 * CHUNK;
+
+/// Of a pass: the last one has a chunk that is not whole.
+const BATCHES: usize = 4;
+
+fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
+    let positions = BATCHES * BATCH - CHUNK / 2;
+    let plan = Plan {
+        limit: Some(positions as u64),
+        batch: BATCH,
+        expected: Some(positions as u64),
+        chunk: CHUNK,
+        plans: PLANS,
+        pairs,
+        ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()])
+    };
+    let stream = Stream::new(plan, Encoder::net(net), Cursors::default());
+    stream.take(passes * BATCHES).map(|batch| batch.expect("a batch")).collect()
+}
+
+#[test]
+fn lists_that_stay_are_those_that_are_sent() {
+    let Some(gpu) = gpu() else { return };
+    let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
+    for (net, pairs) in [
+        (simple(Views::Perspective, 24), 0),
+        (Architecture { buckets: 3, ..simple(Views::Perspective, 24) }, 50),
+        (simple(Views::SideToMove, 24), 50),
+    ] {
+        let mut weights = initial(&net, 3);
+        drawn::shake(&mut weights, 0.1, 7);
+        let kind = Kind::Net(net.clone());
+        let device = gpu.clone().autodiff();
+        let model = |compute| Model::new(&kind, &weights, &device, compute).expect("they fit");
+        let of = |model: &Model, inputs: &Inputs, batch: &Batch| {
+            let (loss, gradients) = model.gradients(inputs, Aim::Targets(&batch.results));
+            (loss.to_bits(), bits(&gradients))
+        };
+        // The batch in one part, and room for the lists of half of the data.
+        let narrow = with_room(BATCHES * BATCH / 2 * net.views() * 64);
+        let (all, some) = (model(GPU), model(narrow));
+        let mut sent = Vec::new();
+        for batch in batches(&net, pairs, 3) {
+            let Inputs::Planned(plans) = &batch.inputs else { panic!("no plans") };
+            let before = Traffic::so_far();
+            let got = of(&all, &batch.inputs, &batch);
+            sent.push(Traffic::so_far().since(before).bytes as usize);
+            // A model that has never seen them is sent them all.
+            assert!(got == of(&model(GPU), &batch.inputs, &batch), "{net}");
+            assert!(got == of(&some, &batch.inputs, &batch), "{net}: half of them stay");
+            if pairs == 0 {
+                let listed = Inputs::Active(Active::planned(plans));
+                assert!(got == of(&all, &listed, &batch), "{net}: listed");
+            }
+        }
+        // In the last pass no more than the chunks that are not whole, whose lists take 64 bytes.
+        let lists = BATCH * net.views() * 64;
+        assert!(sent[0] > lists, "{net}: {sent:?}");
+        let again: usize = sent[2 * BATCHES..].iter().sum();
+        let beside = (sent[0] - lists) * BATCHES;
+        assert!(again < beside + lists / 2, "{net}: {sent:?}");
+    }
+}
