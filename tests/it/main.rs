@@ -48,6 +48,7 @@ mod golden;
 mod gpu;
 #[cfg(feature = "wgpu")]
 mod gpu_chunks;
+#[cfg(feature = "wgpu")]
 mod gpu_mixed;
 #[cfg(feature = "wgpu")]
 mod gpu_nets;
