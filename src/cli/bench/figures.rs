@@ -71,10 +71,19 @@ const LEAST: f64 = 0.02;
 #[derive(Serialize)]
 pub struct StageFigure {
     pub stage: &'static str,
-    /// The median.
+    /// The median, with the wait for its end.
     pub milliseconds: f64,
+    /// What such a wait takes where there is nothing to wait for.
+    pub wait_milliseconds: f64,
     /// Read and written, as far as they grow with the batch.
     pub bytes: usize,
+}
+
+impl StageFigure {
+    /// What it takes without the wait.
+    pub fn by_itself(&self) -> f64 {
+        (self.milliseconds - self.wait_milliseconds).max(0.0)
+    }
 }
 
 /// What a processor does for a step on a GPU, while nobody waits.
@@ -85,7 +94,7 @@ pub struct Told {
     pub host_milliseconds: f64,
     /// A step in training.
     pub step_milliseconds: f64,
-    /// What the GPU computes for it, waited for after each stage, which adds to it.
+    /// What the GPU computes for it, stage by stage, without what waiting takes.
     pub device_milliseconds: f64,
     /// The share of a step in which the GPU has nothing to do, at least.
     pub idle_share: f64,
@@ -186,16 +195,17 @@ impl Figures {
             ("GB/s", Align::Right),
         ]);
         for NetFigures { hidden, batch, stages, .. } in &self.nets {
-            for StageFigure { stage, milliseconds, bytes } in stages {
+            for stage in stages {
+                let (milliseconds, bytes) = (stage.by_itself(), stage.bytes);
                 table.row([
                     hidden.to_string(),
                     grouped(*batch as u64),
-                    stage.to_string(),
+                    stage.stage.to_string(),
                     format!("{milliseconds:.3}"),
-                    format!("{:.0}", *bytes as f64 / *batch as f64),
+                    format!("{:.0}", bytes as f64 / *batch as f64),
                     // What a wait is off by leaves nothing of some stages.
-                    match *milliseconds > LEAST {
-                        true => format!("{:.1}", *bytes as f64 / milliseconds / 1e6),
+                    match milliseconds > LEAST {
+                        true => format!("{:.1}", bytes as f64 / milliseconds / 1e6),
                         false => "-".to_string(),
                     },
                 ]);

@@ -104,13 +104,12 @@ fn waiting(bench: &Bench) -> Result<f64> {
     Ok(median(&mut times))
 }
 
-/// The median time of each stage, where the device is waited for after each, without what waiting for
-/// nothing takes.
+/// The median time of each stage, where the device is waited for after each.
 pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
     let weights = bench.weights()?;
     let values: usize = weights.0.values().map(|array| array.values.len()).sum();
     let parameters = size_of::<f32>() * values;
-    let waiting = waiting(bench)?;
+    let wait_milliseconds = waiting(bench)?;
     let mut learning = Learning::new(bench, compute)?;
     let mut times = vec![Vec::new(); STAGES.len()];
     let mut moved = [0; STAGES.len()];
@@ -118,7 +117,7 @@ pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
         let batch = learning.batch(step);
         let (clock, lap) = (RefCell::new(Instant::now()), RefCell::new([(0.0, 0); STAGES.len()]));
         let end = |place: usize, bytes: &dyn Fn() -> usize| {
-            let time = (milliseconds(&clock) - waiting).max(0.0);
+            let time = milliseconds(&clock);
             let (sum, all) = &mut lap.borrow_mut()[place];
             (*sum, *all) = (*sum + time, *all + bytes());
             // To count bytes takes a while, in which the device has nothing to do.
@@ -147,6 +146,7 @@ pub fn of(bench: &Bench, compute: Compute) -> Result<Vec<StageFigure>> {
         .map(|(((_, stage), times), bytes)| StageFigure {
             stage,
             milliseconds: median(times),
+            wait_milliseconds,
             bytes,
         })
         .collect())
@@ -190,7 +190,7 @@ pub fn told(bench: &Bench, compute: Compute, stages: &[StageFigure], step: f64) 
         .collect();
     let batch = learning.batch(0);
     // While positions come to it, it has nothing to compute.
-    let device_milliseconds: f64 = stages.iter().skip(1).map(|stage| stage.milliseconds).sum();
+    let device_milliseconds: f64 = stages.iter().skip(1).map(StageFigure::by_itself).sum();
     let [loss, gradients] = apart(bench, compute, batch)?;
     Ok(Told {
         host_milliseconds: host.iter().map(|task| task.milliseconds).sum(),

@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 use super::super::Kept;
 use super::form::grid;
 use super::gpu::{Buffer, Gpu};
-use super::pairs::Family;
+use super::pairs::PairSums;
 use crate::architecture::MOST_PIECES;
 use crate::batch::{ChunkPlan, Listed, Pairs, lists};
 
@@ -29,11 +29,9 @@ pub(super) struct Chunks {
     buffer: Buffer,
     /// Those that chunks that stay have taken.
     taken: usize,
-    /// The first position of each of these chunks, by its address.
-    places: HashMap<usize, usize>,
-    /// They keep their addresses.
-    held: Vec<Arc<ChunkPlan>>,
-    family: Option<Family>,
+    /// These chunks by their addresses, which they keep, and the first position of each.
+    places: HashMap<usize, (Arc<ChunkPlan>, usize)>,
+    pair_sums: Option<PairSums>,
 }
 
 /// Does something with the chunks on a device, all of so many views; they stay in `kept`.
@@ -55,13 +53,13 @@ pub(super) fn with<T>(
 impl Chunks {
     fn new(gpu: Gpu, views: usize) -> Self {
         let (buffer, places) = (gpu.empty(0), HashMap::new());
-        Self { gpu, views, room: 0, buffer, taken: 0, places, held: Vec::new(), family: None }
+        Self { gpu, views, room: 0, buffer, taken: 0, places, pair_sums: None }
     }
 
-    /// What is to be known of pairs.
-    pub fn family(&mut self, pairs: &Arc<Pairs>) -> &Family {
-        let there = self.family.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
-        self.family.insert(there.unwrap_or_else(|| Family::new(pairs)))
+    /// Those of the pairs that lists name.
+    pub fn pair_sums(&mut self, pairs: &Arc<Pairs>) -> &PairSums {
+        let there = self.pair_sums.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
+        self.pair_sums.insert(there.unwrap_or_else(|| PairSums::new(pairs)))
     }
 
     /// Where each position of some chunks stands: all of them are on the device now. Those that stay
@@ -106,8 +104,7 @@ impl Chunks {
                 passing.push(plan.clone());
                 continue;
             }
-            self.places.insert(address(plan), self.taken);
-            self.held.push(plan.clone());
+            self.places.insert(address(plan), (plan.clone(), self.taken));
             staying.push(plan.clone());
             self.taken += plan.len();
         }
@@ -120,7 +117,7 @@ impl Chunks {
             self.gpu.write(&self.buffer, there * self.views * WORDS, words);
         }
         let first = |plan: &Arc<ChunkPlan>| match self.places.get(&address(plan)) {
-            Some(first) => *first,
+            Some((_, first)) => *first,
             None => {
                 next += plan.len();
                 next - plan.len()

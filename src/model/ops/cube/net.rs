@@ -157,7 +157,7 @@ impl<'a> Pass<'a> {
                 (gpu.words(words), lists, None)
             }
             OneHot::Planned(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
-                let tables = pairs.map(|pairs| Tables::new(chunks.family(pairs), &mut words));
+                let tables = pairs.map(|pairs| Tables::new(chunks.pair_sums(pairs), &mut words));
                 let table = words.len();
                 words.extend(chunks.places(plans, job.room));
                 let lists = words.len();

@@ -22,15 +22,16 @@ pub(super) struct Tables {
     handed: usize,
 }
 
-/// What is to be known of pairs; it is the same in each step.
-pub(super) struct Family {
+/// Which rows the row of each pair is the sum of, and which rows have each input: the same in each
+/// step.
+pub(super) struct PairSums {
     pub pairs: Arc<Pairs>,
     inputs: usize,
     made: Sums,
     handed: Sums,
 }
 
-impl Family {
+impl PairSums {
     pub fn new(pairs: &Arc<Pairs>) -> Self {
         let inputs = pairs.rows() - pairs.parents().len();
         let made = Sums::of_pairs(pairs, inputs);
@@ -41,8 +42,8 @@ impl Family {
 
 impl Tables {
     /// Writes them behind the words of a batch.
-    pub fn new(family: &Family, words: &mut Vec<u32>) -> Self {
-        let Family { pairs, inputs, made, handed } = family;
+    pub fn new(sums: &PairSums, words: &mut Vec<u32>) -> Self {
+        let PairSums { pairs, inputs, made, handed } = sums;
         let [made, handed] = [made, handed].map(|sums| sums.write(words));
         Self { inputs: *inputs, rows: pairs.rows(), made, handed }
     }
