@@ -51,8 +51,8 @@ pub struct Args {
     /// Measure the tuning of handcrafted terms as this config has it, on its data
     #[arg(long, value_name = "CONFIG", conflicts_with_all = ["data", "hidden", "activation"])]
     terms: Option<PathBuf>,
-    /// Change a key of that config
-    #[arg(long = "set", value_name = "KEY=VALUE", requires = "terms")]
+    /// Change a key of the config of --terms or --net
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Files of positions, through the filter of the quickstart as far as they serve it
     #[arg(long, value_name = "FILE", num_args = 1.., default_value = "data/selfplay-sf15.vf")]
@@ -67,7 +67,7 @@ pub struct Args {
     /// relu, crelu or screlu
     #[arg(long, value_name = "NAME", default_value = "screlu", value_parser = activation)]
     activation: Activation,
-    /// f32, mixed or both [default: f32,mixed, or f32 without fused operations]
+    /// f32, mixed or both [default: f32,mixed; f32 on GPUs and without fused operations]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = precision)]
     precision: Vec<Precision>,
     /// Positions a step
@@ -119,6 +119,10 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(config) = &args.terms {
         return terms::run(&args, config);
     }
+    ensure!(
+        args.overrides.is_empty() || args.net.is_some(),
+        "--set changes a key of the config that --terms or --net names; name one"
+    );
     let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     config.data.files = args.data;
     // That of each batch size.
@@ -127,7 +131,7 @@ pub fn run(args: Args) -> Result<()> {
     config.model.activation = Some(args.activation);
     let mut hidden = args.hidden;
     if let Some(path) = &args.net {
-        let Config { model, .. } = Config::read(path, &[])?;
+        let Config { model, .. } = Config::read(path, &args.overrides)?;
         ensure!(model.hidden.is_some(), "{} is no config of a net", path.display());
         hidden.extend(model.hidden.filter(|_| hidden.is_empty()).map(|size| size as u32));
         config.model = Model { start: None, ..model };

@@ -49,6 +49,11 @@ pub enum DeviceError {
     )]
     NoSuch { name: &'static str, index: usize, last: usize },
     #[error(
+        "{name}:{index} is a program on the processor, whose driver crashes on SPIR-V, and this \
+         nnuance sends that; build one with `--features wgpu` alone, or train with `--device flex`"
+    )]
+    Software { name: &'static str, index: usize },
+    #[error(
         "{name} says that it has {has} MiB of memory, and training takes some {needs} MiB; choose \
          a smaller batch or net, or train with `--device flex`"
     )]
@@ -145,13 +150,20 @@ impl Choice {
     /// The device.
     ///
     /// # Errors
-    /// If the backend is not compiled in, finds no adapter, or has fewer of them.
+    /// If the backend is not compiled in, finds no adapter, or has fewer of them; SPIR-V for an
+    /// adapter in software.
     pub fn device(self) -> Result<Device, DeviceError> {
         let Self { backend, index } = self;
         let devices = backend.devices()?;
         let last = devices.len().checked_sub(1).ok_or(DeviceError::NoAdapter(backend.name()))?;
         let no_such = DeviceError::NoSuch { name: backend.name(), index, last };
-        devices.into_iter().nth(index).ok_or(no_such)
+        let device = devices.into_iter().nth(index).ok_or(no_such)?;
+        match AdapterKind::of(&device) {
+            Some(AdapterKind::Software) if cfg!(feature = "vulkan") => {
+                Err(DeviceError::Software { name: backend.name(), index })
+            }
+            _ => Ok(device),
+        }
     }
 }
 

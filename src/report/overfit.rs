@@ -34,7 +34,8 @@ pub enum Verdict {
     Unclear,
     /// No sign of it.
     None,
-    /// On its own training positions the evaluation is no better than the reference.
+    /// On its own training positions the evaluation is no better than the reference, or by no more
+    /// than chance.
     NotYet,
 }
 
@@ -94,7 +95,7 @@ impl Overfitting {
         let games = validation.games.iter().collect::<HashSet<_>>().len();
         let few = !validation.games.is_empty() && games < FEW;
         let verdict = match () {
-            () if trained <= 0.0 => Verdict::NotYet,
+            () if trained <= 1.96 * one.sqrt() => Verdict::NotYet,
             () if few => Verdict::Unclear,
             () if interval[0] > 0.0 && gap > MUCH * trained => Verdict::Overfitted,
             () if interval[0] > 0.0 && gap > LITTLE * trained => Verdict::Slightly,
@@ -176,8 +177,9 @@ impl Overfitting {
             ),
             Verdict::None => format!("{losses}: no sign of overfitting: {share}"),
             Verdict::NotYet => format!(
-                "{losses}: on its own training positions it is no better than {reference} yet, so \
-                 nothing is said of overfitting; train longer, or look at the learning rate"
+                "{losses}: on its own training positions it is no better than {reference} yet, \
+                 chance aside, so nothing is said of overfitting; train longer, or look at the \
+                 learning rate"
             ),
         };
         if self.rose > LITTLE * gained.abs() {

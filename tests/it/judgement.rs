@@ -181,6 +181,9 @@ fn overfitting_is_said_where_it_is() {
     assert_eq!(it.verdict, Verdict::Unclear, "{}", it.text());
     let it = overfitting(500, [-0.01, -0.01], 0.0);
     assert_eq!(it.verdict, Verdict::NotYet);
+    // What chance may have brought is no gain, of which a share could be missing.
+    let it = overfitting(500, [0.0001, -0.01], 0.0);
+    assert_eq!(it.verdict, Verdict::NotYet, "{}", it.text());
     let it = overfitting(500, [0.02, 0.02], 0.002);
     assert!(it.text().contains("rose by 0.00200 after its lowest"), "{}", it.text());
 }

@@ -36,8 +36,8 @@ struct Since {
     /// When this rank last had what it waited for.
     worked: Instant,
     exchanges: u64,
-    /// Sent by this rank.
-    bytes: u64,
+    /// Sent by this rank in an exchange, at most: steps send more than validations.
+    bytes: usize,
     /// Until the last rank was there, and until its bytes were.
     waited: Duration,
     moved: Duration,
@@ -65,8 +65,14 @@ const HERE: c_int = 2;
 /// How a training goes on.
 const RESUME: &str = "go on with `nnuance train --resume` from the last checkpoint, which is whole";
 
+/// What is to be known of a run whose ranks do not come to its end.
+const WHOLE: &str = "the run itself is done, and what it wrote is whole";
+
 /// How long a rank looks without a rest: exchanges of one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
+
+/// How long it rests between two looks where nothing hurries.
+const REST: Duration = Duration::from_millis(1);
 
 /// Beyond this between two looks a rank was kept from looking.
 const NAP: Duration = Duration::from_millis(500);
@@ -147,14 +153,14 @@ impl World {
         hosts.dedup();
         let each = |time: Duration| 1000.0 * time.as_secs_f64() / sums as f64;
         Some(format!(
-            "{} ranks on {}: {} sums, each {:.0} kB from this one and {:.2} ms, {:.2} of these to \
-             wait for others",
+            "{} ranks on {}: {} sums, {:.2} ms each, {:.2} of these to wait for others; a step sends \
+             {:.0} kB from this one",
             self.size,
             if hosts.len() == 1 { hosts[0].clone() } else { format!("{} hosts", hosts.len()) },
             grouped(sums),
-            bytes as f64 / sums as f64 / 1000.0,
             each(waited + moved),
             each(waited),
+            (bytes as u64 * ranks.rounds()) as f64 / 1000.0,
         ))
     }
 
@@ -163,9 +169,40 @@ impl World {
         if let Some(mail) = self.mail.get() {
             mail.close();
         }
+        self.gather();
         // SAFETY: MPI is up, and nobody calls it any more.
         unsafe {
             ffi::MPI_Finalize();
+        }
+    }
+
+    /// Comes back when all ranks are here: MPI itself would wait for one that hangs without a limit.
+    /// Rank 0, which has the most to do at the end, calls, and the others wait until it does.
+    fn gather(&self) {
+        let mut answers = vec![[0_u8]; self.size];
+        let mut asked = Asked(Vec::new());
+        if self.rank > 0 {
+            asked.receive(&mut answers[0], 0, DATA, MOST);
+            while !asked.is_done() {
+                thread::sleep(REST);
+            }
+            asked.send(&[1], 0, DATA, MOST);
+        }
+        for other in (1..self.size).filter(|_| self.rank == 0) {
+            asked.receive(&mut answers[other], other, DATA, MOST);
+            asked.send(&[1], other, DATA, MOST);
+        }
+        let worked = self.since.lock().unwrap_or_else(PoisonError::into_inner).worked;
+        let patience = self.silence + 4 * worked.elapsed();
+        let (mut waited, mut looked) = (Duration::ZERO, Instant::now());
+        while !asked.is_done() {
+            thread::sleep(REST);
+            // Who was stopped itself has not waited for others.
+            waited += looked.elapsed().min(NAP);
+            looked = Instant::now();
+            if waited > patience {
+                self.give_up(&asked.silent(), patience, WHOLE);
+            }
         }
     }
 
@@ -248,10 +285,10 @@ impl Ranks for World {
         for other in others.clone().filter(|other| to[*other].len() >= LARGE) {
             asked.send(&[1], other, HERE, MOST);
         }
-        for other in others {
+        for other in others.clone() {
             asked.send(to[other], other, DATA, self.most(other));
-            since.bytes += to[other].len() as u64;
         }
+        since.bytes = since.bytes.max(others.map(|other| to[other].len()).sum());
         let (mut there, mut looked, mut asleep) = (None, begun, Duration::ZERO);
         while !asked.is_done() {
             let now = Instant::now();

@@ -8,7 +8,7 @@ use crate::config::Config;
 const SQUARES: &str = "least squares";
 
 /// Configs that give the least a model and a method need.
-const LEAST: [(&str, &str); 9] = [
+const LEAST: [(&str, &str); 10] = [
     (
         "nets",
         "version = 1
@@ -51,6 +51,13 @@ const LEAST: [(&str, &str); 9] = [
          data.files = ['x']
          model = { inputs = 'perspective', hidden = 1 }
          optimizer.name = 'lion'
+         schedule = { epochs = 1, learning_rate = 1 }",
+    ),
+    (
+        "128 neurons and more",
+        "version = 1
+         data.files = ['x']
+         model = { inputs = 'perspective', hidden = 128 }
          schedule = { epochs = 1, learning_rate = 1 }",
     ),
     (

@@ -211,6 +211,9 @@ impl Data {
             );
         }
         match (plan.plans_once(), plan.pairs) {
+            (false, pairs) if pairs > 0 && plan.chunk > 0 && !plan.keeps() => {
+                ", no pairs of inputs share rows, as the data stream by".to_string()
+            }
             (false, _) => String::new(),
             (true, 0) => format!(", chunks of {} planned once", plan.chunk),
             (true, pairs) => {

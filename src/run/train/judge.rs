@@ -154,7 +154,11 @@ fn overfitting(
     };
     let scores = if measure.wdl > 0.0 { " or a higher share of scores" } else { "" };
     let cure = match measure.kind {
-        Kind::Net(_) | Kind::Sum(..) => format!("fewer neurons, fewer epochs{scores}"),
+        Kind::Net(_) | Kind::Sum(..) if rose > 0.0 => {
+            format!("fewer neurons, fewer epochs{scores}")
+        }
+        // Whose loss still fell has not had too many.
+        Kind::Net(_) | Kind::Sum(..) => format!("fewer neurons{scores}"),
         Kind::Hce(_) => format!("fewer terms, a smaller optimizer.prior{scores}"),
     };
     let some = match &data.source {
