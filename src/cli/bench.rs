@@ -51,7 +51,7 @@ pub struct Args {
     /// Measure the tuning of handcrafted terms as this config has it, on its data
     #[arg(long, value_name = "CONFIG", conflicts_with_all = ["data", "hidden", "activation"])]
     terms: Option<PathBuf>,
-    /// Change a key of the config of --terms or --net
+    /// Change a key of that config
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Files of positions, through the filter of the quickstart as far as they serve it
@@ -120,8 +120,8 @@ pub fn run(args: Args) -> Result<()> {
         return terms::run(&args, config);
     }
     ensure!(
-        args.overrides.is_empty() || args.net.is_some(),
-        "--set changes a key of the config that --terms or --net names; name one"
+        args.overrides.is_empty(),
+        "--set changes a key of the config that --terms names, and there is none"
     );
     let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     config.data.files = args.data;
@@ -131,7 +131,7 @@ pub fn run(args: Args) -> Result<()> {
     config.model.activation = Some(args.activation);
     let mut hidden = args.hidden;
     if let Some(path) = &args.net {
-        let Config { model, .. } = Config::read(path, &args.overrides)?;
+        let Config { model, .. } = Config::read(path, &[])?;
         ensure!(model.hidden.is_some(), "{} is no config of a net", path.display());
         hidden.extend(model.hidden.filter(|_| hidden.is_empty()).map(|size| size as u32));
         config.model = Model { start: None, ..model };

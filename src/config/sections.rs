@@ -258,7 +258,8 @@ pub struct Model {
     pub head_format: Option<HeadFormat>,
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
     /// 32 bits either way. Nets of 128 neurons and more are `"mixed"` by themselves where they have no
-    /// other layers or products: faster, at no loss that could be shown. GPUs go by `gpu_precision`; `ndarray`, and plain operations, compute in 32 bits.
+    /// other layers or products: faster, at no loss that could be shown. GPUs go by
+    /// `gpu_precision`; `ndarray`, and plain operations, compute in 32 bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = Precision::Mixed)]
     pub precision: Option<Precision>,

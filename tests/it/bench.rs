@@ -53,7 +53,7 @@ fn options_that_cannot_be_are_refused() {
         (["--precision", "f16"], "mixed"),
         (["--seconds", "0"], "0.03"),
         (["--data", "absent.vf"], "absent.vf"),
-        (["--set", "model.hidden=8"], "--terms or --net"),
+        (["--set", "model.hidden=8"], "that --terms names"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
         let output = command.arg("bench").args(options).assert().failure();

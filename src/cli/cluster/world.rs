@@ -36,8 +36,8 @@ struct Since {
     /// When this rank last had what it waited for.
     worked: Instant,
     exchanges: u64,
-    /// Sent by this rank in an exchange, at most: steps send more than validations.
-    bytes: usize,
+    /// Bytes that this rank sent in an exchange, at most: steps send more than validations.
+    largest: usize,
     /// Until the last rank was there, and until its bytes were.
     waited: Duration,
     moved: Duration,
@@ -144,7 +144,7 @@ impl World {
 
     /// How much they had to do with each other; nothing where there was no need to.
     pub fn text(&self) -> Option<String> {
-        let Since { exchanges, bytes, waited, moved, .. } =
+        let Since { exchanges, largest, waited, moved, .. } =
             *self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let ranks: &dyn Ranks = self;
         let sums = exchanges.checked_div(ranks.rounds()).filter(|sums| *sums > 0)?;
@@ -160,7 +160,7 @@ impl World {
             grouped(sums),
             each(waited + moved),
             each(waited),
-            (bytes as u64 * ranks.rounds()) as f64 / 1000.0,
+            (largest as u64 * ranks.rounds()) as f64 / 1000.0,
         ))
     }
 
@@ -177,7 +177,7 @@ impl World {
     }
 
     /// Comes back when all ranks are here: MPI itself would wait for one that hangs without a limit.
-    /// Rank 0, which has the most to do at the end, calls, and the others wait until it does.
+    /// Rank 0 calls, which alone has work behind the last step, and the others wait until it does.
     fn gather(&self) {
         let mut answers = vec![[0_u8]; self.size];
         let mut asked = Asked(Vec::new());
@@ -187,21 +187,17 @@ impl World {
                 thread::sleep(REST);
             }
             asked.send(&[1], 0, DATA, MOST);
+        } else {
+            for (other, answer) in answers.iter_mut().enumerate().skip(1) {
+                asked.receive(answer, other, DATA, MOST);
+                asked.send(&[1], other, DATA, MOST);
+            }
         }
-        for other in (1..self.size).filter(|_| self.rank == 0) {
-            asked.receive(&mut answers[other], other, DATA, MOST);
-            asked.send(&[1], other, DATA, MOST);
-        }
-        let worked = self.since.lock().unwrap_or_else(PoisonError::into_inner).worked;
-        let patience = self.silence + 4 * worked.elapsed();
-        let (mut waited, mut looked) = (Duration::ZERO, Instant::now());
+        let mut wait = Wait::new();
         while !asked.is_done() {
             thread::sleep(REST);
-            // Who was stopped itself has not waited for others.
-            waited += looked.elapsed().min(NAP);
-            looked = Instant::now();
-            if waited > patience {
-                self.give_up(&asked.silent(), patience, WHOLE);
+            if wait.look() > self.silence {
+                self.give_up(&asked.silent(), self.silence, WHOLE);
             }
         }
     }
@@ -288,14 +284,10 @@ impl Ranks for World {
         for other in others.clone() {
             asked.send(to[other], other, DATA, self.most(other));
         }
-        since.bytes = since.bytes.max(others.map(|other| to[other].len()).sum());
-        let (mut there, mut looked, mut asleep) = (None, begun, Duration::ZERO);
+        since.largest = since.largest.max(others.map(|other| to[other].len()).sum());
+        let (mut there, mut wait) = (None, Wait::new());
         while !asked.is_done() {
-            let now = Instant::now();
-            // Who was stopped itself has not waited for others.
-            asleep += (now - looked).saturating_sub(NAP);
-            looked = now;
-            let waited = now - begun - asleep;
+            let waited = wait.look();
             if there.is_none() && asked.all_are_there() {
                 there = Some(waited);
             }
@@ -331,7 +323,27 @@ impl Ranks for World {
 impl Default for Since {
     fn default() -> Self {
         let [waited, moved] = [Duration::ZERO; 2];
-        Self { worked: Instant::now(), exchanges: 0, bytes: 0, waited, moved }
+        Self { worked: Instant::now(), exchanges: 0, largest: 0, waited, moved }
+    }
+}
+
+/// How long a rank has waited for others.
+struct Wait {
+    waited: Duration,
+    looked: Instant,
+}
+
+impl Wait {
+    fn new() -> Self {
+        Self { waited: Duration::ZERO, looked: Instant::now() }
+    }
+
+    /// Until now. Who was stopped itself has not waited meanwhile.
+    fn look(&mut self) -> Duration {
+        let now = Instant::now();
+        self.waited += (now - self.looked).min(NAP);
+        self.looked = now;
+        self.waited
     }
 }
 

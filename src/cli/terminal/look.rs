@@ -141,10 +141,11 @@ fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: [u64; 2]) {
     eprintln!("{:>13} to train on", grouped(train));
     let uses = ["to validate with", "kept for the test, which training never reads"];
     for (((positions, groups), games), what) in held_out.iter().zip(groups).zip(games).zip(uses) {
-        let of = match games {
-            // Of files without games each position counts as one.
-            games if games == 0 || games < groups as u64 => String::new(),
-            games => format!(": {} of {} games", grouped(groups as u64), grouped(games)),
+        let groups = groups as u64;
+        // Of files without games each position counts as one.
+        let of = match games > 0 && groups <= games {
+            true => format!(": {} of {} games", grouped(groups), grouped(games)),
+            false => String::new(),
         };
         eprintln!("{:>13} {what}{of}", grouped(*positions));
     }

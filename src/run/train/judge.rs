@@ -153,12 +153,10 @@ fn overfitting(
         _ => 0.0,
     };
     let scores = if measure.wdl > 0.0 { " or a higher share of scores" } else { "" };
+    // What still got better has not had too many.
+    let epochs = if rose > 0.0 { ", fewer epochs" } else { "" };
     let cure = match measure.kind {
-        Kind::Net(_) | Kind::Sum(..) if rose > 0.0 => {
-            format!("fewer neurons, fewer epochs{scores}")
-        }
-        // Whose loss still fell has not had too many.
-        Kind::Net(_) | Kind::Sum(..) => format!("fewer neurons{scores}"),
+        Kind::Net(_) | Kind::Sum(..) => format!("fewer neurons{epochs}{scores}"),
         Kind::Hce(_) => format!("fewer terms, a smaller optimizer.prior{scores}"),
     };
     let some = match &data.source {
