@@ -2,6 +2,7 @@
 
 mod batch_size;
 mod check;
+mod chunks;
 mod climb;
 mod differ;
 pub mod keys;
@@ -28,7 +29,7 @@ pub(crate) use source::ONE_LIST;
 pub use source::Source;
 
 use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
-use crate::loader::{MOST_IN_CHUNK, PAIRS, Test};
+use crate::loader::Test;
 use crate::loss::Loss;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
@@ -58,21 +59,8 @@ const MOST_SWEEPS: f64 = 1000.0;
 /// The same where moves are learnt: each pass is a search of all of them, and forces never rest.
 const MOST_ROUNDS: f64 = 15.0;
 
-/// Positions that stay together from pass to pass in large batches, where the config does not say
-/// how many; half of it in small ones.
-const CHUNK: usize = MOST_IN_CHUNK;
-
-/// From here on batches are large: there is work for many threads.
-const LARGE: usize = 8192;
-
-/// The fewest chunks that a batch mixes.
-const CHUNKS: usize = 4;
-
 /// Neurons from which on pairs are worth the search for them, and 16 bits are worth their rounding.
 const WIDE: usize = 128;
-
-/// Passes over the data from which on pairs are worth the search for them.
-const PASSES: u64 = 2;
 
 /// What a model sees of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -322,14 +310,6 @@ impl Config {
         if self.learns_moves() { 1 << 20 } else { 1 << 24 }
     }
 
-    /// Positions that stay together from pass to pass; 0: none do.
-    pub fn chunk(&self) -> usize {
-        let BatchSize::Positions(batch) = self.batch() else { return 0 };
-        let usual = if batch < LARGE { CHUNK / 2 } else { CHUNK };
-        let chunk = self.data.chunk.unwrap_or(usual);
-        if self.is_net() && batch >= CHUNKS * chunk { chunk } else { 0 }
-    }
-
     /// The precision of fused operations on the processor.
     pub fn precision(&self) -> Precision {
         let is_wide = self.model.hidden.is_some_and(|hidden| hidden >= WIDE);
@@ -338,16 +318,6 @@ impl Config {
             _ => Precision::F32,
         };
         self.model.precision.unwrap_or(usual)
-    }
-
-    /// Pairs of inputs that share a row, for data of this many positions.
-    pub fn pairs(&self, positions: u64) -> usize {
-        // A run that is made longer goes on as it began.
-        let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
-        let Span { steps, batch, .. } = began.unwrap_or(self.span(positions));
-        let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
-        let is_wide = self.model.hidden.is_some_and(|hidden| hidden >= WIDE);
-        if comes_again && is_wide { PAIRS } else { 0 }
     }
 
     /// The run's length in steps, for this many positions of data. Epochs that come to more than

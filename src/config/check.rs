@@ -2,7 +2,6 @@
 
 use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, Moves, VERSION, nearest};
 use crate::architecture::Array;
-use crate::loader::MOST_IN_CHUNK;
 use crate::loss::{Loss, LossShape};
 use crate::train::layers::{Layer, stands_for};
 use crate::train::length::Length;
@@ -15,6 +14,8 @@ const MOST_EPOCHS: f64 = 1e6;
 /// Beyond, floats of 32 bits overflow or a logit says nothing; no evaluation comes near.
 const LEAST_SCALE: f64 = 0.01;
 const MOST_SCALE: f64 = 1e6;
+/// What rounding may change of the centipawns that a net speaks.
+const NEARLY: f64 = 0.05;
 /// Nobody means more.
 const MOST_ASYMMETRY: f64 = 1e6;
 
@@ -59,23 +60,22 @@ impl Config {
         {
             return wrong("data.lanes", reason);
         }
-        if self.data.chunk.is_some_and(|chunk| chunk > MOST_IN_CHUNK) {
-            let reason = format!("at most {MOST_IN_CHUNK} positions stay together");
-            return wrong("data.chunk", reason);
-        }
-        if self.data.chunk.is_some() && !self.is_net() {
-            return wrong("data.chunk", "only nets take positions chunk by chunk".into());
-        }
+        self.check_chunk()?;
         self.format()?;
         self.view()?;
-        let (scale, whole) = (self.scale(), self.scale().fract() == 0.0);
+        let scale = self.scale();
+        let is_meant =
+            self.target.scale.is_some() || (scale / self.score_scale() - 1.0).abs() <= NEARLY;
+        let is_whole = scale.fract() == 0.0 && (1.0..=32_767.0).contains(&scale);
         match self.architecture()? {
-            Some(_) if !whole || !(1.0..=32_767.0).contains(&scale) => {
+            Some(_) if !is_whole || !is_meant => {
                 let found = "engines count in whole centipawns, 1 to 32767, found";
                 return match (self.target.scale, self.target.score_scale) {
                     (None, Some(of_scores)) => wrong(
                         "target.score_scale",
-                        format!("{found} {of_scores:?}, which `target.scale` follows"),
+                        format!(
+                            "{found} {of_scores:?}, which `target.scale` follows unless it is set"
+                        ),
                     ),
                     _ => wrong("target.scale", format!("{found} {scale:?}")),
                 };

@@ -149,8 +149,11 @@ fn utf8(bytes: &[u8]) -> Result<&str, (usize, &'static str)> {
     })
 }
 
+/// What serde says of a key that is not there.
+const MISSING: &str = "missing field";
+
 fn is_missing_key(error: &toml::de::Error) -> bool {
-    error.message().starts_with("missing field")
+    error.message().starts_with(MISSING)
 }
 
 /// A `key=value` from the command line, parsed as if it stood behind the file: the offset of an
@@ -247,14 +250,30 @@ fn reason(error: &toml::de::Error) -> String {
 
 /// The kinds of values as people call them, where serde names types of Rust.
 fn in_words(message: &str) -> String {
+    if let Some(key) = message.strip_prefix(MISSING) {
+        return format!("missing key {}", key.trim());
+    }
+    // Beyond what the format of the file has.
+    if let Some((number, _)) = message.split_once(" as i128") {
+        return format!("{} is too large", number.trim_start_matches("invalid type: "));
+    }
+    // A number that is whole has to be a larger or a smaller one.
+    let whole = match message.starts_with("invalid value: integer `-") {
+        true => "a whole number, 0 or more",
+        false if message.starts_with("invalid value: integer") => "a smaller whole number",
+        false => "a whole number",
+    };
     let kinds = [
-        (&["usize", "u64", "u32", "u16", "i64"][..], "a whole number"),
+        (&["usize", "u64", "u32", "u16", "u8", "i64"][..], whole),
         (&["f64", "f32"], "a number"),
         (&["a boolean"], "true or false"),
         (&["a string", "path string"], "text in quotes"),
         (&["a sequence"], "a list"),
     ];
     let found = message.rsplit_once("expected ").and_then(|(before, expected)| {
+        if expected.starts_with("struct ") {
+            return Some(format!("{before}expected a table of keys"));
+        }
         let (_, words) = kinds.iter().find(|(types, _)| types.contains(&expected))?;
         Some(format!("{before}expected {words}"))
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
@@ -13,9 +13,9 @@ use super::listener::Listener;
 use super::played::Match;
 use super::recipe::{Recipe, collect};
 use crate::digits::grouped;
-use crate::format::view;
+use crate::format::{ReadError, view};
 use crate::hce::{self, HceWeights};
-use crate::loader::{Part, Plan};
+use crate::loader::{LoadError, Part, Plan};
 use crate::report::deep::{Deep, Depth, deep};
 use crate::report::gap::{Gap, gap};
 use crate::report::slices::Attributes;
@@ -71,9 +71,22 @@ pub fn read(plan: &Plan, listener: &dyn Listener) -> Result<Vec<Placed>> {
     for (number, file) in plan.files.iter().enumerate() {
         let alone = Plan { files: vec![file.clone()], ..plan.clone() };
         let place = number.min(u16::MAX.into()) as u16;
-        all.extend(collect(&alone, Part::All, listener)?.into_iter().map(|sample| (sample, place)));
+        let found = collect(&alone, Part::All, listener).map_err(worded)?;
+        all.extend(found.into_iter().map(|sample| (sample, place)));
     }
     Ok(all)
+}
+
+/// The cure is a command here, not a key of a config.
+fn worded(error: LoadError) -> anyhow::Error {
+    match error {
+        LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(
+            "{path}, {bad} (to measure on the others, write them into a file of their own: \
+             nnuance data convert {path} --bad-records N -o FILE)",
+            path = path.display()
+        ),
+        other => other.into(),
+    }
 }
 
 /// Leaves out what an evaluation has seen in training, unless `all` are wanted. `chosen` is whether

@@ -212,6 +212,9 @@ fn train(
     if let Some(caution) = judge::caution(recipe, &data)? {
         listener.remark(&format!("caution: {caution}"));
     }
+    if let Some(caution) = judge::sameness(config, &data.some) {
+        listener.remark(&format!("caution: {caution}"));
+    }
 
     if let Some(lanes) = data.lanes_below(ranks.size()) {
         listener.remark(&format!(

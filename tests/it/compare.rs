@@ -169,3 +169,18 @@ fn a_ladder_of_nets_on_games() {
         assert!(pair.unwrap().decided, "{nets:?}");
     }
 }
+
+/// The cure of a bad record is a command: no config stands behind this one.
+#[test]
+fn a_bad_record_is_named_with_a_cure_that_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.txt");
+    std::fs::write(&file, "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nnothing | 0 | 0.5\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(["compare", "constant", "material", "--data"]).arg(&file);
+    let output = command.assert().failure().get_output().stderr.clone();
+    let said = String::from_utf8(output).unwrap();
+    let cure = format!("nnuance data convert {} --bad-records N -o FILE", file.display());
+    assert!(said.contains("line 2") && said.contains(&cure), "{said}");
+    assert!(!said.contains("data.bad_records"), "{said}");
+}

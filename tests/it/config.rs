@@ -340,6 +340,14 @@ fn what_cannot_be_meant_names_its_key() {
     refuses("data.held_out=abc", "expected a number");
     refuses("data.shuffle=abc", "expected true or false");
     assert!(set(&["model.hidden=abc"]).is_err_and(|said| !said.contains("usize")));
+    refuses("seed=-1", "integer `-1`, expected a whole number, 0 or more");
+    refuses("schedule.batch=99999999999999999999", "integer `99999999999999999999` is too large");
+    refuses("model=3", "expected a table of keys");
+    let said = parse("", &[]).expect_err("nothing");
+    assert_eq!(said, "runs/x.toml:1: missing key `version`");
+    refuses("target.score_scale=0.5", "whole centipawns, 1 to 32767, found 0.5, which");
+    assert!(set(&["target.score_scale=0.5", "target.scale=100"]).is_ok());
+    assert!(set(&["target.score_scale=132.4"]).is_ok());
 }
 
 #[test]

@@ -337,6 +337,34 @@ fn a_large_net_on_few_games_is_cautioned_and_overfits() {
     assert_ne!(judged["overfitting"]["verdict"], "overfitted", "{stdout}");
 }
 
+/// Of a target that is the same everywhere nothing is learnt, and the loss looks good.
+#[test]
+fn scores_or_results_that_are_all_the_same_are_cautioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = std::fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
+    let file = folder.path().join("same.txt");
+    let cautions = |score: Option<&str>, result: Option<&str>, wdl: f64| {
+        let line = |line: &str| {
+            let [fen, own, of_game] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!() };
+            format!("{fen} | {} | {}\n", score.unwrap_or(own), result.unwrap_or(of_game))
+        };
+        std::fs::write(&file, games.lines().take(300).map(line).collect::<String>()).unwrap();
+        let (_folder, _, stderr, _) = run(&format!(
+            "version = 1\nseed = 1\n[data]\nfiles = ['{}']\nheld_out = 0\ncheck_view = false\n\
+             [model]\ninputs = \"perspective\"\nhidden = 1\nactivation = \"screlu\"\n\
+             [target]\nwdl = {wdl}\n\
+             [schedule]\nepochs = 1\nbatch = 100\nlearning_rate = 0.001\n",
+            file.display()
+        ));
+        ["every score is 0 cp", "every result is 0.5"].map(|words| stderr.contains(words))
+    };
+    assert_eq!(cautions(Some("0"), None, 0.5), [true, false]);
+    assert_eq!(cautions(Some("0"), None, 1.0), [false, false], "results alone count");
+    assert_eq!(cautions(None, Some("0.5"), 0.5), [false, true]);
+    assert_eq!(cautions(None, Some("0.5"), 0.0), [false, false], "scores alone count");
+    assert_eq!(cautions(None, None, 0.5), [false, false]);
+}
+
 #[test]
 fn tuned_terms_are_judged_after_training() {
     let (_folder, stdout, _, judged) = run("version = 1\nseed = 1\n\

@@ -9,6 +9,7 @@ use super::data::{BatchSource, Data, Tuned, validation};
 use super::open;
 use crate::architecture::Array;
 use crate::batch::Batch;
+use crate::config::Config;
 use crate::data::doctor::size::Amount;
 use crate::hce::{HceEvaluator, HceWeights};
 use crate::loader::Weighing;
@@ -42,6 +43,30 @@ pub fn caution(recipe: &Recipe, data: &Data) -> Result<Option<String>> {
     }
     let Weighed { weights, wdl, amount } = weighed(recipe, data)?;
     Ok(amount.caution(weights, wdl))
+}
+
+/// One line where a share of the target says the same of all positions, some of which are given:
+/// nothing is learnt from it, and the loss looks good. Nothing where neither does.
+pub fn sameness(config: &Config, some: &[Sample]) -> Option<String> {
+    let (first, others) = some.split_first().filter(|(_, others)| !others.is_empty())?;
+    let wdl = config.final_wdl();
+    match first.score {
+        Some(score) if wdl < 1.0 && others.iter().all(|it| it.score == first.score) => {
+            return Some(format!(
+                "every score is {score} cp, and teaches nothing: train on results \
+                 (target.wdl = 1), or label the positions with an engine"
+            ));
+        }
+        _ => {}
+    }
+    let result = first.result;
+    let same = wdl > 0.0 && others.iter().all(|it| it.result == result);
+    same.then(|| {
+        format!(
+            "every result is {result}, and teaches nothing: train on scores (target.wdl = 0), or \
+             take games that end otherwise as well"
+        )
+    })
 }
 
 fn weighed(recipe: &Recipe, data: &Data) -> Result<Weighed> {
