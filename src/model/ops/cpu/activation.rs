@@ -11,6 +11,9 @@ pub(super) trait Rho: Copy + Send + Sync {
     /// The largest ρ'.
     const STEEPEST: f32;
 
+    /// Whether ρ(a) is the square of `a` clamped to 0 and 1.
+    const IS_SQUARE: bool = false;
+
     /// ρ(a) and ρ'(a)
     fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s);
 
@@ -60,6 +63,7 @@ impl Rho for CReLU {
 
 impl Rho for SCReLU {
     const STEEPEST: f32 = 2.0;
+    const IS_SQUARE: bool = true;
 
     #[inline(always)]
     fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {

@@ -2,6 +2,7 @@
 
 use super::activation::Rho;
 use super::format::Format;
+use super::forward::times;
 use super::lanes::Lanes;
 use super::layout::{SOON, prefetch};
 use crate::batch::ChunkPlan;
@@ -48,11 +49,12 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
     let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
     let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
-    let one = simd.splat_f32s(1.0 / F::ONE);
-    let whole = simd.splat_f32s(unit);
+    let [of_value, of_slope] = F::units::<P>();
+    let of_slope = simd.splat_f32s(of_slope);
+    let (whole, of_values) = (simd.splat_f32s(unit), simd.splat_f32s(unit * of_value));
 
     for Span { of, range } in &plan.spans {
-        let ratios: [[[S::f32s; H]; R]; TOGETHER] = ratios[*of];
+        let ratios = times(simd, ratios[*of], of_slope);
         let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
         let lists = accumulators[range.clone()].iter().zip(&mut slopes[range.clone()]);
         for ((accumulators, slopes), &gradient) in lists.zip(&logit_gradients[range.clone()]) {
@@ -64,15 +66,13 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
             let gradient = simd.splat_f32s(gradient);
             for view in 0..TOGETHER {
                 for r in 0..R {
-                    let mut wide = F::widen(simd, accumulators[view][r]);
+                    let (values, mut wide) = F::both::<S, P>(simd, accumulators[view][r]);
                     for h in 0..H {
-                        let (value, slope) = P::both(simd, simd.mul_f32s(wide[h], one));
                         let output = &mut outputs[view][r][h];
-                        *output = simd.multiply_add(gradient, value, *output);
-                        let slope =
-                            simd.mul_f32s(simd.mul_f32s(gradient, ratios[view][r][h]), slope);
-                        bias[r][h] = simd.add_f32s(bias[r][h], slope);
-                        wide[h] = slope;
+                        *output = simd.multiply_add(gradient, values[h], *output);
+                        let steep = simd.mul_f32s(gradient, ratios[view][r][h]);
+                        wide[h] = simd.mul_f32s(steep, wide[h]);
+                        bias[r][h] = simd.add_f32s(bias[r][h], wide[h]);
                     }
                     slopes[view][r] = F::narrow(simd, wide);
                 }
@@ -85,7 +85,7 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
             for r in 0..R {
                 for h in 0..H {
                     let sum = &mut sums[(view * R + r) * H + h];
-                    *sum = simd.multiply_add(outputs[view][r][h], whole, *sum);
+                    *sum = simd.multiply_add(outputs[view][r][h], of_values, *sum);
                 }
             }
         }

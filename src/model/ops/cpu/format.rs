@@ -1,5 +1,6 @@
 //! The two ways to keep the numbers that the inner loops add up.
 
+use super::activation::Rho;
 use super::lanes::Lanes;
 
 /// A number format: vectors that hold `H` times as many numbers as vectors of floats do.
@@ -21,6 +22,29 @@ pub(super) trait Format<const H: usize>: Number {
 
     /// The reverse, rounded. Gradients only, as they are known to fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
+
+    /// What values and slopes of an activation are in units of, a power of two each.
+    #[inline(always)]
+    fn units<P: Rho>() -> [f32; 2] {
+        [1.0; 2]
+    }
+
+    /// ρ of accumulators, in its unit.
+    #[inline(always)]
+    fn value<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> [S::f32s; H] {
+        Self::both::<S, P>(simd, a).0
+    }
+
+    /// ρ and ρ' of accumulators, in their units.
+    #[inline(always)]
+    fn both<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> ([S::f32s; H], [S::f32s; H]) {
+        let one = simd.splat_f32s(1.0 / Self::ONE);
+        let (mut values, mut slopes) = (Self::widen(simd, a), [simd.splat_f32s(0.0); H]);
+        for h in 0..H {
+            (values[h], slopes[h]) = P::both(simd, simd.mul_f32s(values[h], one));
+        }
+        (values, slopes)
+    }
 }
 
 /// What a format is apart from the instructions.
@@ -142,5 +166,26 @@ impl Format<2> for i16 {
     #[inline(always)]
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; 2]) -> S::i16s {
         simd.narrow(a)
+    }
+
+    #[inline(always)]
+    fn units<P: Rho>() -> [f32; 2] {
+        match P::IS_SQUARE {
+            true => [1.0 / (Self::ONE * Self::ONE), 2.0 / Self::ONE],
+            false => [1.0; 2],
+        }
+    }
+
+    /// What is clamped is clamped in 16 bits, twice as many numbers at once.
+    #[inline(always)]
+    fn both<S: Lanes, P: Rho>(simd: S, a: S::i16s) -> ([S::f32s; 2], [S::f32s; 2]) {
+        if P::IS_SQUARE {
+            let [clamped, inside] = simd.clamp(a, Self::ONE as i16);
+            let [low, high] = simd.widen(clamped);
+            return ([simd.mul_f32s(low, low), simd.mul_f32s(high, high)], simd.widen(inside));
+        }
+        let one = simd.splat_f32s(1.0 / Self::ONE);
+        let [low, high] = simd.widen(a).map(|a| P::both(simd, simd.mul_f32s(a, one)));
+        ([low.0, high.0], [low.1, high.1])
     }
 }

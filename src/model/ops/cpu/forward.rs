@@ -43,10 +43,10 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: u
     let logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / TOGETHER);
     let kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
     let lists = plan.walks();
-    let unit = simd.splat_f32s(1.0 / F::ONE);
+    let unit = simd.splat_f32s(F::units::<P>()[0]);
     assert!(size_of_val(block.rows) > plan.rows * LINE);
 
-    let (mut kind, mut weights) = (0, output[0]);
+    let (mut kind, mut weights) = (0, times(simd, output[0], unit));
     let mut ahead = Ahead::new(plan, block);
     for ((((walk, lists), accumulators), logits), kinds) in
         lists.zip(accumulators).zip(logits).zip(kinds)
@@ -68,19 +68,33 @@ pub(super) fn forward<S, const R: usize, const H: usize, F, P, const TOGETHER: u
         for (slot, (sums, logit)) in sums.as_chunks::<TOGETHER>().0.iter().zip(logits).enumerate() {
             // Neighbours share their weights nearly always: these stay in registers.
             if kinds[slot] != kind {
-                (kind, weights) = (kinds[slot], output[usize::from(kinds[slot])]);
+                (kind, weights) =
+                    (kinds[slot], times(simd, output[usize::from(kinds[slot])], unit));
             }
             for view in 0..TOGETHER {
                 for r in 0..R {
-                    for (h, sum) in F::widen(simd, sums[view][r]).into_iter().enumerate() {
-                        let value = P::value(simd, simd.mul_f32s(sum, unit));
-                        *logit = simd.multiply_add(value, weights[view][r][h], *logit);
+                    let values = F::value::<S, P>(simd, sums[view][r]);
+                    for (value, weight) in values.into_iter().zip(weights[view][r]) {
+                        *logit = simd.multiply_add(value, weight, *logit);
                     }
                 }
             }
         }
         *accumulators = sums;
     }
+}
+
+/// Output weights of a block, all times a factor.
+#[inline(always)]
+pub(super) fn times<S: Lanes, const R: usize, const H: usize, const TOGETHER: usize>(
+    simd: S,
+    mut weights: [[[S::f32s; H]; R]; TOGETHER],
+    factor: S::f32s,
+) -> [[[S::f32s; H]; R]; TOGETHER] {
+    for weight in weights.as_flattened_mut().as_flattened_mut() {
+        *weight = simd.mul_f32s(*weight, factor);
+    }
+    weights
 }
 
 /// Writes the accumulators `[lists, columns]`.
