@@ -36,7 +36,6 @@ pub mod digest;
 pub mod digits;
 pub mod draw;
 pub mod engine;
-pub mod events;
 pub mod export;
 pub mod features;
 pub mod floats;

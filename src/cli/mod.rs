@@ -14,7 +14,6 @@ mod curve;
 mod data;
 mod devices;
 mod eval;
-mod events;
 mod export;
 mod games;
 mod inspect;

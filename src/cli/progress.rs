@@ -11,9 +11,7 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::cluster;
-use super::events::now;
 use crate::digits::{grouped, short};
-use crate::events::Events;
 use crate::format;
 use crate::log::Row;
 use crate::train::{Progress, Watch};
@@ -89,7 +87,6 @@ pub struct Screen {
     held_out: Option<f64>,
     shown: Duration,
     chart: Option<Live>,
-    events: Option<Events>,
 }
 
 /// A chart above the bar.
@@ -142,14 +139,9 @@ impl Screen {
         let (start, held_out, shown) = (Instant::now(), None, Duration::ZERO);
         let drawn = chart && !bar.is_hidden();
         let chart = drawn.then(|| Live { rows: Vec::new(), total, text: Arc::default() });
-        Self { start, stop, bar, held_out, shown, chart, events: None }
+        Self { start, stop, bar, held_out, shown, chart }
     }
 
-    /// The same, which also writes into an event file.
-    pub fn writing(mut self, events: Option<Events>) -> Self {
-        self.events = events;
-        self
-    }
 }
 
 impl Drop for Screen {
@@ -198,17 +190,6 @@ impl Watch for Screen {
         self.bar.suspend(|| eprintln!("{text}"));
         if let Some(live) = &mut self.chart {
             live.add(row, &self.bar);
-        }
-        if let Some(events) = &mut self.events
-            && let Err(error) = events.add(row, now())
-        {
-            self.bar.suspend(|| {
-                eprintln!(
-                    "note: the run goes on without events for TensorBoard, which cannot be written: \
-                     {error}; later, `nnuance report RUN --tensorboard` makes them of log.csv"
-                );
-            });
-            self.events = None;
         }
     }
 }

@@ -1,18 +1,16 @@
 //! `nnuance report`: runs as one page that stands alone.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use maud::html;
 
 use super::data::doctor;
-use super::events;
 use super::out;
 use super::place::Place;
 use super::terminal::Terminal;
 use crate::draw::Section;
 use crate::model::Precision;
-use crate::run::folder::{EVENTS, RunFolder};
 use crate::run::played;
 use crate::run::report::{Asked, Page, read};
 
@@ -23,8 +21,7 @@ use crate::run::report::{Asked, Page, read};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  nnuance report runs/quickstart-net runs/quickstart-hce -o report.html
-  nnuance report runs/quickstart-net --tensorboard && tensorboard --logdir runs")]
+  nnuance report runs/quickstart-net runs/quickstart-hce -o report.html")]
 pub struct Args {
     /// Folders of runs
     #[arg(required = true, value_name = "RUN")]
@@ -50,17 +47,11 @@ pub struct Args {
     /// Leave out the pages of the data
     #[arg(long)]
     no_data: bool,
-    /// Instead of a page write the log of each run into its folder as TensorBoard reads it
-    #[arg(long, conflicts_with_all = ["output", "with", "data", "pgn", "no_data"])]
-    tensorboard: bool,
     #[command(flatten)]
     place: Place,
 }
 
 pub fn run(args: Args) -> Result<()> {
-    if args.tensorboard {
-        return args.runs.iter().try_for_each(|run| write_events(run));
-    }
     out::may_be_page(&args.output)?;
     let place = args.place.open(Precision::F32)?;
     let runs = read(&args.runs)?;
@@ -72,14 +63,6 @@ pub fn run(args: Args) -> Result<()> {
     }
     let bytes = page.write(&args.output)?;
     out::line(format!("report   {}, {:.1} MB", args.output.display(), bytes as f64 / 1e6))
-}
-
-/// The event file of a run that is not under way.
-fn write_events(run: &Path) -> Result<()> {
-    let folder = RunFolder::of_run(run, &Terminal::default())?;
-    let rows = events::rows(&folder.path)?;
-    events::open(&folder.path, &rows)?;
-    out::line(format!("{}: {} rows", folder.file(EVENTS).display(), rows.len()))
 }
 
 /// The data of a report: what the doctor says of it.

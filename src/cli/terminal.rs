@@ -3,16 +3,13 @@
 mod look;
 mod opening;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 
-use super::events;
 use super::progress::{Screen, bar, interrupts};
-use crate::events::Events;
 use crate::loader::{Plan, Scan, TraceScan};
 use crate::run::{Counter, Ending, Listener, Opening, folder};
 use crate::train::{End, Watch};
@@ -23,30 +20,12 @@ pub struct Terminal {
     stop: Arc<AtomicBool>,
     /// Whether to draw the losses.
     chart: bool,
-    /// The folder of the run that leaves events.
-    events: Option<PathBuf>,
 }
 
 impl Terminal {
     /// One at which Ctrl-C stops training after a step.
     pub fn that_stops(chart: bool) -> Self {
-        Self { stop: interrupts(), chart, events: None }
-    }
-
-    /// One that also writes down for TensorBoard what the run in this folder tells.
-    pub fn writing(self, folder: &Path) -> Self {
-        Self { events: Some(folder.to_path_buf()), ..self }
-    }
-
-    /// The event file of a run that has so many positions behind it.
-    fn opened(&self, done: u64) -> Option<Events> {
-        let folder = self.events.as_ref()?;
-        let opened = events::rows(folder).and_then(|mut rows| {
-            // What a killed run did after its last checkpoint will be done again.
-            rows.retain(|(row, _)| row.positions <= done);
-            events::open(folder, &rows)
-        });
-        opened.inspect_err(|error| eprintln!("note: nothing for TensorBoard: {error:#}")).ok()
+        Self { stop: interrupts(), chart }
     }
 }
 
@@ -77,8 +56,7 @@ impl Listener for Terminal {
     }
 
     fn watch(&self, total: u64, done: u64) -> Box<dyn Watch + '_> {
-        let screen = Screen::new(total, done, self.stop.clone(), self.chart);
-        Box::new(screen.writing(self.opened(done)))
+        Box::new(Screen::new(total, done, self.stop.clone(), self.chart))
     }
 
     fn ends(&self, ending: &Ending) {

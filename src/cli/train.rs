@@ -12,7 +12,7 @@ use super::out;
 use super::place::Place;
 use super::terminal::Terminal;
 use crate::config::Config;
-use crate::run::folder::{EVENTS, RunFolder};
+use crate::run::folder::RunFolder;
 use crate::run::train::{Means, begin, join, resume};
 use crate::train::End;
 
@@ -29,8 +29,7 @@ The run folder gets config.toml (complete), log.csv, last.safetensors (to resume
 best.safetensors (lowest validation loss), and the finished evaluation: net.bin with its manifest \
 net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. judgement.json \
 says whether it has overfitted, and what is odd about terms. report.html shows all of it on one \
-page. With --tensorboard there is an event file too: `tensorboard --logdir runs` shows all runs that \
-have one.")]
+page.")]
 pub struct Args {
     /// The run's config (TOML)
     #[arg(required_unless_present = "resume")]
@@ -51,10 +50,6 @@ pub struct Args {
     /// Draw the losses above the progress line; only where stderr is a terminal
     #[arg(long)]
     chart: bool,
-    /// Write the rows of log.csv for TensorBoard too, positions as steps; a run that was begun so
-    /// goes on so
-    #[arg(long)]
-    tensorboard: bool,
     /// Under `mpirun`: the seconds that another process may be silent for, beside four times what a
     /// step takes, before the run is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
@@ -72,22 +67,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }
     let terminal = Terminal::that_stops(args.chart);
-    let told = |folder: &Path, tensorboard: bool| match tensorboard {
-        true => terminal.clone().writing(folder),
-        false => terminal.clone(),
-    };
+    let means = Means { place: &place, listener: &terminal, page: true, ranks };
     let finished = match (&args.resume, &args.config) {
-        (Some(folder), _) => {
-            let listener = told(folder, args.tensorboard || folder.join(EVENTS).exists());
-            let means = Means { place: &place, listener: &listener, page: true, ranks };
-            resume(folder, &args.overrides, &means)?
-        }
+        (Some(folder), _) => resume(folder, &args.overrides, &means)?,
         (None, Some(path)) => {
             let config = Config::read(path, &args.overrides)?;
             let folder = args.out.unwrap_or_else(|| default_folder(path));
             let folder = RunFolder::take(&folder, args.overwrite, &terminal)?;
-            let listener = told(&folder.path, args.tensorboard);
-            let means = Means { place: &place, listener: &listener, page: true, ranks };
             begin(config, &folder, &means)?
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),

@@ -39,8 +39,6 @@ pub const MOVES: &str = "moves.csv";
 pub const LOG: &str = "log.csv";
 /// The validation loss of each source, row by row.
 pub const SOURCES: &str = "sources.csv";
-/// The log as TensorBoard reads it, which goes by a part of the name.
-pub const EVENTS: &str = "events.out.tfevents.nnuance";
 /// The run as a page.
 pub const REPORT: &str = "report.html";
 
@@ -48,7 +46,7 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 16] = [
+const FILES: [&str; 15] = [
     LAST,
     BEST,
     ROUND,
@@ -63,7 +61,6 @@ const FILES: [&str; 16] = [
     MOVES,
     LOG,
     SOURCES,
-    EVENTS,
     REPORT,
 ];
 

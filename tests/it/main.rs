@@ -32,7 +32,6 @@ mod engine_kills;
 mod engine_label;
 mod eval;
 mod eval_boards;
-mod events;
 mod explain;
 mod export;
 mod export_scales;
