@@ -141,7 +141,6 @@ impl Screen {
         let chart = drawn.then(|| Live { rows: Vec::new(), total, text: Arc::default() });
         Self { start, stop, bar, held_out, shown, chart }
     }
-
 }
 
 impl Drop for Screen {
