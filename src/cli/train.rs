@@ -5,7 +5,7 @@ mod finished;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use super::cluster::{Hush, ranks, said};
 use super::out;
@@ -27,9 +27,8 @@ Example:
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
 best.safetensors (lowest validation loss), and the finished evaluation: net.bin with its manifest \
-net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. judgement.json \
-says whether it has overfitted, and what is odd about terms. report.html shows all of it on one \
-page.")]
+net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. report.html \
+shows all of it on one page.")]
 pub struct Args {
     /// The run's config (TOML)
     #[arg(required_unless_present = "resume")]
@@ -81,6 +80,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     said();
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
     out::line(finished::text(&finished))?;
+    finished.page.transpose().context("the run is complete, but its report cannot be written")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,6 @@
 //! [`learning()`] says what more data were worth, [`seeds`] what stands whatever the seed, [`elo`] what the games of a match tell,
 //! [`games`] sets that beside the losses.
 
-pub mod before_after;
 pub mod board;
 pub mod calibration;
 pub mod chance;
@@ -26,17 +25,15 @@ pub mod html;
 pub mod learning;
 pub mod match_scale;
 pub mod opinion;
-pub mod overfit;
 pub mod power;
 pub mod predictions;
 pub mod reach;
 pub mod rounds;
-pub mod sanity;
 pub mod seeds;
 mod shards;
 pub mod slices;
-pub mod summary;
 mod table;
+pub mod terms;
 mod text;
 mod verdict;
 
@@ -50,5 +47,5 @@ pub use match_scale::{MatchError, Matched, Pairs, match_scale};
 pub use opinion::{Opinion, opinions, worths};
 pub use predictions::{Options, Predictions, Truth, Values};
 pub use slices::Attributes;
-pub use table::{Align, Table, cut};
+pub use table::{Align, Table, cut, signed, tenths};
 pub use text::wrap;

@@ -1,7 +1,6 @@
 //! A position and what evaluations say of it, as text.
 
-use super::before_after::signed;
-use super::{Align, Table};
+use super::{Align, Table, signed};
 use crate::loss::sigmoid;
 
 /// Characters of a line.

@@ -98,6 +98,18 @@ impl fmt::Display for Table {
     }
 }
 
+/// One decimal; a value that rounds to zero has no sign.
+pub fn tenths(value: f64) -> String {
+    let text = format!("{value:.1}");
+    if text == "-0.0" { "0.0".to_string() } else { text }
+}
+
+/// [`tenths`] with a plus before positive values.
+pub fn signed(value: f64) -> String {
+    let text = tenths(value);
+    if value > 0.0 && text != "0.0" { format!("+{text}") } else { text }
+}
+
 /// A text of so many characters at most.
 pub fn cut(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {

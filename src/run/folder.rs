@@ -31,8 +31,6 @@ pub const TERMS_CSV: &str = "terms.csv";
 /// Pictures of the terms.
 pub const TERMS_SVG: &str = "terms.svg";
 
-/// Whether the run has overfitted, and whether its terms are sane.
-pub const JUDGEMENT: &str = "judgement.json";
 /// Where moves are learnt, how many of them the weights find, round after round.
 pub const MOVES: &str = "moves.csv";
 /// What training looked like, row by row.
@@ -57,7 +55,6 @@ const FILES: [&str; 15] = [
     TERMS_SVG,
     "net.json",
     "net.safetensors",
-    JUDGEMENT,
     MOVES,
     LOG,
     SOURCES,

@@ -14,8 +14,7 @@ use crate::export::{Given, Imported};
 use crate::hce::{self, HceWeights, Tally};
 use crate::inspect::{Inspection, Options, inspect, work};
 use crate::loader::{Part, Plan};
-use crate::report::before_after::TermResult;
-use crate::report::sanity::{Counted, Sanity};
+use crate::report::terms::{EffectiveValues, TermResult};
 use crate::sample::Sample;
 
 /// The net of a run as sections of its report.
@@ -80,14 +79,14 @@ pub fn positions(
     }
 }
 
-/// Handcrafted terms, of a file or a run, against their start values, in up to `most` positions of
-/// the files.
-pub fn sanity(
+/// Effective values of pieces, from the handcrafted terms of a file or a run, in up to `most`
+/// positions of the files.
+pub fn effective_values(
     terms: &Path,
     files: &[PathBuf],
     most: usize,
     listener: &dyn Listener,
-) -> Result<Sanity> {
+) -> Result<EffectiveValues> {
     let weights = weights(terms)?;
     let best = terms.join(BEST);
     let recipe = match best.exists() {
@@ -109,10 +108,6 @@ pub fn sanity(
             held: None,
         })
         .collect();
-    let counted: Vec<Counted> = results
-        .iter()
-        .zip(&tally.times)
-        .map(|(result, times)| Counted { result, times: *times as f64 })
-        .collect();
-    Ok(Sanity::of(&counted, tally.phase(), None))
+    let counted = results.iter().zip(tally.times.iter().map(|times| *times as f64));
+    Ok(EffectiveValues::of(counted, tally.phase()))
 }

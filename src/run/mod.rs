@@ -14,7 +14,6 @@ pub mod export;
 pub mod folder;
 pub mod honest;
 pub mod inspect;
-pub mod judgement;
 mod listener;
 pub mod measure;
 pub mod moves;

@@ -3,11 +3,9 @@
 mod base;
 mod data;
 mod finish;
-mod finished;
 mod found;
 pub mod grow;
 mod join;
-mod judge;
 mod learnt;
 mod length;
 mod open;
@@ -36,8 +34,7 @@ use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use data::Data;
 pub use data::Sharing;
-pub use finish::NothingLearnt;
-pub use finished::{Finished, Made, TestMoves};
+pub use finish::{Finished, Made, NothingLearnt, TestMoves};
 pub use join::join;
 pub use resume::resume;
 use rounds::{Round, Rounds, UntilEnd};
@@ -209,10 +206,7 @@ fn train(
             }
         });
     }
-    if let Some(caution) = judge::caution(recipe, &data)? {
-        listener.remark(&format!("caution: {caution}"));
-    }
-    if let Some(caution) = judge::sameness(config, &data.some) {
+    if let Some(caution) = data::sameness(config, &data.some) {
         listener.remark(&format!("caution: {caution}"));
     }
 
@@ -289,7 +283,7 @@ fn train(
     }
     finish::refuse_untrained(recipe, &checkpoint, folder)?;
     folder.check()?;
-    let mut finished = finish::finish(recipe, &data, folder, place, listener)?;
+    let mut finished = finish::finish(recipe, &data, folder, listener)?;
     if config.moves().is_some() {
         let ends = QuietEnds::of(recipe, &checkpoint.weights);
         let searched = ends.and_then(|ends| data.choose(&Arc::new(ends), config, listener));

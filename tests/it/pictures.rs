@@ -2,80 +2,9 @@ use std::collections::HashMap;
 
 use nnuance::export::tables::heat::Picture;
 use nnuance::export::tables::heat_svg::svg;
-use nnuance::report::before_after::{TermResult, Why, csv, text};
-use nnuance::report::summary;
 use nnuance::terms::Kind;
 
 use crate::tables::{list, realistic, squares, weights};
-
-fn result(name: &str, change: f64, error: Option<f64>, held: Option<Why>) -> TermResult {
-    TermResult {
-        name: name.to_string(),
-        kind: Kind::Normal,
-        count: Some(7),
-        start: [100.0, -0.01],
-        tuned: [100.0 + change, -0.01],
-        error: error.map(|error| [error; 2]),
-        held,
-    }
-}
-
-#[test]
-fn before_and_after_stand_in_columns() {
-    let mut complexity = result("c,\"x\"", 1.0, Some(0.5), None);
-    complexity.kind = Kind::Complexity;
-    let results = [
-        result("m.a", 2.25, Some(0.5), None),
-        complexity,
-        result("m.b", 0.0, None, Some(Why::Rare)),
-    ];
-    let text = text(&results);
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 5);
-    let cells: Vec<&str> = lines[2].split_whitespace().collect();
-    let expected =
-        ["m.a", "normal", "7", "100.0", "102.2", "+2.2", "0.5", "0.0", "0.0", "0.0", "0.5"];
-    assert_eq!(cells, expected);
-    assert!(lines[4].ends_with("rare"));
-    assert!(!lines[3].contains("100.0"));
-    let csv = csv(&results);
-    let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[1], "m.a,normal,7,100,-0.01,102.25,-0.01,2.25,0,0.5,0.5,");
-    assert_eq!(lines[2], "\"c,\"\"x\"\"\",complexity,7,,-0.01,,-0.01,,0,,0.5,");
-    assert_eq!(lines[3], "m.b,normal,7,100,-0.01,100,-0.01,0,0,,,rare");
-}
-
-#[test]
-fn the_summary_names_the_clearest_changes_and_the_held() {
-    let mut results = vec![
-        result("a", 4.0, Some(2.0), None),
-        result("b", -3.0, Some(0.5), None),
-        result("c", 90.0, None, None),
-        result("d", 90.0, Some(0.0), None),
-        result("e", 1.0, Some(1.0), None),
-    ];
-    let text = summary::clearest(&results, 2);
-    let first: Vec<&str> =
-        text.lines().skip(2).map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(first, ["b", "a"]);
-    assert!(text.contains("-6.0"));
-    assert_eq!(summary::held(&results), "");
-    results.clear();
-    for square in squares() {
-        let rare = square.ends_with('1') || square.ends_with('8');
-        results.push(result(&format!("psqt.pawn.{square}"), 0.0, None, rare.then_some(Why::Rare)));
-    }
-    for role in ["knight", "rook"] {
-        for n in 0..3 {
-            results.push(result(&format!("mobility.{role}.{n}"), 0.0, None, Some(Why::NotChosen)));
-        }
-    }
-    results.push(result("pair", 0.0, None, Some(Why::Rare)));
-    assert_eq!(
-        summary::held(&results),
-        "psqt.pawn.*: 16 of 64 rare\nmobility.*: 6 of 6 not chosen\npair: rare\n"
-    );
-}
 
 #[test]
 fn text_shows_boards_as_white_sees_them() {

@@ -53,7 +53,6 @@ fn the_quickstart_prints_what_the_readme_shows() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(told.matches("skipped by min_ply").count(), 1, "{told}");
     assert_eq!(told.matches("for the side to move").count(), 3, "{told}");
-    assert_eq!(printed.matches("it has overfitted").count(), 1, "{printed}");
     assert_eq!(printed.matches("training loss").count(), 4, "{printed}");
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
     for run in ["hce-pst", "quickstart-hce", "mirrored-net", "net-on-terms"] {

@@ -54,24 +54,11 @@ fn runs_become_a_page_that_stands_alone() {
         "Content-Security-Policy",
         "How good?",
         "% (95 % interval",
-        "Overfitting?",
-        "training loss 0.",
-        "By rule of thumb, ",
-        "Would more data help?",
-        "nnuance curve ",
+        "training loss there 0.",
     ] {
         assert!(lead.contains(text), "{text}");
     }
     assert!(!html.contains("score wins") && html.contains("it is the bound, from a search"));
-    // A run that left no judgement still tells its two losses.
-    let judgement = net.join("judgement.json");
-    let kept = std::fs::read(&judgement).unwrap();
-    std::fs::remove_file(&judgement).unwrap();
-    let bare = folder.path().join("bare.html");
-    nnuance(&["report", "--no-data"]).arg(&net).arg("-o").arg(&bare).assert().success();
-    let html = std::fs::read_to_string(&bare).unwrap();
-    assert!(html.contains("the training loss was") && html.contains("One run cannot tell."));
-    std::fs::write(&judgement, kept).unwrap();
     let html = std::fs::read_to_string(net.join("report.html")).unwrap();
     // Floats and integers of a run are one evaluation; every name is explained.
     let comparison = html.split("<h2>Comparison</h2>").nth(1).unwrap();
@@ -192,4 +179,35 @@ fn a_net_that_lost_much_is_not_taken_for_its_floats() {
         assert!(html.contains(name), "{name}");
     }
     assert!(!html.contains("the floats of the same run"));
+}
+
+/// Of a target that is the same everywhere nothing is learnt, and the loss looks good.
+#[test]
+fn equal_scores_and_results_are_cautioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = std::fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
+    let [file, config] = ["same.txt", "run.toml"].map(|name| folder.path().join(name));
+    let cautions = |score: Option<&str>, result: Option<&str>, wdl: f64| {
+        let line = |line: &str| {
+            let [fen, own, of_game] = line.split(" | ").collect::<Vec<_>>()[..] else { panic!() };
+            format!("{fen} | {} | {}\n", score.unwrap_or(own), result.unwrap_or(of_game))
+        };
+        std::fs::write(&file, games.lines().take(300).map(line).collect::<String>()).unwrap();
+        let text = format!(
+            "version = 1\nseed = 1\n[data]\nfiles = ['{}']\nheld_out = 0\ncheck_view = false\n\
+             [model]\ninputs = \"perspective\"\nhidden = 1\nactivation = \"screlu\"\n\
+             [target]\nwdl = {wdl}\n\
+             [schedule]\nepochs = 1\nbatch = 100\nlearning_rate = 0.001\n",
+            file.display()
+        );
+        std::fs::write(&config, text).unwrap();
+        let mut train = nnuance(&["train", "--overwrite"]);
+        let output = train.arg(&config).arg("--out").arg(folder.path().join("run")).assert();
+        let said = String::from_utf8_lossy(&output.success().get_output().stderr).into_owned();
+        ["every score is 0 cp", "every result is 0.5"].map(|words| said.contains(words))
+    };
+    assert_eq!(cautions(Some("0"), None, 0.5), [true, false]);
+    assert_eq!(cautions(None, Some("0.5"), 0.5), [false, true]);
+    assert_eq!(cautions(None, Some("0.5"), 0.0), [false, false], "scores alone count");
+    assert_eq!(cautions(None, None, 0.5), [false, false]);
 }

@@ -1,101 +1,62 @@
-//! What is said of a finished run.
+//! The last lines of a finished run.
 
 use crate::cli::export;
-use crate::cli::out;
-use crate::report::before_after::TermResult;
-use crate::report::summary::{clearest, held, largest};
-use crate::report::wrap;
+use crate::report::terms::{held, largest};
 use crate::run::folder;
-use crate::run::judgement::Judgement;
 use crate::run::train::{Finished, Made, TestMoves};
 
 /// Terms that the summary names.
 const NAMED: usize = 10;
 
-/// What a run leaves, where it lies, and what the run made of itself.
+/// The files of a run, its losses, and what changed.
 pub fn text(finished: &Finished) -> String {
-    let Finished { folder, what, sources, kept, judgement, moves, made, page } = finished;
-    let best = folder.join(folder::BEST);
-    let kept = match &kept[..] {
-        [] => String::new(),
-        [only] => format!("\nkept     {}", only.display()),
-        [first, .., last] => {
-            format!("\nkept     {} to {}", first.display(), last.display())
-        }
-    };
-    let text = match made {
-        Made::Net(written) => export::lines(written).join("\n"),
-        Made::Sum(written, terms) => {
-            let net = export::lines(written).join("\n");
-            format!("{net}\nterms    {}, as they learnt with the net", terms.display())
-        }
-        Made::Terms(results) => terms(finished, results),
-    };
-    let page = match page {
-        None => String::new(),
-        Some(Ok(path)) => format!("\nreport   {}", path.display()),
-        Some(Err(error)) => format!("\nthere is no report: {error:#}"),
-    };
-    let judged = judged(judgement, moves);
-    let sources = by_source(sources);
-    format!("{what}: {}{sources}{kept}\n{}\n{text}{page}", best.display(), judged.trim_end())
-}
-
-/// The validation loss of each source, against its own target.
-fn by_source(sources: &[(String, Option<f64>)]) -> String {
+    let Finished { folder, what, training_loss, sources, kept, moves, made, page } = finished;
+    let file = |name: &str| folder.join(name).display().to_string();
+    let mut lines = vec![format!("{what}: {}", file(folder::BEST))];
+    lines.extend(training_loss.map(|loss| format!("         training loss {loss:.6} at that step")));
     let widest = sources.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let line = |(name, loss): &(String, Option<f64>)| {
+    for (name, loss) in sources {
         let loss = loss.map_or("nothing to validate with".into(), |loss| format!("{loss:.6}"));
-        format!("\n         of {name:widest$}  {loss}")
-    };
-    sources.iter().map(line).collect()
-}
-
-fn judged(judgement: &Judgement, moves: &TestMoves) -> String {
-    let mut text = String::new();
-    if let Some(sanity) = &judgement.terms {
-        text += &format!("\n{}", sanity.text());
+        lines.push(format!("         of {name:widest$}  {loss}"));
     }
-    text.push('\n');
-    let said = match &judgement.overfitting {
-        // Of several runs one after the other the first explains what it means.
-        Some(it) if out::is_news(it.answer()) => it.text(),
-        Some(it) => it.brief(),
-        None => match moves {
-            TestMoves::Found(found) => return text + "\n" + &found.text(),
-            TestMoves::Untold => {
-                "no test games tell moves: nobody can tell what it finds of others'".into()
+    match &kept[..] {
+        [] => {}
+        [only] => lines.push(format!("kept     {}", only.display())),
+        [first, .., last] => {
+            lines.push(format!("kept     {} to {}", first.display(), last.display()));
+        }
+    }
+    match moves {
+        TestMoves::NotLearnt => {}
+        TestMoves::Untold => lines.push("moves    no test game has moves to find".to_string()),
+        TestMoves::Found(found) => lines.push(format!("\n{}", found.text())),
+    }
+    match made {
+        Made::Net(written) => lines.extend(export::lines(written)),
+        Made::Sum(written, terms) => {
+            lines.extend(export::lines(written));
+            lines.push(format!("terms    {}, as they learnt with the net", terms.display()));
+        }
+        Made::Terms(results, values) => {
+            if !values.pieces.is_empty() {
+                lines.push(format!("\n{}", values.table()));
             }
-            TestMoves::NotLearnt => {
-                "nothing was held out: nobody can tell whether it has overfitted".to_string()
+            if let Some(changes) = largest(results, NAMED) {
+                lines.push(format!("The largest changes:\n{changes}"));
             }
-        },
-    };
-    wrap(&said, &mut text);
-    text
-}
-
-fn terms(finished: &Finished, results: &[TermResult]) -> String {
-    let mut text = String::new();
-    let (title, changes) = match results.iter().any(|result| result.error.is_some()) {
-        true => ("The clearest changes, in standard errors", clearest(results, NAMED)),
-        false => ("The largest changes", largest(results, NAMED)),
-    };
-    if !changes.is_empty() {
-        text += &format!("\n{title}:\n{changes}\n");
+            let held = held(results);
+            if !held.is_empty() {
+                lines.push(format!("Held at their start:\n{}\n", held.join("\n")));
+            }
+            lines.push(format!("tables   {}", file(folder::TERMS)));
+            lines.push(format!("changes  {}", file(folder::TERMS_CSV)));
+            lines.push(format!("picture  {}", file(folder::TERMS_SVG)));
+            let run = folder.display();
+            lines.push(format!("source   nnuance export {run} -o terms.h (or .hpp, .rs)"));
+        }
     }
-    let held = held(results);
-    if !held.is_empty() {
-        text += &format!("Held at their start:\n{held}\n");
+    if let Some(Ok(page)) = page {
+        lines.push(format!("report   {}", page.display()));
     }
-    let [json, table, picture] = [folder::TERMS, folder::TERMS_CSV, folder::TERMS_SVG]
-        .map(|name| finished.folder.join(name));
-    text += &format!(
-        "tables   {}\nchanges  {}\npicture  {}\nsource   nnuance export {} -o terms.h (or .hpp, .rs)",
-        json.display(),
-        table.display(),
-        picture.display(),
-        finished.folder.display(),
-    );
-    text
+    lines.join("\n")
 }

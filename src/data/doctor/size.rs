@@ -13,8 +13,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::digits::{counted, grouped};
-
 /// Games that a weight wants which learns from results alone.
 pub const GAMES: f64 = 5.0;
 
@@ -94,57 +92,6 @@ impl Amount {
             _ => Verdict::Thin,
         }
     }
-
-    /// One line where a model of so many weights is large for them; none where it is not.
-    pub fn caution(&self, weights: u64, wdl: f64) -> Option<String> {
-        let from = self.from(wdl);
-        let [least, most] = self.weights(wdl).map(|weights| grouped(round(weights)));
-        let rule = rule();
-        let weights_text = counted(weights, "weight");
-        match self.verdict(weights, wdl) {
-            Verdict::Enough => None,
-            Verdict::Thin => Some(format!(
-                "{weights_text} are many for {from}, which carry about {most} {rule}: expect \
-                 overfitting, or take more data, a smaller model or more of the scores"
-            )),
-            Verdict::Unknown => Some(format!(
-                "{weights_text} may be many for {from}: as the games are unknown, these may carry \
-                 {least} or {most} {rule}"
-            )),
-        }
-    }
-
-    /// How many weights they carry, beside those of a model: a sentence without its full stop.
-    pub fn says(&self, weights: u64, wdl: f64) -> String {
-        let [least, most] = self.weights(wdl).map(|weights| grouped(round(weights)));
-        let range = if least == most { most } else { format!("{least} to {most}") };
-        let (from, weights) = (self.from(wdl), counted(weights, "weight"));
-        format!("{from} carry about {range} weights {}; this model has {weights}", rule())
-    }
-
-    /// What there is to learn from where results are `wdl` of the target.
-    fn from(&self, wdl: f64) -> String {
-        match (wdl, self.games) {
-            (0.0, _) => counted(self.scored, "scored position"),
-            (1.0, Some(games)) => counted(games, "game"),
-            (1.0, None) => format!("the results of {}", counted(self.positions, "position")),
-            (_, Some(games)) => {
-                format!(
-                    "{} and {}",
-                    counted(games, "game"),
-                    counted(self.scored, "scored position")
-                )
-            }
-            (_, None) => format!("{} of unknown games", counted(self.scored, "scored position")),
-        }
-    }
-}
-
-fn rule() -> String {
-    format!(
-        "(a weight wants about {GAMES} games, or {POSITIONS} positions with a score, since the \
-         positions of a game share one result)"
-    )
 }
 
 /// All of [`SIZES`], weighed.
@@ -177,10 +124,4 @@ pub fn clauses(sizes: &[Size], of: fn(&Size) -> Verdict) -> String {
         Some(format!("{words} {}{list}", if whole { "nets of " } else { "" }))
     };
     kinds.into_iter().filter_map(clause).collect::<Vec<_>>().join(", ")
-}
-
-/// Two digits, which is more than such a rule knows.
-fn round(weights: f64) -> u64 {
-    let unit = 10_f64.powi((weights.max(1.0).log10().floor() as i32 - 1).max(0));
-    ((weights / unit).floor() * unit) as u64
 }

@@ -1,7 +1,7 @@
 //! Board tables as shaded text, for a terminal or a log.
 
 use super::shape::{Array, ShapeError, arrays};
-use crate::report::before_after::tenths;
+use crate::report::tenths;
 use crate::terms::{Kind, TermList};
 
 /// Weights to make a picture of.

@@ -7,7 +7,7 @@ use super::heat::{Picture, PictureError, whole};
 use super::plot::{self, Anchor, Bars, label, printable};
 use super::shape::Array;
 use crate::draw::colour::{STEPS, class, css};
-use crate::report::before_after::tenths;
+use crate::report::tenths;
 use crate::terms::Kind;
 
 /// Width and height of a square; all lengths are in pixels.

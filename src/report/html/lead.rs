@@ -8,8 +8,7 @@ use crate::report::compare::Pair;
 use crate::report::reach::Reach;
 use crate::report::text::{loss, verdict};
 
-/// How far each evaluation comes, which is better, whether runs have overfitted, and how to find
-/// out what more data would bring. `runs` are said to have stopped where nothing was compared.
+/// How far each evaluation comes, which is better, and the losses of the runs.
 pub fn lead(deep: &Deep, cast: &[Cast], runs: &[Run]) -> Markup {
     let rivals = |name: &str| cast.iter().any(|one| one.rival && one.name == name);
     let reaches: Vec<&Reach> = deep.reaches.iter().filter(|reach| rivals(&reach.name)).collect();
@@ -40,32 +39,15 @@ pub fn lead(deep: &Deep, cast: &[Cast], runs: &[Run]) -> Markup {
     }
 }
 
-/// What runs tell of themselves, without any comparison.
+/// The training and the validation loss of each run, side by side.
 pub fn trained(runs: &[Run]) -> Markup {
-    let alone = runs.len() == 1;
-    let named = |run: &Run, sentence: String| match alone {
-        true => sentence,
-        false => format!("{}: {sentence}", run.name),
-    };
-    let losses: Vec<String> =
-        runs.iter().filter_map(|run| Some(named(run, overfitting(run)?))).collect();
-    let told = runs.iter().filter_map(|run| Some(named(run, run.more_data.clone()?)));
-    let told: Vec<String> = told.collect();
+    let sentence = |run: &Run| Some(format!("{}: {}", run.name, losses(run)?));
+    let sentences: Vec<String> = runs.iter().filter_map(sentence).collect();
     html! {
-        dl.lead {
-            @if !losses.is_empty() {
-                dt { "Overfitting?" }
-                dd { @for sentence in &losses { p { (sentence) } } }
-            }
-            dt { "Would more data help?" }
-            dd {
-                @for sentence in &told { p { (sentence) } }
-                p {
-                    @if told.is_empty() { "One run cannot tell. " }
-                    "To measure it, train the same model on parts of the data and see what each \
-                     doubling is worth:"
-                }
-                @for run in runs { p { code { "nnuance curve " (run.folder) "/config.toml" } } }
+        @if !sentences.is_empty() {
+            dl.lead {
+                dt { "Losses" }
+                dd { @for sentence in &sentences { p { (sentence) } } }
             }
         }
     }
@@ -110,30 +92,16 @@ fn way(reach: &Reach) -> Markup {
     }
 }
 
-/// What training found; else training against validation loss where the run is at its best, and
-/// nothing where one is unknown.
-fn overfitting(run: &Run) -> Option<String> {
-    if run.overfitting.is_some() {
-        return run.overfitting.clone();
-    }
+/// Training and validation loss where the run is at its best, and the validation loss at its end.
+fn losses(run: &Run) -> Option<String> {
     let best = run.best()?;
-    let (training, validation) = (best.train_loss?, best.held_out_loss?);
-    let mut sentence = format!(
-        "at its best, step {}, the training loss was {}, the validation loss {}",
-        best.step,
-        loss(training),
-        loss(validation)
-    );
-    let last = run.rows.last()?;
-    if let Some(end) = last.held_out_loss.filter(|end| last.step > best.step && *end > validation) {
-        sentence += &format!(
-            "; by step {} it had risen to {}: the best weights are those of step {}",
-            last.step,
-            loss(end),
-            best.step
-        );
+    let mut text = format!("validation loss {} at step {}", loss(best.held_out_loss?), best.step);
+    if let Some(training) = best.train_loss {
+        text += &format!(", training loss there {}", loss(training));
     }
-    let mut letters = sentence.chars();
-    let first = letters.next()?.to_uppercase();
-    Some(first.chain(letters).collect::<String>() + ".")
+    let last = run.rows.last()?;
+    if let Some(end) = last.held_out_loss.filter(|_| last.step > best.step) {
+        text += &format!("; validation loss {} at the last step, {}", loss(end), last.step);
+    }
+    Some(text + ".")
 }

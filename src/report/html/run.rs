@@ -13,10 +13,6 @@ pub struct Run {
     pub about: Vec<(String, String)>,
     /// Every key of its config, sorted.
     pub settings: Vec<(String, String)>,
-    /// Whether it has overfitted, as training itself found; none where it left no word.
-    pub overfitting: Option<String>,
-    /// Whether more data would help, as far as the run itself can tell.
-    pub more_data: Option<String>,
     /// Its validations, in order.
     pub rows: Vec<Row>,
     /// Where it learns moves, how many of them it found, round after round.

@@ -10,7 +10,6 @@ use crate::log::BySource;
 use crate::report::html::Run;
 use crate::report::rounds::FoundAt;
 use crate::run::folder;
-use crate::run::judgement::Judgement;
 use crate::run::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::log;
@@ -45,15 +44,11 @@ impl ShownRun {
         let mut settings = Vec::new();
         flatten("", &config, &mut settings);
         settings.sort();
-        let judgement = judged(folder);
-        let overfitting = judgement.overfitting.as_ref();
         let page = Run {
             name: name(folder),
             folder: folder.display().to_string(),
-            about: [about(&recipe, compute)?, marks(&judgement)].concat(),
+            about: about(&recipe, compute)?,
             settings,
-            overfitting: overfitting.map(|it| format!("{}: {}.", it.answer(), it.text())),
-            more_data: judgement.more_data(),
             rows,
             found: found(folder),
             sources: sources(folder),
@@ -88,18 +83,6 @@ fn stands(folder: &Path, recipe: &Recipe, state: &State, positions: Option<u64>)
     }
     let of = positions.map(|positions| format!(" of {}", grouped(recipe.config.steps(positions))));
     format!("not ended: at step {}{}", grouped(state.step), of.unwrap_or_default())
-}
-
-/// What the run found out about itself; nothing where it has not ended.
-fn judged(folder: &Path) -> Judgement {
-    let text = input::text(&folder.join(folder::JUDGEMENT), input::TEXT).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
-}
-
-/// What is odd about tuned terms.
-fn marks(judgement: &Judgement) -> Vec<(String, String)> {
-    let marks = judgement.terms.iter().flat_map(|terms| &terms.marks);
-    marks.map(|mark| ("look at".to_string(), mark.clone())).collect()
 }
 
 fn name(folder: &Path) -> String {

@@ -1,6 +1,5 @@
 //! The data of a run: read, described, encoded.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -172,6 +171,30 @@ pub fn keep(config: &Config) -> u64 {
     }
 }
 
+/// A caution where the scores, or the results, of these positions are all the same: their share of
+/// the target teaches nothing, and the loss looks good.
+pub fn sameness(config: &Config, some: &[Sample]) -> Option<String> {
+    let (first, others) = some.split_first().filter(|(_, others)| !others.is_empty())?;
+    let wdl = config.final_wdl();
+    match first.score {
+        Some(score) if wdl < 1.0 && others.iter().all(|it| it.score == first.score) => {
+            return Some(format!(
+                "every score is {score} cp, and teaches nothing: train on results \
+                 (target.wdl = 1), or label the positions with an engine"
+            ));
+        }
+        _ => {}
+    }
+    let result = first.result;
+    let same = wdl > 0.0 && others.iter().all(|it| it.result == result);
+    same.then(|| {
+        format!(
+            "every result is {result}, and teaches nothing: train on scores (target.wdl = 0), or \
+             take games that end otherwise as well"
+        )
+    })
+}
+
 impl Summary {
     pub fn of(scan: Scan) -> Self {
         let Scan { files, validating, sketch, train, .. } = scan;
@@ -303,14 +326,6 @@ impl Data {
         let whole = is_whole.then(|| Arc::new(chosen));
         *asked = Some(Asked { samples: samples.clone(), encoder, by, whole, window });
         Ok(searched)
-    }
-
-    /// Samples as they are judged.
-    pub fn judged<'a>(&self, samples: &'a [Sample]) -> Cow<'a, [Sample]> {
-        match &self.quieten {
-            Some(ends) => quiet(samples, &**ends).into(),
-            None => samples.into(),
-        }
     }
 
     /// The batches from a checkpoint on, or a share of each.

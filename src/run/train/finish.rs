@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use super::data::{BatchSource, Data, Tuned, some_games};
-use super::{Finished, Made, TestMoves, judge};
 use crate::export::tables::heat::Picture;
 use crate::export::tables::heat_svg::svg;
 use crate::hce::HceWeights;
@@ -16,23 +15,60 @@ use crate::log::BySource;
 use crate::loss::Loss;
 use crate::model::{Compute, Device};
 use crate::output;
-use crate::report::before_after::{TermResult, Why, csv};
-use crate::report::sanity::Sanity;
+use crate::report::Found;
+use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
 use crate::run::choices::teaches;
 use crate::run::folder::{self, RunFolder};
 use crate::run::listener::Listener;
 use crate::run::moves::{Searcher, rank};
 use crate::run::quiet_ends::QuietEnds;
 use crate::run::recipe::{self, Recipe};
-use crate::run::{export, report};
+use crate::run::export::{self, Written};
+use crate::run::report;
 use crate::train::checkpoint::{Best, Checkpoint, State};
-use crate::train::direct::{Certainty, certainty};
+use crate::train::direct::certainty;
+use crate::train::log;
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
 use crate::weights::Weights;
 
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;
+
+/// The files that a run leaves in its folder, and how it ended.
+pub struct Finished {
+    pub folder: PathBuf,
+    /// Which weights are the best, in words.
+    pub what: String,
+    /// The training loss logged at the step of the best weights.
+    pub training_loss: Option<f64>,
+    /// The validation loss of these weights by source; empty where there are none.
+    pub sources: Vec<(String, Option<f64>)>,
+    /// The checkpoints that are kept for good.
+    pub kept: Vec<PathBuf>,
+    pub moves: TestMoves,
+    pub made: Made,
+    /// The page about the run; none where none was asked for.
+    pub page: Option<Result<PathBuf>>,
+}
+
+/// How many of the moves of test games a run finds.
+pub enum TestMoves {
+    /// The run learns from positions.
+    NotLearnt,
+    /// No test games have moves.
+    Untold,
+    Found(Box<Found>),
+}
+
+/// The evaluation that an engine loads.
+pub enum Made {
+    Net(Box<Written>),
+    /// A net, and the file with the terms that learnt with it.
+    Sum(Box<Written>, PathBuf),
+    /// Terms before and after, and the values of pieces.
+    Terms(Vec<TermResult>, EffectiveValues),
+}
 
 /// Why a run leaves no net.
 #[derive(Debug, thiserror::Error)]
@@ -61,12 +97,11 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
     Ok(())
 }
 
-/// Writes what an engine loads, and judges it.
+/// Writes the net or the terms.
 pub fn finish(
     recipe: &Recipe,
     data: &Data,
     folder: &RunFolder,
-    place: &(Device, Compute),
     listener: &dyn Listener,
 ) -> Result<Finished> {
     let path = folder.file(folder::BEST);
@@ -83,21 +118,21 @@ pub fn finish(
         Some(Best { step, loss }) => format!("best validation loss {loss:.6}, at step {step}"),
         None => format!("weights of step {step}"),
     };
-    let (made, sanity) = match &data.terms {
+    let made = match &data.terms {
         Some(tuned) => {
             if !recipe.config.weighing().is_level() {
                 listener
                     .remark("how sure the weights are is not known: positions do not count alike");
             }
-            let (results, sanity) = terms(recipe, data, tuned, &best, &what, folder)?;
-            (Made::Terms(results), Some(sanity))
+            let (results, values) = terms(recipe, data, tuned, &best, &what, folder)?;
+            Made::Terms(results, values)
         }
         None => {
             let net = folder.file(folder::NET);
             let written = export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let written = Box::new(written);
-            let made = match recipe.base.as_ref().filter(|_| recipe.config.model.tune_base) {
+            match recipe.base.as_ref().filter(|_| recipe.config.model.tune_base) {
                 None => Made::Net(written),
                 Some(base) => {
                     let (terms, path) =
@@ -105,15 +140,15 @@ pub fn finish(
                     output::write(&path, terms.to_json().as_bytes())?;
                     Made::Sum(written, path)
                 }
-            };
-            (made, None)
+            }
         }
     };
     let (kept, sources) = (folder.kept(), by_source(folder, step));
-    let judgement = judge::judge(recipe, data, &best, sanity, folder, place)?;
+    let rows = log::read(&folder.file(folder::LOG))?;
+    let training_loss = rows.iter().find(|row| row.step == step).and_then(|row| row.train_loss);
     let moves = moves(recipe, data, &best.weights, listener)?;
     let folder = folder.path.clone();
-    Ok(Finished { folder, what, sources, kept, judgement, moves, made, page: None })
+    Ok(Finished { folder, what, training_loss, sources, kept, moves, made, page: None })
 }
 
 /// The validation loss of a step by source; nothing where there are none.
@@ -173,7 +208,7 @@ fn terms(
     best: &Checkpoint,
     what: &str,
     folder: &RunFolder,
-) -> Result<(Vec<TermResult>, Sanity)> {
+) -> Result<(Vec<TermResult>, EffectiveValues)> {
     let scale = recipe.config.scale();
     let exact = tuned.terms.trained(&best.weights, scale)?;
     let mut weights = exact.clone().rounded(2);
@@ -181,12 +216,17 @@ fn terms(
     let write = |name: &str, text: String| output::write(&folder.file(name), text.as_bytes());
     write(folder::TERMS, weights.to_json())?;
 
-    let certainty = match &data.source {
-        BatchSource::Store { store, .. } => certain(recipe, store, tuned, best)?,
-        BatchSource::Files { .. } | BatchSource::Moves { .. } => Certainty::default(),
+    let errors = match &data.source {
+        BatchSource::Store { store, .. } => standard_errors(recipe, store, tuned, best)?,
+        BatchSource::Files { .. } | BatchSource::Moves { .. } => Vec::new(),
     };
-    let results = results(recipe, tuned, &certainty.errors, &exact)?;
-    let sanity = judge::sanity(tuned, &results, &certainty)?;
+    let results = results(recipe, tuned, &errors, &exact)?;
+    let times = |result: &TermResult| {
+        let term = tuned.terms.list.terms.iter().position(|term| term.name == result.name);
+        term.and_then(|term| tuned.tally.times.get(term)).copied().unwrap_or(0) as f64
+    };
+    let counted = results.iter().map(|result| (result, times(result)));
+    let effective = EffectiveValues::of(counted, tuned.tally.phase());
     write(folder::TERMS_CSV, csv(&results))?;
     let (list, values) = weights.used();
     let unseen: HashSet<&str> = results
@@ -197,7 +237,7 @@ fn terms(
     let seen: Vec<bool> = list.terms.iter().map(|term| !unseen.contains(&term.name[..])).collect();
     let picture = Picture { list: &list, weights: &values, seen: Some(&seen) };
     write(folder::TERMS_SVG, svg(&picture, "Handcrafted terms", scale)?)?;
-    Ok((results, sanity))
+    Ok((results, effective))
 }
 
 /// Before and after, term by term, those that the evaluation does not have left out.
@@ -233,18 +273,23 @@ fn results(
     Ok(results.collect())
 }
 
-/// How sure the weights are, by their numbers; nothing is known of other losses than squares and
-/// sizes, or of positions that do not count alike.
-fn certain(recipe: &Recipe, store: &Store, tuned: &Tuned, best: &Checkpoint) -> Result<Certainty> {
+/// Standard errors of the weights, by their numbers; empty for other losses than squares and sizes,
+/// and for weighted positions.
+fn standard_errors(
+    recipe: &Recipe,
+    store: &Store,
+    tuned: &Tuned,
+    best: &Checkpoint,
+) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
     let loss = config.loss();
     if !(loss == Loss::SQUARED || loss == Loss::ABSOLUTE) || !store.weights.is_empty() {
-        return Ok(Certainty::default());
+        return Ok(Vec::new());
     }
     let all = store.all();
     let targets = targets(&all, config.final_wdl(), &config.worths());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
-    Ok(certainty(shape, &best.weights, &store.pieces, &targets, loss, prior)?)
+    Ok(certainty(shape, &best.weights, &store.pieces, &targets, loss, prior)?.errors)
 }

@@ -1,0 +1,233 @@
+//! Handcrafted terms before and after training: each term, the largest changes, values of pieces.
+
+use serde::Serialize;
+
+use super::table::{signed, tenths};
+use super::{Align, Table};
+use crate::terms::Kind;
+
+/// Why a term kept its weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Too few positions have it.
+    Rare,
+    /// The config does not tune it.
+    NotChosen,
+}
+
+/// Training's effect on one term. Pairs are middlegame and endgame, in centipawns; a COMPLEXITY
+/// term has no middlegame, and its first numbers are not shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TermResult {
+    pub name: String,
+    pub kind: Kind,
+    /// Positions in which it applies, where they were counted.
+    pub count: Option<u64>,
+    pub start: [f64; 2],
+    pub tuned: [f64; 2],
+    /// Standard errors of the tuned weights, where they are known.
+    pub error: Option<[f64; 2]>,
+    /// None if it was trained.
+    pub held: Option<Why>,
+}
+
+impl Why {
+    pub const ALL: [Why; 2] = [Why::Rare, Why::NotChosen];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Why::Rare => "rare",
+            Why::NotChosen => "not chosen",
+        }
+    }
+}
+
+impl TermResult {
+    /// Tuned less start.
+    pub fn change(&self) -> [f64; 2] {
+        [0, 1].map(|phase| self.tuned[phase] - self.start[phase])
+    }
+
+    /// The phases that have a weight.
+    fn phases(&self) -> std::ops::Range<usize> {
+        usize::from(self.kind == Kind::Complexity)..2
+    }
+}
+
+/// Comma-separated values (RFC 4180), with numbers that read back as they were.
+pub fn csv(results: &[TermResult]) -> String {
+    let mut out = String::from(
+        "term,kind,positions,start_mg,start_eg,tuned_mg,tuned_eg,change_mg,change_eg,error_mg,\
+         error_eg,held\n",
+    );
+    for result in results {
+        let name = match result.name.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", result.name.replace('"', "\"\"")),
+            false => result.name.clone(),
+        };
+        let count = result.count.map_or_else(String::new, |count| count.to_string());
+        let mut cells = vec![name, result.kind.name().to_string(), count];
+        for pair in [Some(result.start), Some(result.tuned), Some(result.change()), result.error] {
+            for phase in 0..2 {
+                let shown = pair.filter(|_| result.phases().contains(&phase));
+                cells.push(shown.map_or_else(String::new, |pair| pair[phase].to_string()));
+            }
+        }
+        cells.push(result.held.map_or("", Why::name).to_string());
+        out += &cells.join(",");
+        out.push('\n');
+    }
+    out
+}
+
+/// The `most` largest changes, each with the phase in which it is largest: in standard errors where
+/// these are known, else in centipawns. None where no trained term changed.
+pub fn largest(results: &[TermResult], most: usize) -> Option<Table> {
+    let in_errors = results.iter().any(|result| result.error.is_some());
+    let mut changes: Vec<(&TermResult, usize, f64)> = Vec::new();
+    for result in results.iter().filter(|result| result.held.is_none()) {
+        let size = |phase: usize| match (in_errors, result.error) {
+            (false, _) => result.change()[phase],
+            (true, Some(error)) if error[phase] > 0.0 => result.change()[phase] / error[phase],
+            (true, _) => 0.0,
+        };
+        let sizes = result.phases().map(|phase| (result, phase, size(phase)));
+        changes.extend(sizes.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs())));
+    }
+    changes.retain(|(.., size)| *size != 0.0 && size.is_finite());
+    changes.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+    changes.truncate(most);
+    use Align::{Left, Right};
+    let mut columns = vec![
+        ("term", Left),
+        ("phase", Left),
+        ("start", Right),
+        ("tuned", Right),
+        ("change", Right),
+    ];
+    columns.extend(in_errors.then_some(("in errors", Right)));
+    let mut table = Table::new(&columns);
+    for (result, phase, size) in &changes {
+        table.row([
+            result.name.clone(),
+            ["mg", "eg"][*phase].to_string(),
+            tenths(result.start[*phase]),
+            tenths(result.tuned[*phase]),
+            signed(result.change()[*phase]),
+            signed(*size),
+        ]);
+    }
+    (!changes.is_empty()).then_some(table)
+}
+
+/// The held terms, one line a group and reason, such as `psqt.pawn.*: 16 of 64 rare`.
+pub fn held(results: &[TermResult]) -> Vec<String> {
+    // Groups in the order of their first terms: the names without their last word.
+    let mut groups: Vec<(&str, Vec<&TermResult>)> = Vec::new();
+    for result in results {
+        let group = result.name.rsplit_once('.').map_or(&result.name[..], |(group, _)| group);
+        match groups.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, terms)) => terms.push(result),
+            None => groups.push((group, vec![result])),
+        }
+    }
+    let mut lines = Vec::new();
+    for (group, terms) in &groups {
+        for why in Why::ALL {
+            let mut held = terms.iter().filter(|term| term.held == Some(why));
+            match (held.clone().count(), held.next()) {
+                (0, _) | (_, None) => {}
+                (1, Some(term)) => lines.push(format!("{}: {}", term.name, why.name())),
+                (some, _) => {
+                    lines.push(format!("{group}.*: {some} of {} {}", terms.len(), why.name()));
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Effective values of pieces, pawn to queen: material, plus the mean of what tables and other
+/// terms of the role add where such pieces stand.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EffectiveValues {
+    /// Mean share of the middlegame over the positions.
+    pub middlegame: f64,
+    /// Empty where the terms have no material.
+    pub pieces: Vec<EffectiveValue>,
+}
+
+/// Middlegame and endgame, in centipawns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EffectiveValue {
+    pub role: &'static str,
+    pub start: [f64; 2],
+    pub tuned: [f64; 2],
+}
+
+const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
+
+impl EffectiveValues {
+    /// From terms with how often each was counted, for both sides together.
+    pub fn of<'a>(
+        terms: impl Iterator<Item = (&'a TermResult, f64)> + Clone,
+        middlegame: f64,
+    ) -> Self {
+        let normal = terms.filter(|(term, _)| term.kind == Kind::Normal);
+        let value = |(number, role): (usize, &'static str)| {
+            let name = format!("material.{role}");
+            let (_, pieces) = normal.clone().find(|(term, _)| term.name == name)?;
+            let mut value = EffectiveValue { role, start: [0.0; 2], tuned: [0.0; 2] };
+            for (term, times) in normal.clone().filter(|(term, _)| role_of(&term.name) == Some(number))
+            {
+                for phase in 0..2 {
+                    value.start[phase] += term.start[phase] * times / pieces;
+                    value.tuned[phase] += term.tuned[phase] * times / pieces;
+                }
+            }
+            (pieces > 0.0).then_some(value)
+        };
+        let pieces = ROLES.into_iter().enumerate().filter_map(value).collect();
+        Self { middlegame, pieces }
+    }
+
+    pub fn table(&self) -> Table {
+        use Align::{Left, Right};
+        let mean =
+            |value: [f64; 2]| self.middlegame * value[0] + (1.0 - self.middlegame) * value[1];
+        let mut table = Table::new(&[
+            ("effective value", Left),
+            ("mg", Right),
+            ("eg", Right),
+            ("mean", Right),
+            ("change", Right),
+            ("in pawns", Right),
+        ]);
+        let pawn = self.pieces.first().map_or(f64::NAN, |pawn| mean(pawn.tuned));
+        for EffectiveValue { role, start, tuned } in &self.pieces {
+            let pawns = mean(*tuned) / pawn;
+            table.row([
+                role.to_string(),
+                tenths(tuned[0]),
+                tenths(tuned[1]),
+                tenths(mean(*tuned)),
+                signed(mean(*tuned) - mean(*start)),
+                if pawns.is_finite() { format!("{pawns:.2}") } else { String::new() },
+            ]);
+        }
+        table
+    }
+}
+
+/// The role that a term belongs to: one of the first two words of its name is the role, or the
+/// first is its plural. Threats belong to the other side, king and space terms to no role.
+fn role_of(name: &str) -> Option<usize> {
+    let mut words = name.split('.');
+    let (first, second) = (words.next()?, words.next());
+    if matches!(first, "threats" | "king" | "space") {
+        return None;
+    }
+    ROLES.into_iter().position(|role| {
+        first == role || second == Some(role) || first.strip_suffix('s') == Some(role)
+    })
+}

@@ -1,0 +1,90 @@
+//! Terms before and after training.
+
+use nnuance::report::terms::{EffectiveValues, TermResult, Why, csv, held, largest};
+use nnuance::terms::Kind;
+
+use crate::tables::squares;
+
+fn result(name: &str, start: [f64; 2], tuned: [f64; 2], error: Option<f64>) -> TermResult {
+    TermResult {
+        name: name.to_string(),
+        kind: Kind::Normal,
+        count: Some(7),
+        start,
+        tuned,
+        error: error.map(|error| [error; 2]),
+        held: None,
+    }
+}
+
+#[test]
+fn csv_holds_every_number() {
+    let first = result("m.a", [100.0, -0.01], [102.25, -0.01], Some(0.5));
+    let mut complexity =
+        TermResult { name: "c,\"x\"".into(), kind: Kind::Complexity, ..first.clone() };
+    complexity.tuned[0] = 101.0;
+    let held = TermResult { held: Some(Why::Rare), error: None, tuned: first.start, ..first.clone() };
+    let csv = csv(&[first, complexity, held]);
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    assert_eq!(lines[0], "m.a,normal,7,100,-0.01,102.25,-0.01,2.25,0,0.5,0.5,");
+    assert_eq!(lines[1], "\"c,\"\"x\"\"\",complexity,7,,-0.01,,-0.01,,0,,0.5,");
+    assert_eq!(lines[2], "m.a,normal,7,100,-0.01,100,-0.01,0,0,,,rare");
+}
+
+#[test]
+fn largest_changes_come_first() {
+    let to = |name: &str, change: f64, error| result(name, [0.0; 2], [change, 0.0], error);
+    let all = [
+        to("a", 4.0, Some(2.0)),
+        to("b", -3.0, Some(0.5)),
+        to("no error", 90.0, None),
+        to("e", 1.0, Some(1.0)),
+    ];
+    let text = largest(&all, 2).unwrap().to_string();
+    let rows: Vec<&str> = text.lines().skip(2).map(|line| &line[..1]).collect();
+    assert_eq!(rows, ["b", "a"]);
+    assert!(text.contains("-6.0"), "{text}");
+    let bare = all.map(|result| TermResult { error: None, ..result });
+    let text = largest(&bare, 1).unwrap().to_string();
+    assert!(text.contains("no error") && !text.contains("in errors"), "{text}");
+    assert!(largest(&[to("same", 0.0, None)], 3).is_none());
+}
+
+#[test]
+fn held_terms_are_listed_by_group() {
+    let term = |name: &str, why| TermResult { held: why, ..result(name, [0.0; 2], [0.0; 2], None) };
+    let mut results: Vec<TermResult> = Vec::new();
+    for square in squares() {
+        let rare = square.ends_with('1') || square.ends_with('8');
+        results.push(term(&format!("psqt.pawn.{square}"), rare.then_some(Why::Rare)));
+    }
+    results.extend((0..3).map(|n| term(&format!("mobility.{n}"), Some(Why::NotChosen))));
+    results.push(term("pair", Some(Why::Rare)));
+    assert_eq!(
+        held(&results),
+        ["psqt.pawn.*: 16 of 64 rare", "mobility.*: 3 of 3 not chosen", "pair: rare"]
+    );
+}
+
+#[test]
+fn effective_values_are_material_and_the_mean_of_what_occurs() {
+    let terms = [
+        (result("material.pawn", [100.0; 2], [80.0, 100.0], None), 1000.0),
+        (result("psqt.pawn.a2", [0.0; 2], [-10.0, 20.0], None), 750.0),
+        (result("psqt.pawn.e4", [0.0; 2], [30.0, 0.0], None), 250.0),
+        (result("pawns.doubled", [-8.0; 2], [-20.0, -40.0], None), 100.0),
+        (result("threats.pawn", [50.0; 2], [90.0, 90.0], None), 300.0),
+        (result("king.pawns.1", [50.0; 2], [90.0, 90.0], None), 300.0),
+        (result("material.rook", [500.0; 2], [400.0, 600.0], None), 10.0),
+        (result("rooks.open", [20.0; 2], [40.0, 0.0], None), 5.0),
+    ];
+    let values = EffectiveValues::of(terms.iter().map(|(term, times)| (term, *times)), 0.5);
+    let [pawn, rook] = &values.pieces[..] else { panic!("{values:?}") };
+    // 80 - 10 * .75 + 30 * .25 - 20 * .1, and 100 + 20 * .75 - 40 * .1
+    assert!((pawn.tuned[0] - 78.0).abs() < 1e-9 && (pawn.tuned[1] - 111.0).abs() < 1e-9);
+    assert!((pawn.start[0] - 99.2).abs() < 1e-9);
+    assert_eq!((rook.role, rook.tuned), ("rook", [420.0, 600.0]));
+    let text = values.table().to_string();
+    let row = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(row, ["rook", "420.0", "600.0", "510.0", "0.0", "5.40"], "{text}");
+}
