@@ -178,7 +178,8 @@ impl EffectiveValues {
             let name = format!("material.{role}");
             let (_, pieces) = normal.clone().find(|(term, _)| term.name == name)?;
             let mut value = EffectiveValue { role, start: [0.0; 2], tuned: [0.0; 2] };
-            for (term, times) in normal.clone().filter(|(term, _)| role_of(&term.name) == Some(number))
+            for (term, times) in
+                normal.clone().filter(|(term, _)| role_of(&term.name) == Some(number))
             {
                 for phase in 0..2 {
                     value.start[phase] += term.start[phase] * times / pieces;

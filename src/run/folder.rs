@@ -44,7 +44,7 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 15] = [
+const FILES: [&str; 14] = [
     LAST,
     BEST,
     ROUND,

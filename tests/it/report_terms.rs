@@ -23,7 +23,8 @@ fn csv_holds_every_number() {
     let mut complexity =
         TermResult { name: "c,\"x\"".into(), kind: Kind::Complexity, ..first.clone() };
     complexity.tuned[0] = 101.0;
-    let held = TermResult { held: Some(Why::Rare), error: None, tuned: first.start, ..first.clone() };
+    let held =
+        TermResult { held: Some(Why::Rare), error: None, tuned: first.start, ..first.clone() };
     let csv = csv(&[first, complexity, held]);
     let lines: Vec<&str> = csv.lines().skip(1).collect();
     assert_eq!(lines[0], "m.a,normal,7,100,-0.01,102.25,-0.01,2.25,0,0.5,0.5,");

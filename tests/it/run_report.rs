@@ -50,12 +50,9 @@ fn runs_become_a_page_that_stands_alone() {
     // What a reader wants to know first stands before all sections, and the score is no winner.
     let html = std::fs::read_to_string(net.join("report.html")).unwrap();
     let lead = html.split("<section").next().unwrap();
-    for text in [
-        "Content-Security-Policy",
-        "How good?",
-        "% (95 % interval",
-        "training loss there 0.",
-    ] {
+    for text in
+        ["Content-Security-Policy", "How good?", "% (95 % interval", "training loss there 0."]
+    {
         assert!(lead.contains(text), "{text}");
     }
     assert!(!html.contains("score wins") && html.contains("it is the bound, from a search"));

@@ -13,7 +13,8 @@ pub fn text(finished: &Finished) -> String {
     let Finished { folder, what, training_loss, sources, kept, moves, made, page } = finished;
     let file = |name: &str| folder.join(name).display().to_string();
     let mut lines = vec![format!("{what}: {}", file(folder::BEST))];
-    lines.extend(training_loss.map(|loss| format!("         training loss {loss:.6} at that step")));
+    lines
+        .extend(training_loss.map(|loss| format!("         training loss {loss:.6} at that step")));
     let widest = sources.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, loss) in sources {
         let loss = loss.map_or("nothing to validate with".into(), |loss| format!("{loss:.6}"));
