@@ -2,7 +2,6 @@
 
 mod columns;
 mod listed;
-mod of_rank;
 mod pairs;
 pub(crate) mod plan;
 
@@ -11,11 +10,30 @@ use std::sync::Arc;
 
 pub use columns::{COLUMN, Columns, Groups, Head};
 pub use listed::{Listed, lists};
-pub use of_rank::OfRank;
 pub use pairs::{Bits, PAIRS, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
 
 use crate::sums::Sums;
+
+/// One of several processes that share each batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfRank {
+    /// From 0.
+    pub rank: usize,
+    /// The number of ranks, 1 or more.
+    pub size: usize,
+}
+
+impl OfRank {
+    /// The only one.
+    pub const ALL: Self = Self { rank: 0, size: 1 };
+
+    /// Its part of `count` things in a row.
+    pub fn range(self, count: usize) -> Range<usize> {
+        let cut = |rank: usize| (count as u128 * rank as u128 / self.size as u128) as usize;
+        cut(self.rank)..cut(self.rank + 1)
+    }
+}
 
 /// What a model sees of the positions.
 #[derive(Clone, Debug, PartialEq)]

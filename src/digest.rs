@@ -1,7 +1,7 @@
 //! SHA-256, in hexadecimal.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Result, Seek, SeekFrom};
+use std::io::{BufReader, Read, Result};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -23,26 +23,6 @@ pub fn short_of_file(path: &Path) -> Result<String> {
 
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(bytes))
-}
-
-/// Places of a file that are looked at where all of it would take too long, and bytes of each.
-const PLACES: u64 = 8;
-const PLACE: u64 = 4096;
-
-/// The length of a file, and the SHA-256 of some places, spread evenly over it.
-pub fn of_places(path: &Path) -> Result<(u64, String)> {
-    regular(path)?;
-    let mut file = File::open(path)?;
-    let bytes = file.metadata()?.len();
-    let step = bytes.saturating_sub(PLACE) / (PLACES - 1);
-    let (mut hash, mut place) = (Sha256::new(), Vec::new());
-    for number in 0..PLACES {
-        place.clear();
-        file.seek(SeekFrom::Start(number * step))?;
-        file.by_ref().take(PLACE).read_to_end(&mut place)?;
-        hash.update(&place);
-    }
-    Ok((bytes, hexadecimal(hash)))
 }
 
 /// The length of a file, and its SHA-256.

@@ -55,11 +55,6 @@ impl Config {
         if self.data.window.is_some_and(|window| !(1..=1 << 31).contains(&window)) {
             return wrong("data.window", "must hold 1 to 2147483648 positions".into());
         }
-        if let Some(lanes) = &self.data.lanes
-            && let Err(reason) = self.check_lanes(lanes)
-        {
-            return wrong("data.lanes", reason);
-        }
         self.check_chunk()?;
         self.format()?;
         self.view()?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::{formats, inputs};
 use super::{Moves, Source};
 use crate::architecture::{Activation, LayerForm};
-use crate::loader::{Filter, LaneFiles, Weighing};
+use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::scales::HeadFormat;
@@ -86,19 +86,6 @@ pub struct Data {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 4_194_304)]
     pub window: Option<usize>,
-    /// Into how many lanes the files are dealt, for data that are larger than a window: each lane is
-    /// read and shuffled by itself, in windows of its part, and gives its part of every batch. Where
-    /// several processes share a run, each reads the lanes alone that its share of the batch comes
-    /// from; so there should be as many as processes, or a multiple, with files of about the same
-    /// size. The order hangs on the lanes, and not on the number of processes. Without it there is
-    /// one, and each process reads everything.
-    ///
-    /// In the place of a number, and of `data.files`, a list of files for each lane:
-    /// `[["one/a.vf", "one/b.vf"], ["two/c.vf"]]`. Then each process has whole lanes, in their order,
-    /// and files that no other one reads may lie on its machine alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 1)]
-    pub lanes: Option<LaneFiles>,
     /// Whether the positions of a window are shuffled. Turn it off only for data that was shuffled
     /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
     #[serde(default = "yes")]
@@ -367,7 +354,6 @@ impl Default for Data {
             check_view: yes(),
             limit: None,
             window: None,
-            lanes: None,
             shuffle: yes(),
             chunk: None,
             mirrored_copies: false,

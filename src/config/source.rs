@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::formats;
 use super::{Config, ConfigError, Data, nearest};
 use crate::format::Format;
-use crate::loader::{Feed, Filter, LaneFiles, Weighing};
+use crate::loader::{Feed, Filter, Weighing};
 use crate::point_of_view::PointOfView;
 use crate::train::target::{Promise, Worth};
 
@@ -86,18 +86,13 @@ impl Source {
 impl Data {
     /// The key that names them.
     pub fn key_of_files(&self) -> &'static str {
-        match (&self.lanes, self.source.is_empty()) {
-            (_, false) => "data.source.files",
-            (Some(LaneFiles::Listed(_)), true) => "data.lanes",
-            (_, true) => "data.files",
-        }
+        if self.source.is_empty() { "data.files" } else { "data.source.files" }
     }
 
     /// All files that there are to learn from, in the order of the config.
     pub fn all_files(&self) -> Vec<PathBuf> {
-        let listed = self.lanes.iter().flat_map(LaneFiles::listed);
         let of_sources = self.source.iter().flat_map(|source| &source.files);
-        self.files.iter().chain(listed).chain(of_sources).cloned().collect()
+        self.files.iter().chain(of_sources).cloned().collect()
     }
 }
 
@@ -119,31 +114,6 @@ impl Config {
         let level = sources.iter().all(|weight| *weight == 1.0);
         let sources = if level { Vec::new() } else { sources };
         Weighing { sources, ..self.target.weights.clone() }
-    }
-
-    /// What is wrong with the lanes.
-    pub(super) fn check_lanes(&self, lanes: &LaneFiles) -> Result<(), String> {
-        let Data { files, source, .. } = &self.data;
-        match lanes {
-            LaneFiles::Dealt(lanes) => {
-                let of_sources = source.iter().map(|source| source.files.len());
-                let files = of_sources.min().unwrap_or(files.len());
-                let fits = (1..=files).contains(lanes);
-                fits.then_some(()).ok_or_else(|| {
-                    format!(
-                        "there are 1 to as many lanes as files (of each source), {files} here, \
-                         found {lanes}"
-                    )
-                })
-            }
-            LaneFiles::Listed(_) if !source.is_empty() => {
-                Err("stands beside [[data.source]], whose files are dealt: give a number".into())
-            }
-            LaneFiles::Listed(lists) => match lists.iter().position(Vec::is_empty) {
-                Some(empty) => Err(format!("lane {} has no file", empty + 1)),
-                None => Ok(()),
-            },
-        }
     }
 
     /// The sources, as they are read.
@@ -195,11 +165,6 @@ impl Config {
         }
         if !data.source.is_empty() && !data.files.is_empty() {
             let reason = "stands beside [[data.source]]; make these files a source of their own";
-            return wrong("data.files", reason.into());
-        }
-        if matches!(data.lanes, Some(LaneFiles::Listed(_))) && !data.files.is_empty() {
-            let reason = "stands beside `data.lanes`, which lists all files; leave one of them out, or \
-                          give a number of lanes";
             return wrong("data.files", reason.into());
         }
         for (key, files) in [(key, &files), ("data.validation", &data.validation)] {

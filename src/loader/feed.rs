@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Filter, LaneFiles, Plan, Scan};
+use super::{Filter, Plan, Scan};
 use crate::format::Format;
 use crate::point_of_view::PointOfView;
 
@@ -68,7 +68,6 @@ impl Plan {
     /// The data were counted.
     pub fn expect(&mut self, scan: &Scan) {
         self.expected = Some(scan.train);
-        self.counts.clone_from(&scan.of_files);
         let counted = self.feeds.iter_mut().zip(&scan.of_feeds);
         counted.for_each(|(feed, count)| feed.expected = Some(*count));
     }
@@ -79,69 +78,8 @@ impl Plan {
         (!shares.is_empty()).then(|| apportion(&shares, self.batch))
     }
 
-    /// Who gives how many positions to a batch: each source by its share, or all together; of data
-    /// that are not kept each lane of these.
+    /// The positions of a batch by source: by their shares, or all from one.
     pub(super) fn quotas(&self) -> Vec<Quota> {
-        let quotas = self.quotas_of_sources();
-        match self.lanes.count() > 1 && !self.keeps() {
-            true => quotas.into_iter().flat_map(|quota| self.dealt(quota)).collect(),
-            false => quotas,
-        }
-    }
-
-    /// A quota lane by lane: each lane has the files that are listed for it; or each file goes to the
-    /// lane that has least, the largest files first. Each lane gives as much as it has.
-    fn dealt(&self, Quota { plan, positions }: Quota) -> Vec<Quota> {
-        let count = |file: &PathBuf| {
-            let place = self.files.iter().position(|other| other == file);
-            place.and_then(|place| self.counts.get(place)).copied().unwrap_or(1)
-        };
-        let mut files: Vec<(usize, u64)> = plan.files.iter().map(count).enumerate().collect();
-        // A lane gives something to each batch.
-        files.retain(|(_, count)| *count > 0);
-        let most = files.len().min(positions).max(1);
-        let mut lanes = vec![(0, Vec::new()); self.lanes.count().min(most)];
-        if let LaneFiles::Listed(lists) = &self.lanes {
-            for (place, count) in files {
-                let has = |list: &Vec<PathBuf>| list.contains(&plan.files[place]);
-                let lane = lists.iter().position(has).unwrap_or(0) % lanes.len();
-                lanes[lane].0 += count;
-                lanes[lane].1.push(place);
-            }
-        } else {
-            files.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
-            for (place, count) in files {
-                let least = lanes.iter_mut().min_by_key(|(sum, _)| *sum).expect("there are lanes");
-                least.0 += count;
-                least.1.push(place);
-            }
-        }
-        let sums: Vec<f64> = lanes.iter().map(|(sum, _)| *sum as f64).collect();
-        let parts = apportion(&sums, positions);
-        let lane =
-            |(number, ((sum, mut places), positions)): (usize, ((u64, Vec<usize>), usize))| {
-                places.sort_unstable();
-                let files = places.into_iter().map(|place| plan.files[place].clone()).collect();
-                let expected = plan.expected.map(|_| sum);
-                let window = (plan.window / parts.len()).max(positions);
-                // Lanes must not share an order, nor have that of a source.
-                let seed = crate::sample::mix(plan.seed, 1 << 32 | number as u64);
-                Quota { plan: Self { files, expected, window, seed, ..plan.clone() }, positions }
-            };
-        lanes.into_iter().zip(parts.iter().copied()).enumerate().map(lane).collect()
-    }
-
-    /// The first lane that is listed and has no position to train on.
-    pub(super) fn empty_lane(&self, counts: &[u64]) -> Option<usize> {
-        let LaneFiles::Listed(lists) = &self.lanes else { return None };
-        let counted = || self.files.iter().zip(counts);
-        let is_empty = |list: &Vec<PathBuf>| {
-            counted().all(|(file, count)| *count == 0 || !list.contains(file))
-        };
-        lists.iter().position(is_empty)
-    }
-
-    fn quotas_of_sources(&self) -> Vec<Quota> {
         let Some(shares) = self.shares() else {
             return vec![Quota { plan: self.clone(), positions: self.batch }];
         };

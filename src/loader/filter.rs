@@ -54,7 +54,7 @@ pub enum Rejection {
 }
 
 /// How many positions each key skipped; the first key that applies counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rejected([u64; 7]);
 
 impl Rejected {

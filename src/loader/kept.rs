@@ -4,25 +4,22 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use serde::{Deserialize, Serialize};
-
 use super::encode::{Encoded, TERMS_PIECE};
 use super::packed::Packed;
 use super::quieten::{Quieten, quieten};
 use super::read::SIDE_BY_SIDE;
 
 /// The records of files, in the order in which they were read.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Kept(Vec<OfFile>);
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 struct OfFile {
     path: PathBuf,
     /// Pieces that are dropped one by one.
     pieces: Vec<Vec<Packed>>,
     /// The terms of the first pieces, where they were found while the others were read; whoever is
     /// handed the records finds them once more.
-    #[serde(skip)]
     terms: Vec<Room>,
     /// How many records each block of the file had.
     blocks: Vec<usize>,
@@ -75,15 +72,6 @@ impl Kept {
 
     pub(super) fn join(&mut self, other: Kept) {
         self.0.extend(other.0);
-    }
-
-    /// Those of several readers, in the order of the files.
-    pub(super) fn all(parts: Vec<Self>, files: &[PathBuf]) -> Self {
-        let mut all: Vec<OfFile> = parts.into_iter().flat_map(|part| part.0).collect();
-        let places = files.iter().enumerate().map(|(place, path)| (path, place));
-        let places: HashMap<&PathBuf, usize> = places.collect();
-        all.sort_by_key(|file| places.get(&file.path).copied());
-        Self(all)
     }
 
     /// The quiet ends of all of them.

@@ -16,14 +16,11 @@ mod filter;
 mod held;
 mod kept;
 mod lane;
-mod lane_files;
-mod of_rank;
 mod order;
 mod packed;
 mod plans;
 mod quieten;
 mod read;
-mod readers;
 mod scan;
 mod sketch;
 mod split;
@@ -48,10 +45,8 @@ pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use kept::Kept;
-pub use lane_files::LaneFiles;
 pub use plans::{PLANS, pairs_of};
 pub use quieten::{Quieten, quiet};
-pub use readers::{OneReader, Readers};
 pub use scan::{Scan, Validating, scan, scan_terms};
 pub use sketch::Sketch;
 pub use split::{Share, Split, Test};
@@ -114,11 +109,7 @@ pub struct Plan {
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
-    /// Which lane reads which files, where they are not kept; each gives its part of every batch.
-    pub lanes: LaneFiles,
-    /// Positions to train on of each file, once they were counted; else empty.
-    pub counts: Vec<u64>,
-    /// Which share of each batch is wanted.
+    /// The slice of each batch that is encoded.
     pub of_rank: OfRank,
     /// Positions an epoch must have, if they were counted.
     pub expected: Option<u64>,
@@ -210,8 +201,6 @@ impl Plan {
             mirrored_copies: false,
             seed: 0,
             batch: 16_384,
-            lanes: LaneFiles::default(),
-            counts: Vec::new(),
             of_rank: OfRank::ALL,
             expected: None,
         }
@@ -251,11 +240,6 @@ pub enum LoadError {
     )]
     EmptySource(String, String),
     #[error(
-        "no position of lane {0} of `data.lanes` is left to train on (of all lanes: {1}); list its \
-         files in another one, or look at the filter"
-    )]
-    EmptyLane(usize, String),
-    #[error(
         "`target.weights`: no position to train on counts anything; look at the lines, beyond whose \
          ends all is as at the end"
     )]
@@ -276,24 +260,6 @@ pub enum LoadError {
     NoValidation { test: f64, held_out: usize },
     #[error("{path}: its reader died; this is a bug of nnuance, please report it")]
     Died { path: PathBuf },
-    #[error("cannot read {path}, on none of the machines of {readers} ranks: {error}")]
-    Nowhere { path: PathBuf, readers: usize, error: std::io::Error },
-    #[error(
-        "{path} of rank {} is another file than {path} of rank {}; give one of them another name, \
-         or copy it",
-        readers[1], readers[0]
-    )]
-    Unlike { path: PathBuf, readers: [usize; 2] },
-    #[error(
-        "{path} is not on the machine of rank {rank}, which reads it for its share of each batch; \
-         copy it there, or let `data.lanes` list the files of each machine, in the order of the \
-         ranks"
-    )]
-    Absent { path: PathBuf, rank: usize },
-    #[error("what rank {0} says of the data cannot be read; start the same program everywhere")]
-    Unheard(usize),
-    #[error("{0}")]
-    Silent(String),
     #[error(
         "the data has changed since training began: {found} positions to train on, {expected} \
          before; restore it and resume"

@@ -1,7 +1,5 @@
 //! What training needs of a position, in 32 bytes.
 
-use serde::{Deserialize, Serialize};
-
 use super::weighing::{self, Weighing};
 use crate::sample::{Position, Sample, mix};
 
@@ -10,7 +8,7 @@ use crate::sample::{Position, Sample, mix};
 /// The two highest bits of such a float are never set. Without a source it stands as it is; with one
 /// the highest bit says so, the source follows, and the float keeps 16 bits behind its point, which
 /// is enough for 0, 0.5 and 1 to the last digit and for others to within 1e-5.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Won(u32);
 
 impl Won {
@@ -44,7 +42,7 @@ impl Won {
 }
 
 /// A [`Sample`] without what only filters and splits ask for.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Packed {
     occupied: u64,

@@ -4,14 +4,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::distinct::Distinct;
 use super::encode::TermsEncoder;
-use super::held::{HeldOf, Holding};
+use super::held::Holding;
 use super::packed::Packed;
 use super::read::Filtered;
-use super::readers::{OneReader, Readers};
 use super::{Held, Kept, LoadError, Plan, Rejected, Share, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
@@ -32,8 +30,6 @@ pub struct Scan {
     pub train: u64,
     /// Those of them that come from each source; empty where there are none.
     pub of_feeds: Vec<u64>,
-    /// The same of each file.
-    pub of_files: Vec<u64>,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
     pub validation: Held,
@@ -76,29 +72,27 @@ pub const SOME: usize = 1 << 17;
 /// others, and data from which nothing is left to train on or, where some is wanted, to validate or
 /// to hold out.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
-    scan_terms(plan, keep, None, &OneReader, seen)
+    scan_terms(plan, keep, None, seen)
 }
 
-/// The same, where the terms of what is kept are found by idle threads while the rest is read, and
-/// where several readers share the files: each of them gets what all have found.
+/// Reads all files like [`scan`], and finds the terms of what is kept while the rest is read.
 ///
 /// # Errors
-/// See [`scan`]; a file that none of the readers has, or that is not the same at all of them.
+/// See [`scan`].
 pub fn scan_terms(
     plan: &Plan,
     keep: u64,
     encoder: Option<&TermsEncoder>,
-    readers: &dyn Readers,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
     let own = match plan.validating() {
-        Some(plan) => Some(read_all(&plan, 0, None, readers, seen)?),
+        Some(plan) => Some(read_all(&plan, 0, None, seen)?),
         None => None,
     };
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
         return Err(LoadError::EmptyValidation(skipped(own)));
     }
-    let mut scan = read_all(plan, keep, encoder, readers, seen)?;
+    let mut scan = read_all(plan, keep, encoder, seen)?;
     if scan.train == 0 {
         let held_out = scan.validation.total + scan.test.total;
         let why = format!("{} and {held_out} held out", skipped(&scan));
@@ -106,9 +100,6 @@ pub fn scan_terms(
     }
     if let Some((feed, _)) = plan.feeds.iter().zip(&scan.of_feeds).find(|(_, count)| **count == 0) {
         return Err(LoadError::EmptySource(feed.name.clone(), skipped(&scan)));
-    }
-    if let Some(lane) = plan.empty_lane(&scan.of_files) {
-        return Err(LoadError::EmptyLane(lane + 1, skipped(&scan)));
     }
     let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
     held_out(plan, [scan.validation.groups(), scan.test.groups()], groups)?;
@@ -129,24 +120,14 @@ fn skipped(scan: &Scan) -> String {
 }
 
 /// What is known of a file that was read.
-#[derive(Serialize, Deserialize)]
 struct OfFile {
-    /// In the plan.
-    place: usize,
     file: DataFile,
     rejected: Rejected,
     train: u64,
     left_out: u64,
     sketch: Sketch,
     some: Vec<Sample>,
-}
-
-/// What a reader found in its files.
-#[derive(Serialize, Deserialize)]
-struct Found {
-    files: Vec<OfFile>,
-    validation: HeldOf,
-    test: HeldOf,
+    kept: Option<Kept>,
 }
 
 /// Reads all files that are not for validation alone.
@@ -154,27 +135,21 @@ fn read_all(
     plan: &Plan,
     keep: u64,
     encoder: Option<&TermsEncoder>,
-    readers: &dyn Readers,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
-    let own = readers.share(&plan.files)?;
-    let read = |seen: &(dyn Fn(u64) + Sync)| read_some(plan, &own, keep, encoder, seen);
-    let (found, kept) = readers.together(read, seen)?;
-    let (mut files, mut validation, mut test) = (Vec::new(), Vec::new(), Vec::new());
-    for found in readers.tell(found)? {
-        files.extend(found.files);
-        validation.push(found.validation);
-        test.push(found.test);
-    }
-    files.sort_by_key(|file| file.place);
+    let (validation, test) = (Holding::default(), Holding::default());
+    let room = Room { positions: AtomicU64::new(keep), validation: &validation, test: &test };
+    let places = (0..plan.files.len()).into_par_iter();
+    let read: Vec<Result<OfFile, LoadError>> =
+        places.map(|place| scan_file(place, plan, &room, encoder, seen)).collect();
     let mut sum = Scan {
         of_feeds: vec![0; plan.feeds.len()],
-        validation: HeldOf::all(validation),
-        test: HeldOf::all(test),
+        kept: Some(Kept::default()),
         ..Scan::default()
     };
-    for OfFile { place, file, rejected, train, left_out, sketch, some } in files {
-        if let Some(feed) = usize::from(plan.reading_of(&plan.files[place]).source).checked_sub(1) {
+    for (path, read) in plan.files.iter().zip(read) {
+        let OfFile { file, rejected, train, left_out, sketch, some, kept } = read?;
+        if let Some(feed) = usize::from(plan.reading_of(path).source).checked_sub(1) {
             sum.of_feeds[feed] += train;
         }
         sum.read += file.positions.unwrap_or(0);
@@ -182,41 +157,16 @@ fn read_all(
         sum.files.push(file);
         sum.rejected.add(&rejected);
         sum.train += train;
-        sum.of_files.push(train);
         sum.left_out += left_out;
         sum.sketch.join(&sketch);
         sum.some.extend(some);
-    }
-    // Else one of the readers has none of them.
-    if sum.train <= keep {
-        let kept = kept.expect("there was room for all of them");
-        sum.kept = Some(Kept::all(readers.tell(kept)?, &plan.files));
-    }
-    Ok(sum)
-}
-
-/// Reads the files at some places of the plan; what was kept of them is none if it was too much.
-fn read_some(
-    plan: &Plan,
-    places: &[usize],
-    keep: u64,
-    encoder: Option<&TermsEncoder>,
-    seen: &(dyn Fn(u64) + Sync),
-) -> Result<(Found, Option<Kept>), LoadError> {
-    let (validation, test) = (Holding::default(), Holding::default());
-    let room = Room { positions: AtomicU64::new(keep), validation: &validation, test: &test };
-    let read: Vec<Result<(OfFile, Option<Kept>), LoadError>> =
-        places.par_iter().map(|place| scan_file(*place, plan, &room, encoder, seen)).collect();
-    let (mut files, mut kept) = (Vec::new(), Some(Kept::default()));
-    for read in read {
-        let (file, kept_of_it) = read?;
-        files.push(file);
-        kept = kept.zip(kept_of_it).map(|(mut all, kept)| {
+        sum.kept = sum.kept.zip(kept).map(|(mut all, kept)| {
             all.join(kept);
             all
         });
     }
-    Ok((Found { files, validation: validation.end(), test: test.end() }, kept))
+    (sum.validation, sum.test) = (validation.end(), test.end());
+    Ok(sum)
 }
 
 /// Where positions go.
@@ -261,7 +211,7 @@ fn scan_file(
     room: &Room,
     encoder: Option<&TermsEncoder>,
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<(OfFile, Option<Kept>), LoadError> {
+) -> Result<OfFile, LoadError> {
     let path = &plan.files[place];
     let named = |error| LoadError::Hash { path: path.clone(), error };
     // It is read once to be hashed, and may be read again in each epoch.
@@ -282,10 +232,10 @@ fn scan_file(
         }),
     };
     let (read, hash) = rayon::join(read, || digest::of_file(path));
-    let ((mut of_file, kept), (bytes, sha256)) = (read?, hash.map_err(named)?);
+    let (mut of_file, (bytes, sha256)) = (read?, hash.map_err(named)?);
     of_file.file.bytes = bytes;
     of_file.file.sha256 = sha256;
-    Ok((of_file, kept))
+    Ok(of_file)
 }
 
 /// `with_kept` hears of each record that is kept.
@@ -295,7 +245,7 @@ fn read_file(
     room: &Room,
     with_kept: &mut dyn FnMut(&mut Kept),
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<(OfFile, Option<Kept>), LoadError> {
+) -> Result<OfFile, LoadError> {
     let path = &plan.files[place];
     let mut file = Filtered::open(path, plan)?;
     let mut kept = Some(Kept::none_of(path));
@@ -371,7 +321,7 @@ fn read_file(
     };
     let some = some.samples().copied().collect();
     let rejected = file.rejected;
-    Ok((OfFile { place, file: data_file, rejected, train, left_out, sketch, some }, kept))
+    Ok(OfFile { file: data_file, rejected, train, left_out, sketch, some, kept })
 }
 
 /// Whether material bears out from whose point of view results and scores are: read wrongly, data

@@ -29,7 +29,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Finds the terms of all records, as far as [`scan_terms`](super::scan_terms) has not done so
+    /// Finds the terms of all records, as far as [`scan`](super::scan) has not done so
     /// with the same encoder.
     pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
         let encoded = records

@@ -107,9 +107,9 @@ impl Stream {
         mut kept: Option<Kept>,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
-        let (quotas, of_rank) = (plan.quotas(), plan.of_rank);
+        let (quotas, of_rank, chunk) = (plan.quotas(), plan.of_rank, plan.chunk);
         let lanes = from.each(quotas.len()).map(|cursors| {
-            let mut lanes = Lanes::new(of_rank, &quotas);
+            let mut lanes = Lanes::new(of_rank, chunk);
             for (quota, from) in quotas.into_iter().zip(cursors) {
                 let kept = kept.as_mut().map(|kept| kept.split_off(&quota.plan.files));
                 lanes.open(quota, &encoder, from, by.clone(), kept);

@@ -33,7 +33,6 @@ use crate::train::moves::{Before, Objective};
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use data::Data;
-pub use data::Sharing;
 pub use finish::{Finished, Made, NothingLearnt, TestMoves};
 pub use join::join;
 pub use resume::resume;
@@ -73,7 +72,6 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
         None,
         added.as_ref().map(|added| &added.base),
         &place,
-        means.ranks,
         listener,
     )?;
     config.data.window = config.data.window.or(data.window(&config));
@@ -210,13 +208,6 @@ fn train(
         listener.remark(&format!("caution: {caution}"));
     }
 
-    if let Some(lanes) = data.lanes_below(ranks.size()) {
-        listener.remark(&format!(
-            "each of {} ranks reads all files in each pass, and must have them; with `data.lanes` \
-             (now {lanes}) each reads its part",
-            ranks.size()
-        ));
-    }
     let kind = recipe.kind()?;
     let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
     // Rounded weights are a set more.

@@ -381,68 +381,6 @@ fn ranks_of_several_machines_have_the_bits_of_one() {
     }
 }
 
-/// Each file is on one machine alone, which here is a folder: lists of files for each rank, of data
-/// that stream by and of data that are kept.
-#[test]
-fn files_may_be_where_their_rank_is() {
-    let Some(_turn) = turn() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let text = std::fs::read_to_string("data/selfplay_sf151_scored.txt").unwrap();
-    let lines: Vec<&str> = text.lines().take(6000).collect();
-    for (machine, file, lines) in
-        [("one", "a.txt", &lines[..2500]), ("two", "b.txt", &lines[2500..])]
-    {
-        for machine in [machine, "both"] {
-            std::fs::create_dir_all(at(machine)).unwrap();
-            std::fs::write(at(machine).join(file), lines.join("\n") + "\n").unwrap();
-        }
-    }
-    let config = |lanes: &str, window: usize| {
-        let text = format!(
-            "version = 2\nseed = 5\n[data]\nlanes = {lanes}\nwindow = {window}\n\
-             [model]\n{NET}\n[schedule]\nvalidations = 10\n{STEPS}\n"
-        );
-        let path = at("run.toml");
-        std::fs::write(&path, text).unwrap();
-        path.to_string_lossy().into_owned()
-    };
-    let train = |machines: &[&str], config: &str, name: &str| {
-        let out = at(name).to_string_lossy().into_owned();
-        let mut command = Command::new("mpirun");
-        command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
-        for (rank, machine) in machines.iter().enumerate() {
-            command.args(if rank == 0 { &["-n", "1"][..] } else { &[":", "-n", "1"] });
-            command.arg("--wdir").arg(at(machine)).arg(env!("CARGO_BIN_EXE_nnuance"));
-            command.args(["train", config, "--overwrite", "--out", &out, "--threads", "1"]);
-        }
-        command.output().unwrap()
-    };
-    let lists = "[[\"a.txt\"], [\"b.txt\"]]";
-    for window in [1000, 6000] {
-        let config = config(lists, window);
-        for (machines, name) in [(&["both"][..], "alone"), (&["one", "two"], "shared")] {
-            let output = train(machines, &config, name);
-            assert!(output.status.success(), "{:?}", said(&output));
-        }
-        let apart = apart(&at("alone"), &at("shared"));
-        assert!(apart < 1e-6, "window of {window}: losses are {apart} apart");
-    }
-    // A third rank shares the lane of another one, whose file it has not.
-    let output = train(&["one", "two", "one"], &config(lists, 1000), "shared");
-    let [_, stderr] = said(&output);
-    assert!(!output.status.success());
-    assert!(stderr.contains("b.txt is not on the machine of rank "), "{stderr}");
-    assert!(stderr.contains("let `data.lanes` list the files of each machine"), "{stderr}");
-    // The same name for two files.
-    std::fs::write(at("one").join("b.txt"), lines[0]).unwrap();
-    let output = train(&["one", "two"], &config(lists, 1000), "shared");
-    let [_, stderr] = said(&output);
-    assert!(!output.status.success());
-    let line = "b.txt of rank 1 is another file than b.txt of rank 0";
-    assert_eq!(stderr.matches(line).count(), 1, "{stderr}");
-}
-
 const EVALUATION: &str = "nets/quickstart-32.bin";
 
 /// A job that is spread: its command, and the file that it makes.

@@ -461,9 +461,7 @@ fn memory_holds_what_the_files_say() {
     // Found on the way, or behind a clone that leaves behind what was found.
     for (threads, clone) in [(1, false), (2, false), (3, true)] {
         let on_the_way = with_threads(threads, || {
-            let scan =
-                loader::scan_terms(&plan, u64::MAX, Some(&encoder()), &loader::OneReader, &|_| ())
-                    .unwrap();
+            let scan = loader::scan_terms(&plan, u64::MAX, Some(&encoder()), &|_| ()).unwrap();
             let kept = scan.kept.unwrap();
             Store::encode(if clone { kept.clone() } else { kept }, &encoder())
         });

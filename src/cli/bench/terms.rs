@@ -14,7 +14,7 @@ use crate::cli::out;
 use crate::cli::terminal::Terminal;
 use crate::config::Config;
 use crate::digits::{grouped, short};
-use crate::loader::{OneReader, Store, scan_terms};
+use crate::loader::{Store, scan_terms};
 use crate::model::{Adapter, Aim, Compute, Evaluation as _, Kind, Model, Precision};
 use crate::run::RunTerms;
 use crate::run::recipe;
@@ -68,7 +68,7 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     for _ in 0..LAPS {
         drop(loaded.take());
         let clock = Instant::now();
-        let mut scan = scan_terms(&plan, u64::MAX, Some(&encoder), &OneReader, &|_| ())?;
+        let mut scan = scan_terms(&plan, u64::MAX, Some(&encoder), &|_| ())?;
         let kept = scan.kept.take().context("all positions are kept")?;
         let store = Store::encode(kept, &encoder);
         laps.push(scan.read as f64 / clock.elapsed().as_secs_f64());

@@ -53,8 +53,6 @@ pub fn plan(config: &Config) -> Result<Plan> {
             BatchSize::Positions(count) => count,
             BatchSize::All => usize::MAX,
         },
-        lanes: config.data.lanes.clone().unwrap_or_default(),
-        counts: Vec::new(),
         of_rank: OfRank::ALL,
         expected: None,
     })
@@ -90,8 +88,7 @@ pub fn plan_chunks(
         Compute::Fused { precision: Precision::Mixed, .. } => size_of::<i16>(),
         Compute::Plain | Compute::Gpu { .. } => return,
     };
-    // Each lane gives whole chunks to a batch.
-    let is_cut = plan.chunk > 0 && plan.batch / plan.lanes.count() >= 2 * plan.chunk;
+    let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
     let streams = !plan.keeps() && plan.shares().is_none() && config.moves().is_none();
     if streams && is_cut && one && net.hidden * number >= LONG {
         plan.passing = Some(Arc::new(pairs_of(&net, some, PAIRS)));

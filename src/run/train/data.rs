@@ -11,8 +11,8 @@ use crate::config::{BatchSize, Config, Judged};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Readers, Scan,
-    Sketch, Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
+    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
+    Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
 };
 use crate::run::choices::Choices;
 use crate::run::listener::Listener;
@@ -21,7 +21,6 @@ use crate::run::recipe::Recipe;
 use crate::run::terms::RunTerms;
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
-use crate::train::ranks::Ranks;
 
 /// Where the batches of a run come from, and those that validate.
 pub struct Data {
@@ -91,30 +90,16 @@ const MOST_SEARCHED: usize = 100_000;
 /// Positions a batch of those that validate.
 const VALIDATION_BATCH: usize = 4096;
 
-/// The ranks of a run, who share its files.
-pub struct Sharing<'a>(pub &'a dyn Ranks);
-
-impl Readers for Sharing<'_> {
-    fn which(&self) -> OfRank {
-        self.0.which()
-    }
-
-    fn say(&self, words: Vec<u8>) -> Result<Vec<Vec<u8>>, LoadError> {
-        self.0.gather(words).map_err(|error| LoadError::Silent(error.to_string()))
-    }
-}
-
-/// Reads all data once, each rank its part; up to `keep` positions to train on are kept, and their
+/// Reads all data once; up to `keep` positions to train on are kept, and their
 /// terms found on the way where an encoder says which.
 pub fn read(
     plan: &Plan,
     keep: u64,
     terms: Option<&TermsEncoder>,
-    ranks: &dyn Ranks,
     listener: &dyn Listener,
 ) -> Result<Scan, LoadError> {
     let counter = listener.count(None, "reading");
-    let scan = scan_terms(plan, keep, terms, &Sharing(ranks), &*counter);
+    let scan = scan_terms(plan, keep, terms, &*counter);
     drop(counter);
     let scan = scan?;
     counts(plan, &scan)?;
@@ -150,16 +135,11 @@ pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec
 }
 
 /// How many positions to keep for a net that will want all of them at once: more are read again, and
-/// so are those whose quiet ends are looked for, round after round. Several ranks, each of which
-/// reads a part, keep whatever is kept at all.
-pub fn keep_records(config: &Config, ranks: &dyn Ranks) -> u64 {
+/// so are those whose quiet ends are looked for, round after round.
+pub fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
     let again = config.moves().is_some() || config.target.position == Judged::Quiescence;
-    match ranks.is_alone() {
-        _ if again => 0,
-        true => most.min(KEPT),
-        false => most,
-    }
+    if again { 0 } else { most.min(KEPT) }
 }
 
 /// How many positions to keep in memory as terms.
@@ -248,16 +228,6 @@ impl Data {
         }
     }
 
-    /// The lanes of data that stream by, where they are fewer than so many ranks.
-    pub fn lanes_below(&self, ranks: usize) -> Option<usize> {
-        match &self.source {
-            BatchSource::Files { plan, .. } if !plan.keeps() => {
-                Some(plan.lanes.count()).filter(|lanes| *lanes < ranks)
-            }
-            _ => None,
-        }
-    }
-
     /// From now on the quiet ends of positions are judged that `by` finds. Counted positions are
     /// those that are searched at once.
     pub fn quieten(&mut self, by: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
@@ -339,12 +309,6 @@ impl Data {
         Ok(match &mut self.source {
             BatchSource::Files { plan, encoder, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
-                if kept.is_none()
-                    && of_rank.size > 1
-                    && let Some(path) = plan.absent()
-                {
-                    return Err(LoadError::Absent { path, rank: of_rank.rank }.into());
-                }
                 let (encoder, by) = (encoder.clone(), self.quieten.clone());
                 Batches::Stream(Stream::of(plan, encoder, place, by, kept.take()))
             }

@@ -124,7 +124,7 @@ pub fn join(means: &Means) -> Result<End> {
     );
     let begun = begun.as_ref().map(|begun| &begun.weights);
     let list = term_list.as_deref();
-    let opened = open::open(&mut config, list, begun, base.as_ref(), &place, ranks, listener);
+    let opened = open::open(&mut config, list, begun, base.as_ref(), &place, listener);
     let (mut data, _) = opened?;
     let checkpoint = handed()?;
     let recipe = Recipe::read(&checkpoint.facts)?.context("rank 0 hands a config on")?;

@@ -13,7 +13,6 @@ use crate::model::{Compute, Device, initial_of_size};
 use crate::run::listener::Listener;
 use crate::run::recipe;
 use crate::run::terms::RunTerms;
-use crate::train::ranks::Ranks;
 use crate::weights::Weights;
 
 /// Opens the data of a run, and gives the weights that training starts with. `begun` are the
@@ -24,11 +23,10 @@ pub fn open(
     begun: Option<&Weights>,
     base: Option<&export::Base>,
     place: &(Device, Compute),
-    ranks: &dyn Ranks,
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let Some(terms) = RunTerms::of(config, term_list)? else {
-        return net(config, base, begun, place, ranks, listener);
+        return net(config, base, begun, place, listener);
     };
     let start = match begun {
         Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale())?,
@@ -36,7 +34,7 @@ pub fn open(
     };
     match terms.own {
         Some(_) => tuning::traces(config, terms, start, place, listener),
-        None => tuning::positions(config, terms, start, place, ranks, listener),
+        None => tuning::positions(config, terms, start, place, listener),
     }
 }
 
@@ -45,7 +43,6 @@ fn net(
     base: Option<&export::Base>,
     begun: Option<&Weights>,
     (_, compute): &(Device, Compute),
-    ranks: &dyn Ranks,
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
@@ -56,7 +53,7 @@ fn net(
         (None, base) => Encoder::net(&net).on(base.map(recipe::added).transpose()?),
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
-    let mut scan = read(&plan, keep_records(config, ranks), None, ranks, listener)?;
+    let mut scan = read(&plan, keep_records(config), None, listener)?;
     let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);

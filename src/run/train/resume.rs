@@ -50,7 +50,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     join::refuse_alone(&config, means.ranks)?;
     let draft = join::Draft::new(&config, &folder.path, term_list).base(base);
     draft.hand_on(Some(&checkpoint), &place, means.ranks)?;
-    let (data, _) = open::open(&mut config, term_list, begun, base, &place, means.ranks, listener)?;
+    let (data, _) = open::open(&mut config, term_list, begun, base, &place, listener)?;
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {
         let path = path.display();
         bail!("{path} has changed since the run began; restore it, or begin anew");

@@ -16,7 +16,6 @@ use crate::report::fit::{Conventions, fit};
 use crate::run::listener::Listener;
 use crate::run::recipe;
 use crate::run::terms::RunTerms;
-use crate::train::ranks::Ranks;
 use crate::weights::Weights;
 
 /// Positions that are enough to fit a scale on.
@@ -28,7 +27,6 @@ pub fn positions(
     mut terms: RunTerms,
     start: HceWeights,
     place: &(Device, Compute),
-    ranks: &dyn Ranks,
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config)?;
@@ -36,7 +34,7 @@ pub fn positions(
     let keep = if learnt.is_some() { 0 } else { keep(config) };
     // Where more positions might come than are kept, what was found would be found in vain.
     let encoder = (keep == u64::MAX).then(|| terms.encoder(&start));
-    let mut scan = read(&plan, keep, encoder.as_ref(), ranks, listener)?;
+    let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
     let kept = scan.kept.take();
