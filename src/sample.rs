@@ -9,7 +9,7 @@ mod played;
 mod spread;
 mod without;
 
-pub use game::{GameHash, LEFT_OUT, games_known};
+pub use game::{GameHash, games_known};
 pub use played::Played;
 pub use spread::Spread;
 

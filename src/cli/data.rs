@@ -9,14 +9,12 @@ pub mod filter;
 mod interleave;
 mod io;
 mod label;
-mod pace;
 mod resolve;
 mod sample;
 mod selfplay;
 mod shuffle;
 mod split;
 mod stats;
-mod tally;
 
 pub use engine::{Screen, option};
 

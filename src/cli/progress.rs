@@ -12,7 +12,6 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::cluster;
 use crate::digits::{grouped, short};
-use crate::format;
 use crate::log::Row;
 use crate::train::{Progress, Watch};
 use chart::chart;
@@ -73,9 +72,8 @@ pub fn interrupts() -> Arc<AtomicBool> {
     STOP.get_or_init(listen).clone()
 }
 
-/// Sets the flag of [`interrupts`], and ends all waiting for input. Gives whether it was not set.
+/// Sets the flag of [`interrupts`]; returns whether it was not set.
 pub fn interrupt(flag: &AtomicBool) -> bool {
-    format::pipe::stop();
     !flag.swap(true, Ordering::SeqCst)
 }
 

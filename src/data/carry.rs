@@ -11,6 +11,7 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
         (before.scores, after.scores, "scores"),
         (before.plies, after.plies, "plies"),
         (before.moves, after.moves, "the moves played"),
+        (before.games, after.games, "which positions are of one game"),
         (
             before.colours,
             after.colours,
@@ -22,19 +23,6 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
         }
     }
     lost
-}
-
-/// What is said of a file whose positions do not know their games any more; `why` not, where that
-/// is not for the format.
-pub fn games_unknown(to: &Format, why: Option<&str>) -> String {
-    let why = match (why, to.facts.games) {
-        (Some(why), _) => why.to_string(),
-        (None, Holds::Never) => {
-            format!("{} does not tell which positions are of one game", to.name)
-        }
-        (None, _) => "not all positions of all games are there".to_string(),
-    };
-    format!("games unknown: {why}; an interval measured on it is a lower bound")
 }
 
 /// Whether a format can hold a sample; the error is the reason why not.

@@ -69,18 +69,17 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Whether each position of a block comes for the first time. Those that are left out of their
-    /// games do not, nor do they count as seen.
+    /// Whether each position of a block comes for the first time.
     pub fn firsts(&mut self, block: &[Sample], firsts: &mut Vec<bool>) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
         keys.extend(block.iter().map(key));
         firsts.clear();
-        for (i, (sample, &key)) in block.iter().zip(&keys).enumerate() {
+        for (i, &key) in keys.iter().enumerate() {
             if let Some(&later) = keys.get(i + AHEAD) {
                 prefetch(&self.places, self.place(later));
             }
-            firsts.push(!sample.is_left_out() && self.insert(key));
+            firsts.push(self.insert(key));
         }
         self.keys = keys;
     }

@@ -1,181 +1,545 @@
-//! Whether positions are fit to train on.
+//! Checks whether positions are fit to train on.
 //!
 //! An [`Exam`] takes samples in the order of their file and keeps counts, a bounded draw of
 //! samples, and hashes thinned by their own value, so that memory does not grow with the file.
-//! [`Exam::diagnose`] makes a [`Diagnosis`] of it: the figures, and [`Finding`]s that say what
-//! they mean for training.
+//! [`Exam::diagnose`] makes a [`Diagnosis`] of it: the figures, and a [`Finding`] for each check.
 
-mod calibration;
-mod counts;
-mod diagnosis;
 pub mod draws;
-mod findings;
-mod keys;
-mod material;
-mod order;
-pub mod size;
-mod sound;
-mod views;
 
-pub use calibration::{Bin, Calibration, Fitted};
-pub use counts::{Histogram, Results, Scores};
-pub use diagnosis::{Bad, Diagnosis, Noise, Reading};
-pub use findings::{Finding, Grade};
-pub use keys::{Keys, Overlap, Repeats};
-pub use material::Material;
-pub use order::{Lag, Order};
-pub use sound::{Example, Soundness};
-pub use views::Seen;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
 
-use shakmaty::Role;
+use serde::Serialize;
 
-use crate::format::{Facts, Holds};
-use crate::sample::{Sample, Spread};
-use order::Orders;
+use self::draws::Draws;
+use crate::digits::{counted, percent, share};
+use crate::format::view::{Of, measure};
+use crate::format::{BadRecords, Facts, Holds};
+use crate::loss::sigmoid;
+use crate::point_of_view::PointOfView;
+use crate::sample::{Sample, Spread, mix};
 
 /// Samples that are kept for what is not counted as they come.
 const DRAWN: usize = 1 << 17;
+/// Scores farther from zero are mates and table bases, centipawns.
+const DECIDED: u16 = 20_000;
+/// A file with a larger share of bad records is not what it seems.
+const MOST_BAD: f64 = 0.2;
+/// With a larger share of games or positions in another set its figures are not honest.
+const MOST_LEAKED: f64 = 0.01;
+/// A larger share of checks, captures and promotions is worth a filter.
+const MOST_NOISE: f64 = 0.01;
+/// A larger share of repeats is worth a note.
+const MOST_REPEATS: f64 = 0.05;
+/// Fewer positions train only the smallest evaluations.
+const FEW: u64 = 10_000;
+/// Fewer scored positions fit no scale.
+const FEWEST_SCORED: usize = 2000;
+/// Others may have been appended to a file, so parts of it are measured too.
+const PARTS: usize = 8;
+const LEAST_PART: usize = 4096;
 
-/// Scores farther from zero tell of mates and table bases, not of an evaluation, centipawns.
-pub const DECIDED: u16 = 20_000;
+/// Games by their end, seen by one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Results {
+    pub wins: u64,
+    pub draws: u64,
+    pub losses: u64,
+    /// Values between, which some text files hold.
+    pub between: u64,
+}
 
-/// What has been seen of a file so far.
+impl Results {
+    fn add(&mut self, result: f32) {
+        *match result {
+            1.0 => &mut self.wins,
+            0.5 => &mut self.draws,
+            0.0 => &mut self.losses,
+            _ => &mut self.between,
+        } += 1;
+    }
+}
+
+/// At most so many different hashes of a kind are kept, some 32 MiB.
+const MOST_KEYS: usize = 1 << 20;
+
+/// Counts of keys whose hash begins with enough zeros; with more keys than fit, more zeros are
+/// required. A key that is counted is counted every time, so shares are unbiased.
+#[derive(Default)]
+struct Multiset {
+    counts: HashMap<u64, u32>,
+    level: u32,
+}
+
+impl Multiset {
+    fn add(&mut self, key: u64) {
+        let hash = mix(1, key);
+        if hash.leading_zeros() < self.level {
+            return;
+        }
+        let count = self.counts.entry(hash).or_default();
+        *count = count.saturating_add(1);
+        while self.counts.len() > MOST_KEYS {
+            self.level += 1;
+            let level = self.level;
+            self.counts.retain(|hash, _| hash.leading_zeros() >= level);
+        }
+    }
+
+    /// Share of what came before; 0 without any.
+    fn repeated(&self) -> f64 {
+        let total: u64 = self.counts.values().map(|count| u64::from(*count)).sum();
+        share(total - self.counts.len() as u64, total)
+    }
+
+    /// Share, each counted as often as it comes, that occurs in the other.
+    fn within(&self, other: &Multiset) -> f64 {
+        let level = self.level.max(other.level);
+        let (mut total, mut common) = (0u64, 0u64);
+        for (hash, count) in &self.counts {
+            if hash.leading_zeros() >= level {
+                total += u64::from(*count);
+                common += if other.counts.contains_key(hash) { u64::from(*count) } else { 0 };
+            }
+        }
+        share(common, total)
+    }
+}
+
+/// Hashes by which positions and games are recognised.
+#[derive(Default)]
+pub struct Keys {
+    positions: Multiset,
+    /// Positions with their result and score.
+    records: Multiset,
+    games: Multiset,
+    game: Option<NonZeroU64>,
+    games_read: u64,
+}
+
+/// Shares of what came before in the same file, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Repeats {
+    /// Pieces, side to move, castling rights and en passant square are the same; a position and the
+    /// same with colours swapped are one.
+    pub positions: f64,
+    /// Result and score are the same too.
+    pub records: f64,
+    /// Start and moves are the same; none where games are unknown.
+    pub games: Option<f64>,
+}
+
+/// Shares of what also occurs in another file, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Overlap {
+    pub positions: f64,
+    /// None where one of both does not know games.
+    pub games: Option<f64>,
+}
+
+impl Keys {
+    /// Takes the next sample of a file; samples of a game stand next to each other.
+    pub fn add(&mut self, sample: &Sample) {
+        let key = sample.position.key();
+        self.positions.add(key);
+        let score = sample.score.map_or(u64::MAX, |score| u64::from(score as u16));
+        self.records.add(mix(mix(key, score), sample.result.to_bits().into()));
+        if let Some(game) = sample.game
+            && self.game.replace(game) != Some(game)
+        {
+            self.games_read += 1;
+            self.games.add(game.get());
+        }
+    }
+
+    /// Number of games, each counted once as training does, if they are known.
+    pub fn games(&self) -> Option<u64> {
+        let once = self.games_read as f64 * (1.0 - self.games.repeated());
+        (self.games_read > 0).then_some(once.round() as u64)
+    }
+
+    fn repeats(&self) -> Repeats {
+        Repeats {
+            positions: self.positions.repeated(),
+            records: self.records.repeated(),
+            games: self.games().map(|_| self.games.repeated()),
+        }
+    }
+
+    /// Shares of these that occur in the others.
+    pub fn overlap(&self, other: &Keys) -> Overlap {
+        let games = self.games().and(other.games()).map(|_| self.games.within(&other.games));
+        Overlap { positions: self.positions.within(&other.positions), games }
+    }
+}
+
+/// The scale of the scores: `sigmoid(score / scale)` is the expected result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scale {
+    /// Centipawns a unit of logit.
+    pub scale: f64,
+    /// At the border of the search: the scores say nothing of the results.
+    pub at_border: bool,
+    /// Share of the results' variance that the scores explain.
+    pub explained: f64,
+    /// Offset and scale with room for draws; none where nothing fits.
+    pub draws: Option<Draws>,
+}
+
+/// A scale for scores and results of 0 to 1, and whether it lies at the border of the search.
+pub type FitScale = fn(&[f64], &[f64]) -> Option<(f64, bool)>;
+
+/// Facts about the reading of a file.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Point of view under which scores and results were read.
+    pub view: PointOfView,
+    pub bad: BadRecords,
+    /// Games passed over because they have no result.
+    pub unfinished: u64,
+    /// Why reading stopped before the end of the file.
+    pub ended: Option<String>,
+}
+
+/// Meaning of a finding for training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    Ok,
+    /// Worth knowing; training is fine.
+    Note,
+    /// Training on this would be a mistake.
+    Problem,
+}
+
+/// The result of one check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    pub grade: Grade,
+    /// The check, in a word or two.
+    pub about: &'static str,
+    /// The figures.
+    pub says: String,
+    /// A remedy; none where nothing is wrong.
+    pub cure: Option<String>,
+}
+
+/// Figures and findings of an exam.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    pub positions: u64,
+    /// Each counted once; none where they are unknown.
+    pub games: Option<u64>,
+    pub bad_records: u64,
+    /// The first bad records, with place and reason.
+    pub bad_examples: Vec<String>,
+    pub unfinished: u64,
+    pub white_to_move: u64,
+    pub side_to_move: Results,
+    /// None where it is unknown who is White.
+    pub white: Option<Results>,
+    pub scored: u64,
+    /// Scores farther from zero than 20,000.
+    pub mates: u64,
+    /// The lowest and the highest score.
+    pub scores: Option<[i16; 2]>,
+    pub in_check: u64,
+    /// Positions whose move played is known; captures and promotions among these moves.
+    pub moves: u64,
+    pub captures: u64,
+    pub promotions: u64,
+    /// Positions in check, with a capture or with a promotion.
+    pub noisy: u64,
+    pub repeats: Repeats,
+    /// None where too few positions have scores.
+    pub scale: Option<Scale>,
+    pub against: Option<Overlap>,
+    pub findings: Vec<Finding>,
+}
+
+impl Diagnosis {
+    pub fn is_fit(&self) -> bool {
+        self.findings.iter().all(|finding| finding.grade != Grade::Problem)
+    }
+}
+
+/// Counts of a file so far.
 pub struct Exam {
     colours: bool,
-    positions: u64,
-    side_to_move: Results,
+    it: Diagnosis,
     white: Results,
-    to_move: [u64; 2],
-    scores: Scores,
-    pieces: Histogram,
-    phase: Histogram,
-    plies: Histogram,
-    noise: Noise,
-    sound: Soundness,
     keys: Keys,
-    order: Orders,
     draw: Spread,
 }
 
 impl Exam {
     /// Begins, for samples of a format that carries these facts.
     pub fn new(facts: &Facts) -> Self {
-        let colours = facts.colours != Holds::Never;
-        Self {
-            colours,
+        let it = Diagnosis {
             positions: 0,
+            games: None,
+            bad_records: 0,
+            bad_examples: Vec::new(),
+            unfinished: 0,
+            white_to_move: 0,
             side_to_move: Results::default(),
+            white: None,
+            scored: 0,
+            mates: 0,
+            scores: None,
+            in_check: 0,
+            moves: 0,
+            captures: 0,
+            promotions: 0,
+            noisy: 0,
+            repeats: Keys::default().repeats(),
+            scale: None,
+            against: None,
+            findings: Vec::new(),
+        };
+        Self {
+            colours: facts.colours != Holds::Never,
+            it,
             white: Results::default(),
-            to_move: [0; 2],
-            scores: Scores::new(),
-            pieces: Histogram::new(2, 1, 31),
-            phase: Histogram::new(0, 1, 25),
-            plies: Histogram::new(0, 10, 31),
-            noise: Noise::default(),
-            sound: Soundness::default(),
-            keys: Keys::new(),
-            order: Orders::new(colours),
+            keys: Keys::default(),
             draw: Spread::new(DRAWN),
         }
     }
 
     /// Takes the next sample of the file.
     pub fn add(&mut self, sample: &Sample) {
-        self.positions += 1;
-        let turn = sample.position.turn();
-        let white = if turn.is_white() { sample.result } else { 1.0 - sample.result };
-        self.side_to_move.add(sample.result);
-        self.white.add(white);
-        self.to_move[usize::from(turn.is_black())] += 1;
-        self.scores.add(sample.score);
-        let sets = sample.position.bitboards();
-        self.pieces.add(sample.position.count() as i64);
-        self.phase.add(phase(&sets));
-        if let Some(ply) = sample.ply {
-            self.plies.add(ply.into());
+        let it = &mut self.it;
+        let white = sample.position.turn().is_white();
+        it.positions += 1;
+        it.white_to_move += u64::from(white);
+        it.side_to_move.add(sample.result);
+        self.white.add(if white { sample.result } else { 1.0 - sample.result });
+        if let Some(score) = sample.score {
+            let [low, high] = it.scores.unwrap_or([score; 2]);
+            it.scores = Some([low.min(score), high.max(score)]);
+            it.scored += 1;
+            it.mates += u64::from(score.unsigned_abs() > DECIDED);
         }
-        self.moves(sample);
-        self.sound.add(&sample.position, &sets, self.positions);
+        let check = sample.position.in_check();
+        let capture = sample.played.is_some_and(|played| played.is_capture(&sample.position));
+        let promotion = sample.played.is_some_and(|played| played.promotion().is_some());
+        it.in_check += u64::from(check);
+        it.moves += u64::from(sample.played.is_some());
+        it.captures += u64::from(capture);
+        it.promotions += u64::from(promotion);
+        it.noisy += u64::from(check || capture || promotion);
         self.keys.add(sample);
-        self.order.add(sample, white);
         self.draw.add(sample);
     }
 
-    fn moves(&mut self, sample: &Sample) {
-        let checked = sample.position.in_check();
-        self.noise.in_check += u64::from(checked);
-        let mut noisy = checked;
-        if let Some(played) = sample.played {
-            let capture = played.is_capture(&sample.position);
-            let promotion = played.promotion().is_some();
-            self.noise.moves += 1;
-            self.noise.captures += u64::from(capture);
-            self.noise.promotions += u64::from(promotion);
-            noisy |= capture || promotion;
-        }
-        self.noise.any += u64::from(noisy);
-    }
-
-    /// Positions taken so far.
-    pub fn positions(&self) -> u64 {
-        self.positions
-    }
-
-    /// Scores in centipawns and results of the positions drawn, mates left out, for a fit.
-    pub fn scored(&self) -> (Vec<f64>, Vec<f64>) {
-        let fair = self.draw.samples().filter_map(|sample| {
-            let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
-            Some((f64::from(score), f64::from(sample.result)))
-        });
-        fair.unzip()
-    }
-
-    /// What it all means: with what the reader says, the scale that fits the scores to the
-    /// results if one was found, and other positions that must not be the same as these.
-    pub fn diagnose(
-        self,
-        reading: &Reading,
-        fitted: Option<Fitted>,
-        against: Option<&Keys>,
-    ) -> Diagnosis {
-        let (scores, results) = self.scored();
+    /// Figures and findings: with what the reader says, a fit of scales, and the keys of other
+    /// files, which must not hold the same positions.
+    pub fn diagnose(self, reading: &Reading, fit: FitScale, against: Option<&Keys>) -> Diagnosis {
+        let mut it = self.it;
+        it.games = self.keys.games();
+        it.bad_records = reading.bad.count;
+        it.bad_examples = reading.bad.first.iter().map(ToString::to_string).collect();
+        it.unfinished = reading.unfinished;
+        it.white = self.colours.then_some(self.white);
+        it.repeats = self.keys.repeats();
+        it.against = against.map(|other| self.keys.overlap(other));
         let drawn: Vec<Sample> = self.draw.samples().copied().collect();
-        let mut diagnosis = Diagnosis {
-            positions: self.positions,
-            games: self.keys.games(),
-            bad: Bad::of(reading, self.positions, self.keys.games()),
-            unfinished: reading.unfinished,
-            ended: reading.ended.clone(),
-            side_to_move: self.side_to_move,
-            white: self.colours.then_some(self.white),
-            to_move: self.to_move,
-            scores: self.scores.finished(),
-            pieces: self.pieces.finished(),
-            phase: self.phase.finished(),
-            plies: self.plies.finished(),
-            calibration: fitted.map(|fitted| Calibration::of(&scores, &results, fitted)),
-            material: Material::of(&drawn),
-            views: views::seen(&drawn, reading.view, self.colours),
-            repeats: self.keys.repeats(),
-            order: self.order.finish(),
-            noise: self.noise,
-            sound: self.sound,
-            against: against.map(|other| self.keys.overlap(other)),
-            sizes: Vec::new(),
-            findings: Vec::new(),
-        };
-        diagnosis.sizes = size::sizes(&diagnosis.amount());
-        diagnosis.findings = findings::all(&diagnosis, self.colours);
-        diagnosis
+        it.scale = scale(&drawn, fit);
+        it.findings.push(records(&it, reading));
+        if it.positions > 0 {
+            let views = views(&drawn, reading.view, self.colours);
+            let checks = [amount(&it), results(&it), scores(&it), noise(&it), repeats(&it)];
+            it.findings.extend(checks.into_iter().chain(views));
+            it.findings.extend(calibration(&it));
+            it.findings.extend(it.against.map(leakage));
+        }
+        it
     }
 }
 
-/// How much is on the board besides kings and pawns: knights and bishops 1, rooks 2, queens 4, so
-/// that a game starts at 24.
-fn phase(sets: &[[u64; 6]; 2]) -> i64 {
-    let worth = [(Role::Knight, 1), (Role::Bishop, 1), (Role::Rook, 2), (Role::Queen, 4)];
-    let of = |pieces: &[u64; 6]| -> u32 {
-        worth.iter().map(|(role, worth)| pieces[*role as usize - 1].count_ones() * worth).sum()
+fn scale(samples: &[Sample], fit: FitScale) -> Option<Scale> {
+    let fair = samples.iter().filter_map(|sample| {
+        let score = sample.score.filter(|score| score.unsigned_abs() <= DECIDED)?;
+        Some((f64::from(score), f64::from(sample.result)))
+    });
+    let (scores, results): (Vec<f64>, Vec<f64>) = fair.unzip();
+    if scores.len() < FEWEST_SCORED {
+        return None;
+    }
+    let count = results.len() as f64;
+    let mean = results.iter().sum::<f64>() / count;
+    let variance = results.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / count;
+    let (scale, at_border) = fit(&scores, &results)?;
+    let error = |(score, result): (&f64, &f64)| (sigmoid(score / scale) - result).powi(2);
+    let loss = scores.iter().zip(&results).map(error).sum::<f64>() / count;
+    (variance > 0.0).then(|| Scale {
+        scale,
+        at_border,
+        explained: 1.0 - loss / variance,
+        draws: draws::fit(&scores, &results),
+    })
+}
+
+fn finding(grade: Grade, about: &'static str, says: String, cure: &str) -> Finding {
+    let cure = (grade != Grade::Ok && !cure.is_empty()).then(|| cure.to_string());
+    Finding { grade, about, says, cure }
+}
+
+/// A note where something is to be noted, else ok.
+fn note(noted: bool, about: &'static str, says: String, cure: &str) -> Finding {
+    finding(if noted { Grade::Note } else { Grade::Ok }, about, says, cure)
+}
+
+fn records(it: &Diagnosis, reading: &Reading) -> Finding {
+    let bad = it.bad_records;
+    if let Some(ended) = &reading.ended {
+        let cure = match it.unfinished {
+            0 => "fetch or make the file anew",
+            _ => "label the positions, or finish the games, before training on them",
+        };
+        return finding(Grade::Problem, "records", ended.clone(), cure);
+    }
+    // Records are games where these are known.
+    let part = share(bad, bad + it.games.unwrap_or(it.positions));
+    let mut says = format!("{} bad, {} of all", counted(bad, "record"), percent(part));
+    if it.unfinished > 0 {
+        says += &format!("; {} without a result passed over", counted(it.unfinished, "game"));
+    }
+    match (bad, part > MOST_BAD) {
+        (0, _) => finding(Grade::Ok, "records", says, ""),
+        (_, true) => finding(Grade::Problem, "records", says, "check the program that wrote them"),
+        _ => finding(Grade::Note, "records", says, &format!("data.bad_records = {bad}")),
+    }
+}
+
+fn amount(it: &Diagnosis) -> Finding {
+    let games = it.games.map_or("unknown games".to_string(), |games| counted(games, "game"));
+    let says = format!("{} of {games}", counted(it.positions, "position"));
+    let cure = "small nets need a million positions, handcrafted terms a hundred thousand";
+    note(it.positions < FEW, "amount", says, cure)
+}
+
+fn results(it: &Diagnosis) -> Finding {
+    let own = it.white.unwrap_or(it.side_to_move);
+    let whose = if it.white.is_some() { "White" } else { "the side to move" };
+    let [wins, draws, losses] =
+        [own.wins, own.draws, own.losses].map(|count| share(count, it.positions));
+    let [w, d, l] = [wins, draws, losses].map(percent);
+    let says = format!("{whose} wins {w}, draws {d}, loses {l}");
+    if [wins, draws, losses].contains(&1.0) {
+        let cure = "take the results from the games, or train on scores alone (target.wdl = 0)";
+        return finding(Grade::Problem, "results", says + ": all alike teach nothing", cure);
+    }
+    let cure = if draws > 0.8 {
+        "nearly all are draws: play from less balanced openings"
+    } else if own.draws + own.between == 0 {
+        "no draws: an evaluation trained on these takes every advantage for a win"
+    } else {
+        ""
     };
-    i64::from(of(&sets[0]) + of(&sets[1]))
+    note(!cure.is_empty(), "results", says, cure)
+}
+
+fn scores(it: &Diagnosis) -> Finding {
+    let Some([low, high]) = it.scores else {
+        let cure = "train on results (target.wdl = 1), or label the positions with an engine";
+        return finding(Grade::Note, "scores", "no position has a score".to_string(), cure);
+    };
+    let (missing, mates) = (it.positions - it.scored, share(it.mates, it.scored));
+    let says = format!(
+        "{low} to {high} cp; {} mates, {} without a score",
+        percent(mates),
+        percent(share(missing, it.positions))
+    );
+    let cure = if low == high {
+        "all scores are alike: train on results (target.wdl = 1), or label the positions"
+    } else if mates > MOST_NOISE {
+        "set data.filter.max_score = 10000"
+    } else if missing > 0 {
+        "training on scores skips positions without one"
+    } else {
+        ""
+    };
+    note(!cure.is_empty(), "scores", says, cure)
+}
+
+fn noise(it: &Diagnosis) -> Finding {
+    let mut says = format!("{} in check", percent(share(it.in_check, it.positions)));
+    let mut cure = "set data.filter.skip_in_check = true".to_string();
+    if it.moves > 0 {
+        let [captures, promotions] =
+            [it.captures, it.promotions].map(|count| percent(share(count, it.moves)));
+        says += &format!("; of the moves played {captures} captures, {promotions} promotions");
+        cure += ", skip_captures = true, skip_promotions = true";
+    }
+    note(share(it.noisy, it.positions) > MOST_NOISE, "noise", says, &cure)
+}
+
+fn repeats(it: &Diagnosis) -> Finding {
+    let Repeats { positions, records, games } = it.repeats;
+    let mut says = format!(
+        "{} of positions came before, {} with the same result and score",
+        percent(positions),
+        percent(records)
+    );
+    says += &games.map_or(String::new(), |games| format!("; {} of games", percent(games)));
+    let many = records.max(games.unwrap_or(0.0)) > MOST_REPEATS;
+    note(many, "repeats", says, "`nnuance data dedup` leaves them out")
+}
+
+/// Checks the point of view of results and scores, over samples in the order of the file.
+fn views(samples: &[Sample], view: PointOfView, colours: bool) -> Vec<Finding> {
+    let scored = samples.iter().any(|sample| sample.score.is_some());
+    let of = [(Of::Result, "view, results"), (Of::Score, "view, scores")];
+    let check = |(of, about): (Of, &'static str)| {
+        let whole = measure(samples, of, colours);
+        if let Some(why) = whole.contradiction(view) {
+            return finding(Grade::Problem, about, why, "");
+        }
+        if samples.len() >= PARTS * LEAST_PART {
+            for (number, part) in samples.chunks(samples.len().div_ceil(PARTS)).enumerate() {
+                if let Some(why) = measure(part, of, colours).contradiction(view) {
+                    let says = format!("in part {} of {PARTS} of the file, {why}", number + 1);
+                    return finding(Grade::Problem, about, says, "");
+                }
+            }
+        }
+        match whole.evidence() {
+            Some(evidence) => finding(Grade::Ok, about, evidence.to_string(), ""),
+            None => {
+                let says = "material does not tell the point of view".to_string();
+                finding(Grade::Note, about, says, "check more positions, or by hand")
+            }
+        }
+    };
+    of.into_iter().take(1 + usize::from(scored)).map(check).collect()
+}
+
+fn calibration(it: &Diagnosis) -> Option<Finding> {
+    let Scale { scale, at_border, explained, draws } = it.scale?;
+    let part = percent(explained.max(0.0));
+    let mut says = format!("score_scale {scale:.0} explains {part} of the results' variance");
+    if let Some(Draws { offset, scale, .. }) = draws {
+        says += &format!("; with draws score_offset {offset:.0} and score_scale {scale:.0}");
+    }
+    let cure = if explained < 0.02 {
+        "the scores say next to nothing about the results: train on either, not on a mixture"
+    } else if at_border || !(50.0..=1000.0).contains(&scale) {
+        "the scores seem not to be centipawns: convert them, or set target.score_scale"
+    } else {
+        ""
+    };
+    Some(note(!cure.is_empty(), "calibration", says, cure))
+}
+
+fn leakage(overlap: Overlap) -> Finding {
+    let positions = percent(overlap.positions);
+    let games =
+        overlap.games.map_or(String::new(), |games| format!("{} of games and ", percent(games)));
+    let says = format!("{games}{positions} of positions also occur in the other set");
+    let cure = "split by game before anything else, and leave out what both sets hold";
+    match overlap.games.unwrap_or(overlap.positions) > MOST_LEAKED {
+        true => finding(Grade::Problem, "leakage", says, cure),
+        false => finding(Grade::Ok, "leakage", says, ""),
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Neighbouring positions of a game are nearly the same and share one result, so a few of each
 //! game teach about as much as all; and an evaluation without search is asked about quiet
-//! positions only. [`Extract`] takes the samples of games in order and marks those not to keep.
+//! positions only. [`Extract`] takes the samples of games in order and hands on those to keep.
 
 use std::num::NonZeroU64;
 
@@ -67,19 +67,18 @@ enum Reason {
 pub struct Extract {
     rules: Rules,
     counts: Counts,
-    /// The game under way, its positions, and which of them fit.
+    /// The game under way, and its positions that fit.
     game: Option<NonZeroU64>,
-    played: Vec<Sample>,
-    fit: Vec<usize>,
+    fit: Vec<Sample>,
 }
 
 impl Extract {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, counts: Counts::default(), game: None, played: Vec::new(), fit: Vec::new() }
+        Self { rules, counts: Counts::default(), game: None, fit: Vec::new() }
     }
 
-    /// Takes the next samples, which follow each other as they were played, and appends those of
-    /// every game that has ended to `out`, all but those to keep marked as left out.
+    /// Takes the next samples, which follow each other as they were played, and appends those to
+    /// keep of every game that has ended to `out`.
     pub fn push(&mut self, samples: &[Sample], out: &mut Vec<Sample>) {
         for sample in samples {
             // Samples that know no game are none together.
@@ -87,14 +86,11 @@ impl Extract {
                 self.finish(out);
                 self.game = sample.game;
             }
-            if !sample.is_left_out() {
-                self.counts.read += 1;
-                match self.rules.against(sample) {
-                    None => self.fit.push(self.played.len()),
-                    Some(reason) => self.counts.add(reason),
-                }
+            self.counts.read += 1;
+            match self.rules.against(sample) {
+                None => self.fit.push(*sample),
+                Some(reason) => self.counts.add(reason),
             }
-            self.played.push(*sample);
         }
     }
 
@@ -104,19 +100,11 @@ impl Extract {
         let wanted = self.rules.per_game.unwrap_or(fit).min(fit);
         let mut state = mix(self.rules.seed, self.game.map_or(0, NonZeroU64::get));
         // One from each of as many equal parts of the game as positions are wanted.
-        let mut drawn = (0..wanted).map(|i| {
+        out.extend((0..wanted).map(|i| {
             let (from, to) = (i * fit / wanted, (i + 1) * fit / wanted);
             state = mix(state, i as u64);
             self.fit[from + (state % (to - from) as u64) as usize]
-        });
-        let mut next = drawn.next();
-        for (i, sample) in self.played.drain(..).enumerate() {
-            let kept = next == Some(i);
-            out.push(if kept { sample } else { sample.left_out() });
-            if kept {
-                next = drawn.next();
-            }
-        }
+        }));
         self.counts.kept += wanted as u64;
         self.counts.crowded += (fit - wanted) as u64;
         self.fit.clear();

@@ -18,8 +18,6 @@ pub struct Stats {
     pub positions: u64,
     /// Games that differ; none where the positions do not know their games.
     pub games: Option<u64>,
-    /// Positions beside those that are marked as left out of their games.
-    pub left_out: u64,
     /// Positions with White to move; all of them where the format does not tell who is White.
     pub white_to_move: u64,
     /// Losses, draws and wins of the side to move, and results between them.

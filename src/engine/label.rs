@@ -37,9 +37,8 @@ pub struct LabelJob {
 /// Gives each position of the input the score that the engine finds, and keeps results and order.
 ///
 /// A position is searched without its past. Mate in n is +-(32,000 - n); positions without a legal
-/// move are not searched, they score -32,000 where the side to move is mated and else 0. Games stay
-/// whole: a position that is skipped stays in its game, marked as left out, or without a score
-/// where the format has no such mark.
+/// move are not searched, they score -32,000 where the side to move is mated and else 0. In formats
+/// of games a position that is skipped keeps the score that it has, so that its game stays whole.
 pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     if job.format.facts.scores == Holds::Never {
         return Err(EngineError::NoScores(job.format.name));
@@ -64,9 +63,6 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     }
     let journal = Journal::open(&job.output, &[&settings[..], &searches].concat())?;
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
-    if records.forgets(&job.input, job.bad_records)? {
-        records.writer.forget_games();
-    }
     pieces.pass(journal.progress().items)?;
     let report = job::drive(
         &job.crew.workers(&searches),
@@ -96,7 +92,7 @@ pub(super) fn finished(
         return Err(EngineError::Nothing { path: records.path.to_path_buf(), reason });
     }
     let bad_records = pieces.source.bad_records().clone();
-    Ok(Report { bad_records, games_lost: records.games_lost(), ..report })
+    Ok(Report { bad_records, ..report })
 }
 
 fn score(player: &mut dyn Player, position: &Position, limit: Limit) -> Result<i16, Obstacle> {
@@ -122,9 +118,6 @@ pub(super) fn line_of(position: &Position) -> Result<Line, Obstacle> {
 /// A sample of the input.
 pub(super) struct Piece {
     pub sample: Sample,
-    /// Positions before it that are left out of its game, and those behind it at the game's end.
-    before: Vec<Sample>,
-    after: Vec<Sample>,
     /// Whether the output may be cut behind it.
     last_of_game: bool,
 }
@@ -157,10 +150,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     pub fn open(input: &Path, format: &Format, bad_records: u64) -> Result<Self, EngineError> {
-        let mut source = Source::open(input, None, bad_records)?;
-        if format.writer.is_some_and(|writer| writer().marks()) {
-            source = source.whole_games();
-        }
+        let source = Source::open(input, None, bad_records)?;
         let games = format.facts.games != Holds::Never;
         Ok(Self { source, block: Vec::new(), at: 0, games })
     }
@@ -181,17 +171,11 @@ impl Iterator for Pieces {
         loop {
             // A block never ends within a game.
             let rest = &self.block[self.at..];
-            if let Some(first) = rest.iter().position(|sample| !sample.is_left_out()) {
-                let sample = rest[first];
-                let of_game = |it: &&Sample| it.game == sample.game && it.game.is_some();
-                let behind = &rest[first + 1..];
-                let gap = behind.iter().take_while(|it| of_game(it) && it.is_left_out()).count();
-                let follows = behind.get(gap).is_some_and(|next| of_game(&next));
-                let after = if follows { Vec::new() } else { behind[..gap].to_vec() };
-                let before = rest[..first].iter().filter(of_game).copied().collect();
-                self.at += first + 1 + after.len();
-                let last_of_game = !(self.games && follows);
-                return Some(Ok(Piece { sample, before, after, last_of_game }));
+            if let Some((&sample, behind)) = rest.split_first() {
+                let of_game = |next: &Sample| next.game == sample.game && next.game.is_some();
+                let last_of_game = !(self.games && behind.first().is_some_and(of_game));
+                self.at += 1;
+                return Some(Ok(Piece { sample, last_of_game }));
             }
             self.block.clear();
             self.at = 0;
@@ -212,41 +196,19 @@ pub(super) struct Records<'a> {
     written: u64,
     /// Whether an earlier run wrote what stands before the first sample of a file.
     begun: bool,
-    /// Whether samples know games in a format that does not.
-    games_lost: bool,
 }
 
 impl<'a> Records<'a> {
     /// Goes on with an output that has so many samples.
     pub fn new(path: &'a Path, format: &'static Format, written: u64) -> Result<Self, EngineError> {
         let writer = format.writer.ok_or(EngineError::NoWriter(format.name))?();
-        Ok(Self { path, format, writer, written, begun: written > 0, games_lost: false })
+        Ok(Self { path, format, writer, written, begun: written > 0 })
     }
 
-    /// Whether games cannot be kept: the input has positions that are left out of theirs, and the
-    /// format has no mark for them.
-    pub fn forgets(&self, input: &Path, bad_records: u64) -> Result<bool, EngineError> {
-        if self.writer.marks() || self.format.facts.games == Holds::Never {
-            return Ok(false);
-        }
-        let mut source = Source::open(input, None, bad_records)?;
-        let mut block = Vec::new();
-        while source.left_out() == 0 && source.next_block(&mut block)? {
-            block.clear();
-        }
-        Ok(source.left_out() > 0)
-    }
-
-    /// What stays of a sample that is skipped, so that its game stays whole.
+    /// A sample that is skipped where its game has to stay whole.
     pub fn skipped(&self, sample: &Sample) -> Option<Sample> {
         let in_game = sample.game.is_some() && self.format.facts.games != Holds::Never;
-        let stays =
-            if self.writer.marks() { sample.left_out() } else { Sample { score: None, ..*sample } };
-        in_game.then_some(stays)
-    }
-
-    pub fn games_lost(&self) -> bool {
-        self.games_lost || self.writer.told().games_lost
+        in_game.then_some(*sample)
     }
 
     /// Appends what was made of a piece, or what stays of it, if anything.
@@ -257,19 +219,9 @@ impl<'a> Records<'a> {
         stays: Option<Sample>,
         bytes: &mut Vec<u8>,
     ) -> Result<Kept, EngineError> {
-        for left_out in &piece.before {
-            self.add(left_out, bytes)?;
-        }
-        if let Some(sample) = &made {
-            self.written += 1;
-            let holds = self.format.facts.games != Holds::Never;
-            self.games_lost |= sample.game.is_some() && !holds;
-        }
+        self.written += u64::from(made.is_some());
         if let Some(sample) = made.or(stays) {
             self.add(&sample, bytes)?;
-        }
-        for left_out in &piece.after {
-            self.add(left_out, bytes)?;
         }
         if piece.last_of_game {
             self.writer.finish(bytes);

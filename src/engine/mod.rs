@@ -86,8 +86,6 @@ pub struct Report {
     pub stopped: bool,
     /// Records of the input that were not read in this run.
     pub bad_records: BadRecords,
-    /// Whether positions of this run knew their games, and those of the output do not.
-    pub games_lost: bool,
 }
 
 /// Why a job ended without being done. What was made until then is kept, and the same call

@@ -81,7 +81,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         let reason = reason.to_string();
         return Err(EngineError::Nothing { path: job.output.clone(), reason });
     }
-    Ok(Report { games_lost: facts.games == Holds::Never, ..report })
+    Ok(report)
 }
 
 /// Plays a game by its number. The player forgets what it knew before, and remembers its searches

@@ -24,18 +24,14 @@
 //! the first position and the moves of a chain, as [`super::viriformat`] does; a chain of a single
 //! position has none. Castling is that of the usual chess.
 //!
-//! The bytes `games unknown` at the end of a chunk say that its chains are not whole games, so that
-//! their positions have no `game`. Stockfish's readers take no notice of so few bytes there. Where
-//! the file ends within a chunk, its end cannot say so, and `game` is unknown, too.
-//!
 //! Refused: impossible positions, illegal moves, movetext that ends early, results of no meaning,
 //! score -32768. Since lengths of chains are not told, the rest of its chunk is lost with a bad
 //! one. Chunks of more than 100 MiB are refused; where a chunk should begin and does not, the file
 //! is cut off. Castling rights without king or rook on their squares, and en passant squares that
 //! no pawn attacks, are dropped.
 //!
-//! The writer chains samples that follow from each other. There is no mark for a position that is
-//! left out: games with gaps become chains in chunks of unknown games.
+//! The writer chains samples of a game that follow from each other; those of no known game are
+//! chains of one position.
 
 mod bits;
 mod board;
@@ -44,10 +40,7 @@ mod moves;
 
 use std::io::Read;
 
-use super::chain::Games;
-use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Told, View, Writer, fill,
-};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, Writer, fill};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use chain::Chain;
@@ -56,8 +49,6 @@ const MAGIC: &[u8; 4] = b"BINP";
 const LARGEST: u32 = 100 << 20;
 /// The writer ends a chunk with the chain that reaches this.
 const CHUNK: usize = 1 << 20;
-/// Shorter than any chain.
-const UNKNOWN: &[u8] = b"games unknown";
 
 pub static FORMAT: Format = Format {
     name: "binpack",
@@ -84,8 +75,6 @@ struct BinpackReader {
     at: usize,
     /// Whether the file ends before the chunk does.
     cut: bool,
-    /// Whether its chains are whole games.
-    games: bool,
     chunks: u64,
     chains: u64,
     ended: bool,
@@ -94,7 +83,7 @@ struct BinpackReader {
 impl BinpackReader {
     fn new(input: Input) -> Self {
         let (chunk, at) = (Vec::new(), 0);
-        Self { input, chunk, at, cut: false, games: true, chunks: 0, chains: 0, ended: false }
+        Self { input, chunk, at, cut: false, chunks: 0, chains: 0, ended: false }
     }
 
     /// Goes to the next chunk; false at the end of the file.
@@ -119,11 +108,6 @@ impl BinpackReader {
             // Grows with what is there: the length may lie.
             let read = (&mut self.input).take(size.into()).read_to_end(&mut self.chunk)?;
             (self.at, self.chains, self.cut) = (0, 0, read < size as usize);
-            self.games = !self.cut;
-            if self.chunk.ends_with(UNKNOWN) {
-                self.chunk.truncate(self.chunk.len() - UNKNOWN.len());
-                self.games = false;
-            }
             return Ok(true);
         };
         self.ended = true;
@@ -135,7 +119,7 @@ impl BinpackReader {
     fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
         self.chains += 1;
         let kept = out.len();
-        let broken = match chain::read(&self.chunk[self.at..], self.games, out) {
+        let broken = match chain::read(&self.chunk[self.at..], out) {
             Ok(length) => {
                 self.at += length;
                 return Ok(());
@@ -178,14 +162,11 @@ impl Reader for BinpackReader {
 }
 
 /// Chains samples: one goes on with the chain of the one before if it has the same
-/// [`Sample::game`] and result, the next ply, and if the move played there leads to it.
+/// known [`Sample::game`] and result, the next ply, and if the move played there leads to it.
 #[derive(Default)]
 struct BinpackWriter {
     chunk: Vec<u8>,
-    /// Whether the chains of the chunk are whole games, once there is one of more than a position.
-    whole: Option<bool>,
     chain: Option<Chain>,
-    games: Games,
 }
 
 impl Writer for BinpackWriter {
@@ -195,7 +176,7 @@ impl Writer for BinpackWriter {
         {
             return Ok(());
         }
-        self.end_chain(out);
+        self.chain.take().into_iter().for_each(|chain| chain.end(&mut self.chunk));
         if self.chunk.len() >= CHUNK {
             self.end_chunk(out);
         }
@@ -204,38 +185,15 @@ impl Writer for BinpackWriter {
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        self.end_chain(out);
+        self.chain.take().into_iter().for_each(|chain| chain.end(&mut self.chunk));
         if !self.chunk.is_empty() {
             self.end_chunk(out);
         }
     }
-
-    fn forget_games(&mut self) {
-        self.games.forgotten = true;
-    }
-
-    fn told(&self) -> Told {
-        self.games.told
-    }
 }
 
 impl BinpackWriter {
-    fn end_chain(&mut self, out: &mut Vec<u8>) {
-        let Some(chain) = self.chain.take() else { return };
-        let whole = self.games.whole(chain.game, chain.hash);
-        if !chain.is_single() {
-            if self.whole.is_some_and(|before| before != whole) {
-                self.end_chunk(out);
-            }
-            self.whole = Some(whole);
-        }
-        chain.end(&mut self.chunk);
-    }
-
     fn end_chunk(&mut self, out: &mut Vec<u8>) {
-        if self.whole.take() == Some(false) {
-            self.chunk.extend_from_slice(UNKNOWN);
-        }
         out.extend_from_slice(MAGIC);
         let size = u32::try_from(self.chunk.len()).expect("a chain has at most 65,535 moves");
         out.extend_from_slice(&size.to_le_bytes());

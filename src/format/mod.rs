@@ -19,7 +19,6 @@ mod lines;
 pub mod marlinformat;
 pub mod pedantic;
 pub mod pgn;
-pub mod pipe;
 pub mod plain;
 mod record;
 mod rules;
@@ -33,12 +32,13 @@ pub mod view;
 pub mod viriformat;
 
 pub use correlation::Correlation;
-pub use sink::{Finished, Sink, WriteError, write_all};
+pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::View;
 
 use std::fmt;
 use std::io::{self, BufRead};
+use std::path::Path;
 
 use crate::sample::Sample;
 
@@ -87,6 +87,9 @@ pub struct Format {
     pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
+/// Endings of the names of packed files.
+pub const PACKED: [&str; 3] = ["gz", "zst", "xz"];
+
 /// Every format there is.
 pub static ALL: [&Format; 11] = [
     &viriformat::FORMAT,
@@ -106,6 +109,14 @@ impl Format {
     pub fn named(name: &str) -> Option<&'static Format> {
         ALL.iter().copied().find(|format| format.name == name)
     }
+
+    /// Whether a name ends as files of this format do, the ending of packed files aside.
+    pub fn names(&self, path: &Path) -> bool {
+        let packed = PACKED.iter().any(|end| path.extension().is_some_and(|it| it == *end));
+        let name = if packed { path.with_extension("") } else { path.to_path_buf() };
+        let ending = name.extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| self.extensions.contains(&ending))
+    }
 }
 
 impl fmt::Debug for Format {
@@ -119,7 +130,7 @@ pub trait Reader: Send {
     /// Appends the next samples, about [`BLOCK`] of them; false once the file has ended.
     ///
     /// Samples before a bad record are appended before the fault is returned. Whether reading can
-    /// go on is told by [`Fault`]. Those that are left out of their games come, too.
+    /// go on is told by [`Fault`].
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The games passed over so far because they have no result to learn from; no fault of theirs.
@@ -136,30 +147,6 @@ pub trait Writer: Send {
 
     /// Appends what is still due once the last sample is written.
     fn finish(&mut self, _out: &mut Vec<u8>) {}
-
-    /// Whether positions that were left out of their game ([`Sample::is_left_out`]) can be
-    /// written, marked, so that the game stays whole. Other writers must not be given them.
-    fn marks(&self) -> bool {
-        false
-    }
-
-    /// Writes from now on what is read back without games. Asked before the first sample where
-    /// positions may be missing that the format cannot mark.
-    fn forget_games(&mut self) {}
-
-    /// What became of the games that are written.
-    fn told(&self) -> Told {
-        Told::default()
-    }
-}
-
-/// What became of games that were written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Positions that are marked as left out of games that others of them are kept of.
-    pub marked: u64,
-    /// Whether positions that know their game are read back without it.
-    pub games_lost: bool,
 }
 
 /// A record that is not one.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, write::GzEncoder};
 use liblzma::write::XzEncoder;
 
-use super::{Format, Holds, Told, Writer};
+use super::{Format, Writer};
 use crate::output::{Output, OutputError};
 use crate::sample::Sample;
 
@@ -40,14 +40,6 @@ pub struct Sink {
     bytes: Vec<u8>,
     compressor: Compressor,
     samples: u64,
-    told: Told,
-}
-
-/// What a file holds that was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished {
-    pub positions: u64,
-    pub told: Told,
 }
 
 impl Sink {
@@ -62,35 +54,12 @@ impl Sink {
             bytes: Vec::new(),
             compressor: Compressor::create(path)?,
             samples: 0,
-            told: Told::default(),
         })
-    }
-
-    /// Whether positions that are left out of games are marked in them.
-    pub fn marks(&self) -> bool {
-        self.writer.marks()
-    }
-
-    /// Games are unknown in the file, whatever samples say.
-    pub fn forget_games(&mut self) {
-        self.told.games_lost |= self.format.facts.games != Holds::Never;
-        self.writer.forget_games();
     }
 
     /// Adds a sample; after an error the file can only be given up.
     pub fn write(&mut self, sample: &Sample) -> Result<(), WriteError> {
         self.samples += 1;
-        self.told.games_lost |= sample.game.is_some() && self.format.facts.games == Holds::Never;
-        self.add(sample)
-    }
-
-    /// Leaves a sample out: marked in its game where the format can do that, not there elsewhere.
-    pub fn leave_out(&mut self, sample: &Sample) -> Result<(), WriteError> {
-        let in_game = sample.game.is_some() && sample.played.is_some();
-        if in_game && self.writer.marks() { self.add(&sample.left_out()) } else { Ok(()) }
-    }
-
-    fn add(&mut self, sample: &Sample) -> Result<(), WriteError> {
         self.writer.write(sample, &mut self.bytes).map_err(|reason| WriteError::Sample {
             path: self.path.clone(),
             format: self.format.name,
@@ -103,17 +72,15 @@ impl Sink {
         Ok(())
     }
 
-    /// Gives the file its name and tells what it holds; no positions are an error.
-    pub fn finish(mut self) -> Result<Finished, WriteError> {
+    /// Gives the file its name and returns the number of positions; none are an error.
+    pub fn finish(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {
             return Err(WriteError::Empty(self.path));
         }
         self.writer.finish(&mut self.bytes);
         self.hand_on()?;
         self.compressor.finish()?;
-        let Told { marked, games_lost } = self.writer.told();
-        let told = Told { marked, games_lost: games_lost || self.told.games_lost };
-        Ok(Finished { positions: self.samples, told })
+        Ok(self.samples)
     }
 
     fn hand_on(&mut self) -> Result<(), WriteError> {
@@ -133,7 +100,7 @@ pub fn write_all<'a>(
     for sample in samples {
         sink.write(sample)?;
     }
-    Ok(sink.finish()?.positions)
+    sink.finish()
 }
 
 enum Compressor {
@@ -152,10 +119,6 @@ impl Compressor {
                 .map(Compressor::Zst)
                 .map_err(|error| OutputError::new(path, error)),
             Some("xz") => Ok(Compressor::Xz(XzEncoder::new(output, XZ_LEVEL))),
-            Some("zip") => {
-                let reason = "zip archives are only read; choose .zst";
-                Err(OutputError::new(path, io::Error::new(io::ErrorKind::Unsupported, reason)))
-            }
             _ => Ok(Compressor::Plain(output)),
         }
     }

@@ -24,13 +24,12 @@ pub fn sniff(
         _ => {
             let names: Vec<_> = found.iter().map(|format| format.name).collect();
             return Err(format!(
-                "it may be {}; set data.format = \"{}\" or the other",
-                names.join(" or "),
-                names[0]
+                "it may be {}; name the format (data.format, --format)",
+                names.join(" or ")
             ));
         }
     };
-    let named = ALL.into_iter().find(|format| has_extension(path, format));
+    let named = ALL.into_iter().find(|format| format.names(path));
     match (said, found) {
         (None, Some(found)) => Ok(found),
         (Some(said), Some(found)) => {
@@ -45,24 +44,11 @@ pub fn sniff(
     }
 }
 
-/// Whether the name ends as files of this format do, endings of packed files aside.
-fn has_extension(path: &Path, format: &Format) -> bool {
-    let mut name = path.to_path_buf();
-    if name
-        .extension()
-        .is_some_and(|end| ["gz", "zst", "xz", "zip"].iter().any(|&packed| end == packed))
-    {
-        name.set_extension("");
-    }
-    name.extension()
-        .and_then(|extension| extension.to_str())
-        .is_some_and(|extension| format.extensions.contains(&extension))
-}
-
 /// What else a chess programmer might have taken for training data.
 fn foreign(path: &Path, head: &[u8]) -> Option<String> {
-    let starts: [(&[u8], &str); 3] = [
+    let starts: [(&[u8], &str); 4] = [
         (b"BZh", "it is packed with bzip2; unpack it first"),
+        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; unpack it first"),
         (b"\xff\xfe", "it is UTF-16 text; convert it to UTF-8"),
     ];

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use shakmaty::Color;
 
-use super::{
-    BLOCK, BadRecord, Fault, Format, Input, Reader, View, fields, fill, pipe, sniff, unpack,
-};
+use super::{BLOCK, BadRecord, Fault, Format, Input, Reader, View, fields, fill, sniff, unpack};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -22,7 +20,7 @@ const KEPT: usize = 5;
 pub enum ReadError {
     #[error("cannot open {path}: {error}")]
     Open { path: PathBuf, error: io::Error },
-    #[error("cannot read {path}: {error}{}", cure(.error))]
+    #[error("cannot read {path}: {error}; it may be damaged or cut off, fetch or make it anew")]
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
@@ -31,25 +29,18 @@ pub enum ReadError {
     #[error("cannot tell the positions in {path}: {looks}")]
     Unrecognised { path: PathBuf, looks: String },
     #[error(
-        "{path} is {format}, whose scores and results are always seen by {view}; leave \
-         data.point_of_view out"
+        "{path} is {format}, whose scores and results are always seen by {view}; leave the point of \
+         view out"
     )]
     View { path: PathBuf, format: &'static str, view: PointOfView },
     #[error("{path}, {bad} ({})", allowance(*.limit))]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
 }
 
-fn cure(error: &io::Error) -> &'static str {
-    match pipe::is_stopped(error) || error.kind() == io::ErrorKind::Unsupported {
-        true => "",
-        false => "; it may be damaged or cut off, fetch or make it anew",
-    }
-}
-
 fn allowance(limit: u64) -> String {
     match limit {
-        0 => "to skip up to N bad records, set data.bad_records = N".to_string(),
-        _ => format!("one more bad record than data.bad_records = {limit} allows"),
+        0 => "data.bad_records or --bad-records N skips up to N of them".to_string(),
+        _ => format!("{limit} bad records are allowed by data.bad_records or --bad-records"),
     }
 }
 
@@ -95,9 +86,6 @@ pub struct Source {
     view: PointOfView,
     limit: u64,
     bad: BadRecords,
-    /// Positions that are left out of their games: whether they come, and how many there were.
-    gaps: bool,
-    left_out: u64,
     /// Whether any sample was read.
     some: bool,
     ended: bool,
@@ -106,7 +94,7 @@ pub struct Source {
 impl Source {
     /// Opens a file and finds its format by its content; a `format` given is checked against it.
     ///
-    /// Files packed with gzip, zstd, xz or zip are unpacked on the way, whatever they are called;
+    /// Files packed with gzip, zstd or xz are unpacked on the way, whatever they are called;
     /// `-` is standard input. More than `limit` bad records end the reading with an error.
     pub fn open(
         path: &Path,
@@ -121,8 +109,6 @@ impl Source {
             view: format.view.usual(),
             limit,
             bad: BadRecords::default(),
-            gaps: true,
-            left_out: 0,
             some: false,
             ended: false,
         })
@@ -142,28 +128,17 @@ impl Source {
         }
     }
 
-    /// Reads positions that are left out of their games, too, marked ([`Sample::is_left_out`]), for
-    /// writing whole games again.
-    pub fn whole_games(mut self) -> Self {
-        self.gaps = false;
-        self
-    }
-
     /// Who sees scores and results in the file, as it is being read.
     pub fn view(&self) -> PointOfView {
         self.view
     }
 
     /// Appends the next samples, about [`BLOCK`] of them and the same at every reading of the
-    /// file; false when there are none left. After an error there are none left either. Positions
-    /// that are left out of their games do not come, unless [`Source::whole_games`] asks for them.
+    /// file; false when there are none left. After an error there are none left either.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
-            let at = out.len();
-            let read = self.reader.read(out);
-            self.leave_gaps(out, at);
-            match read {
+            match self.reader.read(out) {
                 Ok(more) => self.ended = !more,
                 Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => self.skip(bad)?,
                 Err(Fault::Io(error)) => {
@@ -182,22 +157,6 @@ impl Source {
             return Err(ReadError::NoPositions { path, skipped, unfinished: self.unfinished() });
         }
         Ok(out.len() > before)
-    }
-
-    /// Counts what is left out of games and, unless it is wanted, drops it.
-    fn leave_gaps(&mut self, out: &mut Vec<Sample>, at: usize) {
-        let left_out = out[at..].iter().filter(|sample| sample.is_left_out()).count();
-        self.left_out += left_out as u64;
-        if left_out > 0 && self.gaps {
-            let mut end = at;
-            for i in at..out.len() {
-                if !out[i].is_left_out() {
-                    out[end] = out[i];
-                    end += 1;
-                }
-            }
-            out.truncate(end);
-        }
     }
 
     fn skip(&mut self, bad: BadRecord) -> Result<(), ReadError> {
@@ -221,11 +180,6 @@ impl Source {
         self.reader.unfinished()
     }
 
-    /// The positions that are left out of their games so far.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
     /// What was skipped so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
@@ -236,7 +190,6 @@ impl Source {
 fn turn_black(samples: &mut [Sample]) {
     for sample in samples.iter_mut().filter(|sample| sample.position.turn().is_black()) {
         sample.result = fields::turned_result(sample.result, Color::Black);
-        // -32768 has no negative; only formats of a fixed view mark positions with it.
         sample.score = sample.score.map(i16::saturating_neg);
     }
 }

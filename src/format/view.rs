@@ -85,13 +85,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The evidence of a view that holds.
+    pub fn evidence(&self) -> Option<Evidence> {
+        if let Verdict::Holds(evidence) = self { Some(*evidence) } else { None }
+    }
+
     /// Why this view cannot be right, in one sentence with the evidence, if it cannot.
     pub fn contradiction(&self, said: PointOfView) -> Option<String> {
         match self {
             Verdict::Holds(_) | Verdict::Unsure => None,
             Verdict::OtherView(evidence) => Some(format!(
                 "the {} are read as seen by {said}, but seem to be seen by {}: {evidence}; \
-                 set data.point_of_view = \"{}\"",
+                 set data.point_of_view or --point-of-view to {}",
                 evidence.of.name(),
                 said.other(),
                 said.other().name()

@@ -11,33 +11,25 @@
 //! `2 * (move number - 1)`, one more where Black is to move. `game` hashes start position and
 //! moves, not scores and result.
 //!
-//! A score of -32768, which no search gives, marks a position that was left out of its game: the
-//! move is played and enters `game`, but the position does not count. As the score of a start
-//! position, else without meaning, it says that what follows is not all of a game, so that `game`
-//! is unknown.
-//!
 //! Refused, with the whole game: impossible start positions, illegal moves, a result byte over 2,
-//! more than 16,384 moves. The reader goes on behind the next four zero bytes where
+//! score -32768, more than 16,384 moves. The reader goes on behind the next four zero bytes where
 //! a move could stand. A file that ends within a game is cut off there, and that game is lost.
-//! Castling rights and en passant squares that the board contradicts are dropped; the last byte of
-//! a start position and other scores of it are not looked at, and written as zero.
+//! Castling rights and en passant squares that the board contradicts are dropped; score and last
+//! byte of a start position are not looked at, and written as zero.
 //!
-//! The writer chains samples that follow from each other. A chain that is not all of the game that
-//! its samples know is written as one of no game; a game of which nothing is kept, not at all.
+//! The writer chains samples that follow from each other; samples of unknown games are refused.
 
 use shakmaty::{Chess, Position as _};
 
-use super::chain::{Chain, Games, MOVELESS};
+use super::chain::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, Told, View, Writer, fields, fill,
+    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, Writer, fields, fill,
 };
 use crate::point_of_view::PointOfView;
-use crate::sample::{GameHash, LEFT_OUT, Played, Position, Sample};
+use crate::sample::{GameHash, Played, Position, Sample};
 
 const START: usize = 32;
-/// Where the score of a start position stands.
-const START_SCORE: std::ops::Range<usize> = 28..30;
 const MOVE: usize = 4;
 const END: [u8; MOVE] = [0; MOVE];
 /// No game by the rules is longer: after 75 moves without pawn move and capture it ends.
@@ -52,7 +44,7 @@ pub static FORMAT: Format = Format {
         scores: Holds::Always,
         plies: Holds::Always,
         moves: Holds::Always,
-        games: Holds::Sometimes,
+        games: Holds::Always,
         colours: Holds::Always,
     },
     view: View::Fixed(PointOfView::White),
@@ -81,7 +73,7 @@ fn recognises(head: &[u8]) -> bool {
 
 /// Whether these moves are legal after this start.
 fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
-    let Ok(Start { mut chess, .. }) = start(record) else { return false };
+    let Ok((mut chess, _)) = start(record) else { return false };
     moves
         .iter()
         .all(|entry| legal(entry, &chess).map(|(_, played)| chess.play_unchecked(played)).is_ok())
@@ -129,7 +121,7 @@ impl ViriReader {
             let reason = format!("the file ends after {length} of the start's {START} bytes");
             return Err(Fault::CutOff(bad(0, reason)));
         }
-        let Start { mut chess, result, whole } = match start(&record) {
+        let (mut chess, result) = match start(&record) {
             Ok(start) => start,
             Err(reason) => {
                 self.skip()?;
@@ -140,7 +132,7 @@ impl ViriReader {
         let mut hash = GameHash::of(&Position::from_chess(&chess));
         while let Some(entry) = self.entry()? {
             if entry == END {
-                let game = whole.then(|| hash.game());
+                let game = Some(hash.game());
                 out[first..].iter_mut().for_each(|sample| sample.game = game);
                 return Ok(true);
             }
@@ -151,12 +143,11 @@ impl ViriReader {
                 self.skip()?;
                 return Err(Fault::Skipped(bad(moves, format!("more than {LONGEST} moves"))));
             }
-            let score = match white_score {
-                LEFT_OUT => LEFT_OUT,
-                score => fields::turned_score(score, turn).expect("it has a negative"),
-            };
-            let (played, legal) = match legal(&entry, &chess) {
-                Ok(legal) => legal,
+            let read = fields::turned_score(white_score, turn).and_then(|score| {
+                legal(&entry, &chess).map(|(played, legal)| (score, played, legal))
+            });
+            let (score, played, legal) = match read {
+                Ok(read) => read,
                 Err(reason) => {
                     self.skip()?;
                     return Err(Fault::Skipped(bad(moves, reason)));
@@ -194,18 +185,10 @@ impl ViriReader {
     }
 }
 
-struct Start {
-    chess: Chess,
-    /// As White sees it.
-    result: f32,
-    /// Whether the moves that follow are all of a game.
-    whole: bool,
-}
-
-fn start(bytes: &[u8; START]) -> Result<Start, String> {
-    let Record { position, white_score, white_result: result } = Record::decode(bytes)?;
-    let chess = position.to_chess().map_err(|error| error.to_string())?;
-    Ok(Start { chess, result, whole: white_score != LEFT_OUT })
+/// The start of a game, and its result as White sees it.
+fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
+    let Record { position, white_result, .. } = Record::decode(bytes)?;
+    Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
 }
 
 /// The move of an entry, if it is legal.
@@ -225,15 +208,15 @@ struct ViriWriter {
     game: Option<Chain>,
     /// The bytes of the game under way.
     bytes: Vec<u8>,
-    games: Games,
 }
 
 impl Writer for ViriWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
-        let Some(played) = sample.played else { return Err(MOVELESS.to_string()) };
+        let (Some(_), Some(played)) = (sample.game, sample.played) else {
+            return Err(GAMELESS.to_string());
+        };
         let score = match sample.score {
             None => return Err("it has no score; write epd, which needs none".to_string()),
-            Some(LEFT_OUT) => LEFT_OUT,
             Some(score) => fields::turned_score(score, sample.position.turn())?,
         };
         if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
@@ -251,31 +234,15 @@ impl Writer for ViriWriter {
         let legal = game.legal(played)?;
         self.bytes.extend_from_slice(&played.0.get().to_le_bytes());
         self.bytes.extend_from_slice(&score.to_le_bytes());
-        game.take(sample, played);
         game.chess.play_unchecked(legal);
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        if let Some(game) = self.game.take().filter(Chain::counts) {
-            if !self.games.end(&game) {
-                self.bytes[START_SCORE].copy_from_slice(&LEFT_OUT.to_le_bytes());
-            }
-            out.extend_from_slice(&self.bytes);
+        if self.game.take().is_some() {
+            out.append(&mut self.bytes);
             out.extend_from_slice(&END);
         }
         self.bytes.clear();
-    }
-
-    fn marks(&self) -> bool {
-        !self.games.forgotten
-    }
-
-    fn forget_games(&mut self) {
-        self.games.forgotten = true;
-    }
-
-    fn told(&self) -> Told {
-        self.games.told
     }
 }

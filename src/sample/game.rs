@@ -1,4 +1,4 @@
-//! Which game a position is of, and whether it was left out of it.
+//! Which game a position is of.
 
 use std::num::NonZeroU64;
 
@@ -36,19 +36,4 @@ pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
         unknown += usize::from(sample.game.is_none());
     }
     unknown * ONE_IN <= all
-}
-
-/// Not a score of any engine, since it has no negative in 16 bits.
-pub const LEFT_OUT: i16 = i16::MIN;
-
-impl Sample {
-    /// The position as one that stays in its game, so that the game stays whole, but is not to
-    /// be learnt from or counted any more. The score is lost.
-    pub fn left_out(self) -> Self {
-        Self { score: Some(LEFT_OUT), ..self }
-    }
-
-    pub fn is_left_out(&self) -> bool {
-        self.score == Some(LEFT_OUT)
-    }
 }

@@ -69,18 +69,3 @@ fn what_is_no_book_is_said_with_its_place() {
     let said = read(&folder.path().join("none")).unwrap_err().to_string();
     assert!(said.contains("cannot read"), "{said}");
 }
-
-#[test]
-fn books_of_testers_are_read_as_they_are() {
-    for (name, count) in [
-        ("noob_3moves.epd.zip", 130_000),
-        ("8moves_v3.pgn.zip", 30_000),
-        ("DFRC_4852_v1.epd.zip", 100_000),
-    ] {
-        let path = format!("../shared/data/books/{name}");
-        if crate::need::shared(&path) {
-            let book = read(path.as_ref()).unwrap();
-            assert!(book.len() > count, "{name}: {}", book.len());
-        }
-    }
-}

@@ -299,7 +299,8 @@ fn viriformat_skips_games_that_are_framed() {
 #[test]
 fn castling_rooks_and_chess960() {
     // Castling with the king on b1 and rooks on a1 and d1, kingside, after which rights are gone.
-    let sample = samples("1r2k2r/8/8/8/8/8/1P6/RK1R4 w ADbh - 3 20 | 0 | 0.5")[0];
+    let mut sample = samples("1r2k2r/8/8/8/8/8/1P6/RK1R4 w ADbh - 3 20 | 0 | 0.5")[0];
+    sample.game = Some(1.try_into().unwrap());
     let rooks = |sample: &Sample| {
         sample
             .position
@@ -317,6 +318,7 @@ fn castling_rooks_and_chess960() {
     let mut first = sample;
     play(&mut first, Square::B1, Square::D1, 2);
     let mut second = samples("1r2k2r/8/8/8/8/8/1P6/R4RK1 b bh - 4 20 | 5 | 0.5")[0];
+    second.game = sample.game;
     play(&mut second, Square::E8, Square::B8, 2);
     let bytes = write(&viriformat::FORMAT, &[first, second]).unwrap();
     assert_eq!(bytes.len(), 32 + 2 * 4 + 4, "one game of two moves");
@@ -600,6 +602,7 @@ fn held(format: &Format, samples: &[Sample]) -> Vec<Sample> {
     samples
         .iter()
         .filter(|sample| format.facts.moves != Holds::Always || sample.played.is_some())
+        .filter(|sample| format.facts.games != Holds::Always || sample.game.is_some())
         .filter(|sample| format.facts.scores != Holds::Always || sample.score.is_some())
         .copied()
         .collect()
@@ -636,7 +639,7 @@ fn every_format_through_every_other() {
         let read = read_bytes(&write(from, &first).unwrap()).unwrap();
         for to in writable() {
             let second = held(to, &read);
-            let passes = |format: &Format| format.facts.moves != Holds::Always;
+            let passes = |format: &Format| format.facts.games != Holds::Always;
             let expected = first.iter().map(|sample| kept(from, sample));
             let expected = held(to, &expected.collect::<Vec<_>>());
             if second.is_empty() {
@@ -733,7 +736,7 @@ fn what_cannot_be_written_is_told() {
         (&bulletformat::FORMAT, between, "result 0.3"),
         (&bulletformat::FORMAT, lowest, "-32768"),
         (&epd::FORMAT, lowest, "-32768"),
-        (&viriformat::FORMAT, sample, "lacks the move played"),
+        (&viriformat::FORMAT, sample, "the move played is unknown"),
     ];
     for (format, bad, reason) in cases {
         let mut sink = Sink::create(&path, format).unwrap();

@@ -1,6 +1,5 @@
 //! `nnuance data convert`: positions in another format.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -20,35 +19,29 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write; .gz, .zst or .xz at its end packs it
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
-    /// Skip positions that the format cannot hold, such as those without a score
+    /// Skip positions that the format cannot hold, such as those without a score; not with formats
+    /// of games
     #[arg(long)]
     skip_unfit: bool,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
-    if args.skip_unfit {
-        written = written.with_gaps();
-    }
+    let mut written = match args.skip_unfit {
+        true => args.writing.create_selection(&args.inputs)?,
+        false => args.writing.create(&args.inputs)?,
+    };
     let format = written.format;
-    let mut scratch = Vec::new();
-    let mut unfit = 0;
-    let mut tally = args.inputs.each_of_games("convert", |source, block| {
-        written.tell_losses(source);
+    let remedy = "; or leave out what does not fit with --skip-unfit";
+    let (mut scratch, mut unfit) = (Vec::new(), 0);
+    let mut tally = args.inputs.each("convert", |source, block| {
+        written.print_losses(source);
         for sample in block {
-            if sample.is_left_out() {
-                written.leave_out(sample)?;
-            } else if args.skip_unfit && carry::fits(sample, format, &mut scratch).is_err() {
+            if args.skip_unfit && carry::fits(sample, format, &mut scratch).is_err() {
                 unfit += 1;
-                written.leave_out(sample)?;
             } else {
-                let cure = "; or leave out what does not fit with --skip-unfit";
-                written.write_or(sample, cure)?;
+                written.write_or(sample, remedy)?;
             }
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! `nnuance data dedup`: every position once.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -13,7 +12,7 @@ use crate::data::dedup::{Averages, Seen};
 ///
 /// Positions are the same if pieces, side to move, castling rights and en passant square are. About
 /// 16 bytes of memory a position, up to 32 while the table grows. Averages read the files three
-/// times. In viriformat and PGN games stay whole, and positions that came before are marked in them.
+/// times. The output is a format of single positions.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -22,9 +21,6 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
     /// The score and result to keep: those that come first, or their averages (most formats hold
@@ -40,29 +36,20 @@ enum Keep {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
-    if args.keep == Keep::Average {
-        written = written.without_games("averages are not results of games".to_string());
-    }
-    let averages = match args.keep {
-        Keep::First => Averages::default(),
-        Keep::Average => averages(&args.inputs)?,
+    let mut written = args.writing.create_selection(&args.inputs)?;
+    let (averages, remedy) = match args.keep {
+        Keep::First => (Averages::default(), ""),
+        Keep::Average => (averages(&args.inputs)?, "; epd holds averages, or pass --keep first"),
     };
     let (mut seen, mut firsts, mut twice) = (Seen::default(), Vec::new(), 0);
-    let mut tally = args.inputs.each_of_games("dedup", |source, block| {
-        written.tell_losses(source);
+    let mut tally = args.inputs.each("dedup", |source, block| {
+        written.print_losses(source);
         seen.firsts(block, &mut firsts);
         for (sample, first) in block.iter().zip(&firsts) {
-            if !first {
-                twice += u64::from(!sample.is_left_out());
-                written.leave_out(sample)?;
-                continue;
+            match first {
+                true => written.write_or(&averages.averaged(sample), remedy)?,
+                false => twice += 1,
             }
-            let cure = match args.keep {
-                Keep::First => "",
-                Keep::Average => "; epd holds averages, or pass --keep first",
-            };
-            written.write_or(&averages.averaged(sample), cure)?;
         }
         Ok(())
     })?;
@@ -72,7 +59,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 /// Finds what comes more than once, and sums over it.
 fn averages(inputs: &Inputs) -> Result<Averages> {
-    inputs.refuse_pipe("averages read three times")?;
+    inputs.require_files("averages read three times")?;
     let (mut seen, mut averages) = (Seen::default(), Averages::default());
     let mut firsts = Vec::new();
     inputs.each("look for duplicates", |_, block| {

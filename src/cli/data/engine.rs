@@ -15,7 +15,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::cluster::{Hush, Spread, listener, speaks};
 use crate::cli::out;
 use crate::cli::progress::interrupts;
-use crate::data::carry;
 use crate::digits::{grouped, short};
 use crate::engine::journal::Journal;
 use crate::engine::{
@@ -229,9 +228,6 @@ impl Target {
         }
         drop(screen);
         let report = made.map_err(|error| self.explained(error))?;
-        if report.games_lost {
-            eprintln!("{output}: {}", carry::games_unknown(self.format()?, None));
-        }
         if report.stopped {
             let (done, total) = (grouped(report.done), grouped(total));
             eprintln!(

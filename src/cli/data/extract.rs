@@ -1,6 +1,5 @@
 //! `nnuance data extract`: positions of games that are worth learning from.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -13,8 +12,8 @@ use crate::sample::Sample;
 /// Choose positions from games: PGN, viriformat, binpack
 ///
 /// Neighbouring positions of a game share its result and are nearly the same, so a few of each
-/// game teach about as much as all. The choice depends on a game's moves and the seed alone. In
-/// viriformat and PGN games stay whole, and the other positions are marked in them.
+/// game teach about as much as all. The choice depends on a game's moves and the seed alone. The
+/// output is a format of single positions; .epd holds those without a score.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -22,9 +21,6 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write; .epd holds positions without a score
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
     /// The first half-moves of each game that are left out
@@ -56,9 +52,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         min_pieces: args.min_pieces,
         seed: args.seed,
     });
-    let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
+    let mut written = args.writing.create_selection(&args.inputs)?;
     let mut kept: Vec<Sample> = Vec::new();
-    let mut tally = args.inputs.each_of_games("extract", |source, block| {
+    let mut tally = args.inputs.each("extract", |source, block| {
         let (path, format) = (source.path().display(), source.format());
         let facts = format.facts;
         for (option, asked, holds, fact) in [
@@ -73,7 +69,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 format.name
             );
         }
-        written.tell_losses(source);
+        written.print_losses(source);
         extract.push(block, &mut kept);
         kept.drain(..).try_for_each(|sample| written.write(&sample))
     })?;

@@ -1,6 +1,5 @@
 //! `nnuance data filter`: leave out what is not worth learning from.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,9 +9,8 @@ use crate::loader::{Filter, Rejected};
 
 /// Leave out positions, by the keys of [data.filter] in configs
 ///
-/// A key that asks for a fact which the format never tells is refused. Games stay games: viriformat
-/// and PGN keep what is left out, marked, and no command counts it any more; in other formats games
-/// are unknown from then on.
+/// A key that asks for a fact which the format never tells is refused. The output is a format of
+/// single positions.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -21,9 +19,6 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
@@ -79,17 +74,14 @@ impl FilterKeys {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let filter = args.keys.filter();
-    let mut written = args.writing.create(&args.output, &args.inputs)?.with_gaps();
+    let mut written = args.writing.create_selection(&args.inputs)?;
     let mut rejected = Rejected::default();
-    let mut tally = args.inputs.each_of_games("filter", |source, block| {
+    let mut tally = args.inputs.each("filter", |source, block| {
         filter.check(source.path(), source.format())?;
-        written.tell_losses(source);
+        written.print_losses(source);
         for sample in block {
-            match filter.rejects(sample).filter(|_| !sample.is_left_out()) {
-                Some(rejection) => {
-                    rejected.count(rejection);
-                    written.leave_out(sample)?;
-                }
+            match filter.rejects(sample) {
+                Some(rejection) => rejected.count(rejection),
                 None => written.write(sample)?,
             }
         }

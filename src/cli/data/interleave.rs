@@ -1,13 +1,10 @@
 //! `nnuance data interleave`: several files into one.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::io::{Inputs, Writing, worded};
-use super::pace::Pace;
-use super::tally::Tally;
+use super::io::{Inputs, Pace, Tally, Writing};
 use crate::data::interleave::Interleave;
 use crate::data::units;
 use crate::format::{BLOCK, Source};
@@ -24,9 +21,6 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
     #[arg(long, value_name = "N", default_value = "1")]
@@ -34,21 +28,21 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    args.inputs.refuse_pipe("files are counted first")?;
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    args.inputs.require_files("files are counted first")?;
+    let mut written = args.writing.create(&args.inputs)?;
     let mut streams = Vec::new();
     let mut counts = Vec::new();
     let mut pace = Pace::new("count");
     for path in &args.inputs.files {
         let (mut source, mut block, mut count) = (args.inputs.open(path)?, Vec::new(), 0);
-        while source.next_block(&mut block).map_err(worded)? {
+        while source.next_block(&mut block)? {
             count += block.len() as u64;
             pace.step(block.len() as u64)?;
             block.clear();
         }
         counts.push(count);
-        let source = args.inputs.open(path)?.whole_games();
-        written.tell_losses(&source);
+        let source = args.inputs.open(path)?;
+        written.print_losses(&source);
         streams.push(Stream { source, block: Vec::new(), at: 0 });
     }
     pace.finish();
@@ -82,21 +76,18 @@ struct Stream {
 }
 
 impl Stream {
-    /// Appends the next game, or the next position where games are unknown, and tells how many
-    /// positions count; none at the end.
+    /// Appends the next game, or the next position where games are unknown, and returns the number
+    /// of positions; none at the end.
     fn game(&mut self, out: &mut Vec<Sample>) -> Result<u64> {
         loop {
-            while let Some(game) = units::games(&self.block[self.at..]).next() {
+            if let Some(game) = units::games(&self.block[self.at..]).next() {
                 self.at += game.len();
-                let count = game.iter().filter(|sample| !sample.is_left_out()).count();
-                if count > 0 {
-                    out.extend_from_slice(game);
-                    return Ok(count as u64);
-                }
+                out.extend_from_slice(game);
+                return Ok(game.len() as u64);
             }
             self.block.clear();
             self.at = 0;
-            if !self.source.next_block(&mut self.block).map_err(worded)? {
+            if !self.source.next_block(&mut self.block)? {
                 return Ok(0);
             }
         }

@@ -1,22 +1,34 @@
-//! What the data commands share: files in, files out, and the count of what became of positions.
+//! Options and loops that the data commands share: files in, files out, progress and counts.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use indicatif::ProgressBar;
 
-use super::pace::Pace;
-use super::tally::Tally;
 use crate::cli::out;
-use crate::cli::progress::interrupts;
+use crate::cli::progress::{bar, interrupts};
 use crate::data::carry;
-use crate::digits::grouped;
+use crate::digits::{grouped, short};
 use crate::format::view::{self, Of};
-use crate::format::{ALL, Format, Holds, ReadError, Sink, Source, View, WriteError};
+use crate::format::{ALL, Format, Holds, Sink, Source, View, WriteError};
 use crate::output;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
+
+/// How files of positions are read.
+#[derive(clap::Args)]
+pub struct Reading {
+    /// Format of the files [default: by their content]
+    #[arg(long, alias = "from", value_name = "NAME", value_parser = format)]
+    pub format: Option<&'static Format>,
+    /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
+    #[arg(long, alias = "view", value_name = "VIEW", value_parser = point_of_view)]
+    pub point_of_view: Option<PointOfView>,
+}
 
 /// Files to read.
 #[derive(clap::Args)]
@@ -24,20 +36,19 @@ pub struct Inputs {
     /// Files of positions in any format, packed or not; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Format of the files [default: by their content]
-    #[arg(long, alias = "from", value_name = "NAME", value_parser = format)]
-    pub format: Option<&'static Format>,
-    /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
-    #[arg(long, alias = "view", value_name = "VIEW", value_parser = point_of_view)]
-    point_of_view: Option<PointOfView>,
+    #[command(flatten)]
+    pub reading: Reading,
     /// Bad records to skip, a file
     #[arg(long, value_name = "N", default_value = "0")]
     pub bad_records: u64,
 }
 
-/// How files are written.
+/// The file to write, and how.
 #[derive(clap::Args)]
 pub struct Writing {
+    /// The file to write; .gz, .zst or .xz at its end packs it, - is standard output
+    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
+    pub output: PathBuf,
     /// Format to write [default: by the ending of the output; -, standard output, needs it]
     #[arg(long, value_name = "NAME", value_parser = format)]
     to: Option<&'static Format>,
@@ -46,10 +57,9 @@ pub struct Writing {
     overwrite: bool,
 }
 
-pub fn format(name: &str) -> Result<&'static Format, String> {
-    Format::named(name).ok_or_else(|| {
-        format!("no such format, known are {}", ALL.map(|format| format.name).join(", "))
-    })
+fn format(name: &str) -> Result<&'static Format, String> {
+    let names = || ALL.map(|format| format.name).join(", ");
+    Format::named(name).ok_or_else(|| format!("no such format, known are {}", names()))
 }
 
 fn point_of_view(name: &str) -> Result<PointOfView, String> {
@@ -63,62 +73,46 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A count of positions or games, 1 or more.
+/// Parses a count of positions or games, 1 or more.
 pub fn count(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(count) if count > 0 => Ok(count),
-        _ => Err("expected 1 or more".to_string()),
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "expected 1 or more".to_string())
+}
+
+impl Reading {
+    /// Opens a file that may hold so many bad records.
+    pub fn open(&self, path: &Path, bad_records: u64) -> Result<Source> {
+        let source = Source::open(path, self.format, bad_records)?;
+        match self.point_of_view {
+            Some(view) => Ok(source.seen_by(view)?),
+            None => Ok(source),
+        }
     }
 }
 
 impl Inputs {
     /// Opens one of the files.
     pub fn open(&self, path: &Path) -> Result<Source> {
-        let source = Source::open(path, self.format, self.bad_records).map_err(worded)?;
-        match self.point_of_view {
-            Some(view) => source.seen_by(view).map_err(worded),
-            None => Ok(source),
-        }
+        self.reading.open(path, self.bad_records)
     }
 
-    /// Reads all files once, in order, and hands on their samples in blocks.
+    /// Reads all files once, in order, and hands on their samples in blocks. No block ends within
+    /// a game.
     pub fn each(
         &self,
         what: &str,
-        take: impl FnMut(&Source, &[Sample]) -> Result<()>,
-    ) -> Result<Tally> {
-        self.read(what, |source| source, take)
-    }
-
-    /// The same for commands that write games: positions that are left out of theirs come, too,
-    /// marked. No block ends within a game.
-    pub fn each_of_games(
-        &self,
-        what: &str,
-        take: impl FnMut(&Source, &[Sample]) -> Result<()>,
-    ) -> Result<Tally> {
-        self.read(what, Source::whole_games, take)
-    }
-
-    fn read(
-        &self,
-        what: &str,
-        as_wanted: fn(Source) -> Source,
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
     ) -> Result<Tally> {
-        let mut pace = Pace::new(what);
-        let mut tally = Tally::default();
+        let (mut pace, mut tally) = (Pace::new(what), Tally::default());
         for path in &self.files {
-            let mut source = as_wanted(self.open(path)?);
-            let mut block = Vec::new();
-            let mut first = true;
-            while source.next_block(&mut block).map_err(worded)? {
+            let mut source = self.open(path)?;
+            let (mut block, mut first) = (Vec::new(), true);
+            while source.next_block(&mut block)? {
                 if std::mem::take(&mut first) {
                     warn_of_view(&source, &block);
                 }
                 take(&source, &block)?;
                 pace.step(block.len() as u64)?;
-                tally.read += block.iter().filter(|sample| !sample.is_left_out()).count() as u64;
+                tally.read += block.len() as u64;
                 block.clear();
             }
             tally.bad(&source);
@@ -127,94 +121,42 @@ impl Inputs {
         Ok(tally)
     }
 
-    /// Whether positions are left out of their games in any file, or may be in one that cannot be
-    /// read twice.
-    fn have_gaps(&self) -> Result<bool> {
-        for path in &self.files {
-            if !path.is_file() {
-                return Ok(true);
-            }
-            let mut source = self.open(path)?;
-            if !source.format().writer.is_some_and(|writer| writer().marks()) {
-                continue;
-            }
-            let mut block = Vec::new();
-            while source.next_block(&mut block).map_err(worded)? {
-                if source.left_out() > 0 {
-                    return Ok(true);
-                }
-                interrupted()?;
-                block.clear();
-            }
-        }
-        Ok(false)
-    }
-
-    /// An error where a command must read the files more than once and one of them is a pipe.
-    pub fn refuse_pipe(&self, why: &str) -> Result<()> {
+    /// # Errors
+    /// If one of the files is a pipe, which a command cannot read twice.
+    pub fn require_files(&self, why: &str) -> Result<()> {
         let pipe = |path: &&PathBuf| *path == Path::new("-") || output::is_device(path);
         match self.files.iter().find(pipe) {
-            Some(dash) if dash == Path::new("-") => {
-                bail!("standard input can be read only once, and {why}; write it to a file first")
-            }
             Some(path) => bail!(
-                "{} is a pipe or a device, which can be read only once, and {why}; write it to a \
-                 file first",
-                path.display()
+                "{} can be read only once, and {why}; write it to a file first",
+                if path == Path::new("-") {
+                    "standard input".into()
+                } else {
+                    path.to_string_lossy()
+                }
             ),
             None => Ok(()),
         }
     }
 }
 
-/// Says so where results or scores look as if others saw them; the doctor says more.
+/// Warns where results look as if the other side saw them.
 fn warn_of_view(source: &Source, block: &[Sample]) {
     if matches!(source.format().view, View::Usual(_)) {
         let colours = source.format().facts.colours != Holds::Never;
         let verdict = view::measure(block, Of::Result, colours);
         if let Some(reason) = verdict.contradiction(source.view()) {
-            let cure = reason.replace("set data.point_of_view = ", "pass --point-of-view ");
-            eprintln!("warning: {}: {}", source.path().display(), cure.replace('"', ""));
+            eprintln!("warning: {}: {reason}", source.path().display());
         }
-    }
-}
-
-/// The cure is an option here, not a key of a config.
-pub fn worded(error: ReadError) -> anyhow::Error {
-    match error {
-        ReadError::Bad { path, bad, limit } => {
-            let cure = match limit {
-                0 => "to skip up to N bad records, pass --bad-records N".to_string(),
-                _ => format!("one more bad record than --bad-records {limit} allows"),
-            };
-            anyhow!("{}, {bad} ({cure})", path.display())
-        }
-        ReadError::View { path, format, view } => anyhow!(
-            "{} is {format}, whose scores and results are always seen by {view}; leave --point-of-view \
-             out",
-            path.display()
-        ),
-        ReadError::Unrecognised { path, looks } => anyhow!(
-            "cannot tell the positions in {}: {}",
-            path.display(),
-            looks.replace("set data.format = ", "pass --format ").replace('"', "")
-        ),
-        other => other.into(),
     }
 }
 
 impl Writing {
-    /// The format to write to a path: as said, or by the ending of its name.
+    /// The format to write: as given, or by the ending of a name.
     pub fn format(&self, path: &Path) -> Result<&'static Format> {
         if let Some(format) = self.to {
             return Ok(format);
         }
-        let mut name = path.to_path_buf();
-        if name.extension().is_some_and(|end| ["gz", "zst", "xz"].iter().any(|&it| end == it)) {
-            name.set_extension("");
-        }
-        let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or("");
-        let found = ALL.iter().copied().find(|format| format.extensions.contains(&ending));
+        let found = ALL.into_iter().find(|format| format.names(path));
         found.with_context(|| {
             let usual = ALL.iter().filter(|it| it.writer.is_some());
             let usual: Vec<_> =
@@ -227,7 +169,8 @@ impl Writing {
         })
     }
 
-    /// Refuses an output that is an input, or that exists already.
+    /// # Errors
+    /// If an output is an input, or exists already.
     pub fn check(&self, path: &Path, inputs: &Inputs) -> Result<()> {
         if output::is_standard(path) {
             return Ok(());
@@ -242,98 +185,69 @@ impl Writing {
         Ok(())
     }
 
-    /// Begins a file.
-    pub fn create(&self, path: &Path, inputs: &Inputs) -> Result<Written> {
+    /// Begins the output.
+    pub fn create(&self, inputs: &Inputs) -> Result<Written> {
+        self.create_at(&self.output, inputs)
+    }
+
+    /// Begins the output of a command that leaves positions out of games.
+    pub fn create_selection(&self, inputs: &Inputs) -> Result<Written> {
+        let format = self.format(&self.output)?;
+        ensure!(
+            format.facts.games == Holds::Never,
+            "{} holds whole games, and positions are left out here; write plain, marlinformat, \
+             bulletformat, text or epd",
+            format.name
+        );
+        self.create(inputs)
+    }
+
+    /// Begins an output of another name.
+    pub fn create_at(&self, path: &Path, inputs: &Inputs) -> Result<Written> {
         self.check(path, inputs)?;
-        let format = self.format(path)?;
-        let standard = output::is_standard(path);
+        let (format, standard) = (self.format(path)?, output::is_standard(path));
         let sink = Sink::create(path, format)?;
-        let (path, told, no_games) = (path.to_path_buf(), Vec::new(), None);
-        let written = Written { path, sink, format, standard, told, no_games, count: 0 };
-        if written.loses_gaps() && inputs.have_gaps()? {
-            return Ok(written.with_gaps());
-        }
-        Ok(written)
+        Ok(Written { sink, format, standard, sources: Vec::new(), count: 0 })
     }
 }
 
 /// A file being written.
 pub struct Written {
-    path: PathBuf,
     sink: Sink,
     pub format: &'static Format,
     /// Whether it goes to standard output; then counts go to standard error.
-    pub standard: bool,
-    /// The formats whose losses were told.
-    told: Vec<&'static str>,
-    /// Why games are unknown in it, if they are forgotten.
-    no_games: Option<String>,
+    standard: bool,
+    /// The formats whose losses were printed.
+    sources: Vec<&'static str>,
     pub count: u64,
 }
 
 impl Written {
-    /// For commands that may leave positions out: where the format cannot mark them in their
-    /// games, games are unknown.
-    pub fn with_gaps(self) -> Self {
-        if !self.loses_gaps() {
-            return self;
-        }
-        let why = format!("{} cannot mark what is left out of a game", self.format.name);
-        self.without_games(why)
-    }
-
-    /// Whether the format holds games, but no marks in them.
-    fn loses_gaps(&self) -> bool {
-        self.format.facts.games != Holds::Never && !self.sink.marks()
-    }
-
-    /// Games are unknown in the file, whatever samples say.
-    pub fn without_games(mut self, why: String) -> Self {
-        if self.format.facts.games != Holds::Never {
-            self.sink.forget_games();
-            self.no_games = Some(why);
-        }
-        self
-    }
-
-    /// Says in one line what positions of a file lose here, once a format.
-    pub fn tell_losses(&mut self, source: &Source) {
+    /// Prints in one line what positions of a file lose here, once a format.
+    pub fn print_losses(&mut self, source: &Source) {
         let from = source.format();
-        if self.told.contains(&from.name) {
+        if self.sources.contains(&from.name) {
             return;
         }
-        self.told.push(from.name);
+        self.sources.push(from.name);
         let lost = carry::lost(from, self.format);
         if !lost.is_empty() {
-            eprintln!(
-                "{} does not hold {}, which {} may",
-                self.format.name,
-                lost.join(", "),
-                from.name
-            );
+            let (to, lost) = (self.format.name, lost.join(", "));
+            eprintln!("{to} does not hold {lost}, which {} may", from.name);
         }
     }
 
-    /// Adds a sample, or leaves it out if it was left out of its game before.
     pub fn write(&mut self, sample: &Sample) -> Result<()> {
         self.write_or(sample, "")
     }
 
-    /// The same with a cure for samples that the format cannot hold.
-    pub fn write_or(&mut self, sample: &Sample, cure: &str) -> Result<()> {
-        if sample.is_left_out() {
-            return self.leave_out(sample);
-        }
+    /// Writes a sample; the error of one that the format cannot hold ends with a remedy.
+    pub fn write_or(&mut self, sample: &Sample, remedy: &str) -> Result<()> {
         self.count += 1;
         self.sink.write(sample).map_err(|error| match error {
-            WriteError::Sample { .. } => anyhow!("{error}{cure}"),
+            WriteError::Sample { .. } => anyhow!("{error}{remedy}"),
             error => unread(error),
         })
-    }
-
-    /// Leaves a sample out, marked in its game where the format can do that.
-    pub fn leave_out(&mut self, sample: &Sample) -> Result<()> {
-        self.sink.leave_out(sample).map_err(unread)
     }
 
     /// Gives the file its name and prints the counts; they are part of the error if nothing was
@@ -349,29 +263,17 @@ impl Written {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Gives the file its name, and says what became of games.
+    /// Gives the file its name.
     pub fn close(self, tally: &Tally) -> Result<()> {
-        let told = match self.sink.finish() {
-            Ok(finished) => finished.told,
+        match self.sink.finish() {
+            Ok(_) => Ok(()),
             Err(error @ WriteError::Empty(_)) => bail!("{error}: {tally}"),
-            Err(error) => return Err(unread(error)),
-        };
-        let path = self.path.display();
-        if told.marked > 0 {
-            let marked = grouped(told.marked);
-            eprintln!(
-                "{path}: games stay whole; {marked} positions in them are marked as left out"
-            );
+            Err(error) => Err(unread(error)),
         }
-        if told.games_lost {
-            let said = carry::games_unknown(self.format, self.no_games.as_deref());
-            eprintln!("{path}: {said}");
-        }
-        Ok(())
     }
 }
 
-/// Ends the program where nobody reads what it writes any more, as `head` does: no failure.
+/// Ends the program where the reader of its output has closed it, as `head` does: no failure.
 fn unread(error: WriteError) -> anyhow::Error {
     if let WriteError::Output(error) = &error
         && error.is_closed_pipe()
@@ -381,8 +283,83 @@ fn unread(error: WriteError) -> anyhow::Error {
     error.into()
 }
 
-/// An error after Ctrl-C, so that what is half written goes away.
+/// # Errors
+/// After Ctrl-C, so that what is half written goes away.
 pub fn interrupted() -> Result<()> {
     ensure!(!interrupts().load(Ordering::SeqCst), "interrupted; nothing was written");
     Ok(())
+}
+
+/// Progress of a command on stderr, and its speed at the end.
+pub struct Pace {
+    what: String,
+    start: Instant,
+    bar: ProgressBar,
+    positions: u64,
+}
+
+impl Pace {
+    pub fn new(what: &str) -> Self {
+        let (what, start) = (what.to_string(), Instant::now());
+        Self { bar: bar(None, &what), what, start, positions: 0 }
+    }
+
+    /// Counts positions; an error after Ctrl-C.
+    pub fn step(&mut self, positions: u64) -> Result<()> {
+        self.positions += positions;
+        self.bar.inc(positions);
+        interrupted()
+    }
+
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+        let seconds = self.start.elapsed().as_secs_f64();
+        let rate = short(self.positions as f64 / seconds.max(1e-9));
+        let positions = grouped(self.positions);
+        eprintln!("{}: {positions} positions in {seconds:.2} s, {rate}/s", self.what);
+    }
+}
+
+/// Counts of positions on their way from file to file.
+#[derive(Default)]
+pub struct Tally {
+    pub read: u64,
+    pub written: u64,
+    /// Positions, records or games that are not written, by reason.
+    pub left_out: Vec<(String, u64)>,
+}
+
+impl Tally {
+    pub fn without(&mut self, reason: impl Into<String>, count: u64) {
+        if count > 0 {
+            self.left_out.push((reason.into(), count));
+        }
+    }
+
+    /// Counts and prints what the reader of a file passed over.
+    pub fn bad(&mut self, source: &Source) {
+        let bad = source.bad_records();
+        for record in &bad.first {
+            eprintln!("{}, {record}; skipped", source.path().display());
+        }
+        for (reason, count) in
+            [("bad records", bad.count), ("games without a result", source.unfinished())]
+        {
+            match self.left_out.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, sum)) => *sum += count,
+                None => self.without(reason, count),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} positions read, {} written", grouped(self.read), grouped(self.written))?;
+        for (i, (reason, count)) in self.left_out.iter().enumerate() {
+            let before = if i == 0 { "; left out: " } else { ", " };
+            write!(f, "{before}{reason} {}", grouped(*count))?;
+        }
+        Ok(())
+    }
 }

@@ -1,6 +1,5 @@
 //! `nnuance data sample`: a random part.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -9,13 +8,11 @@ use super::io::{Inputs, Writing, count, share};
 use crate::data::draw::Draw;
 use crate::data::units;
 use crate::format::Holds;
-use crate::sample::Sample;
 
 /// Draw positions or games at random, in the order of the files
 ///
 /// A count is exact and reads the files twice; with a share each position or game is drawn with
-/// that probability. Positions drawn one by one keep their games whole in viriformat and PGN: those
-/// not drawn stay, marked.
+/// that probability. Formats of games take whole games alone, see --games.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -24,9 +21,6 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
     /// How many to draw
@@ -44,43 +38,37 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
-    if !args.games {
-        written = written.with_gaps();
-    }
-    let counts = |sample: &&Sample| !sample.is_left_out();
+    let mut written = match args.games {
+        true => args.writing.create(&args.inputs)?,
+        false => args.writing.create_selection(&args.inputs)?,
+    };
     let mut draw = match (args.count, args.share) {
         (Some(wanted), _) => {
-            args.inputs.refuse_pipe("an exact count reads twice")?;
-            let mut all = 0;
-            let tally = args.inputs.each_of_games("count", |_, block| {
-                all += units::games(block).filter(|game| game.iter().any(|it| counts(&it))).count();
+            args.inputs.require_files("an exact count reads twice")?;
+            let mut games = 0;
+            let tally = args.inputs.each("count", |_, block| {
+                games += units::games(block).count() as u64;
                 Ok(())
             })?;
-            let all = if args.games { all as u64 } else { tally.read };
+            let all = if args.games { games } else { tally.read };
             ensure!(wanted <= all, "{wanted} are wanted, but there are only {all}; lower --count");
             Draw::count(args.seed, wanted, all)
         }
         (None, share) => Draw::share(args.seed, share.unwrap_or(1.0)),
     };
-    let mut tally = args.inputs.each_of_games("sample", |source, block| {
+    let mut tally = args.inputs.each("sample", |source, block| {
         let (path, format) = (source.path().display(), source.format());
         ensure!(
             !args.games || format.facts.games != Holds::Never,
             "{path}: {} does not tell games; leave --games out",
             format.name
         );
-        written.tell_losses(source);
-        if !args.games {
-            return block.iter().try_for_each(|sample| match counts(&sample) && draw.takes() {
-                true => written.write(sample),
-                false => written.leave_out(sample),
-            });
+        written.print_losses(source);
+        let mut drawn = |sample| written.write(sample);
+        match args.games {
+            true => units::games(block).filter(|_| draw.takes()).flatten().try_for_each(&mut drawn),
+            false => block.iter().filter(|_| draw.takes()).try_for_each(&mut drawn),
         }
-        units::games(block)
-            .filter(|game| game.iter().any(|it| counts(&it)) && draw.takes())
-            .flatten()
-            .try_for_each(|sample| written.write(sample))
     })?;
     tally.without("not drawn", tally.read - written.count);
     written.finish(tally)

@@ -2,14 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::io::{Inputs, Writing, interrupted};
-use super::pace::Pace;
-use super::tally::Tally;
+use super::io::{Inputs, Pace, Tally, Writing, interrupted};
 use crate::cli::out;
 use crate::data::Record;
 use crate::data::shuffle::{Part, Shuffle};
@@ -32,9 +30,6 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file to write
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
     #[command(flatten)]
     writing: Writing,
     #[arg(long, value_name = "N", default_value = "1")]
@@ -57,16 +52,16 @@ const PIECE: usize = 1 << 20;
 impl Args {
     fn shuffle<const N: usize>(&self) -> Shuffle<N> {
         // The folder of a device is no place for temporary files.
-        let folder = match is_device(&self.output) || is_standard(&self.output) {
+        let folder = match is_device(&self.writing.output) || is_standard(&self.writing.output) {
             true => std::env::temp_dir(),
-            false => folder(&self.output),
+            false => folder(&self.writing.output),
         };
         Shuffle::new(self.seed, self.part, self.memory << 20, &folder)
     }
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let format = args.writing.format(&args.output)?;
+    let format = args.writing.format(&args.writing.output)?;
     ensure!(
         format.facts.moves == Holds::Never,
         "{} holds positions that follow each other, which shuffling tears apart; write \
@@ -83,7 +78,10 @@ fn raw(args: &Args, format: &Format) -> Result<bool> {
     let packed = |path: &Path| {
         ["gz", "zst", "xz", "zip"].iter().any(|&end| path.extension().is_some_and(|it| it == end))
     };
-    if !raw.contains(&format.name) || packed(&args.output) || is_standard(&args.output) {
+    if !raw.contains(&format.name)
+        || packed(&args.writing.output)
+        || is_standard(&args.writing.output)
+    {
         return Ok(false);
     }
     for path in &args.inputs.files {
@@ -107,8 +105,8 @@ fn unpacks(path: &Path) -> Result<bool> {
 }
 
 fn shuffle_raw(args: &Args) -> Result<ExitCode> {
-    args.writing.check(&args.output, &args.inputs)?;
-    let mut output = Output::create(&args.output)?;
+    args.writing.check(&args.writing.output, &args.inputs)?;
+    let mut output = Output::create(&args.writing.output)?;
     let mut shuffle = args.shuffle::<RAW>();
     let mut tally = Tally::default();
     let mut cut_off = 0;
@@ -167,7 +165,7 @@ fn fill(file: &mut File, piece: &mut [u8]) -> std::io::Result<usize> {
 }
 
 fn shuffle_decoded(args: &Args) -> Result<ExitCode> {
-    let mut written = args.writing.create(&args.output, &args.inputs)?;
+    let mut written = args.writing.create(&args.inputs)?;
     let mut shuffle = args.shuffle::<{ Record::LENGTH }>();
     let mut records = Vec::new();
     let tally = args.inputs.each("shuffle", |source, block| {
@@ -178,7 +176,7 @@ fn shuffle_decoded(args: &Args) -> Result<ExitCode> {
              bulletformat, marlinformat or text first",
             format.name
         );
-        written.tell_losses(source);
+        written.print_losses(source);
         records.clear();
         records.extend(block.iter().map(|sample| Record::pack(sample).0));
         Ok(shuffle.push(&records)?)

@@ -24,10 +24,9 @@ Example:
 pub struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// The file for the games that are not held out
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    output: PathBuf,
-    /// The file for the games that are held out
+    #[command(flatten)]
+    writing: Writing,
+    /// The file for the games that are held out; --out takes the others
     #[arg(long, value_name = "FILE")]
     held_out: PathBuf,
     /// Share of the games to hold out, as data.held_out in configs
@@ -36,42 +35,40 @@ pub struct Args {
     /// As data.held_out_seed in configs
     #[arg(long, value_name = "N", default_value = "0")]
     seed: u64,
-    #[command(flatten)]
-    writing: Writing,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    for path in [&args.output, &args.held_out] {
+    let output = &args.writing.output;
+    for path in [output, &args.held_out] {
         ensure!(!is_standard(path), "two outputs cannot both be standard output; name two files");
     }
     ensure!(
-        !same(&args.output, &args.held_out),
+        !same(output, &args.held_out),
         "both outputs are the same file, {} and {}; name two files",
-        args.output.display(),
+        output.display(),
         args.held_out.display()
     );
-    let mut rest = args.writing.create(&args.output, &args.inputs)?;
-    let mut held_out = args.writing.create(&args.held_out, &args.inputs)?;
+    let mut rest = args.writing.create(&args.inputs)?;
+    let mut held_out = args.writing.create_at(&args.held_out, &args.inputs)?;
     let split = Split { share: args.share, seed: args.seed };
     let mut borders = Borders::default();
     // Games of both sides, the held-out ones second.
     let mut games = [0u64; 2];
     let mut blind = None;
-    let mut tally = args.inputs.each_of_games("split", |source, block| {
-        rest.tell_losses(source);
+    let mut tally = args.inputs.each("split", |source, block| {
+        rest.print_losses(source);
         for sample in block {
             let held = split.holds_out(sample);
-            let counts = !sample.is_left_out();
             if sample.game.is_none() && blind.is_none() {
                 blind = Some(source.path().to_path_buf());
             }
-            games[usize::from(held)] += u64::from(counts && borders.begins(sample));
+            games[usize::from(held)] += u64::from(borders.begins(sample));
             if held { held_out.write(sample)? } else { rest.write(sample)? }
         }
         Ok(())
     })?;
     tally.written = rest.count + held_out.count;
-    for (count, path) in [(rest.count, &args.output), (held_out.count, &args.held_out)] {
+    for (count, path) in [(rest.count, output), (held_out.count, &args.held_out)] {
         ensure!(
             count > 0,
             "no position is left for {} ({tally}); choose another --share or --seed",
@@ -89,7 +86,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         "{tally}: {} positions of {} games in {}, {} of {} held out in {}",
         grouped(rest.count),
         grouped(games[0]),
-        args.output.display(),
+        output.display(),
         grouped(held_out.count),
         grouped(games[1]),
         args.held_out.display()

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::io::Inputs;
-use super::tally::MARKED;
 use crate::cli::out;
 use crate::data::stats::{SCORES, Stats};
 use crate::digits::grouped;
@@ -31,10 +30,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Ok(())
     })?;
     for (reason, count) in &tally.left_out {
-        match reason == MARKED {
-            true => stats.left_out = *count,
-            false => eprintln!("{} {reason} left out", grouped(*count)),
-        }
+        eprintln!("{} {reason} left out", grouped(*count));
     }
     match args.json {
         true => out::line(serde_json::to_string_pretty(&stats)?)?,
@@ -88,8 +84,5 @@ fn table(stats: &Stats) -> Table {
     }
     let games = stats.games.map_or("unknown".to_string(), grouped);
     table.row(["games".to_string(), games]);
-    if stats.left_out > 0 {
-        table.row(["marked as left out".to_string(), grouped(stats.left_out)]);
-    }
     table
 }

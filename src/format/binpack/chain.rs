@@ -16,8 +16,7 @@ const PLY: u16 = 0x3fff;
 pub type Broken = (usize, String);
 
 /// Appends the samples of the chain at the start of the bytes; the number of bytes it takes.
-/// `games` says whether chains are games.
-pub fn read(bytes: &[u8], games: bool, out: &mut Vec<Sample>) -> Result<usize, Broken> {
+pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let first = out.len();
     let Some((stem, text)) = bytes.split_first_chunk::<LEAST>() else {
         return Err((0, format!("{} bytes, but a chain has {LEAST} at least", bytes.len())));
@@ -79,7 +78,7 @@ pub fn read(bytes: &[u8], games: bool, out: &mut Vec<Sample>) -> Result<usize, B
         board.play(played).map_err(wrong)?;
         hash.iter_mut().for_each(|hash| hash.play(played));
     }
-    if let Some(hash) = hash.filter(|_| games) {
+    if let Some(hash) = hash {
         let game = Some(hash.game());
         out[first..].iter_mut().for_each(|sample| sample.game = game);
     }
@@ -127,8 +126,7 @@ pub struct Chain {
     ply: u16,
     score: i16,
     white_result: u8,
-    pub game: Option<NonZeroU64>,
-    pub hash: GameHash,
+    game: Option<NonZeroU64>,
 }
 
 impl Chain {
@@ -146,8 +144,6 @@ impl Chain {
         word(28, folded(result) << 14 | entry.ply);
         word(30, u16::from(sample.position.halfmove()));
         bytes[..24].copy_from_slice(&board.pack());
-        let mut hash = GameHash::of(&board.position(entry.ply));
-        sample.played.into_iter().for_each(|played| hash.play(played));
         let next = sample.played.map(|played| after(board, played)).transpose()?;
         Ok(Self {
             bytes,
@@ -158,7 +154,6 @@ impl Chain {
             score: entry.score,
             white_result: entry.white_result,
             game: sample.game,
-            hash,
         })
     }
 
@@ -166,7 +161,8 @@ impl Chain {
     pub fn go_on(&mut self, sample: &Sample) -> Result<bool, String> {
         let entry = Entry::new(sample)?;
         let (Some(board), Some(played)) = (&self.next, sample.played) else { return Ok(false) };
-        let follows = self.game == sample.game
+        let follows = self.game.is_some()
+            && self.game == sample.game
             && self.white_result == entry.white_result
             && self.ply + 1 == entry.ply
             && self.moves < u16::MAX
@@ -179,14 +175,8 @@ impl Chain {
         self.text.number(folded(entry.score.wrapping_add(self.score)));
         self.next = Some(next);
         (self.ply, self.score) = (entry.ply, entry.score);
-        self.hash.play(played);
         self.moves += 1;
         Ok(true)
-    }
-
-    /// Whether it is a position alone, which is read back without a game.
-    pub fn is_single(&self) -> bool {
-        self.moves == 0
     }
 
     /// Appends the bytes of the chain.

@@ -6,8 +6,6 @@
 //! | `d=26, wv=1.04,`, `wv=-M12` (TCEC) | the position before the move | White |
 //! | `[%eval 0.17]`, `[%eval #-3,20]` (lichess) | the position after the move | White |
 //!
-//! `left out` marks a position that was left out of its game, as the writer does.
-//!
 //! Scores are in pawns. Numbers of mates are half-moves in the first two and moves in the third.
 
 use shakmaty::Color;
@@ -21,9 +19,6 @@ pub const LARGEST: i16 = MATE - 1;
 /// Mates are not counted further than this.
 pub const LONGEST_MATE: i16 = 1000;
 
-/// The comment on a position that was left out of its game.
-pub const LEFT_OUT: &str = "left out";
-
 /// A score found in a comment, in centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -31,16 +26,11 @@ pub enum Said {
     Before(i16),
     /// Of the position on the board, seen by who is to move.
     Standing(i16),
-    /// None: the position before the last move does not count.
-    LeftOut,
 }
 
 /// The score in a comment, if it has one; `turn` is to move after the move it comments on.
 pub fn score(comment: &[u8], turn: Color) -> Option<Said> {
     let comment = comment.trim_ascii();
-    if comment == LEFT_OUT.as_bytes() {
-        return Some(Said::LeftOut);
-    }
     if let Some(score) = searched(comment) {
         return Some(Said::Before(score));
     }

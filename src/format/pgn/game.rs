@@ -6,14 +6,12 @@ use shakmaty::{
 };
 
 use super::comment::{self, Said};
-use super::frame::Wrong;
 use super::shown;
-use super::tags::{Outcome, Tags};
-use super::token::{Token, Tokens};
+use super::text::{Outcome, Tags, Token, Tokens, Wrong};
 use crate::format::fields;
 use crate::sample::{GameHash, Played, Position, Sample};
 
-/// What the text of a game turned out to be.
+/// What the text of a game holds.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Game {
     /// Its samples were appended.
@@ -26,61 +24,47 @@ pub enum Game {
 
 /// Appends the samples of a game; of a game that is wrong, some of them may have been appended.
 pub fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
-    let at_start = |reason| Wrong { at: 0, turn: None, reason, at_end: false };
-    let tags = Tags::read(text).map_err(at_start)?;
-    let said = tags.outcome().map_err(at_start)?;
-    if said == Some(Outcome::Unfinished) {
+    let tags = Tags::read(text).map_err(Wrong::whole)?;
+    let result = tags.outcome().map_err(Wrong::whole)?;
+    if result == Some(Outcome::Unfinished) {
         return Ok(Game::Unfinished);
     }
-    let chess = start(&tags).map_err(at_start)?;
+    let chess = start(&tags).map_err(Wrong::whole)?;
     let mut tokens = Tokens::new(text, tags.end);
     let mut replay = Replay {
         ply: fields::ply_of(&chess),
         hash: GameHash::of(&Position::from_chess(&chess)),
-        part: tags.is_part(),
         chess,
         standing: None,
         first: out.len(),
         out,
-        said,
+        result,
         ended: None,
     };
-    replay.run(&mut tokens, tags.some).map_err(|reason| Wrong {
-        at: tokens.start(),
-        turn: Some((replay.chess.fullmoves().get(), replay.chess.turn())),
-        reason,
-        at_end: tokens.at_end(),
-    })
+    replay.run(&mut tokens, tags.some).map_err(|reason| wrong(&tokens, &replay.chess, reason))
 }
 
-/// The position after the moves of a game, none where there is no game. How it ended, or whether
-/// anybody says so, does not matter.
+/// The position after the moves of a game, none where there is no game. Its result does not matter.
 pub fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
-    let at_start = |reason| Wrong { at: 0, turn: None, reason, at_end: false };
-    let tags = Tags::read(text).map_err(at_start)?;
-    let mut chess = start(&tags).map_err(at_start)?;
-    let mut tokens = Tokens::new(text, tags.end);
-    match play_on(&mut chess, &mut tokens) {
-        Ok(moves) => Ok((tags.some || moves > 0).then(|| Position::from_chess(&chess))),
-        Err(reason) => Err(Wrong {
-            at: tokens.start(),
-            turn: Some((chess.fullmoves().get(), chess.turn())),
-            reason,
-            at_end: tokens.at_end(),
-        }),
+    let tags = Tags::read(text).map_err(Wrong::whole)?;
+    let mut chess = start(&tags).map_err(Wrong::whole)?;
+    let (mut tokens, mut some) = (Tokens::new(text, tags.end), tags.some);
+    loop {
+        let next = match tokens.next() {
+            Ok(None) => return Ok(some.then(|| Position::from_chess(&chess))),
+            Ok(Some(Token::San(san))) => legal(san, &chess),
+            Ok(Some(_)) => continue,
+            Err(reason) => Err(reason),
+        };
+        chess.play_unchecked(next.map_err(|reason| wrong(&tokens, &chess, reason))?);
+        some = true;
     }
 }
 
-/// Plays all moves, and counts them.
-fn play_on(chess: &mut Chess, tokens: &mut Tokens) -> Result<u64, String> {
-    let mut moves = 0;
-    while let Some(token) = tokens.next()? {
-        if let Token::San(san) = token {
-            chess.play_unchecked(legal(san, chess)?);
-            moves += 1;
-        }
-    }
-    Ok(moves)
+/// A fault at the token read last.
+fn wrong(tokens: &Tokens, chess: &Chess, reason: String) -> Wrong {
+    let turn = Some((chess.fullmoves().get(), chess.turn()));
+    Wrong { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
 }
 
 fn start(tags: &Tags) -> Result<Chess, String> {
@@ -95,15 +79,13 @@ struct Replay<'a> {
     chess: Chess,
     ply: u16,
     hash: GameHash,
-    /// Whether the moves are not all of the game.
-    part: bool,
-    /// The score of the position on the board, if a comment told it.
+    /// The score of the position on the board, if a comment gave it.
     standing: Option<i16>,
     /// Samples from number `first` on are of this game.
     out: &'a mut Vec<Sample>,
     first: usize,
     /// The result by the tag.
-    said: Option<Outcome>,
+    result: Option<Outcome>,
     /// The result behind the moves.
     ended: Option<Outcome>,
 }
@@ -113,14 +95,27 @@ impl Replay<'_> {
         while let Some(token) = tokens.next()? {
             match token {
                 Token::San(san) => self.play(san)?,
-                Token::Comment(comment) => self.hear(comment),
+                Token::Comment(comment) => match comment::score(comment, self.chess.turn()) {
+                    Some(Said::Before(score)) => {
+                        if let Some(before) = self.out[self.first..].last_mut() {
+                            before.score = Some(score);
+                        }
+                    }
+                    Some(Said::Standing(score)) => self.standing = Some(score),
+                    None => {}
+                },
                 Token::Outcome(outcome) => self.end(outcome)?,
             }
         }
         let moves = self.out.len() - self.first;
         match self.ended {
             Some(Outcome::Won(doubled)) => {
-                self.finish(f32::from(doubled) / 2.0);
+                let game = Some(self.hash.game());
+                for sample in &mut self.out[self.first..] {
+                    let turn = sample.position.turn();
+                    sample.game = game;
+                    sample.result = fields::turned_result(f32::from(doubled) / 2.0, turn);
+                }
                 Ok(Game::Whole)
             }
             Some(Outcome::Unfinished) => {
@@ -138,42 +133,17 @@ impl Replay<'_> {
         }
         let legal = legal(san, &self.chess)?;
         let played = Played::from_move(&legal).ok_or_else(|| not_a_move(san))?;
-        self.out.push(Sample {
-            position: Position::from_chess(&self.chess),
-            result: 0.5,
-            score: self.standing.take(),
-            ply: Some(self.ply),
-            played: Some(played),
-            game: None,
-            source: 0,
-        });
-        self.hash.play(played);
+        let position = Position::from_chess(&self.chess);
+        let (score, ply, played) = (self.standing.take(), Some(self.ply), Some(played));
+        self.out.push(Sample { score, ply, played, ..Sample::of(position) });
+        played.into_iter().for_each(|played| self.hash.play(played));
         self.chess.play_unchecked(legal);
         self.ply = self.ply.saturating_add(1);
         Ok(())
     }
 
-    fn hear(&mut self, comment: &[u8]) {
-        match comment::score(comment, self.chess.turn()) {
-            Some(Said::Before(score)) => {
-                if let Some(before) = self.out[self.first..].last_mut()
-                    && !before.is_left_out()
-                {
-                    before.score = Some(score);
-                }
-            }
-            Some(Said::LeftOut) => {
-                if let Some(before) = self.out[self.first..].last_mut() {
-                    *before = before.left_out();
-                }
-            }
-            Some(Said::Standing(score)) => self.standing = Some(score),
-            None => {}
-        }
-    }
-
     fn end(&mut self, outcome: Outcome) -> Result<(), String> {
-        let before = self.ended.or(self.said).unwrap_or(outcome);
+        let before = self.ended.or(self.result).unwrap_or(outcome);
         if before != outcome {
             return Err(format!(
                 "the moves end with {}, but the result before was {}",
@@ -183,15 +153,6 @@ impl Replay<'_> {
         }
         self.ended = Some(outcome);
         Ok(())
-    }
-
-    /// Tells the samples what is known only now.
-    fn finish(&mut self, white_result: f32) {
-        let game = (!self.part).then(|| self.hash.game());
-        for sample in &mut self.out[self.first..] {
-            sample.game = game;
-            sample.result = fields::turned_result(white_result, sample.position.turn());
-        }
     }
 }
 

@@ -17,33 +17,25 @@
 //! results that contradict each other or are missing. The reader goes on with the next tag that
 //! begins a game. A file that ends before its last game does is cut off there.
 //!
-//! The comment `{left out}` marks a position that was left out of its game and does not count. The
-//! tag `[Game "unknown"]` says that the moves are not all of a game, so that `game` is unknown.
-//!
-//! The writer chains samples that follow from each other. A chain that is not all of the game that
-//! its samples know is written as one of no game; a game of which nothing is kept, not at all.
+//! The writer chains samples that follow from each other; samples of unknown games are refused.
 //! Scores are written as `{+0.35/0}`, seen by the mover, with a depth of 0 since it is unknown.
 
-mod annotated;
 pub mod comment;
-mod frame;
 mod game;
-mod movetext;
 mod scoresheet;
-mod tags;
-mod token;
-mod writer;
+mod text;
+mod write;
 
-pub use annotated::{Annotated, Ply};
 pub use scoresheet::Scoresheet;
+pub use write::{Annotated, Ply};
 
 use shakmaty::Color;
 
 use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
-use frame::{Frame, Frames, Wrong};
 use game::Game;
+use text::{Frame, Frames, Wrong, tag_name};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
@@ -55,18 +47,18 @@ pub static FORMAT: Format = Format {
         scores: Holds::Sometimes,
         plies: Holds::Always,
         moves: Holds::Always,
-        games: Holds::Sometimes,
+        games: Holds::Always,
         colours: Holds::Always,
     },
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(PgnReader::new(input)),
-    writer: Some(|| Box::new(writer::PgnWriter::default())),
+    writer: Some(|| Box::new(write::PgnWriter::default())),
 };
 
 /// Whether one of the first lines is a tag.
 fn recognises(head: &[u8]) -> bool {
-    head.split(|&byte| byte == b'\n').take(100).any(|line| frame::tag_name(line).is_some())
+    head.split(|&byte| byte == b'\n').take(100).any(|line| tag_name(line).is_some())
 }
 
 struct PgnReader {
@@ -96,7 +88,7 @@ impl PgnReader {
 
 /// The position after the moves of each game, whatever its result: a book of openings.
 pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
-    each(input, |frame| game::last(&frame.text))
+    each(input, |frame| game::last(frame.whole()?))
 }
 
 /// The games of a file by their tags, who played and with what result; moves are not replayed.
@@ -112,11 +104,7 @@ pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
 fn each<T>(input: Input, of: impl Fn(&Frame) -> Result<Option<T>, Wrong>) -> Result<Vec<T>, Fault> {
     let (mut reader, mut all) = (PgnReader::new(input), Vec::new());
     while reader.frames.next(&mut reader.frame)? {
-        let made = match reader.frame.too_long {
-            false => of(&reader.frame),
-            true => Err(frame::too_long()),
-        };
-        match made {
+        match of(&reader.frame) {
             Ok(None) => continue,
             Ok(Some(made)) => all.push(made),
             Err(wrong) => {
@@ -137,11 +125,7 @@ impl Reader for PgnReader {
                 return Ok(false);
             }
             let kept = out.len();
-            let replayed = match self.frame.too_long {
-                false => game::replay(&self.frame.text, out),
-                true => Err(frame::too_long()),
-            };
-            match replayed {
+            match self.frame.whole().and_then(|text| game::replay(text, out)) {
                 Ok(Game::Nothing) => continue,
                 Ok(Game::Whole) => {}
                 Ok(Game::Unfinished) => self.unfinished += 1,

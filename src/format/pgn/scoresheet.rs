@@ -1,8 +1,6 @@
 //! A game as those see it who count results: its tags, how it began, how it ended.
 
-use super::frame::{Frame, Wrong};
-use super::tags::{Outcome, Tags};
-use super::token::{Token, Tokens};
+use super::text::{Frame, Outcome, Tags, Token, Tokens, Wrong};
 
 /// What tournament programs write behind a move of their book.
 const BOOK: &[u8] = b"book";
@@ -32,11 +30,10 @@ impl Scoresheet {
 
     /// Reads a game; none where a text holds no game.
     pub(super) fn read(frame: &Frame) -> Result<Option<Self>, Wrong> {
-        let text = &frame.text[..];
-        let at_start = |reason| Wrong { at: 0, turn: None, reason, at_end: false };
-        let tags = Tags::read(text).map_err(at_start)?;
-        let said = tags.outcome().map_err(at_start)?;
-        let start = tags.start().map_err(at_start)?;
+        let text = frame.whole()?;
+        let tags = Tags::read(text).map_err(Wrong::whole)?;
+        let said = tags.outcome().map_err(Wrong::whole)?;
+        let start = tags.start().map_err(Wrong::whole)?;
         let mut tokens = Tokens::new(text, tags.end);
         let played = Moves::read(&mut tokens);
         let at = tokens.start();

@@ -1,0 +1,456 @@
+//! The text of games: a file cut into games, their tags, and the tokens of their moves.
+
+use std::io::{self, BufRead, Read};
+
+use shakmaty::Color;
+
+use super::shown;
+use crate::format::{Input, fields};
+use crate::sample::Position;
+
+/// No game is longer, not even one whose comments hold long lines of play.
+const LONGEST: usize = 1 << 24;
+
+/// The text of a game.
+#[derive(Default)]
+pub struct Frame {
+    text: Vec<u8>,
+    /// The number of its first line.
+    pub line: u64,
+    /// Whether the file ends with it.
+    pub last: bool,
+    /// Whether it is longer than 16 MiB, so that `text` is only a part of it.
+    too_long: bool,
+}
+
+impl Frame {
+    /// # Errors
+    /// If the game is too long to be held.
+    pub fn whole(&self) -> Result<&[u8], Wrong> {
+        match self.too_long {
+            false => Ok(&self.text),
+            true => Err(Wrong::whole(format!("the game is longer than {} MiB", LONGEST >> 20))),
+        }
+    }
+
+    /// The number of the line of a byte.
+    pub fn line_of(&self, at: usize) -> u64 {
+        self.line + self.text[..at].iter().filter(|&&byte| byte == b'\n').count() as u64
+    }
+}
+
+/// Why a game cannot be read.
+pub struct Wrong {
+    /// The byte of the fault.
+    pub at: usize,
+    /// The number of the move in question, and whose it is.
+    pub turn: Option<(u32, Color)>,
+    pub reason: String,
+    /// Whether the text may break off there.
+    pub at_end: bool,
+}
+
+impl Wrong {
+    /// A fault of the game as a whole.
+    pub fn whole(reason: String) -> Self {
+        Self { at: 0, turn: None, reason, at_end: false }
+    }
+}
+
+/// The games of a file, one after the other.
+///
+/// A game ends where a tag begins a line after its moves, or where the tag `Event` comes again
+/// before any move. Blank lines count for nothing, so that they may be missing, or stand between
+/// the moves; and a comment without an end takes no more than its own game along.
+pub struct Frames {
+    input: Input,
+    /// The lines read so far.
+    lines: u64,
+    /// The first line of the next game.
+    pending: Vec<u8>,
+}
+
+impl Frames {
+    pub fn new(input: Input) -> Self {
+        Self { input, lines: 0, pending: Vec::new() }
+    }
+
+    /// Reads the next game into `frame`; false if nothing is left.
+    pub fn next(&mut self, frame: &mut Frame) -> io::Result<bool> {
+        frame.text.clear();
+        frame.text.append(&mut self.pending);
+        // A pending line was counted if it has an end.
+        frame.line = self.lines + u64::from(!frame.text.ends_with(b"\n"));
+        (frame.last, frame.too_long) = (false, false);
+        let (mut event, mut moves) = (is_event(&frame.text), false);
+        let mut starts = true;
+        loop {
+            let from = frame.text.len();
+            let room = (LONGEST - from) as u64;
+            let length = self.input.by_ref().take(room).read_until(b'\n', &mut frame.text)?;
+            let line = &frame.text[from..];
+            if length == 0 {
+                frame.last = true;
+                return Ok(from > 0 || frame.too_long);
+            }
+            let ends = line.ends_with(b"\n");
+            self.lines += u64::from(ends);
+            if starts {
+                if tag_name(line).is_some() || !ends && is_cut_tag(line) {
+                    if moves || event && is_event(line) {
+                        self.pending = frame.text.split_off(from);
+                        return Ok(true);
+                    }
+                    event |= is_event(line);
+                } else {
+                    moves |= !is_empty(line);
+                }
+            }
+            starts = ends;
+            if frame.text.len() == LONGEST {
+                (frame.too_long, moves) = (true, true);
+                frame.text.clear();
+            }
+        }
+    }
+}
+
+/// Whether a line may be a tag that the end of the file cut off.
+fn is_cut_tag(line: &[u8]) -> bool {
+    let inside = without_mark(line).trim_ascii_start().strip_prefix(b"[");
+    inside.is_some_and(|inside| inside.trim_ascii().iter().all(u8::is_ascii_alphanumeric))
+}
+
+fn is_event(line: &[u8]) -> bool {
+    tag_name(line) == Some(b"Event")
+}
+
+/// Whether a line holds nothing, or what PGN lets pass as nothing.
+fn is_empty(line: &[u8]) -> bool {
+    let line = without_mark(line);
+    line.starts_with(b"%") || line.trim_ascii().is_empty()
+}
+
+/// The text without the mark of byte order that editors on Windows put before it.
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
+/// The name of the tag with which a text begins: `[Name "`.
+pub fn tag_name(text: &[u8]) -> Option<&[u8]> {
+    let inside = without_mark(text).trim_ascii_start().strip_prefix(b"[")?.trim_ascii_start();
+    let end = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
+    let (name, rest) = inside.split_at(end);
+    let named = name.first().is_some_and(u8::is_ascii_alphabetic);
+    (named && rest.trim_ascii_start().starts_with(b"\"")).then_some(name)
+}
+
+/// The tags without which a game is not understood.
+const MATTER: [&[u8]; 3] = [b"Result", b"FEN", b"Variant"];
+
+/// The tags of a game, and where its moves begin.
+#[derive(Default)]
+pub struct Tags<'a> {
+    /// Names and values, as they come; those without an end to their value are left out.
+    all: Vec<(&'a [u8], &'a [u8])>,
+    /// Whether there were any, of whatever name.
+    pub some: bool,
+    /// The first byte behind them.
+    pub end: usize,
+}
+
+/// How a game ended, as its tag `Result` or the end of its moves says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Twice the result as White sees it.
+    Won(u8),
+    /// `*`: still going on, given up, or unknown.
+    Unfinished,
+}
+
+impl Outcome {
+    pub fn from_text(text: &[u8]) -> Option<Self> {
+        match text {
+            b"1-0" => Some(Outcome::Won(2)),
+            b"1/2-1/2" => Some(Outcome::Won(1)),
+            b"0-1" => Some(Outcome::Won(0)),
+            b"*" => Some(Outcome::Unfinished),
+            _ => None,
+        }
+    }
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Outcome::Won(2) => "1-0",
+            Outcome::Won(1) => "1/2-1/2",
+            Outcome::Won(_) => "0-1",
+            Outcome::Unfinished => "*",
+        }
+    }
+}
+
+impl<'a> Tags<'a> {
+    /// Reads the tags of a game. Of those that do not matter here, whatever their values are
+    /// passes.
+    pub fn read(text: &'a [u8]) -> Result<Self, String> {
+        let mut tags = Self::default();
+        loop {
+            let rest = without_mark(&text[tags.end..]).trim_ascii_start();
+            tags.end = text.len() - rest.len();
+            let starts_line = tags.end == 0 || text[tags.end - 1] == b'\n';
+            if rest.starts_with(b"%") && starts_line {
+                tags.end += length_of_line(rest);
+                continue;
+            }
+            let Some(name) = tag_name(rest) else { return Ok(tags) };
+            tags.some = true;
+            let quote = rest.iter().position(|&byte| byte == b'"').expect("a tag has a quote");
+            let value = &rest[quote + 1..][..length_of_line(&rest[quote + 1..])];
+            let closing = closing_quote(value);
+            match closing {
+                Some(closing) => tags.all.push((name, &value[..closing])),
+                None if MATTER.contains(&name) => {
+                    return Err(format!("the tag {} has no closing quote", shown(name)));
+                }
+                None => {}
+            }
+            // Another tag may follow on the same line; else what is left of it does not matter.
+            let after = closing.map_or(&[][..], |closing| value[closing + 1..].trim_ascii_start());
+            tags.end = match after.strip_prefix(b"]") {
+                Some(after) => tags.end + quote + 1 + value.len() - after.len(),
+                None => tags.end + quote + 1 + value.len(),
+            };
+        }
+    }
+
+    /// The value of a tag; the last one, where it comes several times.
+    pub fn value(&self, name: &str) -> Option<&'a [u8]> {
+        self.all.iter().rev().find(|(it, _)| *it == name.as_bytes()).map(|(_, value)| *value)
+    }
+
+    /// Names and values as text, whatever their encoding, with quotes as they were before they
+    /// were escaped.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let plain = |value: &[u8]| text(value).replace("\\\"", "\"").replace("\\\\", "\\");
+        self.all.iter().map(|(name, value)| (text(name), plain(value))).collect()
+    }
+
+    /// What the tag `Result` says, none if there is none.
+    pub fn outcome(&self) -> Result<Option<Outcome>, String> {
+        let Some(result) = self.value("Result") else { return Ok(None) };
+        match Outcome::from_text(result.trim_ascii()) {
+            Some(outcome) => Ok(Some(outcome)),
+            // What PGN has for values that nobody knows.
+            None if result == b"?" => Ok(Some(Outcome::Unfinished)),
+            None => Err(format!(
+                "the tag Result is `{}`, expected 1-0, 0-1, 1/2-1/2 or *",
+                shown(result)
+            )),
+        }
+    }
+
+    /// The position before the first move, none if it is the usual one.
+    pub fn start(&self) -> Result<Option<Position>, String> {
+        let said = self.value("Variant").unwrap_or_default();
+        let variant: String = said
+            .iter()
+            .filter(|byte| byte.is_ascii_alphanumeric())
+            .map(|&byte| char::from(byte.to_ascii_lowercase()))
+            .collect();
+        let any_start = match variant.as_str() {
+            "" | "standard" | "chess" | "normal" | "fromposition" => false,
+            "chess960"
+            | "fischerandom"
+            | "fischerrandom"
+            | "frc"
+            | "dfrc"
+            | "doublefischerandom"
+            | "doublefischerrandom"
+            | "doublechess960" => true,
+            _ => {
+                let variant = shown(said);
+                return Err(format!("the tag Variant is `{variant}`, expected chess or Chess960"));
+            }
+        };
+        match self.value("FEN") {
+            Some(fen) => {
+                let fen = std::str::from_utf8(fen).map_err(|_| "the FEN is not text")?;
+                fields::text_fen(fen.trim()).map(Some)
+            }
+            None if any_start => {
+                Err("a game of Chess960 without the tag FEN: its start is unknown".to_string())
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+/// The bytes up to the end of the first line.
+fn length_of_line(text: &[u8]) -> usize {
+    text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
+}
+
+/// Where the first quote stands that no backslash stands before.
+fn closing_quote(value: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    value.iter().position(|&byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    })
+}
+
+/// What matters of the moves; their numbers, NAGs and variations are passed over.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// A move in SAN, without check signs and marks such as `!?`.
+    San(&'a [u8]),
+    /// What stands between braces.
+    Comment(&'a [u8]),
+    Outcome(Outcome),
+}
+
+/// Reads the tokens of a game one by one.
+pub struct Tokens<'a> {
+    text: &'a [u8],
+    at: usize,
+    from: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// The tokens behind the tags, which end at `at`.
+    pub fn new(text: &'a [u8], at: usize) -> Self {
+        Self { text, at, from: at }
+    }
+
+    /// The first byte of the token read last.
+    pub fn start(&self) -> usize {
+        self.from
+    }
+
+    /// Whether nothing but white space follows the token read last.
+    pub fn at_end(&self) -> bool {
+        self.text[self.at..].trim_ascii().is_empty()
+    }
+
+    /// The next token, none at the end of the text.
+    pub fn next(&mut self) -> Result<Option<Token<'a>>, String> {
+        loop {
+            let Some(&byte) = self.text.get(self.at) else {
+                self.from = self.at;
+                return Ok(None);
+            };
+            self.from = self.at;
+            match byte {
+                b'%' if self.at == 0 || self.text[self.at - 1] == b'\n' => self.pass_line(),
+                b';' => self.pass_line(),
+                b'{' => return self.comment().map(Token::Comment).map(Some),
+                b'(' => self.pass_variation()?,
+                b'$' => self.at += 1 + digits(&self.text[self.at + 1..]),
+                _ if byte.is_ascii_whitespace() => self.at += 1,
+                _ => match self.number() {
+                    Some(length) => self.at += length,
+                    None => {
+                        if let Some(token) = self.word()? {
+                            return Ok(Some(token));
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    fn pass_line(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+    }
+
+    /// The length of the number of a move with a dot behind it, or of a mark of byte order, which
+    /// stands where files were put together.
+    fn number(&self) -> Option<usize> {
+        let rest = &self.text[self.at..];
+        let digits = digits(rest);
+        match rest.get(digits) {
+            _ if digits == 0 => {
+                Some(rest.len() - without_mark(rest).len()).filter(|&mark| mark > 0)
+            }
+            None => Some(digits),
+            Some(b'.') => Some(digits + 1),
+            Some(byte) => (byte.is_ascii_whitespace() || b"{(;".contains(byte)).then_some(digits),
+        }
+    }
+
+    fn comment(&mut self) -> Result<&'a [u8], String> {
+        let rest = &self.text[self.at + 1..];
+        let Some(end) = rest.iter().position(|&byte| byte == b'}') else {
+            self.at = self.text.len();
+            return Err("a comment is not closed".to_string());
+        };
+        self.at += end + 2;
+        Ok(&rest[..end])
+    }
+
+    /// Variations may hold variations, and braces of theirs may hold parentheses.
+    fn pass_variation(&mut self) -> Result<(), String> {
+        let mut depth = 0u32;
+        while let Some(byte) = self.text.get(self.at) {
+            match byte {
+                b'{' => {
+                    self.comment()?;
+                    continue;
+                }
+                b';' => {
+                    self.pass_line();
+                    continue;
+                }
+                b'(' => depth += 1,
+                b')' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        Err("a variation is not closed".to_string())
+    }
+
+    /// A move or the end of the game; none for dots and marks that stand alone.
+    fn word(&mut self) -> Result<Option<Token<'a>>, String> {
+        let rest = &self.text[self.at..];
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{}()[];$".contains(byte);
+        let length = match rest {
+            // A tag in a place that is none, or what is left of one.
+            [b'[', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+            // Another byte that cannot begin a word is a word of its own.
+            _ => rest.iter().position(ends).unwrap_or(rest.len()).max(1),
+        };
+        self.at += length;
+        let word = &rest[..length];
+        if let Some(outcome) = Outcome::from_text(word) {
+            return Ok(Some(Token::Outcome(outcome)));
+        }
+        let dots = word.iter().take_while(|&&byte| byte == b'.').count();
+        let mut san = &word[dots..];
+        self.from += dots;
+        while let [before @ .., b'!' | b'?' | b'+' | b'#'] = san {
+            san = before;
+        }
+        match san {
+            [] => Ok(None),
+            [b'a'..=b'h' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'0' | b'P', ..] => {
+                Ok(Some(Token::San(san)))
+            }
+            b"--" | b"Z0" | b"null" | b"@@@@" => {
+                Err(format!("`{}` is a null move, which no game has", shown(san)))
+            }
+            _ => Err(format!("`{}` is not a move", shown(word))),
+        }
+    }
+}
+
+/// How many digits a text begins with.
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}

@@ -1,0 +1,222 @@
+//! Games as PGN: samples that follow from each other, and games of matches with what their players
+//! saw.
+
+use shakmaty::san::SanPlus;
+use shakmaty::{Chess, File, Move, Position as _, Role};
+
+use super::comment::{LARGEST, LONGEST_MATE, MATE};
+use super::text::Outcome;
+use crate::format::chain::{Chain, GAMELESS};
+use crate::format::{Writer, fields};
+use crate::sample::{Position, Sample};
+
+/// Lines are broken before they are longer.
+const WIDTH: usize = 80;
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// The moves of a game under way.
+#[derive(Default)]
+pub struct Movetext {
+    text: Vec<u8>,
+    /// The length of the line under way.
+    column: usize,
+}
+
+impl Movetext {
+    pub fn word(&mut self, word: &str) {
+        if self.column > 0 {
+            let breaks = self.column + 1 + word.len() > WIDTH;
+            self.text.push(if breaks { b'\n' } else { b' ' });
+            self.column = if breaks { 0 } else { self.column + 1 };
+        }
+        self.text.extend_from_slice(word.as_bytes());
+        self.column += word.len();
+    }
+
+    /// Appends all moves and the blank line behind a game, and begins anew.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.text);
+        out.extend_from_slice(b"\n\n");
+        self.column = 0;
+    }
+}
+
+/// Appends a tag; quotes in its value are escaped.
+pub fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+    out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
+}
+
+/// Appends the tags of the first position, none if it is the usual one.
+pub fn start_tags(start: &Position, out: &mut Vec<u8>) {
+    let fen = start.fen();
+    if fen != START {
+        if castles_unusually(start) {
+            tag("Variant", "Chess960", out);
+        }
+        tag("SetUp", "1", out);
+        tag("FEN", &fen, out);
+    }
+}
+
+/// Whether a king or a rook that may still castle stands on another file than in usual chess.
+fn castles_unusually(position: &Position) -> bool {
+    let king = |color| {
+        position
+            .pieces()
+            .find(|piece| piece.role == Role::King && piece.color == color)
+            .map(|piece| piece.square)
+    };
+    position.pieces().filter(|piece| piece.castles).any(|rook| {
+        !matches!(rook.square.file(), File::A | File::H)
+            || king(rook.color).is_some_and(|king| king.file() != File::E)
+    })
+}
+
+/// A score of the mover with its depth, as cutechess writes it: `{+0.35/12}`, `{-M4/9}`.
+///
+/// # Errors
+/// If the score is out of range.
+pub fn score_text(score: i16, depth: u32) -> Result<String, String> {
+    let size = score.unsigned_abs();
+    let sign = match score {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    if size > LARGEST.unsigned_abs() {
+        return Err(format!("score {score} is out of range, expected -{LARGEST} to {LARGEST}"));
+    }
+    Ok(if size >= (MATE - LONGEST_MATE).unsigned_abs() {
+        format!("{{{sign}M{}/{depth}}}", MATE.unsigned_abs() - size)
+    } else {
+        format!("{{{sign}{}.{:02}/{depth}}}", size / 100, size % 100)
+    })
+}
+
+/// A sample to which no game under way leads starts a game of its own.
+#[derive(Default)]
+pub struct PgnWriter {
+    /// The game under way, and where it starts.
+    game: Option<(Chain, Position)>,
+    /// Its moves.
+    moves: Movetext,
+}
+
+impl Writer for PgnWriter {
+    fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
+        let (Some(_), Some(played)) = (sample.game, sample.played) else {
+            return Err(GAMELESS.to_string());
+        };
+        let comment = sample.score.map(|score| score_text(score, 0)).transpose()?;
+        let goes_on = self.game.as_ref().is_some_and(|(game, _)| game.leads_to(sample));
+        if !goes_on {
+            self.finish(out);
+        }
+        let (mut game, start) = match self.game.take() {
+            Some(game) => game,
+            None => (Chain::start(sample)?, sample.position),
+        };
+        let legal = game.legal(played)?;
+        let number = sample.position.fullmove();
+        if sample.position.turn().is_white() {
+            self.moves.word(&format!("{number}."));
+        } else if !goes_on {
+            self.moves.word(&format!("{number}..."));
+        }
+        let san = SanPlus::from_move_and_play_unchecked(&mut game.chess, legal);
+        self.moves.word(&san.to_string());
+        if let Some(comment) = comment {
+            self.moves.word(&comment);
+        }
+        self.game = Some((game, start));
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Some((game, start)) = self.game.take() {
+            self.moves.word(outcome(&game).text());
+            for name in ["Event", "Site", "Date", "Round", "White", "Black"] {
+                tag(name, if name == "Date" { "????.??.??" } else { "?" }, out);
+            }
+            tag("Result", outcome(&game).text(), out);
+            start_tags(&start, out);
+            out.push(b'\n');
+            self.moves.finish(out);
+        }
+        self.moves = Movetext::default();
+    }
+}
+
+fn outcome(game: &Chain) -> Outcome {
+    Outcome::Won(game.white_result)
+}
+
+/// A move and what its side saw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ply {
+    pub played: Move,
+    /// Centipawns, or [`MATE`] less the half-moves to a mate; None where nothing
+    /// was said.
+    pub score: Option<i16>,
+    /// Half-moves.
+    pub depth: u32,
+}
+
+/// A game from its opening to its end.
+#[derive(Clone, Debug)]
+pub struct Annotated<'a> {
+    pub event: &'a str,
+    pub round: String,
+    /// White and Black.
+    pub players: [&'a str; 2],
+    /// Tags behind those that every game has; those of the start are added.
+    pub tags: Vec<(&'a str, String)>,
+    pub start: &'a Chess,
+    /// Legal, one after the other.
+    pub plies: &'a [Ply],
+    /// 0, 0.5 or 1.
+    pub white_result: f32,
+}
+
+impl Annotated<'_> {
+    /// Appends the game.
+    ///
+    /// # Errors
+    /// If a score or the result is none that can be written.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
+        let outcome = Outcome::Won(fields::result_byte(self.white_result)?).text();
+        let [white, black] = self.players;
+        for (name, value) in [
+            ("Event", self.event),
+            ("Site", "?"),
+            ("Date", "????.??.??"),
+            ("Round", &self.round),
+            ("White", white),
+            ("Black", black),
+            ("Result", outcome),
+        ] {
+            tag(name, value, out);
+        }
+        self.tags.iter().for_each(|(name, value)| tag(name, value, out));
+        start_tags(&Position::from_chess(self.start), out);
+        out.push(b'\n');
+        let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
+        for (i, Ply { played, score, depth }) in self.plies.iter().enumerate() {
+            let number = chess.fullmoves();
+            if chess.turn().is_white() {
+                moves.word(&format!("{number}."));
+            } else if i == 0 {
+                moves.word(&format!("{number}..."));
+            }
+            let san = SanPlus::from_move_and_play_unchecked(&mut chess, *played);
+            moves.word(&san.to_string());
+            if let Some(score) = score {
+                moves.word(&score_text(*score, *depth)?);
+            }
+        }
+        moves.word(outcome);
+        moves.finish(out);
+        Ok(())
+    }
+}
