@@ -53,8 +53,8 @@ pub struct Args {
         required_unless_present = "snippet"
     )]
     output: Option<PathBuf>,
-    /// Write a net's inference code instead, one file with its own test: rust, c, cpp, csharp,
-    /// java or go
+    /// Write a net's inference code instead, one file with its own test: rust, or c, a header that
+    /// C++ takes, too
     #[arg(long, value_name = "LANGUAGE", value_parser = snippet::language)]
     #[arg(conflicts_with_all = ["match_scale", "margins", "best_scales", "licence", "recipe"])]
     snippet: Option<Language>,
@@ -191,19 +191,8 @@ fn flex() -> (Device, Compute) {
 }
 
 /// Endings of code, which a net does not become without `--snippet`.
-const CODE: [(&str, &str); 11] = [
-    ("rs", "rust"),
-    ("c", "c"),
-    ("h", "cpp"),
-    ("cc", "cpp"),
-    ("cpp", "cpp"),
-    ("cxx", "cpp"),
-    ("hpp", "cpp"),
-    ("hh", "cpp"),
-    ("cs", "csharp"),
-    ("java", "java"),
-    ("go", "go"),
-];
+const CODE: [(&str, &str); 5] =
+    [("rs", "rust"), ("c", "c"), ("h", "c"), ("cpp", "c"), ("hpp", "c")];
 
 fn refuse_code(given: &Path, net: &Path) -> Result<()> {
     let ending = net.extension().unwrap_or_default();

@@ -108,3 +108,21 @@ fn of_floats(net: &Net) -> String {
          last, rounded each time{layers}. centipawns = output * SCALE in f32, truncated toward zero"
     )
 }
+
+/// The words of a text on lines for a comment, longer words apart.
+pub(super) fn wrapped(text: &str) -> Vec<String> {
+    const WIDTH: usize = 92;
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("it begins with a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(word.to_string());
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines
+}

@@ -42,8 +42,6 @@ pub use quantise::{QuantiseError, factorised_as, quantise};
 pub use verify::{Check, VerifyError, not_checked, verify};
 
 use crate::architecture::Architecture;
-// For `snippet`.
-use crate::digest::digest;
 use crate::net::Net;
 use crate::output::{Output, OutputError};
 use crate::sample::Position;

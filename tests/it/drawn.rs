@@ -115,7 +115,7 @@ impl Drawn {
 
     /// Whether there is code for engines, for which nothing may overflow.
     fn has_code(&self) -> bool {
-        let code = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.c"], &[]);
+        let code = |net: &Net| snippet(Language::C, net, ["net.bin", "nnue.h"], &[]);
         self.nets.iter().all(|net| code(net).is_ok())
     }
 }

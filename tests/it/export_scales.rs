@@ -49,27 +49,6 @@ fn scales_are_chosen_and_matched() {
     assert_eq!(matched["matched"]["sha256"], manifest(&usual)["sha256"]);
 }
 
-#[test]
-fn code_is_written_where_it_is_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    for (language, head) in
-        [("rust", "//"), ("c", "/*"), ("cpp", "//"), ("csharp", "//"), ("java", "//"), ("go", "//")]
-    {
-        let name = if language == "java" { "Nnue.java" } else { "code" };
-        let file = folder.path().join(name);
-        let _ = std::fs::remove_file(&file);
-        export(&["nets/quickstart-32.bin", "--snippet", language], &file).assert().success();
-        let code = std::fs::read_to_string(&file).unwrap();
-        assert!(code.starts_with(head) || code.starts_with("/"), "{language}: {}", &code[..80]);
-        assert!(code.contains("quickstart-32.bin") && code.contains("(768 -> 32)x2 -> 1"));
-    }
-    let net = folder.path().join("net.bin");
-    std::fs::copy("nets/quickstart-32.bin", &net).unwrap();
-    export(&[net.to_str().unwrap(), "--snippet", "c"], &net).assert().failure();
-    assert_eq!(std::fs::read(&net).unwrap(), std::fs::read("nets/quickstart-32.bin").unwrap());
-    export(&[NET, "--snippet", "pascal"], &net).assert().failure();
-}
-
 fn refused(args: &[&str], output: &Path) -> String {
     let said = export(args, output).assert().failure().get_output().stderr.clone();
     String::from_utf8(said).unwrap()
@@ -82,29 +61,22 @@ fn code_takes_the_place_of_no_net() {
     for ending in ["bin", "json", "safetensors"] {
         let from = Path::new("nets/quickstart-32").with_extension(ending);
         std::fs::copy(from, path("net.bin").with_extension(ending)).unwrap();
-        std::fs::write(path(&format!("other.{ending}")), "precious").unwrap();
     }
-    std::fs::write(path("games.vf"), "precious").unwrap();
     let net = path("net.bin");
-    let args = [net.to_str().unwrap(), "--snippet", "c"];
+    let args = |language| [net.to_str().unwrap(), "--snippet", language, "--overwrite"];
     for own in ["net.bin", "net.json", "net.safetensors"] {
         let before = std::fs::read(path(own)).unwrap();
         let around = folder.path().join("..").join(folder.path().file_name().unwrap()).join(own);
-        assert!(refused(&args, &around).contains("the code would overwrite"));
+        assert!(refused(&args("c"), &around).contains("the code would overwrite"));
         assert_eq!(std::fs::read(path(own)).unwrap(), before);
     }
-    for other in ["other.bin", "other.json", "other.safetensors", "games.vf"] {
-        assert!(refused(&args, &path(other)).contains("choose another name"));
-        assert_eq!(std::fs::read(path(other)).unwrap(), b"precious");
+    for (language, head) in [("rust", "//!"), ("c", "/*")] {
+        export(&args(language), &path("mine")).assert().success();
+        let code = std::fs::read_to_string(path("mine")).unwrap();
+        assert!(code.starts_with(head) && code.contains("mine -o nnue"), "{}", &code[..400]);
     }
-    // Code may be written again where that is asked for, and Java's has one name.
-    export(&args, &path("mine.c")).assert().success();
-    assert!(refused(&args, &path("mine.c")).contains("--overwrite"));
-    export(&args, &path("mine.c")).arg("--overwrite").assert().success();
-    assert!(std::fs::read_to_string(path("mine.c")).unwrap().contains("mine.c -o nnue"));
-    let java = refused(&[args[0], "--snippet", "java"], &path("nnue.java"));
-    assert!(java.contains("write to ") && java.contains("Nnue.java"), "{java}");
-    assert!(!path("nnue.java").exists());
+    assert!(refused(&args("c")[..3], &path("mine")).contains("--overwrite"));
+    export(&args("pascal"), &path("other")).assert().failure();
 }
 
 #[test]

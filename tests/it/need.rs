@@ -1,7 +1,7 @@
 //! What tests need that the repository does not hold: files of `../shared`, compilers, engines, a
 //! GPU. A test that lacks something goes on without it, and that is counted: the last words of a
 //! run say what was skipped and why. `NNUANCE_REQUIRE=all` makes it a failure; a list,
-//! `NNUANCE_REQUIRE=shared,go`, requires what it names.
+//! `NNUANCE_REQUIRE=shared,gcc`, requires what it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -12,19 +12,12 @@ use std::sync::{Mutex, Once};
 use std::{env, thread};
 
 /// What can be required by name.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 12] = [
     "shared",
     "cc",
     "gcc",
-    "g++",
     "rustc",
     "rustfmt",
-    "mcs",
-    "mono",
-    "javac",
-    "java",
-    "go",
-    "gofmt",
     "stockfish",
     "ethereal-chess",
     "gpu",
@@ -127,11 +120,11 @@ extern "C" fn say() {
 #[test]
 fn skips_are_told_by_what_is_missing() {
     let tests = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    let skipped = [("shared", tests(&["a::b", "c::d"])), ("go", tests(&["c::d"]))].into();
+    let skipped = [("shared", tests(&["a::b", "c::d"])), ("gcc", tests(&["c::d"]))].into();
     let said = report(&skipped);
     assert!(said.starts_with("2 tests were skipped, wholly or in part"), "{said}");
     assert!(said.contains("\n  2 without shared: a::b, c::d\n"), "{said}");
-    assert!(said.contains("\n  1 without go: c::d\n"), "{said}");
+    assert!(said.contains("\n  1 without gcc: c::d\n"), "{said}");
     assert!(report(&BTreeMap::new()).starts_with("no test was skipped"));
 }
 
@@ -139,7 +132,7 @@ fn skips_are_told_by_what_is_missing() {
 #[test]
 #[ignore = "another test runs it"]
 fn skips() {
-    assert!(!found("go", "a compiler that nobody has", false));
+    assert!(!found("gcc", "a compiler that nobody has", false));
 }
 
 #[test]
@@ -151,17 +144,17 @@ fn a_skip_is_seen_and_can_be_made_a_failure() {
         let [said, told] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
         (output.status.success(), said, told)
     };
-    for required in ["", "shared,java"] {
+    for required in ["", "shared,rustc"] {
         let (success, said, told) = run(required);
         assert!(success && said.contains("1 passed"), "{said}");
         // What is last on the screen.
         assert!(told.contains("1 tests were skipped") && !said.contains("skipped,"), "{told}");
-        assert!(told.contains("  1 without go: "), "{told}");
+        assert!(told.contains("  1 without gcc: "), "{told}");
         assert!(told.contains("need::skips") || told.contains("need.rs"), "{told}");
     }
     for (required, word) in [
         ("all", "a compiler that nobody has is not here, and NNUANCE_REQUIRE asks for it"),
-        ("shared,go", "a compiler that nobody has is not here, and NNUANCE_REQUIRE asks for it"),
+        ("shared,gcc", "a compiler that nobody has is not here, and NNUANCE_REQUIRE asks for it"),
         ("shard", "NNUANCE_REQUIRE=shard: known are all, shared, "),
     ] {
         let (success, said, told) = run(required);

@@ -160,7 +160,7 @@ fn an_export_replaces_nothing_unasked() {
     let terms = at.join(terms.trim_start_matches("../"));
     fs::write(&terms, nnuance::hce::HceWeights::material().to_json()).unwrap();
     for words in [
-        "export x.bin --snippet c -o nnue.c",
+        "export x.bin --snippet c -o nnue.h",
         "export t.json -o terms.h",
         "inspect x.bin --data POSITIONS --positions 50 -o neurons.png",
     ] {

@@ -1,8 +1,8 @@
 //! `nnuance export --snippet`: a net's inference code in the engine's language.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use super::Args;
 use crate::cli::out;
@@ -25,7 +25,13 @@ pub fn write(args: &Args, language: Language) -> Result<()> {
     let (path, given) = (net_at(checkpoint)?, shape.given());
     let name = path.display();
     let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
-    refuse_name(language, &output, &path)?;
+    for file in [path.clone(), export::manifest_path(&path), export::floats_path(&path)] {
+        ensure!(
+            !output::same(&file, &output),
+            "the code would overwrite {}; choose another name with -o",
+            file.display()
+        );
+    }
     out::refuse_existing(&[&output], *overwrite)?;
     out::sweep(&output);
     // Opened and dropped: code that cannot be written is found before the long proof.
@@ -55,35 +61,5 @@ pub fn write(args: &Args, language: Language) -> Result<()> {
              those of what it is added to, {base}"
         );
     }
-    Ok(())
-}
-
-/// Endings of what may be written over.
-const CODE: [&str; 11] = ["rs", "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "cs", "java", "go"];
-
-/// Code must not take the place of a net, or of anything else that is no code.
-fn refuse_name(language: Language, output: &Path, net: &Path) -> Result<()> {
-    let name = output.display();
-    let expected = language.file_name();
-    if language == Language::Java && output.file_name().is_none_or(|name| name != expected) {
-        bail!(
-            "{name}: Java wants a class in a file of its name; write to {}",
-            output.with_file_name(expected).display()
-        );
-    }
-    let there = output::is_there(output) && !output::is_device(output);
-    for file in [net.to_path_buf(), export::manifest_path(net), export::floats_path(net)] {
-        ensure!(
-            !output::same(&file, output),
-            "the code would overwrite {}; choose another name than {name} with -o",
-            file.display()
-        );
-    }
-    let ending = output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    ensure!(
-        !there || output.is_dir() || CODE.contains(&&ending[..]),
-        "{name} is there already, and by its name it is no code; choose another name with -o, \
-         {expected} for instance"
-    );
     Ok(())
 }

@@ -1,0 +1,242 @@
+//! Inference code for engines: one complete source file that belongs to one net.
+//!
+//! Templates ask for what an activation or a view does, not for its name: code for a new one comes
+//! out right, or not at all. Sums are as wide as [`prove`] says that they must be.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, context};
+
+use super::layout::{layout, wrapped};
+use super::{Golden, Overflow, Proof, prove};
+use crate::architecture::{Activation, Architecture, Curve, Views};
+use crate::digest::digest;
+use crate::net::Net;
+use crate::scales::{HeadFormat, Scales};
+
+/// A language that engines are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Rust,
+    /// A header that C++ takes, too.
+    C,
+}
+
+impl Language {
+    pub const ALL: [Language; 2] = [Language::Rust, Language::C];
+
+    /// As the command line spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Rust => "rust",
+            Language::C => "c",
+        }
+    }
+
+    /// The usual name of the file.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Language::Rust => "nnue.rs",
+            Language::C => "nnue.h",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Language> {
+        Language::ALL.into_iter().find(|language| language.name() == name)
+    }
+
+    /// How a file of code becomes the program `nnue`.
+    fn compile(self, file: &str, floats: bool) -> String {
+        // Compilers of C may fuse a product into a sum, which rounds otherwise.
+        let exact = if floats { " -ffp-contract=off" } else { "" };
+        match self {
+            Language::Rust => format!("rustc --edition 2024 -O {file} -o nnue"),
+            Language::C => format!("gcc -O3 -std=c11{exact} -DNNUE_TEST -x c {file} -o nnue"),
+        }
+    }
+
+    fn template(self) -> &'static str {
+        match self {
+            Language::Rust => include_str!("snippet/nnue.rs.jinja"),
+            Language::C => include_str!("snippet/nnue.h.jinja"),
+        }
+    }
+
+    /// A text as the inside of a literal in double quotes, safe in comments too: no line end, no
+    /// end of a comment and no trigraph is left in it.
+    fn literal(self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for letter in text.chars() {
+            match (letter, self) {
+                ('"' | '\\', _) => out.extend(['\\', letter]),
+                (' '..='~', _) if !matches!(letter, '*' | '?') => out.push(letter),
+                (_, Language::Rust) => out += &format!("\\u{{{:x}}}", u32::from(letter)),
+                (_, Language::C) => {
+                    let mut bytes = [0; 4];
+                    let bytes = letter.encode_utf8(&mut bytes).bytes();
+                    bytes.for_each(|byte| out += &format!("\\{byte:03o}"));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Why a net gets no code.
+#[derive(Debug, thiserror::Error)]
+pub enum SnippetError {
+    #[error("this net could overflow in an engine: {0}")]
+    Overflow(#[from] Overflow),
+    #[error("there is no code for nets whose accumulators go through {0}")]
+    Activation(&'static str),
+    #[error(
+        "an evaluation may reach {0} centipawns, outside of 32 bits; export with a smaller SCALE"
+    )]
+    Centipawns(i64),
+}
+
+/// The source file `code_file` for a net whose file is called `net_file`; `golden` is what it
+/// tests itself with.
+///
+/// # Errors
+/// If some legal position could overflow the integers of the code, see [`prove`].
+pub fn snippet(
+    language: Language,
+    net: &Net,
+    [net_file, code_file]: [&str; 2],
+    golden: &[Golden],
+) -> Result<String, SnippetError> {
+    let proof = prove(net)?;
+    let Scales { qa, qb, .. } = net.scales();
+    let unit = i64::from(qa) * i64::from(qb);
+    let most = (proof.product.most / unit).max(-(proof.product.least / unit));
+    if most > i32::MAX.into() {
+        return Err(SnippetError::Centipawns(most));
+    }
+    // A name that shells take as it stands, or else the usual one.
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
+    let plain = code_file.bytes().all(letter) && !code_file.is_empty();
+    let plain = plain && !code_file.starts_with('-');
+    let code_file = if plain { code_file } else { language.file_name() };
+    let compile = language.compile(code_file, net.architecture().is_deep());
+    let compile = Value::from_safe_string(compile);
+    Ok(render(language, &context! { compile, ..facts(net, &proof, net_file, golden)? }))
+}
+
+/// Fills in the template of a language. Strings come out as the inside of one of its literals.
+fn render(language: Language, facts: &Value) -> String {
+    let mut environment = Environment::new();
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+    environment.set_syntax(syntax.build().expect("the marks of blocks are the usual ones"));
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_formatter(move |out, _, value| {
+        let written = match value.as_str().filter(|_| !value.is_safe()) {
+            Some(text) => out.write_str(&language.literal(text)),
+            None => write!(out, "{value}"),
+        };
+        written.map_err(|_| Error::from(ErrorKind::WriteFailure))
+    });
+    let rendered = environment.render_str(language.template(), facts);
+    rendered.expect("templates use known facts only, and the tests render all of them")
+}
+
+/// # Errors
+/// If the templates have no code for the activation.
+fn facts(
+    net: &Net,
+    proof: &Proof,
+    net_file: &str,
+    golden: &[Golden],
+) -> Result<Value, SnippetError> {
+    let architecture = net.architecture();
+    let Architecture { inputs, hidden, activation, pairwise, skip, buckets, .. } = architecture;
+    let Scales { qa, qb, scale, head_format } = net.scales();
+    let [bounded, squared] = clamps(*activation)?;
+    let floats = architecture.is_deep();
+    let bytes_in = floats && head_format == HeadFormat::Int8;
+    let file = net.to_bytes();
+    let golden: Vec<Value> = golden
+        .iter()
+        .map(|golden| context! { fen => golden.fen.as_str(), cp => golden.cp })
+        .collect();
+    let kings: Vec<String> = (0..64).map(|king| inputs.kings.seen(king).1.to_string()).collect();
+    let about = [inputs.about(), layout(net)].map(|text| wrapped(&text)).concat();
+    let (shift, _) = net.unit();
+    Ok(context! {
+        about => about.into_iter().map(Value::from_safe_string).collect::<Vec<_>>(),
+        architecture => Value::from_safe_string(architecture.to_string()),
+        floats,
+        // Inputs: whose views are kept, how many of them count, whether they hang on kings.
+        sides => if inputs.views == Views::Plain { 1 } else { 2 },
+        views => architecture.views(),
+        kings => inputs.kings.matter(),
+        mirrored => inputs.kings.mirror,
+        king_buckets => inputs.kings.count(),
+        king_table => kings
+            .chunks(8)
+            .map(|rank| Value::from_safe_string(rank.join(", ")))
+            .collect::<Vec<_>>(),
+        rows => architecture.rows(),
+        // Accumulators: `max(0, acc)`, `clamp(acc, 0, QA)` if bounded, that squared or in pairs.
+        hidden,
+        bounded,
+        squared,
+        pairwise,
+        outputs => architecture.outputs_of_view(),
+        // What is behind them.
+        buckets,
+        pieces_per_bucket => architecture.pieces_per_bucket(),
+        maps => maps(architecture, bytes_in),
+        skip,
+        bytes_in,
+        shift,
+        shifted => 1_i64 << shift,
+        top => net.top(),
+        qa,
+        qb,
+        scale,
+        i16_trick => proof.i16_trick,
+        product_fits_i32 => proof.product_fits_i32,
+        // Files. What the assembler reads is a literal in a literal.
+        net_file,
+        assembler_file => net_file.replace('\\', "\\\\").replace('"', "\\\""),
+        bytes => net.payload(),
+        file_bytes => file.len(),
+        sha256 => digest(&file),
+        golden,
+        version => env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Whether accumulators are clamped at QA, and whether they are squared then.
+fn clamps(activation: Activation) -> Result<[bool; 2], SnippetError> {
+    match activation.curve() {
+        Curve::RELU => Ok([false, false]),
+        Curve::CRELU => Ok([true, false]),
+        Curve::SCRELU => Ok([true, true]),
+        _ => Err(SnippetError::Activation(activation.name())),
+    }
+}
+
+/// The affine maps behind the accumulators, each with its activation.
+fn maps(net: &Architecture, bytes_in: bool) -> Vec<Value> {
+    let map = |(i, [inputs, outputs]): (usize, [usize; 2])| {
+        let layer = net.head.get(i);
+        // `clamp(z^inner, 0, bound)^outer`.
+        let curves = layer.map_or(&[][..], |layer| layer.activation.curves()).iter();
+        let curves = curves.map(|&Curve { inner, bounded, outer }| {
+            context! { raised => inner == 2, bounded, squared => outer == 2 }
+        });
+        context! {
+            inputs,
+            outputs,
+            bytes => bytes_in && i == 0,
+            // Neurons without the one that skips.
+            size => layer.map_or(outputs, |layer| layer.size),
+            skip => net.skip && i == 0,
+            curves => curves.collect::<Vec<_>>(),
+        }
+    };
+    net.maps().into_iter().enumerate().map(map).collect()
+}
