@@ -6,14 +6,9 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use super::hce::HceShape;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{
-    Arrays, Done, Job, Kept, OneHot, TermsJob, net_gradients, net_logits, terms_gradients,
-    terms_logits,
-};
+use super::ops::{Arrays, Done, Job, Kept, OneHot, net_gradients, net_logits};
 use crate::architecture::Architecture;
-use crate::batch::Terms;
 
 /// How a model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,45 +95,5 @@ impl Fused {
 impl std::fmt::Debug for Fused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.kernel.fmt(f)
-    }
-}
-
-/// Handcrafted terms as the operations want them.
-#[derive(Clone, Debug)]
-pub struct FusedTerms {
-    shape: HceShape,
-    level: Level,
-    kept: Kept,
-}
-
-impl FusedTerms {
-    pub fn new(shape: HceShape, compute: Compute) -> Option<Self> {
-        let level = match compute {
-            Compute::Plain => return None,
-            Compute::Fused { level, .. } => level,
-            Compute::Gpu { .. } => Level::Portable,
-        };
-        Some(Self { shape, level, kept: Kept::default() })
-    }
-
-    /// The loss with its gradients by weights and tempo.
-    pub fn gradients(
-        &self,
-        weights: Tensor<2>,
-        tempo: Tensor<1>,
-        pieces: &[Arc<Terms>],
-        aim: Aim,
-    ) -> (Tensor<1>, Tensor<2>, Tensor<1>) {
-        terms_gradients(weights, tempo, self.job(pieces, aim), self.kept.clone())
-    }
-
-    /// See [`super::Evaluation::logits`]; no gradients follow.
-    pub fn logits(&self, weights: Tensor<2>, tempo: Tensor<1>, pieces: &[Arc<Terms>]) -> Tensor<1> {
-        terms_logits(weights, tempo, self.job(pieces, Aim::Targets(&[])), self.kept.clone())
-    }
-
-    fn job<'a>(&self, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
-        let HceShape { scale, tempo, .. } = self.shape;
-        TermsJob { pieces, aim, scale, tempo, level: self.level }
     }
 }

@@ -10,8 +10,8 @@ use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::fused::FusedTerms;
-use super::{Aim, Compute, Evaluation, Slope};
+use super::ops::cpu::{Level, TermsJob, terms_gradients, terms_logits};
+use super::{Aim, Compute, Evaluation, Slope, inner, to_host};
 use crate::batch::{Inputs, Rows, Terms};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 use crate::weights::{Weights, WeightsError};
@@ -24,9 +24,10 @@ pub struct HceModel {
     pub tempo: Changed<1>,
     #[module(skip)]
     shape: HceShape,
-    /// None: the plain tensor operations.
+    /// Instructions of the fused operations, which the CPU computes whatever the device is. None:
+    /// the plain tensor operations.
     #[module(skip)]
-    fused: Option<FusedTerms>,
+    level: Option<Level>,
 }
 
 /// Weights as what they were and how they changed.
@@ -91,12 +92,27 @@ impl HceModel {
         let [terms, tempo] = [0, 2].map(|behind| [first + behind, first + behind + 1]);
         let terms = Changed::new(terms, "terms", [shape.terms, 2], true, weights, device)?;
         let tempo = Changed::new(tempo, "tempo", [1], shape.tempo, weights, device)?;
-        Ok(Self { terms, tempo, shape, fused: FusedTerms::new(shape, compute) })
+        let level = match compute {
+            Compute::Plain => None,
+            Compute::Fused { level, .. } => Some(level),
+            Compute::Gpu { .. } => Some(Level::detect()),
+        };
+        Ok(Self { terms, tempo, shape, level })
     }
 
     /// Weights and tempo as the fused operations take them.
-    fn values(&self) -> (Tensor<2>, Tensor<1>) {
-        (super::inner(self.terms.value()), super::inner(self.tempo.value()))
+    fn values(&self) -> (Vec<f32>, f32) {
+        (to_host(inner(self.terms.value())), to_host(inner(self.tempo.value()))[0])
+    }
+
+    fn job<'a>(&self, level: Level, pieces: &'a [Arc<Terms>], aim: Aim<'a>) -> TermsJob<'a> {
+        let HceShape { scale, tempo, .. } = self.shape;
+        TermsJob { pieces, aim, scale, tempo, level }
+    }
+
+    /// The device of results that autodiff has no part in.
+    fn device(&self) -> Device {
+        inner(self.tempo.value()).device()
     }
 
     /// The logits of one piece.
@@ -182,9 +198,10 @@ fn dense<C: Copy>(
 impl HceModel {
     /// See [`Evaluation::logits`].
     pub(super) fn logits_of(&self, pieces: &[Arc<Terms>]) -> Tensor<1> {
-        if let Some(fused) = &self.fused {
+        if let Some(level) = self.level {
             let (weights, tempo) = self.values();
-            return fused.logits(weights, tempo, pieces);
+            let job = self.job(level, pieces, Aim::Targets(&[]));
+            return Tensor::from_data(&terms_logits(&weights, tempo, job)[..], &self.device());
         }
         let (weights, tempo) = (self.terms.value(), self.tempo.value());
         let logits = pieces.iter().filter(|piece| !piece.is_empty());
@@ -198,17 +215,20 @@ impl HceModel {
     pub(super) fn slope_of(&self, pieces: &[Arc<Terms>], aim: Aim) -> Slope {
         let base = aim.judged().map_or(&[][..], |judged| judged.base);
         assert!(base.is_empty(), "nets are added to terms, not terms to anything");
-        let Some(fused) = &self.fused else {
+        let Some(level) = self.level else {
             let loss = aim.of(self.logits_of(pieces), 0);
             return Slope::by_autodiff(loss, self);
         };
-        let (terms, tempo) = self.values();
-        let (loss, terms, tempo) = fused.gradients(terms, tempo, pieces, aim);
+        let ((weights, tempo), device) = (self.values(), self.device());
+        let found = terms_gradients(&weights, tempo, self.job(level, pieces, aim));
+        let terms = TensorData::new(found.terms, [self.shape.terms, 2]);
         let mut gradients = GradientsParams::new();
-        gradients.register(self.terms.change.id, terms);
+        gradients.register(self.terms.change.id, Tensor::<2>::from_data(terms, &device));
         if self.shape.tempo {
+            let tempo = Tensor::<1>::from_data([found.tempo], &device);
             gradients.register(self.tempo.change.id, tempo);
         }
+        let loss = Tensor::from_data([found.loss as f32], &device);
         Slope { loss, gradients }
     }
 }

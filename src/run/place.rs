@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, ensure};
 
-use crate::config::Config;
+use crate::config::{Config, Inputs};
 use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
 
 /// A place as a user names it.
@@ -47,9 +47,17 @@ impl Place {
     /// of the processor, and one for those of GPUs; all others have 32 bits.
     ///
     /// # Errors
-    /// If there is no such place here.
+    /// If there is no such place here, or terms are to be tuned on a GPU.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
         let choice = Choice::named(&self.device)?;
+        if !matches!(config.inputs()?, Inputs::Net(_)) && is_gpu(&choice.device()?) {
+            ensure!(
+                self.device == "auto",
+                "handcrafted terms are tuned on the CPU, not on {}; leave `--device` out",
+                self.device
+            );
+            return Self { device: "flex".into(), ..self.clone() }.open_for(config);
+        }
         self.open(match choice.backend {
             _ if self.plain => Precision::F32,
             Backend::Flex => config.precision(),

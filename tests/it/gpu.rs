@@ -1,14 +1,12 @@
 //! The fused operations of GPUs against the plain ones of the CPU: values, gradients, training,
 //! bits. On a machine without a GPU, software that behaves like one will do.
 
-use std::sync::Arc;
-
 use nnuance::architecture::{self, Activation, Architecture, Kings, Views};
-use nnuance::batch::{Active, Batch, Inputs, Terms};
+use nnuance::batch::{Active, Batch, Inputs};
 use nnuance::loss::LossShape;
 use nnuance::model::{
-    Aim, Backend, Compute, Device, Evaluation, HceShape, Judged, Kind, Level, Model, Precision,
-    ROOM, initial, to_host,
+    Aim, Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision, ROOM, initial,
+    to_host,
 };
 use nnuance::weights::Weights;
 use rand::RngExt;
@@ -272,96 +270,6 @@ fn first(batch: &Batch, positions: usize) -> Batch {
     let results = batch.results[..positions].into();
     let inputs = Inputs::Active(Active { indices, ..active.clone() });
     Batch { inputs, results, ..batch.clone() }
-}
-
-#[test]
-fn handcrafted_terms_equal_the_plain_ones() {
-    let Some(gpu) = gpu() else { return };
-    let encoder = games::all_terms();
-    let batch = encoder.encode(&games::samples(700, 6));
-    let terms = nnuance::hce::terms::TERMS;
-    let weights = hce_weights(terms);
-    let weighed = games::weights(batch.len());
-    for (i, loss) in games::LOSSES.into_iter().enumerate() {
-        for tempo in [true, false] {
-            let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo });
-            let weights_of =
-                |batch: &Batch| weighed[..if i % 2 == 0 { 0 } else { batch.len() }].to_vec();
-            let plain = model(&kind, &weights, &flex(), Compute::Plain);
-            let fused = model(&kind, &weights, &gpu, GPU);
-            let of = |model: &Model, batch: &Batch| {
-                let weights = &weights_of(batch)[..];
-                let targets = &batch.results[..];
-                let judged = Judged { weights, loss, ..Judged::squared(targets) };
-                model.gradients(&batch.inputs, Aim::Judged(judged))
-            };
-            let (right, got) = (of(&plain, &batch), of(&fused, &batch));
-            let judged = Judged { loss, ..Judged::squared(&batch.results) };
-            let room = room(Aim::Judged(judged));
-            check_within(&format!("{loss:?} {tempo}"), &got, &right, room);
-            let forces = games::forces(batch.len());
-            let pulled = |model: &Model| model.gradients(&batch.inputs, Aim::Forces(&forces)).1;
-            check("forces", &(1.0, pulled(&fused)), &(1.0, pulled(&plain)));
-            // What stayed on the device is used again, and does not stand for other positions.
-            let again = of(&fused, &batch);
-            assert_eq!((got.0.to_bits(), bits(&got.1)), (again.0.to_bits(), bits(&again.1)));
-            let other = encoder.encode(&games::samples(300, 8));
-            check_within("other", &of(&fused, &other), &of(&plain, &other), room);
-            let [got, right] = [&fused, &plain].map(|model| to_host(model.logits(&batch.inputs)));
-            assert!(distance(&got, &right) < 1e-5);
-        }
-    }
-}
-
-/// More positions than come to the device in one part, in pieces of odd sizes, and terms that are
-/// in many of them.
-#[test]
-fn many_positions_come_in_parts() {
-    let Some(gpu) = gpu() else { return };
-    let terms = 5;
-    let piece = |size: usize| {
-        let mut piece = Terms::default();
-        for row in 0..size {
-            let (term, count) = ((row * 31 % terms) as u16, (row % 5) as i8 - 2);
-            piece.normal.push(row, [(term, count)].into_iter().filter(|it| it.1 != 0));
-            piece.safety.push(row, [(4, [1, count])].into_iter().filter(|_| row % 3 == 0));
-            piece.middlegame.push((row % 7) as f32 / 7.0);
-            piece.endgame.push((row % 11) as f32 / 11.0);
-            piece.turn.push(if row % 2 == 0 { 1 } else { -1 });
-        }
-        Arc::new(piece)
-    };
-    let pieces: Vec<Arc<Terms>> = [200_001, 0, 300_000, 99_999, 3].map(piece).into();
-    let positions = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-    let batch = Batch {
-        inputs: Inputs::Terms(pieces),
-        results: (0..positions).map(|i| [0.0, 0.5, 1.0][i % 3]).collect(),
-        scores: [].into(),
-        choices: None,
-        base: [].into(),
-        weights: [].into(),
-        sources: [].into(),
-        cursor: None,
-    };
-    let weights = hce_weights(terms);
-    let kind = Kind::Hce(HceShape { terms, scale: 170.0, tempo: true });
-    let [got, right] = [(&gpu, GPU), (&flex(), fused())].map(|(device, compute)| {
-        model(&kind, &weights, device, compute)
-            .gradients(&batch.inputs, Aim::Targets(&batch.results))
-    });
-    check("parts", &got, &right);
-}
-
-/// Random weights of handcrafted terms.
-fn hce_weights(terms: usize) -> Weights {
-    let mut weights = Weights::default();
-    for (name, shape) in [("terms", &[terms, 2][..]), ("tempo", &[1][..])] {
-        for part in ["start", "change"] {
-            weights.insert(&format!("{name}.{part}"), shape, vec![0.0; shape.iter().product()]);
-        }
-    }
-    drawn::shake(&mut weights, 60.0, 7);
-    weights
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::figures::Figure;
@@ -15,7 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::config::Config;
 use crate::digits::{grouped, short};
 use crate::loader::{Store, scan_terms};
-use crate::model::{Adapter, Aim, Compute, Evaluation as _, Kind, Model, Precision};
+use crate::model::{Aim, Compute, Evaluation as _, Kind, Model};
 use crate::run::RunTerms;
 use crate::run::recipe;
 use crate::train::direct::Direct;
@@ -28,8 +28,6 @@ struct TermsFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu: Option<String>,
     threads: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gpu: Option<String>,
     /// In the files.
     positions: u64,
     /// Of these, what the filter keeps.
@@ -57,7 +55,7 @@ struct TermsFigures {
 pub fn run(args: &Args, path: &Path) -> Result<()> {
     let mut config = Config::read(path, &args.overrides)?;
     (config.data.held_out, config.data.validation) = (0.0, Vec::new());
-    let (device, compute) = args.place.open(Precision::F32)?;
+    let (device, compute) = args.place.named().open_for(&config)?;
     let plan = recipe::plan(&config)?;
     let terms = RunTerms::of(&config, None)?
         .context("the config trains a net; name its size with --hidden")?;
@@ -84,17 +82,15 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let weights = start.to_weights();
     let kind = Kind::Hce(terms.shape(&config));
     let model = Model::new(&kind, &weights, &device.clone().autodiff(), compute)?;
-    // A GPU says that it has begun, not that it has ended.
-    let wait = || device.sync().map_err(|error| anyhow!("the device failed: {error}"));
     let batch = store.all();
     let gradient_ms = milliseconds(args.seconds, || {
         let _ = model.slope(&batch.inputs, Aim::Targets(&batch.results));
-        wait()
+        Ok(())
     })?;
     let still = model.clone();
     let loss_ms = milliseconds(args.seconds, || {
         let _ = still.logits(&batch.inputs);
-        wait()
+        Ok(())
     })?;
     config.optimizer.name = Some(Name::GaussNewton);
     let settings = config.optimizer();
@@ -112,7 +108,6 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
     let figures = TermsFigures {
         cpu: cpu(),
         threads: rayon::current_num_threads(),
-        gpu: Adapter::of(&device).map(|adapter| adapter.to_string()),
         positions: scan.read,
         kept: scan.train,
         pieces: pieces as f64 / scan.some.len() as f64,
@@ -149,9 +144,6 @@ impl fmt::Display for TermsFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         writeln!(f, "processor  {cpu}: {} threads", self.threads)?;
-        if let Some(gpu) = &self.gpu {
-            writeln!(f, "GPU        {gpu}")?;
-        }
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
         writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} pieces", self.pieces)?;
         write!(f, "terms      {} pairs, of which {} move; ", self.terms, self.moving)?;

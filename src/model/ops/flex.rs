@@ -8,8 +8,8 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{self, Gradients, Level, Positions, Scratch, Step, Weights, logits, loss};
-use super::{Arrays, FusedOps, Job, Kept, OneHot, Slope, TermsJob, TermsSlope};
+use super::cpu::{Gradients, Level, Positions, Scratch, Step, Weights, logits, loss};
+use super::{Arrays, FusedOps, Job, Kept, OneHot, Slope};
 
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
@@ -31,33 +31,6 @@ impl FusedOps for Flex {
         logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
-    }
-
-    fn terms_gradients(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        _kept: Kept,
-    ) -> TermsSlope<Self> {
-        let [weights, tempo] = [weights, tempo].map(contiguous);
-        let found = cpu::terms_gradients(values(&weights), values(&tempo)[0], job);
-        TermsSlope {
-            loss: tensor(vec![found.loss as f32], Shape::new([1])),
-            weights: tensor(found.terms, weights.shape()),
-            tempo: tensor(vec![found.tempo], Shape::new([1])),
-        }
-    }
-
-    fn terms_logits(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        _kept: Kept,
-    ) -> FloatTensor<Self> {
-        let [weights, tempo] = [weights, tempo].map(contiguous);
-        let logits = cpu::terms_logits(values(&weights), values(&tempo)[0], job);
-        let shape = Shape::new([logits.len()]);
-        tensor(logits, shape)
     }
 
     fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {

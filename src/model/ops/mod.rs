@@ -29,8 +29,6 @@ pub use arrays::Arrays;
 use cpu::{Kernel, Level, Scratch, Step};
 pub use flex::lent;
 
-pub use cpu::TermsJob;
-
 /// What a fused operation takes from the host: the net, the positions, memory to work in.
 #[derive(Clone)]
 pub struct Job<'a> {
@@ -85,8 +83,7 @@ pub enum Stage {
     Backward,
 }
 
-/// What a backend keeps for the next time: a batch of handcrafted terms, as tuning goes over the
-/// same positions again and again; the memory of gradients, which have the same shapes each step.
+/// Memory of gradients that a backend keeps for the next step, as they have the same shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
 
@@ -98,16 +95,6 @@ pub struct Slope<B: Backend> {
     pub gradients: Arrays<B>,
 }
 
-/// A loss of handcrafted terms, `[1]`, with its gradients.
-#[derive(ExtensionType)]
-pub struct TermsSlope<B: Backend> {
-    pub loss: FloatTensor<B>,
-    /// `[terms, 2]`
-    pub weights: FloatTensor<B>,
-    /// `[1]`
-    pub tempo: FloatTensor<B>,
-}
-
 /// The fused operations.
 #[backend_extension(Flex, Cube: cfg(feature = "wgpu"))]
 pub trait FusedOps: Backend {
@@ -116,22 +103,6 @@ pub trait FusedOps: Backend {
 
     /// The logits, `[batch]`; no gradients follow from them.
     fn net_logits(#[extension_type] arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self>;
-
-    /// The loss of handcrafted terms and its gradients by weights `[terms, 2]` and tempo `[1]`.
-    fn terms_gradients(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        kept: Kept,
-    ) -> TermsSlope<Self>;
-
-    /// The logits of handcrafted terms, `[batch]`; no gradients follow from them.
-    fn terms_logits(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        kept: Kept,
-    ) -> FloatTensor<Self>;
 
     /// A step: parameter, gradient and states to the next parameter and states.
     fn take_step(#[extension_type] arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self>;
@@ -146,29 +117,6 @@ pub fn net_gradients(arrays: Arrays<Dispatch>, job: Job) -> (Tensor<1>, Arrays<D
 /// The logits of a net, `[batch]`.
 pub fn net_logits(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
     Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(arrays, job))
-}
-
-/// The loss of handcrafted terms, `[1]`, with its gradients by weights and tempo.
-///
-/// # Shapes
-/// - `weights`: `[terms, 2]`
-/// - `tempo`: `[1]`
-pub fn terms_gradients(
-    weights: Tensor<2>,
-    tempo: Tensor<1>,
-    job: TermsJob,
-    kept: Kept,
-) -> (Tensor<1>, Tensor<2>, Tensor<1>) {
-    let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
-    let TermsSlope { loss, weights, tempo } =
-        <Dispatch as FusedOps>::terms_gradients(weights, tempo, job, kept);
-    (Tensor::from_dispatch(loss), Tensor::from_dispatch(weights), Tensor::from_dispatch(tempo))
-}
-
-/// The logits of handcrafted terms, `[batch]`.
-pub fn terms_logits(weights: Tensor<2>, tempo: Tensor<1>, job: TermsJob, kept: Kept) -> Tensor<1> {
-    let (weights, tempo) = (weights.into_dispatch(), tempo.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedOps>::terms_logits(weights, tempo, job, kept))
 }
 
 /// One step for one parameter with its states, as many as the step has.

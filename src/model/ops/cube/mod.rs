@@ -21,14 +21,13 @@ pub(in crate::model) mod probe;
 mod slope;
 mod steps;
 mod sums;
-mod terms;
 mod tiles;
 
 use burn::backend::Cube;
 use burn::backend::tensor::FloatTensor;
 
 use super::cpu::{Level, Step};
-use super::{Arrays, FusedOps, Job, Kept, Slope, TermsJob, TermsSlope};
+use super::{Arrays, FusedOps, Job, Slope};
 
 impl FusedOps for Cube {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
@@ -37,24 +36,6 @@ impl FusedOps for Cube {
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
         net::logits(arrays, job)
-    }
-
-    fn terms_gradients(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        kept: Kept,
-    ) -> TermsSlope<Self> {
-        terms::gradients(weights, tempo, job, &kept)
-    }
-
-    fn terms_logits(
-        weights: FloatTensor<Self>,
-        tempo: FloatTensor<Self>,
-        job: TermsJob<'_>,
-        kept: Kept,
-    ) -> FloatTensor<Self> {
-        terms::logits(weights, tempo, job, &kept)
     }
 
     fn take_step(arrays: Arrays<Self>, step: Step, _: Level) -> Arrays<Self> {
