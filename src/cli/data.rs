@@ -47,13 +47,6 @@ enum Command {
     Selfplay(selfplay::Args),
 }
 
-impl Args {
-    /// Whether the work can be spread over several processes.
-    pub fn spreads(&self) -> bool {
-        matches!(self.command, Command::Label(_) | Command::Resolve(_) | Command::Selfplay(_))
-    }
-}
-
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
         Command::Convert(args) => convert::run(args),

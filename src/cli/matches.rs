@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Serialize;
 
-use super::cluster::{Spread, listener, speaks};
 use super::data::option;
 use super::games::{Beginning, Rules};
 use super::out;
 use super::place::Place;
 use super::progress::{interrupts, pairs_bar};
 use super::shape::Shape;
+use super::terminal::Terminal;
 use crate::digits::counted;
 use crate::engine::journal::Journal;
 use crate::engine::{Clock, EngineError, EngineSettings, Entrant, JournalError, Limit};
@@ -92,8 +92,6 @@ pub struct Args {
     place: Place,
     #[command(flatten)]
     shape: Shape,
-    #[command(flatten)]
-    spread: Spread,
 }
 
 /// `10+0.1` or `10`, in seconds.
@@ -126,8 +124,6 @@ struct Told<'a> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    // First, so that the others hear of whatever fails.
-    let post = args.spread.post()?;
     let names: Vec<String> = args.evaluations.iter().map(|name| as_engines_load(name)).collect();
     each_once(&names)?;
     let count = names.len() + args.engines.len();
@@ -142,11 +138,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         None => None,
     };
     let place = args.place.open(Precision::F32)?;
-    let (given, listener) = (args.shape.given(), listener());
+    let (given, listener) = (args.shape.given(), Terminal::default());
     let mut players: Vec<Box<dyn Entrant>> = Vec::new();
     for name in &names {
         let mebibytes = args.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
-        let player = OwnPlayer::open(name, &given, &place, &*listener)?;
+        let player = OwnPlayer::open(name, &given, &place, &listener)?;
         players.push(Box::new(player.with_tables(mebibytes)));
     }
     let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));
@@ -166,13 +162,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         adjudication: args.rules.adjudication(),
         seed: args.seed,
         boards: rayon::current_num_threads(),
-        post,
     };
     let stop = interrupts();
-    if !speaks() {
-        play(&players, &manner, args.pairs, sprt.as_ref(), None, &stop, &mut |_| {})?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let recorder = args.pgn.as_ref().map(|path| {
         let test = args.sprt.as_ref().map(|elo| ("sprt", format!("{elo:?}")));
         let pairs = ("pairs", args.pairs.to_string());

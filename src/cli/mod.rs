@@ -75,7 +75,7 @@ pub fn main() -> ExitCode {
     bear_limits();
     let ended = match Cli::try_parse() {
         Ok(cli) => cli.run(),
-        Err(usage) if cluster::speaks() => out::usage(&usage),
+        Err(usage) if cluster::is_first() => out::usage(&usage),
         Err(usage) => Ok(ExitCode::from(usage.exit_code() as u8)),
     };
     match ended {
@@ -106,12 +106,7 @@ impl Cli {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
         }
-        let spreads = match &self.command {
-            Command::Train(_) | Command::Match(_) => true,
-            Command::Data(args) => args.spreads(),
-            _ => false,
-        };
-        cluster::refuse_crowds(spreads)?;
+        cluster::require_single_process(matches!(self.command, Command::Train(_)))?;
         match self.command {
             Command::Quickstart(args) => return quickstart::run(args),
             Command::Train(args) => return train::run(args),

@@ -63,7 +63,7 @@ pub fn interrupts() -> Arc<AtomicBool> {
             if pressed.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            if interrupt(&flag) && cluster::speaks() {
+            if interrupt(&flag) && cluster::is_first() {
                 eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
             }
         });

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::cluster::{Hush, ranks, said};
+use super::cluster::{self, Silent};
 use super::out;
 use super::place::Place;
 use super::terminal::Terminal;
@@ -49,8 +49,8 @@ pub struct Args {
     /// Draw the losses above the progress line; only where stderr is a terminal
     #[arg(long)]
     chart: bool,
-    /// Under `mpirun`: the seconds that another process may be silent for, beside four times what a
-    /// step takes, before the run is given up
+    /// Under `mpirun`: the seconds that another process may be late, beside four times what a step
+    /// takes, before the run is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
     silence: u16,
     #[command(flatten)]
@@ -58,10 +58,10 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let ranks = ranks(args.silence)?;
+    let ranks = cluster::ranks(args.silence)?;
     let place = args.place.named();
     if !ranks.is_first() {
-        let means = Means { place: &place, listener: &Hush::that_stops(), page: false, ranks };
+        let means = Means { place: &place, listener: &Silent::default(), page: false, ranks };
         let interrupted = join(&means)? == End::Interrupted;
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
-    said();
+    cluster::print_summary();
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
     out::line(finished::text(&finished))?;
     finished.page.transpose().context("the run is complete, but its report cannot be written")?;

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::ConfigError;
 use crate::train::layers::{Layer, Layers};
 use crate::train::optimizer::{Averaged, Lookahead, Name, Settings};
-use crate::train::ranks::SentAs;
 
 /// What schedule-free AdamW learns is found by a division by `beta1`.
 const LEAST_BETA: f64 = 0.1;
@@ -41,12 +40,6 @@ pub struct Optimizer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 1.0)]
     pub clip_gradients: Option<f64>,
-    /// What gradients are sent as between the processes of a run that `mpirun` started: `f32`, as they are,
-    /// or `bf16`, which is half the bytes and rounds each to 8 bits on the way there and back. With
-    /// one process it means nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = &"bf16")]
-    pub sent_as: Option<SentAs>,
     /// For `ranger`: the steps after which its slow weights follow the fast ones, 1 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookahead_steps: Option<u64>,
@@ -102,7 +95,6 @@ impl Optimizer {
                 share: self.lookahead_share.unwrap_or(share),
             },
             clip_gradients: self.clip_gradients.unwrap_or(usual.clip_gradients),
-            sent_as: self.sent_as.unwrap_or(usual.sent_as),
             average: running.or(self.average_last.map(Averaged::Last)),
             clip: self.clip.unwrap_or(if is_net { 1.98 } else { 0.0 }),
             layers: self.layers.clone(),

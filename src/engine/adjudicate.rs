@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, EnPassantMode, Position as _, zobrist::Zobrist64};
 
 /// When scores end a game before the rules do. Plies are half-moves.
@@ -50,19 +49,11 @@ impl fmt::Display for Adjudication {
     }
 }
 
-/// A colour on its way to another rank.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Color")]
-enum Side {
-    Black,
-    White,
-}
-
 /// How a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The winner.
-    Checkmate(#[serde(with = "Side")] Color),
+    Checkmate(Color),
     Stalemate,
     /// Neither side can mate.
     Material,
@@ -71,15 +62,15 @@ pub enum Ending {
     /// The third time.
     Repetition,
     /// The winner, by the scores.
-    Won(#[serde(with = "Side")] Color),
+    Won(Color),
     /// A draw by the scores.
     Level,
     /// A draw by its length.
     TooLong,
     /// The winner; the other one's time was up.
-    Late(#[serde(with = "Side")] Color),
+    Late(Color),
     /// The winner; the other one failed: ended by itself, was silent, or answered what is no move.
-    Failed(#[serde(with = "Side")] Color),
+    Failed(Color),
 }
 
 impl Ending {

@@ -43,11 +43,7 @@ impl Stopwatch {
 
     /// Milliseconds so far, those begun counted whole.
     pub fn milliseconds(&self) -> u64 {
-        self.microseconds().div_ceil(1000)
-    }
-
-    pub fn microseconds(&self) -> u64 {
-        self.0.elapsed().as_micros() as u64
+        (self.0.elapsed().as_micros() as u64).div_ceil(1000)
     }
 }
 

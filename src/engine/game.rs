@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position as _};
 
 use super::adjudicate::{Adjudication, Ending, Referee};
@@ -22,51 +21,12 @@ pub struct Ply {
 }
 
 /// A game from its opening to its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Told", try_from = "Told")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Game {
     /// After the random moves.
     pub start: Chess,
     pub plies: Vec<Ply>,
     pub ending: Ending,
-}
-
-/// A game as one rank tells it another.
-#[derive(Serialize, Deserialize)]
-struct Told {
-    start: Position,
-    plies: Vec<(Played, Score, u32)>,
-    ending: Ending,
-}
-
-impl From<Game> for Told {
-    fn from(Game { start, plies, ending }: Game) -> Self {
-        let told = |ply: &Ply| {
-            let played = Played::from_move(&ply.played).expect("nothing is dropped on a board");
-            (played, ply.score, ply.depth)
-        };
-        Self {
-            start: Position::from_chess(&start),
-            plies: plies.iter().map(told).collect(),
-            ending,
-        }
-    }
-}
-
-impl TryFrom<Told> for Game {
-    type Error = String;
-
-    fn try_from(Told { start, plies, ending }: Told) -> Result<Self, String> {
-        let start = start.to_chess().map_err(|error| error.to_string())?;
-        let mut chess = start.clone();
-        let ply = |(played, score, depth): (Played, Score, u32)| {
-            let played = played.legal_move(&chess).ok_or("a game with an illegal move")?;
-            chess.play_unchecked(played);
-            Ok(Ply { played, score, depth })
-        };
-        let plies = plies.into_iter().map(ply).collect::<Result<_, String>>()?;
-        Ok(Self { start, plies, ending })
-    }
 }
 
 impl Game {

@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use super::helper;
 use super::journal::{Journal, Progress};
-use super::player::{Crew, Player};
-use super::pool::{self, Item, Obstacle, Tried, Workers};
+use super::player::Player;
+use super::pool::{self, Obstacle, Tried, Workers};
 use super::{EngineError, Report, Skip, Watch};
 use crate::digest;
 
@@ -61,12 +57,12 @@ impl Batch {
 /// `keep` appends the bytes of an item that was made; with none, it appends what is still due once
 /// an item was skipped. A batch is committed once it has `every` items, or it is time. Items that fail are not
 /// committed before one that does not follows them, so that a broken engine spoils nothing.
-pub fn drive<'a, I: Item, T: DeserializeOwned + Send>(
+pub fn drive<'a, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
     mut journal: Journal,
     every: u64,
-    items: impl Iterator<Item = Result<I, EngineError>>,
-    work: impl Fn(&mut dyn Player, &I::Order) -> Result<T, Obstacle> + Sync,
+    items: impl Iterator<Item = Result<I, EngineError>> + Send,
+    work: impl Fn(&mut dyn Player, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<Kept, EngineError>,
     watch: &dyn Watch,
 ) -> Result<Report, EngineError> {
@@ -106,7 +102,7 @@ pub fn drive<'a, I: Item, T: DeserializeOwned + Send>(
         }
         Ok(())
     };
-    let work = |player: &mut Box<dyn Player + 'a>, order: &I::Order| work(&mut **player, order);
+    let work = |player: &mut Box<dyn Player + 'a>, item: &I| work(&mut **player, item);
     let outcome = pool::run(workers, items, work, each, watch);
     let done = matches!(outcome, Ok(true));
     if done {
@@ -130,17 +126,6 @@ pub fn drive<'a, I: Item, T: DeserializeOwned + Send>(
         journal.finish()?;
     }
     Ok(report)
-}
-
-/// Works on a job that rank 0 runs, with the same `settings`.
-pub fn help<I: Item, T: Serialize>(
-    crew: &Crew,
-    settings: &[(&'static str, String)],
-    work: impl Fn(&mut dyn Player, &I::Order) -> Result<T, Obstacle> + Sync,
-) -> Result<Report, EngineError> {
-    let work = |player: &mut Box<dyn Player + '_>, order: &I::Order| work(&mut **player, order);
-    helper::help::<_, I, T>(&crew.workers(settings), work)?;
-    Ok(Report::default())
 }
 
 /// The SHA-256 of a file, in hexadecimal.

@@ -8,7 +8,7 @@ use super::job::{self, Kept};
 use super::journal::Journal;
 use super::mix::Mix;
 use super::player::{Crew, Player};
-use super::pool::{Item, Obstacle};
+use super::pool::Obstacle;
 use super::search::Limit;
 use super::uci::Line;
 use super::{EngineError, Report, Watch};
@@ -46,10 +46,8 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     let mix = job.mix.map(|mix| ("mix", mix.to_string()));
     let searches = [("limit", job.limit.to_string())].into_iter().chain(mix);
     let searches: Vec<_> = searches.chain(job.crew.entrant.settings()?).collect();
-    let work = |player: &mut dyn Player, position: &Position| score(player, position, job.limit);
-    if job.crew.helps() {
-        return job::help::<Piece, _>(&job.crew, &searches, work);
-    }
+    let work =
+        |player: &mut dyn Player, piece: &Piece| score(player, &piece.sample.position, job.limit);
     let settings = [
         ("job", "label".to_string()),
         ("input", job::hash_of(&job.input)?),
@@ -65,7 +63,7 @@ pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     pieces.pass(journal.progress().items)?;
     let report = job::drive(
-        &job.crew.workers(&searches),
+        &job.crew.workers(),
         journal,
         EVERY,
         pieces.by_ref(),
@@ -127,15 +125,6 @@ impl Piece {
     fn scored(&self, new: i16, mix: Option<Mix>) -> Sample {
         let mixed = mix.zip(self.sample.score).map(|(mix, old)| mix.of(new, old));
         Sample { score: Some(mixed.unwrap_or(new)), ..self.sample }
-    }
-}
-
-/// What is searched is the position alone; all else stays at the desk.
-impl Item for Piece {
-    type Order = Position;
-
-    fn order(&self) -> Position {
-        self.sample.position
     }
 }
 

@@ -9,9 +9,6 @@
 //!          job ─▶ journal ─▶ output
 //! ```
 //!
-//! Players may be on other ranks: the pool orders from them through a [`post::Post`], and a `helper`
-//! there is what they have for a pool.
-//!
 //! Each item (a position, or the number of a game) is made by one player that forgot everything
 //! before it, so the output depends neither on how many players there are nor on where a job was
 //! stopped and resumed, as long as a player itself gives the same answer twice: one thread, a
@@ -20,9 +17,7 @@
 pub mod adjudicate;
 pub mod chess960;
 pub mod clock;
-mod desk;
 pub mod game;
-pub mod helper;
 mod job;
 pub mod journal;
 mod label;
@@ -30,7 +25,6 @@ mod mix;
 pub mod opening;
 pub mod player;
 pub mod pool;
-pub mod post;
 mod process;
 mod resolve;
 pub mod search;
@@ -100,8 +94,6 @@ pub enum EngineError {
     Option { engine: String, name: String, near: String },
     #[error("UCI_Chess960 is set as the positions need it; leave it out of the options")]
     Chess960,
-    #[error("{name}: {reason}")]
-    Rank { name: String, reason: String },
     #[error("the match cannot go on: {0}")]
     Match(String),
     #[error("{count} items in a row failed, the last one because {reason}; see to the engine")]

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::EngineError;
-use super::pool::{Others, Workers};
-use super::post::Post;
+use super::pool::Workers;
 use super::search::{Limit, Searched};
 use super::uci::{Fault, Line};
 
@@ -50,23 +49,13 @@ pub struct Crew {
     pub players: usize,
     /// How often an item is tried again, each time with a fresh player, before it is skipped.
     pub retries: u32,
-    /// Where players of other ranks are, if there are any.
-    pub post: Option<Arc<dyn Post>>,
 }
 
 impl Crew {
-    /// Whether it works for another rank.
-    pub(super) fn helps(&self) -> bool {
-        self.post.as_ref().is_some_and(|post| post.helps())
-    }
-
-    /// For a pool, whose work depends on `settings`.
+    /// The players, for a pool.
     pub(super) fn workers<'a>(
         &'a self,
-        settings: &[(&'static str, String)],
     ) -> Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync + use<'a>> {
-        let others = self.post.clone().map(|post| Others::new(post, settings));
-        let (count, retries) = (self.players, self.retries);
-        Workers { hire: || self.entrant.player(), count, retries, others }
+        Workers { start: || self.entrant.player(), count: self.players, retries: self.retries }
     }
 }

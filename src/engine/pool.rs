@@ -1,65 +1,25 @@
-//! Several workers side by side, and what they made in the order in which it was asked for.
+//! Several workers side by side, and what they made in the order of the items.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::mpsc::channel;
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-
-use super::clock::Stopwatch;
-use super::desk::{Desk, News};
-use super::helper;
-use super::post::Post;
 use super::uci::Fault;
 use super::{EngineError, Watch};
 
-/// Those who work side by side.
+/// Workers that work side by side.
 pub struct Workers<H> {
-    /// Has one more begin.
-    pub hire: H,
-    /// At least 1. What they make does not depend on it.
+    /// Starts one more.
+    pub start: H,
+    /// At least 1. The results do not depend on it.
     pub count: usize,
     /// How often an item is tried again, each time by a fresh worker, before it is skipped.
     pub retries: u32,
-    /// Workers of other ranks, if there are any.
-    pub others: Option<Others>,
-}
-
-/// The other ranks.
-pub struct Others {
-    pub post: Arc<dyn Post>,
-    /// What the work depends on, names and values, so that all ranks do the same.
-    pub settings: Vec<(String, String)>,
-}
-
-impl Others {
-    pub fn new(post: Arc<dyn Post>, settings: &[(&'static str, String)]) -> Self {
-        let named = |(name, value): &(&'static str, String)| (name.to_string(), value.clone());
-        Self { post, settings: settings.iter().map(named).collect() }
-    }
-}
-
-/// Something to work on.
-pub trait Item: Send {
-    /// All that a worker needs of it, on this rank or another.
-    type Order: Serialize + DeserializeOwned + Send;
-
-    fn order(&self) -> Self::Order;
-}
-
-/// By its number.
-impl Item for u64 {
-    type Order = u64;
-
-    fn order(&self) -> u64 {
-        *self
-    }
 }
 
 /// Why an item was not made.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub enum Obstacle {
     /// The player failed; another try may help.
     Player(Fault),
@@ -73,147 +33,154 @@ impl From<Fault> for Obstacle {
     }
 }
 
-/// An item that was tried, and what came of it.
+/// An item that was tried, and the result.
 pub struct Tried<I, T> {
     pub item: I,
     /// The obstacle is that of the last try.
     pub made: Result<T, Obstacle>,
-    /// How many workers had to be hired anew.
+    /// How many workers had to be started anew.
     pub restarts: u64,
 }
 
-/// What came of an order.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Answer<T> {
-    pub made: Result<T, Obstacle>,
-    pub restarts: u64,
-    /// How long it took.
-    pub microseconds: u64,
+/// Items that are finished may wait for an earlier one, so many for each worker.
+const AHEAD: u64 = 64;
+
+/// The items that are left.
+struct Queue<I> {
+    items: I,
+    /// The number of the next one.
+    next: u64,
+    /// Items whose results are kept.
+    kept: u64,
+    /// Whether no more are begun.
+    closed: bool,
+    /// Whether all were begun.
+    exhausted: bool,
+    error: Option<EngineError>,
 }
 
-/// Has all workers work on `items` and hands what they made to `keep`, in order.
-/// True once all items are kept.
+/// The queue, with a signal for workers that are too far ahead.
+struct Shared<I>(Mutex<Queue<I>>, Condvar);
+
+impl<I> Shared<I> {
+    fn change(&self, change: impl FnOnce(&mut Queue<I>)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        self.1.notify_all();
+    }
+
+    fn close(&self) {
+        self.change(|queue| queue.closed = true);
+    }
+
+    /// The next item and its number; none once there are no more.
+    fn next<T>(&self, ahead: u64) -> Option<(u64, T)>
+    where
+        I: Iterator<Item = Result<T, EngineError>>,
+    {
+        let queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |queue: &mut Queue<I>| !queue.closed && queue.next >= queue.kept + ahead;
+        let queue = self.1.wait_while(queue, is_full);
+        let mut queue = queue.unwrap_or_else(PoisonError::into_inner);
+        if queue.closed {
+            return None;
+        }
+        match queue.items.next() {
+            Some(Ok(item)) => {
+                queue.next += 1;
+                return Some((queue.next - 1, item));
+            }
+            Some(Err(error)) => queue.error = Some(error),
+            None => queue.exhausted = true,
+        }
+        queue.closed = true;
+        None
+    }
+}
+
+/// Closes the queue whatever happens, so that no worker waits for ever.
+struct Closing<'a, I>(&'a Shared<I>);
+
+impl<I> Drop for Closing<'_, I> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Has all workers work on `items` and hands the results to `keep`, in order. True once all items are
+/// kept.
 ///
 /// Once [`Watch::stop`] is true no item is begun; those under way are finished and kept. An error
 /// of `items` ends the work in the same way before it is returned. After one of `keep`, or a worker
-/// that cannot be hired, those under way are finished but not kept. Where there are other ranks, an
-/// item that is finished behind one that was not begun elsewhere is made again by another run.
-pub fn run<W, I: Item, T: DeserializeOwned + Send>(
+/// that does not start, those under way are finished but not kept.
+pub fn run<W, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
-    mut items: impl Iterator<Item = Result<I, EngineError>>,
-    work: impl Fn(&mut W, &I::Order) -> Result<T, Obstacle> + Sync,
+    items: impl Iterator<Item = Result<I, EngineError>> + Send,
+    work: impl Fn(&mut W, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
     watch: &dyn Watch,
 ) -> Result<bool, EngineError> {
-    let (orders, queue) = Queue::open();
-    let (news, heard) = channel();
-    thread::scope(|scope| {
-        for _ in 0..workers.count.max(1) {
-            let (queue, news, work) = (&queue, news.clone(), &work);
-            let tell = move |number, answer| news.send(News::Made(0, number, answer)).is_ok();
-            scope.spawn(move || serve(workers, queue, tell, work));
-        }
-        if let Some(others) = &workers.others {
-            let news = news.clone();
-            scope.spawn(move || helper::listen(others, &news));
-        }
-        drop(news);
-        let mut desk = Desk::new(workers, orders, &queue);
-        let mut ended = Ok(false);
-        while matches!(ended, Ok(false)) && desk.failed.is_none() && !watch.stop() {
-            match desk.short() {
-                Some(place) => match items.next() {
-                    Some(Ok(item)) => desk.order(place, item),
-                    Some(Err(error)) => ended = Err(error),
-                    None => ended = Ok(true),
-                },
-                None => {
-                    let news = heard.recv().expect("orders lie ready, and the queue is open");
-                    desk.hear(news, &mut keep);
+    let count = workers.count.max(1);
+    let queue =
+        Queue { items, next: 0, kept: 0, closed: watch.stop(), exhausted: false, error: None };
+    let shared = Shared(Mutex::new(queue), Condvar::new());
+    let (results, tried) = channel();
+    let kept = thread::scope(|scope| {
+        let _closing = Closing(&shared);
+        for _ in 0..count {
+            let (shared, work, results) = (&shared, &work, results.clone());
+            scope.spawn(move || {
+                let mut worker = None;
+                while let Some((number, item)) = shared.next(AHEAD * count as u64) {
+                    let tried = attempt(workers, &mut worker, item, work);
+                    if results.send((number, tried)).is_err() {
+                        return;
+                    }
                 }
+            });
+        }
+        drop(results);
+        let (mut waiting, mut kept) = (BTreeMap::new(), 0);
+        for (number, tried) in tried {
+            waiting.insert(number, tried);
+            while let Some(tried) = waiting.remove(&kept) {
+                tried.and_then(&mut keep).inspect_err(|_| shared.close())?;
+                kept += 1;
+                shared.change(|queue| queue.kept = kept);
             }
-        }
-        if !matches!(ended, Ok(true)) {
-            desk.close();
-        }
-        desk.end();
-        for news in heard {
-            desk.hear(news, &mut keep);
             if watch.stop() {
-                desk.close();
+                shared.close();
             }
         }
-        match desk.failed.take() {
-            Some(error) => Err(error),
-            None => ended.map(|all| all && desk.is_clear()),
-        }
-    })
+        Ok::<_, EngineError>(())
+    });
+    let queue = shared.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    kept?;
+    queue.error.map_or(Ok(queue.exhausted), Err)
 }
 
-/// Where workers get their orders.
-pub(super) struct Queue<O> {
-    waiting: Mutex<Receiver<(u64, O)>>,
-    /// Whether what lies ready is not to be begun any more.
-    closed: AtomicBool,
-}
-
-impl<O> Queue<O> {
-    /// The queue, and what orders are put into it with.
-    pub fn open() -> (Sender<(u64, O)>, Self) {
-        let (orders, waiting) = channel();
-        (orders, Self { waiting: Mutex::new(waiting), closed: AtomicBool::new(false) })
-    }
-
-    /// False if it was closed before.
-    pub fn close(&self) -> bool {
-        !self.closed.swap(true, Ordering::Relaxed)
-    }
-
-    /// The next order; none once there will be no more.
-    fn next(&self) -> Option<(u64, O)> {
-        let waiting = self.waiting.lock().expect("no worker panics while it holds the queue");
-        let order = waiting.recv().ok()?;
-        (!self.closed.load(Ordering::Relaxed)).then_some(order)
-    }
-}
-
-/// One place at work: its worker is hired when first needed, and another one when it fails. `tell`
-/// is told what came of each order, and false if nobody wants to know.
-pub(super) fn serve<W, O, T>(
-    workers: &Workers<impl Fn() -> Result<W, EngineError>>,
-    queue: &Queue<O>,
-    tell: impl Fn(u64, Result<Answer<T>, EngineError>) -> bool,
-    work: &impl Fn(&mut W, &O) -> Result<T, Obstacle>,
-) {
-    let mut worker = None;
-    while let Some((number, order)) = queue.next() {
-        if !tell(number, attempt(workers, &mut worker, &order, work)) {
-            return;
-        }
-    }
-}
-
-fn attempt<W, O, T>(
+/// Tries an item. A worker is started when first needed, and another one when it fails.
+fn attempt<W, I, T>(
     workers: &Workers<impl Fn() -> Result<W, EngineError>>,
     worker: &mut Option<W>,
-    order: &O,
-    work: &impl Fn(&mut W, &O) -> Result<T, Obstacle>,
-) -> Result<Answer<T>, EngineError> {
+    item: I,
+    work: &impl Fn(&mut W, &I) -> Result<T, Obstacle>,
+) -> Result<Tried<I, T>, EngineError> {
     let mut restarts = 0;
     loop {
-        if worker.is_none() {
-            *worker = Some((workers.hire)()?);
-        }
-        let watch = Stopwatch::start();
-        let made = work(worker.as_mut().expect("hired above"), order);
+        let mut own = match worker.take() {
+            Some(worker) => worker,
+            None => (workers.start)()?,
+        };
+        let made = work(&mut own, &item);
         if let Err(Obstacle::Player(_)) = made {
-            // The item may have harmed it, whatever it did: the next one meets a fresh worker.
-            *worker = None;
+            // The item may have harmed it: the next one meets a fresh worker.
             restarts += 1;
             if restarts <= u64::from(workers.retries) {
                 continue;
             }
+        } else {
+            *worker = Some(own);
         }
-        return Ok(Answer { made, restarts, microseconds: watch.microseconds() });
+        return Ok(Tried { item, made, restarts });
     }
 }

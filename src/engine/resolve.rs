@@ -7,7 +7,6 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position as _};
 
 use super::job;
@@ -50,10 +49,8 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
     }
     let limit = ("limit", job.limit.to_string());
     let searches = [vec![limit], job.crew.entrant.settings()?].concat();
-    let work = |player: &mut dyn Player, position: &Position| end(player, position, job.limit);
-    if job.crew.helps() {
-        return job::help::<Piece, _>(&job.crew, &searches, work);
-    }
+    let work =
+        |player: &mut dyn Player, piece: &Piece| end(player, &piece.sample.position, job.limit);
     let settings = [
         ("job", "resolve".to_string()),
         ("input", job::hash_of(&job.input)?),
@@ -64,7 +61,7 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
     let mut records = Records::new(&job.output, job.format, journal.progress().written)?;
     pieces.pass(journal.progress().items)?;
     let report = job::drive(
-        &job.crew.workers(&searches),
+        &job.crew.workers(),
         journal,
         EVERY,
         pieces.by_ref(),
@@ -79,7 +76,6 @@ pub fn resolve(job: &ResolveJob, watch: &dyn Watch) -> Result<Report, EngineErro
 }
 
 /// The end of a principal variation.
-#[derive(Serialize, Deserialize)]
 struct End {
     position: Position,
     /// Seen by the side to move there.

@@ -56,13 +56,10 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
     ];
     let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
     let work = |player: &mut dyn Player, &number: &u64| play(job, player, &opener, number);
-    if job.crew.helps() {
-        return job::help::<u64, _>(&job.crew, &settings, work);
-    }
     let journal = Journal::open(&job.output, &settings)?;
     let next = journal.progress().items;
     let report = job::drive(
-        &job.crew.workers(&settings),
+        &job.crew.workers(),
         journal,
         1,
         (next..job.games).map(Ok),

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shakmaty::{
     CastlingMode, Chess, Color, EnPassantMode, File, Move, Position as _, Square, fen::Fen,
 };
@@ -44,7 +43,7 @@ const DEFAULTS: [(&str, &str); 2] = [("Threads", "1"), ("Hash", "16")];
 const CHESS960: &str = "UCI_Chess960";
 
 /// What went wrong with an engine, after which command, on which position.
-#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, thiserror::Error)]
 #[error("{engine} {what} after `{command}`{}", on(.fen))]
 pub struct Fault {
     pub engine: String,
@@ -71,21 +70,6 @@ pub enum What {
     OnlyBounds,
     #[error("has no option UCI_Chess960, which this position needs,")]
     NoChess960,
-    /// The same, as another rank told it.
-    #[error("{0}")]
-    Told(String),
-}
-
-impl Serialize for What {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for What {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(What::Told)
-    }
 }
 
 /// The game so far: what a player is told before it searches.

@@ -6,16 +6,11 @@ mod recorder;
 
 use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
-
 use crate::engine::adjudicate::{Adjudication, Ending};
-use crate::engine::helper;
 use crate::engine::opening::{Opener, Openings};
-use crate::engine::pool::{self, Item, Obstacle, Others, Tried, Workers};
-use crate::engine::post::Post;
+use crate::engine::pool::{self, Obstacle, Tried, Workers};
 use crate::engine::{Clock, EngineError, Entrant, Limit, Watch};
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 use board::{PlayedGame, Seats, pair};
@@ -31,8 +26,6 @@ pub struct Manner {
     pub seed: u64,
     /// Games side by side, at least 1. At a pace of nodes they do not depend on it.
     pub boards: usize,
-    /// Where boards of other ranks are, if there are any.
-    pub post: Option<Arc<dyn Post>>,
 }
 
 /// What a move may take.
@@ -67,19 +60,11 @@ impl Pace {
 }
 
 /// Two games to play: who meets, and which of their pairs it is.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 struct Round {
     players: [usize; 2],
     /// From 0.
     number: u64,
-}
-
-impl Item for Round {
-    type Order = Self;
-
-    fn order(&self) -> Self {
-        *self
-    }
 }
 
 /// A player that fails before a game is tried again so often.
@@ -119,7 +104,7 @@ fn meetings(players: usize) -> Vec<Meeting> {
 
 /// Each two players play `pairs` pairs, or until `sprt` decides, where it is given. What was played
 /// until `stop` counts. What `recorder` has of an earlier run is not played again, and what is
-/// played is given to it. On a rank that helps nothing is known of a match, but its players.
+/// played is given to it.
 ///
 /// # Errors
 /// If a player does not start or fails again and again, or openings cannot be had.
@@ -138,18 +123,13 @@ pub fn play<'a>(
     let whom: Vec<[usize; 2]> = played.meetings.iter().map(|meeting| meeting.players).collect();
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
     let workers = Workers {
-        hire: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
+        start: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
         count: manner.boards,
         retries: RETRIES,
-        others: others(entrants, manner)?,
     };
     let work = |seats: &mut Seats<'a>, &Round { players, number }: &Round| {
         pair(entrants, seats, players, (&opener, number), manner)
     };
-    if manner.post.as_ref().is_some_and(|post| post.helps()) {
-        helper::help::<_, Round, _>(&workers, work)?;
-        return Ok(played);
-    }
     let mut done = 0;
     while let Some(begun) = recorder.as_mut().and_then(Recorder::begun) {
         played.meetings[(done / pairs) as usize].pairs.add(begun.results);
@@ -189,16 +169,6 @@ pub fn play<'a>(
         recorder.finish()?;
     }
     Ok(played)
-}
-
-/// The boards of other ranks, where all is as it is here.
-fn others(
-    entrants: &[Box<dyn Entrant + '_>],
-    manner: &Manner,
-) -> Result<Option<Others>, EngineError> {
-    let Some(post) = &manner.post else { return Ok(None) };
-    let (_, settings) = recorder::settings(entrants, manner)?;
-    Ok(Some(Others::new(post.clone(), &settings)))
 }
 
 impl Played {

@@ -173,7 +173,6 @@ impl Climber<'_> {
                 entrant: Arc::new(self.player(best)?),
                 players: rayon::current_num_threads(),
                 retries: 0,
-                post: None,
             },
         };
         let watch = self.spectator.watch(games, "games", resumes);
@@ -227,7 +226,6 @@ impl Climber<'_> {
             // Not the openings of any games that were trained on, nor of the other match.
             seed: mix(mix(self.config.seed, number), 1 + other),
             boards: rayon::current_num_threads(),
-            post: None,
         };
         let watch = self.spectator.watch(pairs, "pairs", false);
         let stop = AtomicBool::new(watch.stop());

@@ -63,17 +63,9 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     if let Some(added) = &added {
         config.target.scale = Some(added.base.scale);
     }
-    join::refuse_alone(&config, means.ranks)?;
-    let draft = join::Draft::new(&config, &folder.path, term_list.as_deref());
-    draft.base(added.as_ref().map(|added| &added.base)).hand_on(None, &place, means.ranks)?;
-    let (data, mut weights) = open::open(
-        &mut config,
-        term_list.as_deref(),
-        None,
-        added.as_ref().map(|added| &added.base),
-        &place,
-        listener,
-    )?;
+    let (list, below) = (term_list.as_deref(), added.as_ref().map(|added| &added.base));
+    join::invite(means.ranks, &config, &folder.path, list, below, &place.1, None)?;
+    let (data, mut weights) = open::open(&mut config, list, None, below, &place, listener)?;
     config.data.window = config.data.window.or(data.window(&config));
     config.target.resolve_every = config.resolve_every(data.summary.train);
     // Found before the folder is cleared.
@@ -178,7 +170,9 @@ fn train(
     &Means { listener, page, ranks, .. }: &Means,
 ) -> Result<Option<Finished>> {
     let (device, compute) = place;
-    ranks.hand_on(if ranks.is_alone() { Vec::new() } else { checkpoint.to_bytes() })?;
+    if !ranks.is_alone() {
+        ranks.broadcast(&mut checkpoint.to_bytes());
+    }
     let config = &recipe.config;
     let positions = data.summary.train;
     let span = config.span(positions);
@@ -220,7 +214,6 @@ fn train(
         listener.remark(&rounds.sentence());
     }
     let mut watch = listener.watch(steps * batch, checkpoint.state.positions);
-    ranks.steps_begin();
     let end = loop {
         let round = rounds.as_ref().map(|rounds| rounds.enter(&mut checkpoint, folder));
         let mut round = round.transpose()?;

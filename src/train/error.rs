@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::Moved;
-use super::ranks::RankError;
 use crate::output::OutputError;
 use crate::weights::WeightsError;
 
@@ -44,8 +43,11 @@ pub enum TrainError {
     Device { reason: String, good: u64, path: PathBuf },
     #[error("the device gives no gradients to add up with those of other ranks: {0}")]
     Gradients(String),
-    #[error(transparent)]
-    Ranks(#[from] RankError),
+    #[error(
+        "the weights of rank {rank} are not those of rank 0 at step {step}: its machine computes with \
+         other instructions, or its memory fails; use the same program and `--simd` everywhere"
+    )]
+    Apart { rank: usize, step: u64 },
     #[error("cannot write {path}: {error}")]
     Log { path: PathBuf, error: std::io::Error },
     #[error("cannot read {path}: {error}")]

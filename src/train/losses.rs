@@ -3,7 +3,7 @@
 use burn::module::Module as _;
 
 use super::moves::{Fared, Moves};
-use super::ranks::{RankError, Ranks};
+use super::ranks::Ranks;
 use super::target::{Worth, targets};
 use crate::batch::Batch;
 use crate::loss::{Loss, sigmoid};
@@ -96,16 +96,16 @@ impl Sums {
     }
 
     /// With those of the other ranks.
-    fn of_all(self, ranks: &dyn Ranks) -> Result<Self, RankError> {
+    fn of_all(self, ranks: &dyn Ranks) -> Self {
         let Self { target, result, positions, sources, fared } = self;
         let means = [target].into_iter().chain(sources).flat_map(|it| [it.sum, it.weights]);
         let mut numbers: Vec<f64> = [result, positions].into_iter().chain(means).collect();
-        ranks.sum64(&mut numbers)?;
+        ranks.sum(&mut [], &mut numbers);
         let mean = |pair: &[f64]| Mean { sum: pair[0], weights: pair[1] };
         let mut means = numbers[2..].chunks_exact(2).map(mean);
         let target = means.next().expect("it was put there");
         let (result, positions) = (numbers[0], numbers[1]);
-        Ok(Self { target, result, positions, sources: means.collect(), fared })
+        Self { target, result, positions, sources: means.collect(), fared }
     }
 
     fn losses(self, moves: Option<&Moves>) -> Option<Losses> {
@@ -131,16 +131,12 @@ pub fn losses(
 }
 
 /// The same of positions, each rank measuring on a share of the batches.
-///
-/// # Errors
-/// Those of the ranks.
 pub fn losses_of_all(
     model: &Model,
     batches: &[Batch],
     yardstick: Yardstick,
     ranks: &dyn Ranks,
-) -> Result<Option<Losses>, RankError> {
-    let share = batches.iter().skip(ranks.rank()).step_by(ranks.size());
-    let sums = Sums::of(model, share, yardstick, None).of_all(ranks)?;
-    Ok(sums.losses(None))
+) -> Option<Losses> {
+    let share = batches.iter().skip(ranks.rank()).step_by(ranks.count());
+    Sums::of(model, share, yardstick, None).of_all(ranks).losses(None)
 }

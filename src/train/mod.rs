@@ -29,7 +29,6 @@ mod step;
 pub mod target;
 mod together;
 mod unread;
-mod wire;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -49,9 +48,8 @@ use learner::Learner;
 use log::Log;
 pub use losses::{Losses, Yardstick, losses, losses_of_all};
 use moves::Before;
-use ranks::{RankError, Ranks};
+use ranks::Ranks;
 pub use settings::{Rounded, Settings};
-use together::Table;
 use unread::{Step, Unread};
 use writer::{Files, Writer};
 
@@ -146,7 +144,8 @@ struct Trainer<'a> {
     log: Option<Log>,
     by_source: Option<Log>,
     unread: Unread,
-    table: Table,
+    /// Gradients of all ranks on their way.
+    sums: Vec<f32>,
     /// The last loss that was read.
     loss: Option<f64>,
     facts: BTreeMap<String, String>,
@@ -194,7 +193,7 @@ impl<'a> Trainer<'a> {
             log,
             by_source,
             unread: Unread::default(),
-            table: Table::default(),
+            sums: Vec::new(),
             loss: None,
             facts,
             writer,
@@ -300,7 +299,7 @@ impl<'a> Trainer<'a> {
         let yardstick = Yardstick { wdl: settings.wdl.at(1.0), worths, loss };
         let measured = self.learner.measured(self.state.step)?;
         let held_out = match settings.moves.as_ref() {
-            None => losses_of_all(&measured, self.job.held_out, yardstick, self.job.ranks)?,
+            None => losses_of_all(&measured, self.job.held_out, yardstick, self.job.ranks),
             moves => losses(&measured, self.job.held_out, yardstick, moves),
         };
         self.compare()?;
@@ -353,9 +352,9 @@ impl<'a> Trainer<'a> {
         if ranks.is_alone() {
             return Ok(());
         }
-        match ranks.other_word(self.learner.model().weights().hash())? {
+        match ranks.first_different(self.learner.model().weights().hash()) {
             None => Ok(()),
-            Some(rank) => Err(RankError::Apart { rank, step }.into()),
+            Some(rank) => Err(TrainError::Apart { rank, step }),
         }
     }
 

@@ -18,7 +18,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::layers::{Layer, Layers};
-use super::ranks::SentAs;
 use crate::model::ops::cpu::{self, Adam};
 use crate::model::{Compute, Level};
 use adagrad::AdaGrad;
@@ -52,8 +51,6 @@ pub struct Settings {
     pub lookahead: Lookahead,
     /// The norm that all gradients together have at most; 0 = free.
     pub clip_gradients: f64,
-    /// What gradients are sent as between ranks.
-    pub sent_as: SentAs,
     /// What is learnt instead of the weights that take the steps.
     pub average: Option<Averaged>,
     /// Parameters are held within `-clip ..= clip`; 0 = free.
@@ -154,7 +151,6 @@ impl Settings {
             bias_correction: true,
             lookahead: Lookahead { steps: 6, share: 0.5 },
             clip_gradients: 0.0,
-            sent_as: SentAs::default(),
             average: None,
             clip: 0.0,
             layers: Layers::default(),

@@ -7,7 +7,6 @@ use burn::optim::GradientsParams;
 use super::direct::Learnt;
 use super::leg::Leg;
 use super::moves::{Oracle, Pulled};
-use super::ranks::RankError;
 use super::target::targets;
 use super::together::{Outcome, together, weight};
 use super::unread::Step;
@@ -47,7 +46,9 @@ impl Trainer<'_> {
             let (shares, targets) = (batch.shares(), self.wanted(batch));
             let inputs = &batch.inputs;
             let stepped = self.learner.leap(inputs, &targets, &shares, moves)?;
-            (positions, self.stop) = self.tell(positions, wish)?;
+            let mut numbers = [positions as f64, f64::from(u8::from(wish))];
+            self.job.ranks.sum(&mut [], &mut numbers);
+            (positions, self.stop) = (numbers[0] as u64, numbers[1] > 0.0);
             self.count(taken, stepped.loss)?;
             converged = stepped.converged;
         }
@@ -112,29 +113,18 @@ impl Trainer<'_> {
         Ok(positions)
     }
 
-    /// How many positions all ranks had, and whether another of them wishes to stop.
-    fn tell(&self, positions: u64, wish: bool) -> Result<(u64, bool), RankError> {
-        if self.job.ranks.is_alone() {
-            return Ok((positions, false));
-        }
-        let mut numbers = [positions as f64, f64::from(u8::from(wish))];
-        self.job.ranks.sum64(&mut numbers)?;
-        Ok((numbers[0] as u64, numbers[1] > 0.0))
-    }
-
     /// What the step comes to with the shares of the other ranks.
     fn join(
         &mut self,
         batch: &Batch,
         gradients: GradientsParams,
         stop: bool,
-    ) -> Result<Outcome<GradientsParams>, TrainError> {
+    ) -> Result<Outcome, TrainError> {
         let loss = self.unread.read().map_err(|causes| self.failed(&causes))?;
         let loss = loss.last().map_or(f64::NAN, |(_, loss)| *loss);
         let positions = batch.len() as u64;
         let own = Outcome { loss, gradients, weight: weight(batch), positions, stop };
-        let sent_as = self.job.settings.optimizer.sent_as;
-        together(self.job.ranks, sent_as, own, self.learner.model(), &mut self.table)
+        together(self.job.ranks, own, self.learner.model(), &mut self.sums)
     }
 
     /// The loss of a step that learns moves, and the gradients of what they pull at; or what the

@@ -5,24 +5,24 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 
 use super::TrainError;
-use super::ranks::{Ranks, Room, SentAs};
+use super::ranks::Ranks;
 use crate::batch::Batch;
 use crate::model::{Model, on_host};
 
-/// What a batch came to, or the share of it that one rank has.
-pub struct Outcome<G> {
-    /// The mean over what its positions count.
+/// Results of a batch, or of the share of it that one rank has.
+pub struct Outcome {
+    /// The weighted mean over its positions.
     pub loss: f64,
     /// Of that mean, each in the order of the model's parameters.
-    pub gradients: G,
-    /// What its positions count, all together.
+    pub gradients: GradientsParams,
+    /// The sum of the weights of its positions.
     pub weight: f64,
     pub positions: u64,
-    /// Whether somebody wishes to stop behind this step.
+    /// Whether a rank was asked to stop after this step.
     pub stop: bool,
 }
 
-/// What the positions of a batch count, all together.
+/// The sum of the weights of a batch.
 pub fn weight(batch: &Batch) -> f64 {
     match batch.weights.is_empty() {
         true => batch.len() as f64,
@@ -30,26 +30,17 @@ pub fn weight(batch: &Batch) -> f64 {
     }
 }
 
-/// Gradients one behind the other, and what they are added up in; kept from step to step.
-#[derive(Default)]
-pub struct Table {
-    values: Vec<f32>,
-    room: Room,
-}
-
-/// The shares of all ranks as one. The bits are the same on all of them.
+/// The shares of all ranks as one. The bits are the same on all of them. `values` is a buffer.
 ///
 /// # Errors
-/// Those of the ranks, and of a device that gives no gradients.
+/// Those of a device that gives no gradients.
 pub fn together(
     ranks: &dyn Ranks,
-    sent_as: SentAs,
-    own: Outcome<GradientsParams>,
+    own: Outcome,
     model: &Model,
-    table: &mut Table,
-) -> Result<Outcome<GradientsParams>, TrainError> {
+    values: &mut Vec<f32>,
+) -> Result<Outcome, TrainError> {
     let Outcome { loss, gradients, weight, positions, stop } = own;
-    let Table { values, room } = table;
     values.clear();
     let mut flat = Flat { gradients, weight: weight as f32, values, found: Vec::new(), lost: None };
     model.visit(&mut flat);
@@ -60,7 +51,7 @@ pub fn together(
     // A share that counts nothing has no loss.
     let loss = if weight > 0.0 { weight * loss } else { 0.0 };
     let mut numbers = [loss, weight, positions as f64, f64::from(u8::from(stop))];
-    ranks.sum(values, sent_as, &mut numbers, room)?;
+    ranks.sum(values, &mut numbers);
     let [loss, weight, positions, stop] = numbers;
     let part = if weight > 0.0 { 1.0 / weight } else { 0.0 };
     let (gradients, found) = (GradientsParams::new(), found.into_iter());

@@ -131,7 +131,7 @@ pub fn fake(options: &[(&str, String)]) -> EngineSettings {
 }
 
 pub fn crew(engine: EngineSettings, engines: usize) -> Crew {
-    Crew { entrant: Arc::new(engine), players: engines, retries: 1, post: None }
+    Crew { entrant: Arc::new(engine), players: engines, retries: 1 }
 }
 
 /// Stockfish, if it is there.

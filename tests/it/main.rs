@@ -127,7 +127,6 @@ mod share;
 mod shown;
 mod snippets;
 mod sources;
-mod spread;
 mod steps;
 mod strips;
 mod sweep;

@@ -2,8 +2,7 @@
 //! carries their bytes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use nnuance::batch::OfRank;
@@ -14,171 +13,104 @@ use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
 use nnuance::run::{Counter, Ending, Listener, Opening, Place};
 use nnuance::train::checkpoint::Checkpoint;
-use nnuance::train::ranks::{Alone, RankError, Ranks, Room, SentAs};
+use nnuance::train::ranks::{Alone, Ranks};
 use nnuance::train::{End, Progress, Watch, log};
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use rayon::ThreadPoolBuilder;
 
 use crate::largest::largest;
 
-/// The ranks of a mesh of threads.
-struct Thread {
+/// One of several ranks, which are threads.
+struct Thread<'a> {
     rank: usize,
-    to: Vec<Mutex<Sender<Vec<u8>>>>,
-    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+    mesh: &'a Mesh,
 }
 
-impl Ranks for Thread {
+struct Mesh {
+    count: usize,
+    /// Contributions to a sum or a broadcast, by rank.
+    slots: Mutex<Vec<(Vec<f32>, Vec<f64>, Vec<u8>)>>,
+    /// Calls of `meet` so far.
+    met: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Mesh {
+    /// Waits until all are here.
+    fn meet(&self) {
+        let mut met = self.met.lock().unwrap();
+        *met += 1;
+        let all = met.div_ceil(self.count) * self.count;
+        self.changed.notify_all();
+        let limit = Duration::from_secs(300);
+        let waited = self.changed.wait_timeout_while(met, limit, |met| *met < all).unwrap();
+        assert!(!waited.1.timed_out(), "a rank is gone");
+    }
+}
+
+impl Ranks for Thread<'_> {
     fn rank(&self) -> usize {
         self.rank
     }
 
-    fn size(&self) -> usize {
-        self.to.len()
+    fn count(&self) -> usize {
+        self.mesh.count
     }
 
-    fn exchange(&self, to: &[&[u8]], from: &mut [Vec<u8>]) -> Result<(), RankError> {
-        let others = || (0..self.size()).filter(|other| *other != self.rank);
-        let silent = |other: usize| RankError::Silent(format!("rank {other} is gone"));
-        for other in others() {
-            let sent = self.to[other].lock().unwrap().send(to[other].to_vec());
-            sent.map_err(|_| silent(other))?;
+    fn sum(&self, values: &mut [f32], numbers: &mut [f64]) {
+        let own = (values.to_vec(), numbers.to_vec(), Vec::new());
+        self.mesh.slots.lock().unwrap()[self.rank] = own;
+        self.mesh.meet();
+        {
+            let slots = self.mesh.slots.lock().unwrap();
+            for (place, value) in values.iter_mut().enumerate() {
+                *value = slots.iter().map(|slot| slot.0[place]).sum();
+            }
+            for (place, number) in numbers.iter_mut().enumerate() {
+                *number = slots.iter().map(|slot| slot.1[place]).sum();
+            }
         }
-        for other in others() {
-            let come = self.from[other].lock().unwrap().recv_timeout(Duration::from_secs(300));
-            let come = come.map_err(|error| match error {
-                RecvTimeoutError::Timeout => RankError::Silent("for long".into()),
-                RecvTimeoutError::Disconnected => silent(other),
-            })?;
-            assert_eq!(come.len(), from[other].len(), "what rank {} has from {other}", self.rank);
-            from[other] = come;
-        }
-        Ok(())
+        self.mesh.meet();
     }
-}
 
-fn mesh(size: usize) -> Vec<Thread> {
-    let mut ranks: Vec<Thread> =
-        (0..size).map(|rank| Thread { rank, to: Vec::new(), from: Vec::new() }).collect();
-    for one in 0..size {
-        for other in 0..size {
-            let (sender, receiver) = channel();
-            ranks[one].to.push(Mutex::new(sender));
-            ranks[other].from.push(Mutex::new(receiver));
-        }
+    fn broadcast(&self, bytes: &mut Vec<u8>) {
+        self.mesh.slots.lock().unwrap()[self.rank].2 = bytes.clone();
+        self.mesh.meet();
+        bytes.clone_from(&self.mesh.slots.lock().unwrap()[0].2);
+        self.mesh.meet();
     }
-    ranks
 }
 
 /// What each rank makes of `work`, in their order. Each has a pool of its own, as processes have:
 /// whoever waits for another rank keeps its thread.
 fn each<T: Send>(size: usize, work: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
+    let mesh = Mesh {
+        count: size,
+        slots: Mutex::new(vec![Default::default(); size]),
+        met: Mutex::new(0),
+        changed: Condvar::new(),
+    };
     std::thread::scope(|scope| {
-        let threads = mesh(size).into_iter().map(|rank| {
-            let work = &work;
+        let threads = (0..size).map(|rank| {
+            let (work, mesh) = (&work, &mesh);
             let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-            scope.spawn(move || pool.install(|| work(&rank)))
+            scope.spawn(move || pool.install(|| work(&Thread { rank, mesh })))
         });
         let threads: Vec<_> = threads.collect();
         threads.into_iter().map(|thread| thread.join().expect("a rank")).collect()
     })
 }
 
-fn random(seed: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(seed)
-}
-
-fn numbers(rank: usize, count: usize) -> Vec<f32> {
-    let mut random = random(7 + rank as u64);
-    (0..count).map(|_| random.random_range(-1.0..1.0)).collect()
-}
-
-/// In the order of the ranks, to the last bit, on each of them; also fewer numbers than ranks.
 #[test]
-fn sums_are_those_of_the_ranks_in_their_order() {
-    for size in 1..6 {
-        for count in [0, 1, 3, 1000, 10_001] {
-            let all: Vec<Vec<f32>> = (0..size).map(|rank| numbers(rank, count)).collect();
-            let wanted: Vec<f32> =
-                (0..count).map(|place| all.iter().map(|it| it[place]).sum()).collect();
-            let wanted = wanted.iter().map(|it| it + 0.0).collect::<Vec<f32>>();
-            let more: f64 = (0..size).map(|rank| 0.1 + rank as f64).sum();
-            let found = each(size, |ranks| {
-                let (mut values, mut room) = (numbers(ranks.rank(), count), Room::default());
-                let mut few = [0.1 + ranks.rank() as f64];
-                // What is left of another sum does no harm.
-                ranks.sum(&mut vec![1.0; 1500], SentAs::Bf16, &mut [2.0], &mut room).unwrap();
-                ranks.sum(&mut values, SentAs::F32, &mut few, &mut room).unwrap();
-                let mut wide: Vec<f64> =
-                    numbers(ranks.rank(), count).iter().map(|it| f64::from(*it)).collect();
-                ranks.sum64(&mut wide).unwrap();
-                (values, few[0], wide)
-            });
-            for (values, few, wide) in &found {
-                assert_eq!(values, &wanted, "{size} ranks");
-                assert!((few - more).abs() < 1e-12 && *few == found[0].1);
-                assert_eq!(*wide, found[0].2);
-                let near = |(one, other): (&f64, &f32)| (one - f64::from(*other)).abs() < 1e-6;
-                assert!(wide.iter().zip(&wanted).all(near));
-            }
-        }
-    }
-}
-
-/// Each number is rounded by a part in 256 at most, and so is the sum where it is sent; all ranks have
-/// the same bits.
-#[test]
-fn gradients_travel_in_sixteen_bits() {
-    for size in 2..5 {
-        let count = 1000;
-        let found = each(size, |ranks| {
-            let mut values = numbers(ranks.rank(), count);
-            ranks.sum(&mut values, SentAs::Bf16, &mut [], &mut Room::default()).unwrap();
-            values
-        });
-        for (place, found) in found[0].iter().enumerate() {
-            let of = (0..size).map(|rank| f64::from(numbers(rank, count)[place]));
-            let (sum, sizes) = of.fold((0.0, 0.0), |(sum, sizes), it| (sum + it, sizes + it.abs()));
-            let error = (f64::from(*found) - sum).abs();
-            assert!(error <= (sizes + sum.abs()) / 256.0, "{error} of {sum}");
-        }
-        assert!(found.iter().all(|it| *it == found[0]));
-        // And of more than two ranks they are sixteen.
-        assert!(size == 2 || found[0].iter().all(|it| it.to_bits() & 0xffff == 0));
-    }
-    let huge = [f32::MAX, f32::MIN_POSITIVE, f32::NAN, f32::NEG_INFINITY, -0.0];
-    let found = each(2, |ranks| {
-        let mut values = if ranks.rank() == 0 { huge } else { [0.0; 5] };
-        ranks.sum(&mut values, SentAs::Bf16, &mut [], &mut Room::default()).unwrap();
-        values
-    });
-    let [max, min, nan, infinite, zero] = found[1];
-    assert!(
-        max > 3e38 && min > 0.0 && nan.is_nan() && infinite == f32::NEG_INFINITY && zero == 0.0
-    );
-}
-
-#[test]
-fn what_rank_0_has_goes_to_all_and_words_are_compared() {
+fn first_rank_with_another_number_is_found() {
     for size in 1..5 {
-        for text in ["", "a config", &"long ".repeat(1000)] {
-            let handed = each(size, |ranks| {
-                let own = if ranks.is_first() { text.as_bytes().to_vec() } else { Vec::new() };
-                ranks.hand_on(own).unwrap()
-            });
-            assert!(handed.iter().all(|it| it == text.as_bytes()));
-        }
         let other = |odd: usize| {
-            each(size, move |ranks| ranks.other_word(7 + u64::from(ranks.rank() == odd)).unwrap())
+            let number = move |ranks: &dyn Ranks| 7 + u64::from(ranks.rank() == odd);
+            each(size, move |ranks| ranks.first_different(number(ranks)))
         };
         assert_eq!(other(size), vec![None; size]);
         for odd in 1..size {
             assert_eq!(other(odd), vec![Some(odd); size]);
         }
-        let parts: Vec<usize> =
-            (0..size).flat_map(|rank| OfRank { rank, size }.range(17)).collect();
-        assert_eq!(parts, (0..17).collect::<Vec<usize>>());
     }
 }
 
@@ -420,19 +352,6 @@ fn a_run_goes_on_with_another_number_of_ranks() {
     }
 }
 
-/// bf16 learns nearly the same, with half the bytes.
-#[test]
-fn rounded_gradients_learn_nearly_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let [exact, rounded] = ["exact", "rounded"].map(|name| folder.path().join(name));
-    let text = config("", NET, STEPS);
-    train(&text, &exact, 2, None);
-    train(&format!("{text}\n[optimizer]\nsent_as = \"bf16\"\n"), &rounded, 2, None);
-    let apart = apart(&exact, &rounded);
-    println!("bf16: losses are {apart:.1e} apart");
-    assert!(apart > 0.0 && apart < 0.02, "{apart}");
-}
-
 /// Started together without MPI they would all do the same.
 #[cfg(not(feature = "mpi"))]
 #[test]
@@ -448,35 +367,35 @@ fn a_program_without_mpi_is_started_once() {
     assert_eq!(said("3"), "");
 }
 
+/// Three ranks that are never called.
+struct Three;
+
+impl Ranks for Three {
+    fn rank(&self) -> usize {
+        0
+    }
+    fn count(&self) -> usize {
+        3
+    }
+    fn sum(&self, _: &mut [f32], _: &mut [f64]) {
+        panic!("the run is not refused");
+    }
+    fn broadcast(&self, _: &mut Vec<u8>) {
+        panic!("the run is not refused");
+    }
+}
+
 #[test]
-fn what_ranks_cannot_share_is_refused() {
-    let hce = "inputs = \"hce\"";
-    for (text, said) in [
-        (
-            config("", NET, "positions = 51200\nbatch = 2\nlearning_rate = 0.003"),
-            "cannot be shared by 3 ranks",
-        ),
-        (
-            config("", hce, "[optimizer]\nname = \"local-search\""),
-            "goes by all positions in one process",
-        ),
-        (
-            config("", hce, "epochs = 2\nbatch = \"all\"\nlearning_rate = 1.0"),
-            "too few for 3 ranks",
-        ),
-    ] {
+fn runs_that_ranks_cannot_share_are_refused() {
+    let small = config("", NET, "positions = 51200\nbatch = 2\nlearning_rate = 0.003");
+    let search = config("", "inputs = \"hce\"", "[optimizer]\nname = \"local-search\"");
+    for (text, said) in [(small, "schedule.batch"), (search, "local-search")] {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::default();
-        let errors = each(3, |ranks| {
-            let listener = Deaf { stop: u64::MAX };
-            let means = Means { place: &place, listener: &listener, page: false, ranks };
-            if !ranks.is_first() {
-                return join(&means).unwrap_err().to_string();
-            }
-            let config = Config::parse(&text, "test", &[]).unwrap();
-            let out = RunFolder::take(&folder.path().join("out"), false, &listener).unwrap();
-            begin(config, &out, &means).err().unwrap().to_string()
-        });
-        assert!(errors[0].contains(said), "{errors:?}");
+        let (place, listener) = (Place::default(), Deaf { stop: u64::MAX });
+        let means = Means { place: &place, listener: &listener, page: false, ranks: &Three };
+        let config = Config::parse(&text, "test", &[]).unwrap();
+        let out = RunFolder::take(&folder.path().join("out"), false, &listener).unwrap();
+        let error = begin(config, &out, &means).err().unwrap().to_string();
+        assert!(error.contains(said), "{error}");
     }
 }

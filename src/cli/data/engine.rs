@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::cluster::{Hush, Spread, listener, speaks};
 use crate::cli::out;
 use crate::cli::progress::interrupts;
+use crate::cli::terminal::Terminal;
 use crate::digits::{grouped, short};
 use crate::engine::journal::Journal;
 use crate::engine::{
@@ -67,8 +67,6 @@ pub struct Engines {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     patience: u64,
-    #[command(flatten)]
-    spread: Spread,
 }
 
 /// How far each search goes.
@@ -120,17 +118,15 @@ pub fn option(text: &str) -> Result<(String, String), String> {
 impl Engines {
     /// Who does the work.
     pub fn crew(&self) -> Result<Crew> {
-        // First, so that the others hear of whatever fails.
-        let post = self.spread.post()?;
         let players = self.engines.map_or_else(rayon::current_num_threads, usize::from);
-        Ok(Crew { entrant: self.entrant()?, players, retries: self.retries, post })
+        Ok(Crew { entrant: self.entrant()?, players, retries: self.retries })
     }
 
     fn entrant(&self) -> Result<Arc<dyn Entrant>> {
         if let Some(name) = &self.with {
             let mebibytes = self.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
             let place = Place::default().open(Precision::F32)?;
-            let player = OwnPlayer::open(name, &Given::default(), &place, &*listener())?;
+            let player = OwnPlayer::open(name, &Given::default(), &place, &Terminal::default())?;
             return Ok(Arc::new(player.with_tables(mebibytes)));
         }
         let program = match &self.engine {
@@ -199,17 +195,13 @@ impl Target {
     }
 
     /// Runs a job of so many items ("positions", "games") to its end, or until Ctrl-C, and tells
-    /// what came of it. `input` must not be overwritten. A rank that helps works for rank 0 alone.
+    /// what came of it. `input` must not be overwritten.
     pub fn make(
         &self,
         (total, noun): (impl FnOnce() -> Result<u64>, &'static str),
         input: Option<&Path>,
         job: impl Fn(&dyn Watch) -> Result<Report, EngineError>,
     ) -> Result<ExitCode> {
-        if !speaks() {
-            job(&Hush::that_stops())?;
-            return Ok(ExitCode::SUCCESS);
-        }
         let total = total()?;
         let output = self.output.display();
         ensure!(

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position as _};
 
 use super::{Manner, Pace};
@@ -20,7 +19,6 @@ use crate::engine::{Clock, EngineError, Entrant, Player};
 const GRACE: u64 = 20;
 
 /// A game, and what went wrong in it.
-#[derive(Serialize, Deserialize)]
 pub struct PlayedGame {
     pub game: Game,
     /// Whoever failed has lost.

@@ -130,7 +130,7 @@ impl Recorder {
 type Settings = Vec<(&'static str, String)>;
 
 /// The players, and all that games depend on.
-pub(super) fn settings(
+fn settings(
     entrants: &[Box<dyn Entrant + '_>],
     manner: &Manner,
 ) -> Result<(Vec<Player>, Settings), EngineError> {

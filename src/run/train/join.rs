@@ -1,8 +1,7 @@
-//! Taking part in a run that rank 0 begins or goes on with.
+//! Taking part in a run that rank 0 begins or resumes.
 //!
-//! Rank 0 alone knows of folders and files of the run. Before it reads the data it hands a [`Draft`]
-//! on, so that all ranks read at the same time; and a checkpoint behind that, from which all of them
-//! train.
+//! Rank 0 alone reads and writes the run folder. Before it reads the data it broadcasts a [`Draft`], so
+//! that all ranks read at the same time; and a checkpoint after that, from which all of them train.
 
 use std::path::{Path, PathBuf};
 
@@ -12,108 +11,92 @@ use serde::{Deserialize, Serialize};
 use super::{Means, how, length, open};
 use crate::config::{BatchSize, Config, Judged};
 use crate::export;
-use crate::model::{Compute, Device};
-use crate::run::folder::LAST;
+use crate::model::Compute;
 use crate::run::recipe::Recipe;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::optimizer::Name;
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Training};
 
-/// What ranks must know of a run to read its data.
+/// Facts that ranks need to read the data of a run.
 #[derive(Serialize, Deserialize)]
-pub struct Draft {
+struct Draft {
     config: String,
     folder: PathBuf,
     term_list: Option<String>,
     base: Option<export::Base>,
     /// How rank 0 computes, in words.
     compute: String,
-    /// Whether a checkpoint follows that the run goes on from.
-    goes_on: bool,
+    /// Whether the checkpoint follows that the run is resumed from.
+    resumes: bool,
 }
 
-/// What checkpoints that rank 0 hands on are called in errors.
-const HANDED: &str = "the checkpoint of rank 0";
-
-impl Draft {
-    pub fn new(config: &Config, folder: &Path, term_list: Option<&str>) -> Self {
-        Self {
-            config: config.to_toml(),
-            folder: folder.to_path_buf(),
-            term_list: term_list.map(String::from),
-            base: None,
-            compute: String::new(),
-            goes_on: false,
-        }
-    }
-
-    /// The same of a net that is added to something.
-    pub fn base(self, base: Option<&export::Base>) -> Self {
-        Self { base: base.cloned(), ..self }
-    }
-
-    /// Tells the other ranks.
-    ///
-    /// # Errors
-    /// If one of them is silent.
-    pub fn hand_on(
-        self,
-        begun: Option<&Checkpoint>,
-        (_, compute): &(Device, Compute),
-        ranks: &dyn Ranks,
-    ) -> Result<()> {
-        if ranks.is_alone() {
-            return Ok(());
-        }
-        let draft = Self { compute: how(compute), goes_on: begun.is_some(), ..self };
-        ranks.hand_on(serde_json::to_vec(&draft)?)?;
-        begun.map_or(Ok(()), |begun| ranks.hand_on(begun.to_bytes()).map(|_| ()))?;
-        Ok(())
-    }
-}
-
-/// An error where several ranks cannot do what a config asks for.
-pub fn refuse_alone(config: &Config, ranks: &dyn Ranks) -> Result<()> {
+/// Broadcasts the facts of a run from rank 0, where there are others.
+pub fn invite(
+    ranks: &dyn Ranks,
+    config: &Config,
+    folder: &Path,
+    term_list: Option<&str>,
+    base: Option<&export::Base>,
+    compute: &Compute,
+    begun: Option<&Checkpoint>,
+) -> Result<()> {
+    require_shareable(config, ranks)?;
     if ranks.is_alone() {
         return Ok(());
     }
-    const ALONE: &str = "start it without mpirun, or with `-n 1`";
-    ensure!(config.moves().is_none(), "moves are learnt by one process: {ALONE}");
-    ensure!(
-        config.target.position != Judged::Quiescence,
-        "quiet ends (`target.position`) are looked for by one process: {ALONE}"
-    );
+    let draft = Draft {
+        config: config.to_toml(),
+        folder: folder.to_path_buf(),
+        term_list: term_list.map(String::from),
+        base: base.cloned(),
+        compute: how(compute),
+        resumes: begun.is_some(),
+    };
+    ranks.broadcast(&mut serde_json::to_vec(&draft)?);
+    if let Some(begun) = begun {
+        ranks.broadcast(&mut begun.to_bytes());
+    }
+    Ok(())
+}
+
+/// An error where several ranks cannot do what a config asks for.
+fn require_shareable(config: &Config, ranks: &dyn Ranks) -> Result<()> {
+    if ranks.is_alone() {
+        return Ok(());
+    }
     let name = config.optimizer().name;
-    ensure!(
-        name != Name::LocalSearch,
-        "`local-search` goes by all positions in one process: {ALONE}"
-    );
-    ensure!(
-        !name.is_direct() || config.weighing().is_level(),
-        "`gauss-newton` on several ranks takes all positions to count alike; leave \
-         `target.weights` out, or {ALONE}"
-    );
+    let uneven = name.is_direct() && !config.weighing().is_level();
+    for (is_alone, what) in [
+        (config.moves().is_some(), "learning from moves"),
+        (config.target.position == Judged::Quiescence, "`target.position = \"quiescence\"`"),
+        (name == Name::LocalSearch, "`local-search`"),
+        (uneven, "`gauss-newton` with `target.weights`"),
+    ] {
+        ensure!(!is_alone, "{what} runs in one process; start it without mpirun");
+    }
     if let BatchSize::Positions(batch) = config.batch() {
+        let count = ranks.count();
         ensure!(
-            batch >= ranks.size(),
-            "`schedule.batch`: {batch} positions cannot be shared by {} ranks",
-            ranks.size()
+            batch >= count,
+            "`schedule.batch`: {batch} positions are too few for {count} ranks"
         );
     }
     Ok(())
 }
 
-/// Takes part in the run of rank 0, as another rank; how it ended.
+/// Takes part in the run of rank 0, as another rank; returns how it ended.
 pub fn join(means: &Means) -> Result<End> {
     let Means { listener, ranks, .. } = *means;
-    let draft = ranks.hand_on(Vec::new())?;
-    let Draft { config, folder, term_list, base, compute, goes_on } =
-        serde_json::from_slice(&draft).context("rank 0 has another version of this program")?;
-    let handed = || -> Result<Checkpoint> {
-        Ok(Checkpoint::from_bytes(&ranks.hand_on(Vec::new())?, Path::new(HANDED))?)
+    let received = || {
+        let mut bytes = Vec::new();
+        ranks.broadcast(&mut bytes);
+        bytes
     };
-    let begun = goes_on.then(handed).transpose()?;
+    let read = |bytes: &[u8]| Checkpoint::from_bytes(bytes, Path::new("the checkpoint of rank 0"));
+    let Draft { config, folder, term_list, base, compute, resumes } =
+        serde_json::from_slice(&received()).context("rank 0 runs another version of nnuance")?;
+    let begun = resumes.then(|| read(&received())).transpose()?;
     let mut config = Config::parse(&config, "the config of rank 0", &[])?;
     let place = means.place.open_for(&config)?;
     let own = how(&place.1);
@@ -124,11 +107,9 @@ pub fn join(means: &Means) -> Result<End> {
     );
     let begun = begun.as_ref().map(|begun| &begun.weights);
     let list = term_list.as_deref();
-    let opened = open::open(&mut config, list, begun, base.as_ref(), &place, listener);
-    let (mut data, _) = opened?;
-    let checkpoint = handed()?;
-    let recipe = Recipe::read(&checkpoint.facts)?.context("rank 0 hands a config on")?;
-    // Traces are read by each rank.
+    let (mut data, _) = open::open(&mut config, list, begun, base.as_ref(), &place, listener)?;
+    let checkpoint = read(&received())?;
+    let recipe = Recipe::read(&checkpoint.facts)?.context("rank 0 sends a config")?;
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {
         bail!("{} is another file on this machine than on that of rank 0", path.display());
     }
@@ -144,9 +125,6 @@ pub fn join(means: &Means) -> Result<End> {
         oracle: None,
         ranks,
     };
-    let mut watch = listener.watch(0, 0);
-    ranks.steps_begin();
-    let (end, _) = train::run(&job, checkpoint, batches, &mut *watch)
-        .with_context(|| format!("the run of {}", folder.join(LAST).display()))?;
+    let (end, _) = train::run(&job, checkpoint, batches, &mut *listener.watch(0, 0))?;
     Ok(end)
 }

@@ -47,9 +47,8 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     let term_list = recipe.term_list.as_deref();
     let begun = Some(&checkpoint.weights);
     let base = recipe.base.as_ref();
-    join::refuse_alone(&config, means.ranks)?;
-    let draft = join::Draft::new(&config, &folder.path, term_list).base(base);
-    draft.hand_on(Some(&checkpoint), &place, means.ranks)?;
+    let last = Some(&checkpoint);
+    join::invite(means.ranks, &config, &folder.path, term_list, base, &place.1, last)?;
     let (data, _) = open::open(&mut config, term_list, begun, base, &place, listener)?;
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {
         let path = path.display();

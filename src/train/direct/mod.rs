@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::TrainError;
 use super::moves::{Before, Moves, Oracle};
 use super::optimizer::{Name, Settings};
-use super::ranks::{RankError, Ranks};
+use super::ranks::Ranks;
 use crate::batch::{Choices, Inputs, Terms};
 use crate::loss::Loss;
 use crate::model::{HceShape, Kind};
@@ -120,7 +120,7 @@ impl Direct {
         let (loss, converged) = match &mut self.state {
             State::GaussNewton { damping } => {
                 let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
-                let movable = movable_of_all(pieces, shape, ranks)?;
+                let movable = movable_of_all(pieces, shape, ranks);
                 let mut newton = Newton { damping: *damping, movable, prior };
                 let stepped = newton.step_of_all(&problem, &mut point, ranks)?;
                 *damping = newton.damping;
@@ -241,15 +241,11 @@ pub fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
 }
 
 /// The same of the positions of all ranks.
-fn movable_of_all(
-    pieces: &[Arc<Terms>],
-    shape: HceShape,
-    ranks: &dyn Ranks,
-) -> Result<Vec<bool>, RankError> {
+fn movable_of_all(pieces: &[Arc<Terms>], shape: HceShape, ranks: &dyn Ranks) -> Vec<bool> {
     let movable = movable(pieces, shape).into_iter().map(|it| f64::from(u8::from(it)));
     let mut movable: Vec<f64> = movable.collect();
-    ranks.sum64(&mut movable)?;
-    Ok(movable.into_iter().map(|ranks| ranks > 0.0).collect())
+    ranks.sum(&mut [], &mut movable);
+    movable.into_iter().map(|ranks| ranks > 0.0).collect()
 }
 
 /// The start, and where the weights are now.

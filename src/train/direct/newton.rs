@@ -8,7 +8,7 @@ use super::{
 };
 use crate::loss::LossShape;
 use crate::train::moves::Objective;
-use crate::train::ranks::{Alone, RankError, Ranks};
+use crate::train::ranks::{Alone, Ranks};
 
 /// What is known of the weights before any position is seen: that each lies about so many
 /// centipawns from its start, normally distributed.
@@ -95,7 +95,7 @@ impl Newton {
     /// The same on the positions of all ranks, each of which has the problem of its share.
     ///
     /// # Errors
-    /// As there, and those of the ranks.
+    /// As there.
     pub fn step_of_all(
         &mut self,
         problem: &Problem,
@@ -103,8 +103,7 @@ impl Newton {
         ranks: &dyn Ranks,
     ) -> Result<Stepped, ProblemError> {
         check(problem, &self.movable, self.prior.as_ref())?;
-        let equations =
-            Equations::of(problem, point)?.of_all(ranks).map_err(ProblemError::Ranks)?;
+        let equations = Equations::of(problem, point)?.of_all(ranks);
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
         let gradient = self.gradient(&equations, penalty, point);
@@ -121,7 +120,7 @@ impl Newton {
         while self.damping <= MOST_DAMPING {
             if let Some(step) = system.solve(self.damping, &downhill) {
                 let there = moved(point, &step, &self.movable);
-                let loss = loss(problem, &there, ranks).map_err(ProblemError::Ranks)?;
+                let loss = loss(problem, &there, ranks);
                 let fell = before - (loss + self.priced(penalty, &there));
                 if fell > 0.0 || is_taken {
                     *point = there;
@@ -185,14 +184,14 @@ impl Newton {
 }
 
 /// The mean loss of the positions of all ranks.
-fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> Result<f64, RankError> {
+fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> f64 {
     let loss = problem.loss(point);
     if ranks.is_alone() {
-        return Ok(loss);
+        return loss;
     }
     let mut sums = [loss * problem.count(), problem.count()];
-    ranks.sum64(&mut sums)?;
-    Ok(sums[0] / sums[1])
+    ranks.sum(&mut [], &mut sums);
+    sums[0] / sums[1]
 }
 
 /// How sure each weight is, in centipawns: the standard errors of `movable` weights, `None` for

@@ -9,7 +9,7 @@ use super::{
     problem::{Goal, Problem, ProblemError},
     triangle::{Triangle, row},
 };
-use crate::train::ranks::{RankError, Ranks};
+use crate::train::ranks::Ranks;
 
 /// The mean loss around a point, as a parabola in the step away from it:
 /// `loss + gradient * step + step * hessian * step / 2`.
@@ -82,12 +82,9 @@ impl Equations {
     }
 
     /// Those of all ranks: each element is the mean over the positions of all of them.
-    ///
-    /// # Errors
-    /// Those of the ranks.
-    pub fn of_all(self, ranks: &dyn Ranks) -> Result<Self, RankError> {
+    pub fn of_all(self, ranks: &dyn Ranks) -> Self {
         if ranks.is_alone() {
-            return Ok(self);
+            return self;
         }
         let Self { loss, mut gradient, mut hessian, mut counts, positions } = self;
         let count = positions as f64;
@@ -97,14 +94,14 @@ impl Equations {
         sums.iter_mut().for_each(|mean| *mean *= count);
         sums.push(count);
         sums.extend(counts.iter().map(|count| *count as f64));
-        ranks.sum64(&mut sums)?;
+        ranks.sum(&mut [], &mut sums);
         let (means, whole) = sums.split_at(sums.len() - 1 - counts.len());
         let count = whole[0];
         counts.iter_mut().zip(&whole[1..]).for_each(|(to, sum)| *to = *sum as u64);
         let elements = hessian.blocks.iter_mut().flatten().chain(&mut gradient);
         elements.zip(means).for_each(|(to, sum)| *to = sum / count);
         let loss = means[means.len() - 1] / count;
-        Ok(Self { loss, gradient, hessian, counts, positions: count as usize })
+        Self { loss, gradient, hessian, counts, positions: count as usize }
     }
 
     /// The same, position by position as they lie in memory.

@@ -8,7 +8,6 @@ use super::point::Point;
 use crate::batch::{Choices, Terms};
 use crate::loss::{Loss, LossShape, sigmoid};
 use crate::train::moves::{Moves, Oracle, Verdict};
-use crate::train::ranks::RankError;
 
 /// What the values of positions are fitted to.
 #[derive(Clone, Copy, Debug)]
@@ -132,8 +131,6 @@ pub enum ProblemError {
     Values,
     #[error("the rows of position {0} lie in several pieces")]
     Cut(usize),
-    #[error(transparent)]
-    Ranks(RankError),
 }
 
 /// Positions a chunk; enough to make a thread's wake-up worth it.
