@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::digits::grouped;
 use crate::draw::board::whole;
 use crate::export::snippet::Language;
-use crate::export::tables::source::{Order, Style, Width};
+use crate::export::tables::{Order, Style, Width};
 use crate::export::{self, Bound, LEAST_GAMES, LEAST_POSITIONS, Limits, PieceValues};
 use crate::input;
 use crate::inspect::ROLES;
@@ -31,7 +31,7 @@ use crate::scales::Scales;
 /// Reads the trainer's own checkpoints (safetensors), bullet's weights.bin and raw.bin, and
 /// quantised nets. What a file does not say about itself comes from the options. Handcrafted
 /// terms, from a run or a JSON file, become source code with rounded integers: the ending of the
-/// output names the language, .h, .hpp or .rs; .json and .svg are there too.
+/// output names the language, .h or .rs; .json is there too.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

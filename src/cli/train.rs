@@ -27,7 +27,7 @@ Example:
 
 The run folder gets config.toml (complete), log.csv, last.safetensors (to resume), \
 best.safetensors (lowest validation loss), and the finished evaluation: net.bin with its manifest \
-net.json; or terms.json, what changed in terms.csv, and pictures in terms.svg. report.html \
+net.json; or terms.json, and what changed in terms.csv. report.html \
 shows all of it on one page.")]
 pub struct Args {
     /// The run's config (TOML)

@@ -28,8 +28,6 @@ pub const TERMS: &str = "terms.json";
 pub const BASE: &str = "base.json";
 /// What training did to each term.
 pub const TERMS_CSV: &str = "terms.csv";
-/// Pictures of the terms.
-pub const TERMS_SVG: &str = "terms.svg";
 
 /// Where moves are learnt, how many of them the weights find, round after round.
 pub const MOVES: &str = "moves.csv";
@@ -44,7 +42,7 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 14] = [
+const FILES: [&str; 13] = [
     LAST,
     BEST,
     ROUND,
@@ -52,7 +50,6 @@ const FILES: [&str; 14] = [
     TERMS,
     BASE,
     TERMS_CSV,
-    TERMS_SVG,
     "net.json",
     "net.safetensors",
     MOVES,

@@ -42,7 +42,7 @@ impl Stage {
             );
         }
         // The last thing that a run writes, or nearly so: then its training has ended.
-        let result = if found.is_net() { folder::NET } else { folder::TERMS_SVG };
+        let result = if found.is_net() { folder::NET } else { folder::TERMS_CSV };
         match path.join(result).try_exists().with_context(|| path.display().to_string())? {
             true => Ok(Stage::Finished),
             false => Ok(Stage::Begun),

@@ -103,7 +103,6 @@ mod parity;
 mod pgn;
 mod pgn_chess960;
 mod pgn_scores;
-mod pictures;
 mod plain;
 mod played;
 mod playouts;

@@ -5,10 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::cli::out;
-use crate::export::tables::heat::Picture;
-use crate::export::tables::heat_svg::svg;
-use crate::export::tables::source::{Order, Style, Tapering, Tuned};
-use crate::export::tables::{c, cpp, rust};
+use crate::export::snippet::Language;
+use crate::export::tables::{Order, Style, Tapering, Tuned, source};
 use crate::hce::Moved;
 use crate::output;
 use crate::run::folder::BEST;
@@ -52,31 +50,26 @@ pub fn export(
         })?;
         (weights, moved) = (centred.0, Some(centred.1));
     }
-    let source = weights.source.clone().unwrap_or_else(|| path.display().to_string());
+    let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
     let (list, values) = weights.used();
     let tuned = Tuned {
         list: &list,
         weights: &values,
         tempo: weights.tempo,
         scale: weights.scale,
-        source: &source,
+        source: &origin,
         tapering: match weights.is_ours() {
             true => Tapering::Ours { scale_factor: weights.scale_factor },
             false => Tapering::Engine(units),
         },
     };
     let text = match output.extension().and_then(|extension| extension.to_str()) {
-        Some("h") => c::source(&tuned, style)?,
-        Some("hpp" | "hh" | "hxx") => cpp::source(&tuned, style)?,
-        Some("rs") => rust::source(&tuned, style)?,
+        Some("h") => source(&tuned, Language::C, style)?,
+        Some("rs") => source(&tuned, Language::Rust, style)?,
         Some("json") => weights.clone().rounded(2).to_json(),
-        Some("svg") => {
-            let picture = Picture { list: &list, weights: &values, seen: None };
-            svg(&picture, "Handcrafted terms", weights.scale)?
-        }
         _ => bail!(
-            "the ending of {} names no language for handcrafted terms; there are .h (C), .hpp \
-             (C++), .rs (Rust), .json and .svg",
+            "the ending of {} names no language for handcrafted terms; there are .h (C), .rs \
+             (Rust) and .json",
             output.display()
         ),
     };

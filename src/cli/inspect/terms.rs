@@ -11,7 +11,7 @@ use crate::run::inspect::effective_values;
 pub fn show(args: &Args) -> Result<()> {
     let name = args.net.display();
     if args.output.is_some() {
-        bail!("{name} has handcrafted terms; `nnuance export {name} -o terms.svg` draws them");
+        bail!("{name} has handcrafted terms, of which there are no pictures; leave --out away");
     }
     let most = args.positions as usize;
     let values = effective_values(&args.net, &args.data, most, &Terminal::default())?;

@@ -51,9 +51,8 @@ pub fn text(finished: &Finished) -> String {
             }
             lines.push(format!("tables   {}", file(folder::TERMS)));
             lines.push(format!("changes  {}", file(folder::TERMS_CSV)));
-            lines.push(format!("picture  {}", file(folder::TERMS_SVG)));
             let run = folder.display();
-            lines.push(format!("source   nnuance export {run} -o terms.h (or .hpp, .rs)"));
+            lines.push(format!("source   nnuance export {run} -o terms.h (or .rs)"));
         }
     }
     if let Some(Ok(page)) = page {

@@ -131,16 +131,6 @@ impl Contents<'_> {
         notes.push(deep.caveat.clone());
         let mut sections = vec![verdict(&deep.comparison, &cast, &notes)];
         sections.extend(games(&deep.comparison));
-        let inside = |nets: bool| -> Result<Vec<Section>> {
-            let runs_of = runs.iter().filter(|run| run.recipe.config.is_net() == nets);
-            let sections = runs_of.map(|run| {
-                let options = inspect::Options { hce: self.tuned(runs)?, ..self.inside.clone() };
-                insides::section(run, &measurement.samples, options, listener)
-            });
-            Ok(sections.collect::<Result<Vec<_>>>()?.concat())
-        };
-        // The tables are what tuning was for.
-        sections.extend(inside(false)?);
         sections.push(curves(&pages));
         sections.extend(rounds(&pages));
         sections.push(slices(&deep.slices));
@@ -151,7 +141,10 @@ impl Contents<'_> {
         if !measured_gaps.is_empty() {
             sections.push(gaps(&measured_gaps));
         }
-        sections.extend(inside(true)?);
+        for run in runs {
+            let options = inspect::Options { hce: self.tuned(runs)?, ..self.inside.clone() };
+            sections.extend(insides::section(run, &measurement.samples, options, listener)?);
+        }
         sections.push(settings(&pages));
         Ok(sections)
     }

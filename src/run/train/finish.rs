@@ -1,13 +1,10 @@
 //! What a finished run leaves: the net with its manifest, or the tuned terms as tables.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
 use super::data::{BatchSource, Data, Tuned, some_games};
-use crate::export::tables::heat::Picture;
-use crate::export::tables::heat_svg::svg;
 use crate::hce::HceWeights;
 use crate::input;
 use crate::loader::Store;
@@ -228,15 +225,6 @@ fn terms(
     let counted = results.iter().map(|result| (result, times(result)));
     let effective = EffectiveValues::of(counted, tuned.tally.phase());
     write(folder::TERMS_CSV, csv(&results))?;
-    let (list, values) = weights.used();
-    let unseen: HashSet<&str> = results
-        .iter()
-        .filter(|result| result.count == Some(0))
-        .map(|result| &result.name[..])
-        .collect();
-    let seen: Vec<bool> = list.terms.iter().map(|term| !unseen.contains(&term.name[..])).collect();
-    let picture = Picture { list: &list, weights: &values, seen: Some(&seen) };
-    write(folder::TERMS_SVG, svg(&picture, "Handcrafted terms", scale)?)?;
     Ok((results, effective))
 }
 

@@ -1,0 +1,394 @@
+//! Tuned terms as source code for engines: a C header, C99 or later, which C++ takes too, or a Rust
+//! module.
+//!
+//! Terms that follow each other, differ in their last word alone and have squares, roles or numbers
+//! there make one array; all others are single constants.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use super::layout::wrapped;
+use super::snippet::Language;
+use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
+use crate::terms::{Kind, TermList};
+
+/// Weights, and what a reader has to know about them.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuned<'a> {
+    pub list: &'a TermList,
+    /// Middlegame and endgame by term, in centipawns.
+    pub weights: &'a [[f64; 2]],
+    /// Centipawns for the side to move.
+    pub tempo: f64,
+    /// Centipawns a unit of logit.
+    pub scale: f64,
+    /// Where the numbers come from, in a sentence.
+    pub source: &'a str,
+    pub tapering: Tapering,
+}
+
+/// How middlegame and endgame become one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tapering {
+    /// As our own terms do, with a scale factor of endgames or without.
+    Ours { scale_factor: bool },
+    /// As the engine does that printed the traces: its phase with all pieces on the board and its
+    /// normal scale factor, where they are known.
+    Engine(Option<[f64; 2]>),
+}
+
+/// Where a board table begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As a diagram shows the board.
+    A8First,
+    /// As most programs number squares.
+    A1First,
+}
+
+/// The integers of the source code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// Engines that keep both phases in one integer of 32 bits need these.
+    Bits16,
+    Bits32,
+}
+
+/// Options of source code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    pub order: Order,
+    pub width: Width,
+}
+
+/// Why terms do not become source code.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the {phase} weight of {name} is {value}, which {bits} bits do not hold; {cure}")]
+pub struct SourceError {
+    pub name: String,
+    pub phase: &'static str,
+    pub value: f64,
+    pub bits: u32,
+    pub cure: &'static str,
+}
+
+/// Terms with one identifier; a single one without places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// The words that its terms have in common.
+    pub name: String,
+    pub kind: Kind,
+    /// The last words of its terms, squares from a1 to h8.
+    pub places: Vec<String>,
+    /// The numbers of its terms.
+    pub terms: Vec<usize>,
+}
+
+const ROLES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
+
+impl Array {
+    fn is_board(&self) -> bool {
+        self.places.len() == 64 && self.places[0] == "a1"
+    }
+
+    /// The array of consecutive terms with the same words before the last, if they make one.
+    fn of(list: &TermList, name: &str, terms: std::ops::Range<usize>) -> Option<Self> {
+        let kind = list.terms[terms.start].kind;
+        let last = |term: usize| &list.terms[term].name[name.len() + 1..];
+        let mut found: Vec<(&str, usize)> = terms.map(|term| (last(term), term)).collect();
+        let squares: HashSet<&str> =
+            found.iter().map(|found| found.0).filter(|word| square(word).is_some()).collect();
+        if squares.len() == 64 && found.len() == 64 {
+            found.sort_by_key(|found| square(found.0));
+        } else {
+            let first = found[0].0.parse::<usize>().unwrap_or(0);
+            let counts = |(i, found): (usize, &(&str, usize))| found.0 == (first + i).to_string();
+            let roles = found.iter().all(|found| ROLES.contains(&found.0));
+            if found.len() < 2 || !(roles || found.iter().enumerate().all(counts)) {
+                return None;
+            }
+        }
+        let places = found.iter().map(|found| found.0.to_string()).collect();
+        let terms: Vec<usize> = found.into_iter().map(|found| found.1).collect();
+        let alike = terms.iter().all(|term| list.terms[*term].kind == kind);
+        alike.then(|| Self { name: name.to_string(), kind, places, terms })
+    }
+
+    /// A line for a comment: name, kind and places.
+    fn describe(&self) -> String {
+        let places = match (&self.places[..], self.is_board()) {
+            ([], _) => String::new(),
+            (_, true) => "; by square".to_string(),
+            (places, _) => format!("; {}", places.join(", ")),
+        };
+        format!("{}: {}{places}", self.name, self.kind.name())
+    }
+}
+
+/// The arrays of a list, in its order.
+pub fn arrays(list: &TermList) -> Vec<Array> {
+    let before = |term: usize| list.terms[term].name.rsplit_once('.').map(|(name, _)| name);
+    let mut arrays = Vec::new();
+    let mut from = 0;
+    while from < list.len() {
+        let name = before(from);
+        let run = (from..list.len()).take_while(|&term| name.is_some() && before(term) == name);
+        let to = from + run.count().max(1);
+        match name.and_then(|name| Array::of(list, name, from..to)) {
+            Some(array) => arrays.push(array),
+            None => arrays.extend((from..to).map(|term| Array {
+                name: list.terms[term].name.clone(),
+                kind: list.terms[term].kind,
+                places: Vec::new(),
+                terms: vec![term],
+            })),
+        }
+        from = to;
+    }
+    arrays
+}
+
+/// The number of a square, a1 = 0 to h8 = 63.
+fn square(name: &str) -> Option<usize> {
+    match *name.as_bytes() {
+        [file @ b'a'..=b'h', rank @ b'1'..=b'8'] => {
+            Some(8 * usize::from(rank - b'1') + usize::from(file - b'a'))
+        }
+        _ => None,
+    }
+}
+
+/// Source code that stands alone. The constants of C are `static`, so that several files may
+/// include them; rustfmt leaves the Rust module as it is.
+///
+/// # Errors
+/// If a weight is no integer of the width.
+pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String, SourceError> {
+    let (c, bits) = (language == Language::C, style.width.bits());
+    // Macros of the standard headers.
+    let macros = ["EOF", "FILE", "I", "INFINITY", "NAN", "NULL", "TUNED_TERMS_H"];
+    let mut taken: HashSet<String> = macros.map(String::from).into_iter().filter(|_| c).collect();
+    let tempo = identifier("tempo", &mut taken);
+    let arrays = arrays(tuned.list);
+    let mut out = commented(&preamble(tuned, style, &arrays, &tempo));
+    let value = style.width.round(tuned.tempo, "tempo", "only")?;
+    let integer = if c { format!("int{bits}_t") } else { format!("i{bits}") };
+    let _ = match c {
+        true => write!(
+            out,
+            "\n#ifndef TUNED_TERMS_H\n#define TUNED_TERMS_H\n\n#include <stdint.h>\n\n\
+             typedef struct {{\n    {integer} mg, eg;\n}} Pair;\n\n\
+             static const {integer} {tempo} = {value};\n"
+        ),
+        false => write!(
+            out,
+            "\n/// Middlegame and endgame.\npub type Pair = ({integer}, {integer});\n\n\
+             pub const {tempo}: {integer} = {value};\n"
+        ),
+    };
+    for array in &arrays {
+        let name = identifier(&array.name, &mut taken);
+        let element = if array.kind == Kind::Complexity { &integer } else { "Pair" };
+        let values = initialiser(tuned, array, language, style)?;
+        out += &format!("\n{}", commented(&wrapped(&safe(&array.describe()))));
+        let _ = match (c, array.places.len()) {
+            (true, 0) => writeln!(out, "static const {element} {name} = {values};"),
+            (true, places) => {
+                writeln!(out, "static const {element} {name}[{places}] = {{\n{values}}};")
+            }
+            (false, 0) => {
+                writeln!(out, "#[rustfmt::skip]\npub const {name}: {element} = {values};")
+            }
+            (false, places) => writeln!(
+                out,
+                "#[rustfmt::skip]\npub const {name}: [{element}; {places}] = [\n{values}];"
+            ),
+        };
+    }
+    if c {
+        out.push_str("\n#endif\n");
+    }
+    Ok(out)
+}
+
+/// The numbers of an array: boards as eight rows of eight, others on as few lines as they fit on.
+/// COMPLEXITY terms are plain numbers, since their middlegame means nothing.
+fn initialiser(
+    tuned: &Tuned,
+    array: &Array,
+    language: Language,
+    style: Style,
+) -> Result<String, SourceError> {
+    let plain = array.kind == Kind::Complexity;
+    let mut values = Vec::with_capacity(array.terms.len());
+    for &term in &array.terms {
+        let (name, [mg, eg]) = (&tuned.list.terms[term].name, tuned.weights[term]);
+        let mg = if plain { 0 } else { style.width.round(mg, name, "middlegame")? };
+        values.push([mg, style.width.round(eg, name, "endgame")?]);
+    }
+    if array.is_board() && style.order == Order::A8First {
+        values = (0..64).map(|square| values[square ^ 56]).collect();
+    }
+    let wide = |phase: usize| values.iter().map(|value| value[phase].to_string().len()).max();
+    let [mg, eg] = [0, 1].map(|phase| wide(phase).unwrap_or(0));
+    let cell = |value: &[i32; 2]| match (plain, language) {
+        (true, _) => format!("{:>eg$}", value[1]),
+        (false, Language::C) => format!("{{{:>mg$}, {:>eg$}}}", value[0], value[1]),
+        (false, Language::Rust) => format!("({:>mg$}, {:>eg$})", value[0], value[1]),
+    };
+    let cells: Vec<String> = values.iter().map(cell).collect();
+    if array.places.is_empty() {
+        return Ok(cells.concat());
+    }
+    let row = if array.is_board() { 8 } else { (92 / (cells[0].len() + 2)).max(1) };
+    Ok(cells.chunks(row).map(|row| format!("    {},\n", row.join(", "))).collect())
+}
+
+impl Width {
+    fn bits(self) -> u32 {
+        match self {
+            Width::Bits16 => 16,
+            Width::Bits32 => 32,
+        }
+    }
+
+    /// Halves are rounded away from zero.
+    fn round(self, value: f64, name: &str, phase: &'static str) -> Result<i32, SourceError> {
+        let (low, high, cure) = match self {
+            Width::Bits16 => (i16::MIN.into(), i16::MAX.into(), "write 32 bits instead"),
+            Width::Bits32 => (i32::MIN.into(), i32::MAX.into(), "train with less rate"),
+        };
+        let rounded = value.round();
+        match (low..=high).contains(&rounded) {
+            true => Ok(rounded as i32),
+            false => Err(SourceError { name: name.into(), phase, value, bits: self.bits(), cure }),
+        }
+    }
+}
+
+/// The identifier of a name, in capitals. What is neither an ASCII letter nor a digit parts words,
+/// and so does a capital after a small letter; an identifier that is taken gets a number.
+fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut base = String::new();
+    let mut before = '.';
+    for c in name.chars() {
+        let begins = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        if (begins || !c.is_ascii_alphanumeric()) && !base.is_empty() && !base.ends_with('_') {
+            base.push('_');
+        }
+        if c.is_ascii_alphanumeric() {
+            base.push(c.to_ascii_uppercase());
+        }
+        before = c;
+    }
+    let mut base = base.trim_end_matches('_').to_string();
+    if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        base = format!("TERM_{base}").trim_end_matches('_').to_string();
+    }
+    let numbered = (2..).map(|number: u64| format!("{base}_{number}"));
+    let mut all = std::iter::once(base.clone()).chain(numbered);
+    let name = all.find(|name| !taken.contains(name)).expect("there are more numbers than names");
+    taken.insert(name.clone());
+    name
+}
+
+/// The lines above the arrays. `tempo` is the identifier of its constant.
+fn preamble(tuned: &Tuned, style: Style, arrays: &[Array], tempo: &str) -> Vec<String> {
+    let scale = tuned.scale;
+    let source = safe(tuned.source);
+    let mut lines = vec![
+        "Terms of a handcrafted evaluation, in centipawns: middlegame (mg) and endgame (eg)."
+            .into(),
+        format!("Scale: {scale}; the expected score is 1 / (1 + exp(-value / {scale}))."),
+    ];
+    if !source.is_empty() {
+        lines.insert(1, format!("Source: {source}"));
+    }
+    lines.push(String::new());
+    let moves = format!("{tempo} is added for the side to move, whatever the phase.");
+    let phase = [
+        "rho   = (256 * (24 - phase) + 12) / 24, integer division".to_string(),
+        "phase = knights + bishops + 2 * rooks + 4 * queens of both sides, at most 24".to_string(),
+    ];
+    match tuned.tapering {
+        Tapering::Ours { scale_factor } => {
+            let ksi = if scale_factor { "ksi * " } else { "" };
+            lines.push(format!("value = (256 - rho) / 256 * mg + {ksi}rho / 256 * eg for White"));
+            lines.extend(phase);
+            let ksi = match scale_factor {
+                true => "ksi is 1, or less in endgames that are hard to win. ",
+                false => "",
+            };
+            lines.push(format!("{ksi}{moves}"));
+        }
+        Tapering::Engine(units) => {
+            let [phase, factor] = match units {
+                Some(units) => units.map(|unit| unit.to_string()),
+                None => ["(the list's phase)", "(the list's scale)"].map(String::from),
+            };
+            lines.push("value = share * mg + factor * (1 - share) * eg for White".into());
+            lines.push(format!("share = phase / {phase}, factor = scale factor / {factor}"));
+            lines.push(format!(
+                "Phase and scale factor are the engine's own, as it printed them in its traces. \
+                 {moves}"
+            ));
+        }
+    }
+    for kind in Kind::ALL {
+        if arrays.iter().any(|array| array.kind == kind) {
+            lines.push(meaning(kind));
+        }
+    }
+    if arrays.iter().any(Array::is_board) {
+        let [begin, white, black] = match style.order {
+            Order::A1First => ["a1, b1, ... to h8", "[square]", "[square ^ 56]"],
+            Order::A8First => ["a8, b8, ... to h1", "[square ^ 56]", "[square]"],
+        };
+        lines.push(String::new());
+        lines.push(format!(
+            "Boards go from {begin}. With a1 = 0, b1 = 1, ... h8 = 63: {white} for White's pieces, \
+             {black} for Black's."
+        ));
+    }
+    lines.iter().flat_map(|line| wrapped(line)).collect()
+}
+
+/// How terms of a kind enter mg and eg.
+fn meaning(kind: Kind) -> String {
+    match kind {
+        Kind::Normal => "normal: the count of White minus that of Black, times the pair.".into(),
+        Kind::Safety => format!(
+            "safety: a side's counts times the pairs add up to the danger (x, y) of its king; mg \
+             gains -x * max(0, x) / {SAFETY_MIDDLEGAME} of White minus that of Black, eg gains \
+             -max(0, y) / {SAFETY_ENDGAME} of White minus that of Black."
+        ),
+        Kind::Complexity => {
+            "complexity: the counts times the numbers, which have no mg, add up to \
+                             c; last of all eg gains sign(eg) * max(-|eg|, c), which never turns \
+                             its sign."
+                .into()
+        }
+    }
+}
+
+/// A text that is safe in a `//` comment: a backslash would join lines, and so would the trigraph
+/// `??/` in C; compilers refuse invisible characters.
+fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        let c = match c {
+            '\\' => '/',
+            c if c.is_whitespace() => ' ',
+            c if c.is_ascii_graphic() || c.is_alphanumeric() => c,
+            _ => '?',
+        };
+        if !(c == '?' && safe.ends_with('?')) {
+            safe.push(c);
+        }
+    }
+    safe.trim().to_string()
+}
+
+fn commented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect()
+}
