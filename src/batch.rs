@@ -1,5 +1,6 @@
 //! Host arrays for one step of training.
 
+mod choices;
 mod columns;
 mod listed;
 mod pairs;
@@ -8,6 +9,7 @@ pub(crate) mod plan;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use choices::{Choices, Verdict, first};
 pub use columns::{COLUMN, Columns, Groups, Head};
 pub use listed::{Listed, lists};
 pub use pairs::{Bits, PAIRS, Pairs};
@@ -323,36 +325,6 @@ impl Terms {
             + size_of_val(&safety[..])
             + size_of_val(&complexity[..])
             + self.columns.as_ref().map_or(0, Columns::bytes)
-    }
-}
-
-/// Which rows of the inputs belong together, where moves are learnt: those of one position, one
-/// after the other. First comes the quiet end behind the move that was played, then those behind
-/// other moves, at last the quiet end of the position itself. Where nothing can be learnt from the
-/// moves there is the last one alone.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choices {
-    /// The row behind the last one, a position each.
-    pub ends: Vec<u32>,
-    /// A row each: 1, or -1 where the model's output is for the other side than who chose.
-    pub signs: Vec<i8>,
-}
-
-impl Choices {
-    /// The rows of each position.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
-        (0..self.ends.len()).map(|position| self.rows(position))
-    }
-
-    /// The rows of a position.
-    pub fn rows(&self, position: usize) -> Range<usize> {
-        let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
-        begin as usize..self.ends[position] as usize
-    }
-
-    /// The last row of each position.
-    pub fn roots(&self) -> impl Iterator<Item = usize> {
-        self.ends.iter().map(|end| *end as usize - 1)
     }
 }
 

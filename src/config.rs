@@ -6,7 +6,6 @@ mod chunks;
 mod climb;
 mod differ;
 pub mod keys;
-mod moves;
 mod optimizer;
 mod read;
 mod rounding;
@@ -20,11 +19,10 @@ use serde::{Deserialize, Serialize};
 pub use batch_size::BatchSize;
 pub use climb::Climb;
 pub use differ::Difference;
-pub use moves::{Moves, Sides};
 pub use optimizer::Optimizer;
 pub use read::{ConfigError, nearest};
 pub use schedule::{Earlier, Plan};
-pub use sections::{Data, Judged, Learn, Model, Target};
+pub use sections::{Data, Learn, Model, Target};
 pub(crate) use source::ONE_LIST;
 pub use source::Source;
 
@@ -105,9 +103,6 @@ impl Config {
     pub fn resolved(mut self) -> Self {
         let is_net = self.is_net();
         self.optimizer = self.optimizer.resolved(is_net);
-        if self.learns_moves() {
-            self.target.moves = Some(self.target.moves.unwrap_or_default().resolved());
-        }
         self.data.test = Some(self.test().0);
         self.schedule.batch = Some(self.batch());
         self.model.precision = Some(self.precision());
@@ -274,27 +269,16 @@ impl Config {
         !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test().0 < 1.0
     }
 
-    /// Whether what positions are worth is learnt.
-    fn judges(&self) -> bool {
-        self.moves().is_none_or(|moves| moves.value > 0.0)
-    }
-
     /// Whether the targets need scores; where there are several sources, those of any.
     pub fn needs_scores(&self) -> bool {
         let usual = self.target.wdl.range().0;
         let sources = &self.data.source;
         let least = sources.iter().map(|source| source.wdl.unwrap_or(usual)).reduce(f64::min);
-        self.judges() && least.unwrap_or(usual) < 1.0
+        !self.learns_moves() && least.unwrap_or(usual) < 1.0
     }
 
-    fn learns_moves(&self) -> bool {
+    pub fn learns_moves(&self) -> bool {
         self.target.learn == Learn::Moves
-    }
-
-    /// How moves are learnt, with every default; none where positions are.
-    pub fn moves(&self) -> Option<Moves> {
-        let moves = || self.target.moves.clone().unwrap_or_default().resolved();
-        self.learns_moves().then(moves)
     }
 
     /// Positions that are shuffled together, for data of this many.
@@ -344,20 +328,6 @@ impl Config {
             }
         };
         (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
-    }
-
-    /// Epochs after which quiet ends are looked for again; none where positions are judged as given.
-    pub fn resolve_every(&self, positions: u64) -> Option<f64> {
-        let tenth = || {
-            // A direct step goes all the way that its oracle says.
-            if self.learns_moves() && self.optimizer().name.is_direct() {
-                return 1.0;
-            }
-            let span = self.span(positions);
-            (span.steps as f64 * span.batch as f64 / positions as f64 / 10.0).round().max(1.0)
-        };
-        (self.target.position == Judged::Quiescence || self.learns_moves())
-            .then(|| self.target.resolve_every.unwrap_or_else(tenth))
     }
 
     /// What the units of lengths come to in the run, for this many positions of data.

@@ -317,7 +317,6 @@ impl Bench {
             optimizer: config.optimizer(),
             // As at the end of the run.
             rounded: rounding::of_run(config)?.map(|rounding| Rounded { rounding, after: 0 }),
-            moves: None,
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,
             patience: None,
@@ -332,7 +331,7 @@ impl Bench {
             settings: &settings,
             folder: folder.path(),
             held_out: &[],
-            oracle: None,
+            until: u64::MAX,
             ranks: &Alone,
         };
         let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };

@@ -52,9 +52,6 @@ pub struct Args {
     /// filter is given
     #[arg(long, conflicts_with_all = ["deep", "pgn", "quiescence", "fixed_scale", "fit_on_same"])]
     moves: bool,
-    /// With --moves, the moves of both sides
-    #[arg(long, requires = "moves")]
-    both_sides: bool,
     /// Measure on all positions of the files, those seen in training too
     #[arg(long)]
     all: bool,
@@ -110,7 +107,7 @@ pub fn run(args: Args) -> Result<()> {
     let test = measured.part == Part::Test;
     if args.moves {
         measured.notes.iter().for_each(|note| eprintln!("{note}"));
-        let found = moves::find(&evaluators, measured, args.both_sides, &terminal)?;
+        let found = moves::find(&evaluators, measured, &terminal)?;
         return match args.json {
             true => out::line(serde_json::to_string_pretty(&found)?),
             false => out::line(found.text().trim_end()),

@@ -81,7 +81,7 @@ fn ends(ending: &Ending) {
         End::Finished if direct => {
             eprintln!("ended at step {step}, as the config says; it has not converged yet");
         }
-        End::Finished => {}
+        End::Finished | End::Round => {}
     }
 }
 

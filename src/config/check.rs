@@ -1,6 +1,6 @@
 //! Whether the numbers of a config fit together.
 
-use super::{BatchSize, Config, ConfigError, Judged, MOST_POSITIONS, Moves, VERSION, nearest};
+use super::{BatchSize, Config, ConfigError, Learn, MOST_POSITIONS, VERSION, nearest};
 use crate::architecture::Array;
 use crate::loss::{Loss, LossShape};
 use crate::train::layers::{Layer, stands_for};
@@ -248,10 +248,8 @@ impl Config {
             let reason = "is about the terms that a net is added to; name them with `model.base`";
             return wrong("model.tune_base", reason);
         }
-        if model.tune_base && (self.learns_moves() || self.target.position == Judged::Quiescence) {
-            let reason = "is for what positions are worth as they are given: searches want terms \
-                          that stand still; leave it out, or learn from results and scores first";
-            return wrong("model.tune_base", reason);
+        if model.tune_base && self.target.learn != Learn::Values {
+            return wrong("model.tune_base", "goes with `target.learn = \"values\"`");
         }
         if model.inputs == "trace" && model.start.is_some() {
             return wrong("model.start", "the term list has the weights to start from");
@@ -260,28 +258,7 @@ impl Config {
             let reason = "is for the built-in terms; let the engine give both wings one number";
             return wrong("model.mirror", reason);
         }
-        let quiet = self.target.position == Judged::Quiescence;
-        if model.inputs == "trace" && quiet {
-            let reason = "\"quiescence\" is not for another engine's terms: only that engine can \
-                          search with them";
-            return wrong("target.position", reason);
-        }
-        let moves = self.learns_moves();
-        if let Some(epochs) = self.target.resolve_every {
-            if !(quiet || moves) {
-                let reason = "goes with `position = \"quiescence\"` or `learn = \"moves\"`";
-                return wrong("target.resolve_every", reason);
-            }
-            if !(epochs > 0.0 && epochs.is_finite()) {
-                return wrong("target.resolve_every", "is a number of epochs above 0");
-            }
-        }
-        if self.target.moves.is_some() && !moves {
-            return wrong("target.moves", "goes with `learn = \"moves\"`");
-        }
-        if moves {
-            self.check_moves()?;
-        }
+        self.check_learn()?;
         match (&model.inputs[..], &model.term_list) {
             ("trace", None) => {
                 wrong("model.term_list", "name the file with the terms of the engine")
@@ -291,22 +268,26 @@ impl Config {
         }
     }
 
-    /// What else a config says that learns moves.
-    fn check_moves(&self) -> Result<(), ConfigError> {
+    /// Whether the model and the method can learn what they are to.
+    fn check_learn(&self) -> Result<(), ConfigError> {
         let wrong = |key, reason: &str| Err(ConfigError::Value { key, reason: reason.into() });
-        if self.model.inputs == "trace" {
-            let reason = "\"moves\" is not for another engine's terms: only that engine can search \
+        if self.model.inputs == "trace" && self.target.learn != Learn::Values {
+            let reason = "is \"values\" for another engine's terms: only that engine can search \
                           with them";
             return wrong("target.learn", reason);
         }
-        if self.optimizer().name == Name::LocalSearch {
+        if self.learns_moves() && self.optimizer().name == Name::LocalSearch {
             return wrong("optimizer.name", "local-search cannot learn moves; gauss-newton can");
         }
-        if self.target.position == Judged::Quiescence {
-            let reason = "moves are always judged by their quiet ends; remove it";
-            return wrong("target.position", reason);
+        match self.target.force {
+            Some(_) if !self.learns_moves() => {
+                wrong("target.force", "goes with `learn = \"moves\"`")
+            }
+            Some(force) if !(force >= 0.0 && force.is_finite()) => {
+                wrong("target.force", "is a number of centipawns, 0 or more")
+            }
+            _ => Ok(()),
         }
-        self.target.moves.as_ref().map_or(Ok(()), Moves::check)
     }
 
     /// The arrays that have a clip or a learning rate of their own.

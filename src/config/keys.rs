@@ -17,7 +17,7 @@ use serde::de::value::Error;
 use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Value;
 
-use super::{Climb, Config, Data, Model, Moves, Optimizer, Plan, Source, Target};
+use super::{Climb, Config, Data, Model, Optimizer, Plan, Source, Target};
 use crate::loader::{Filter, Weighing};
 use crate::train::stages::Stage;
 use defaults::Defaults;
@@ -81,7 +81,6 @@ pub fn sections() -> Vec<Section> {
         ("model", fields::<Model>()),
         ("target", fields::<Target>()),
         ("target.weights", fields::<Weighing>()),
-        ("target.moves", fields::<Moves>()),
         ("optimizer", fields::<Optimizer>()),
         ("schedule", fields::<Plan>()),
     ]

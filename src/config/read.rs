@@ -14,13 +14,12 @@ use crate::input;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Tables of a config. Serde would take a list for one, its values in the order of the keys.
-const TABLES: [&[&str]; 8] = [
+const TABLES: [&[&str]; 7] = [
     &["climb"],
     &["data"],
     &["data", "filter"],
     &["model"],
     &["target"],
-    &["target", "moves"],
     &["optimizer"],
     &["schedule"],
 ];

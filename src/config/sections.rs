@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Source;
 use super::keys::{formats, inputs};
-use super::{Moves, Source};
 use crate::architecture::{Activation, LayerForm};
 use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
@@ -300,43 +300,30 @@ pub struct Target {
     pub asymmetry: Option<f64>,
     #[serde(skip_serializing_if = "Weighing::is_level")]
     pub weights: Weighing,
-    /// Which position is judged.
-    pub position: Judged,
-    /// With `position = "quiescence"` or `learn = "moves"`: the epochs after which the quiet ends are
-    /// looked for again, with the weights as they are by then; above 0. Without it a tenth of the
-    /// run, and at least one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 1.0)]
-    pub resolve_every: Option<f64>,
-    /// What is learnt from.
+    /// What is learnt from. Quiescence searches use the weights as they are: of each step with
+    /// `gauss-newton` and `local-search`, else of each tenth of the run.
     pub learn: Learn,
+    /// With `learn = "moves"`: least squares, with a force of so many centipawns on the move that was
+    /// played where the best of the others is half a pawn ahead; 0 or more. Without it softmax: a
+    /// move is e times as likely that is 60 centipawns better.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub moves: Option<Moves>,
+    #[schemars(example = 100.0)]
+    pub force: Option<f64>,
 }
 
 /// What a position teaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Learn {
-    /// What it was worth: the result of its game, and its score.
+    /// The result of its game, and its score.
     #[default]
     Values,
-    /// Which move was played in it: see `[target.moves]`. For formats that tell the moves: PGN,
-    /// viriformat and binpack.
-    Moves,
-}
-
-/// The position that is judged in the place of one of the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Judged {
-    /// The position itself.
-    #[default]
-    #[serde(rename = "as given")]
-    AsGiven,
-    /// The one where its quiescence search ends: captures, promotions and evasions of checks, as
-    /// the weights would play them. Texel's method.
-    #[serde(rename = "quiescence")]
+    /// The same of the position where its quiescence search ends: captures, promotions and evasions
+    /// of checks, as the weights would play them. Texel's method.
     Quiescence,
+    /// The move that the winner played in it, by the quiet ends behind all legal moves. Deep
+    /// Thought's method. For formats that tell the moves: PGN, viriformat and binpack.
+    Moves,
 }
 
 impl Default for Data {
@@ -374,10 +361,8 @@ impl Default for Target {
             power: None,
             asymmetry: None,
             weights: Weighing::default(),
-            position: Judged::default(),
-            resolve_every: None,
             learn: Learn::default(),
-            moves: None,
+            force: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::keys::formats;
-use super::{Config, ConfigError, Data, nearest};
+use super::{Config, ConfigError, Data, Learn, nearest};
 use crate::format::Format;
 use crate::loader::{Feed, Filter, Weighing};
 use crate::point_of_view::PointOfView;
@@ -135,7 +135,7 @@ impl Config {
             format: format.or(self.format().transpose()).transpose()?,
             view: view.or(self.view().transpose()).transpose()?,
             filter: source.filter.as_ref().unwrap_or(&self.data.filter).clone(),
-            scores: self.judges() && wdl < 1.0,
+            scores: !self.learns_moves() && wdl < 1.0,
             limit: source.limit.or(self.data.limit),
             share: source.batch_share,
             expected: None,
@@ -250,7 +250,7 @@ impl Config {
         }
         let batch = self.batch().of(u64::MAX);
         if sources[0].batch_share.is_some() {
-            if !self.is_net() || self.moves().is_some() {
+            if !self.is_net() || self.target.learn != Learn::Values {
                 let reason = "is for nets that learn what positions are worth; elsewhere give \
                               sources a `weight`, or a `limit`";
                 return wrong("data.source.batch_share", reason.into());

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 
 use super::encode::{Encoded, TERMS_PIECE};
 use super::packed::Packed;
-use super::quieten::{Quieten, quieten};
 use super::read::SIDE_BY_SIDE;
 
 /// The records of files, in the order in which they were read.
@@ -72,14 +71,6 @@ impl Kept {
 
     pub(super) fn join(&mut self, other: Kept) {
         self.0.extend(other.0);
-    }
-
-    /// The quiet ends of all of them.
-    pub fn quiet(&self, by: &dyn Quieten) -> Self {
-        let mut kept = self.clone();
-        let pieces = kept.0.iter_mut().flat_map(|file| &mut file.pieces);
-        pieces.for_each(|piece| quieten(piece, by));
-        kept
     }
 
     /// All records, file after file, in pieces; with their terms, where these are found.

@@ -5,7 +5,6 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::encode::{Encoder, Part};
 use super::feed::Quota;
-use super::quieten::Quieten;
 use super::stream::{Cursor, Cursors, Records, Stop, Window, keep, read_on};
 use super::{Kept, LoadError};
 use crate::batch::{Batch, OfRank};
@@ -44,15 +43,8 @@ impl Lanes {
     }
 
     /// Opens the next source.
-    pub fn open(
-        &mut self,
-        quota: Quota,
-        encoder: &Encoder,
-        from: Cursor,
-        by: Option<Arc<dyn Quieten>>,
-        kept: Option<Kept>,
-    ) {
-        self.lanes.push(Lane::new(quota, encoder, from, by, kept));
+    pub fn open(&mut self, quota: Quota, encoder: &Encoder, from: Cursor, kept: Option<Kept>) {
+        self.lanes.push(Lane::new(quota, encoder, from, kept));
     }
 
     /// The rank's slice of the next batch: of each source its part, one after the other.
@@ -71,20 +63,14 @@ impl Lanes {
 
 impl Lane {
     /// Starts the thread that reads.
-    fn new(
-        quota: Quota,
-        encoder: &Encoder,
-        from: Cursor,
-        by: Option<Arc<dyn Quieten>>,
-        kept: Option<Kept>,
-    ) -> Self {
+    fn new(quota: Quota, encoder: &Encoder, from: Cursor, kept: Option<Kept>) -> Self {
         let (sender, windows) = sync_channel(1);
         let (plan, encoder) = (Arc::new(quota.plan), encoder.clone());
         let mirrors = plan.mirrored_copies;
         std::thread::spawn(move || {
             let end = match plan.keeps() {
-                true => keep(&plan, &encoder, from, (by.as_deref(), kept), &sender),
-                false => read_on(&plan, &encoder, from, by.as_deref(), &sender),
+                true => keep(&plan, &encoder, from, kept, &sender),
+                false => read_on(&plan, &encoder, from, &sender),
             };
             if let Err(Stop::Error(error)) = end {
                 // Nobody left to hear it is no error.

@@ -6,8 +6,6 @@
 //! than to learn from, are found once and kept in a [`Store`], where memory allows it.
 
 mod base;
-mod choose;
-mod choosing;
 mod collect;
 mod distinct;
 mod encode;
@@ -19,7 +17,7 @@ mod lane;
 mod order;
 mod packed;
 mod plans;
-mod quieten;
+mod prepared;
 mod read;
 mod scan;
 mod sketch;
@@ -37,16 +35,14 @@ use std::sync::Arc;
 pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 use crate::batch::{OfRank, Pairs};
 pub use base::{Base, Below};
-pub use choose::{Choice, Choose, Chosen, Spread};
-pub use choosing::{Asked, Choosing};
 pub use collect::{Part, collect};
-pub use encode::{Encoder, TermsEncoder};
+pub use encode::{Encoder, TERMS_PIECE, TermsEncoder};
 pub use feed::{Feed, apportion};
 pub use filter::{Filter, Rejected, Rejection};
 pub use held::Held;
 pub use kept::Kept;
 pub use plans::{PLANS, pairs_of};
-pub use quieten::{Quieten, quiet};
+pub use prepared::{Preparation, Prepare, Prepared, PreparedStream};
 pub use scan::{Scan, Validating, scan, scan_terms};
 pub use sketch::Sketch;
 pub use split::{Share, Split, Test};

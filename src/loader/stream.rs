@@ -12,7 +12,6 @@ use super::lane::Lanes;
 use super::order::{Chunks, random, shuffled};
 use super::packed::Packed;
 use super::plans::Plans;
-use super::quieten::{Quieten, quieten};
 use super::read::Interleaved;
 use super::{Kept, LoadError, Plan};
 use crate::batch::Batch;
@@ -94,25 +93,18 @@ impl Stream {
     /// anew, in a seeded order. Sources with a share of each batch have epochs of their own. A place
     /// that is none of this plan is the first error that comes.
     pub fn new(plan: Plan, encoder: Encoder, from: Cursors) -> Self {
-        Self::of(plan, encoder, from, None, None)
+        Self::of(plan, encoder, from, None)
     }
 
-    /// The same of the quiet ends of the positions, where somebody finds them. Data that fits the window
-    /// need not be read again where a scan of this plan has `kept` it.
-    pub fn of(
-        plan: Plan,
-        encoder: Encoder,
-        from: Cursors,
-        by: Option<Arc<dyn Quieten>>,
-        mut kept: Option<Kept>,
-    ) -> Self {
+    /// The same of data that need not be read again, since a scan of this plan has `kept` it.
+    pub fn of(plan: Plan, encoder: Encoder, from: Cursors, mut kept: Option<Kept>) -> Self {
         let (sender, batches) = sync_channel(4);
         let (quotas, of_rank, chunk) = (plan.quotas(), plan.of_rank, plan.chunk);
         let lanes = from.each(quotas.len()).map(|cursors| {
             let mut lanes = Lanes::new(of_rank, chunk);
             for (quota, from) in quotas.into_iter().zip(cursors) {
                 let kept = kept.as_mut().map(|kept| kept.split_off(&quota.plan.files));
-                lanes.open(quota, &encoder, from, by.clone(), kept);
+                lanes.open(quota, &encoder, from, kept);
             }
             lanes
         });
@@ -176,7 +168,7 @@ pub(super) fn keep(
     plan: &Arc<Plan>,
     encoder: &Encoder,
     from: Cursor,
-    (by, kept): (Option<&dyn Quieten>, Option<Kept>),
+    kept: Option<Kept>,
     windows: &Windows,
 ) -> Result<(), Stop> {
     let mut records = match kept {
@@ -184,9 +176,6 @@ pub(super) fn keep(
         None => read_whole(plan)?,
     };
     check_count(plan, records.len() as u64)?;
-    if let Some(by) = by {
-        quieten(&mut records, by);
-    }
     let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
     let bases = encoder.bases(&records);
     let plans = match encoder {
@@ -220,7 +209,6 @@ pub(super) fn read_on(
     plan: &Arc<Plan>,
     encoder: &Encoder,
     from: Cursor,
-    by: Option<&dyn Quieten>,
     windows: &Windows,
 ) -> Result<(), Stop> {
     for epoch in from.epoch.. {
@@ -247,11 +235,8 @@ pub(super) fn read_on(
                 let mut rest = Vec::with_capacity(plan.window + BLOCK);
                 rest.extend_from_slice(&records[full..]);
                 records.truncate(full);
-                let mut full = std::mem::replace(&mut records, rest);
+                let full = std::mem::replace(&mut records, rest);
                 if window >= first {
-                    if let Some(by) = by {
-                        quieten(&mut full, by);
-                    }
                     let cursor = Cursor { epoch, window, offset: 0 };
                     let order = shuffled(plan, cursor, full.len());
                     let pairs = plan.passing.clone();

@@ -28,7 +28,6 @@ pub mod opinion;
 pub mod power;
 pub mod predictions;
 pub mod reach;
-pub mod rounds;
 pub mod seeds;
 mod shards;
 pub mod slices;

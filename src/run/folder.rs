@@ -29,8 +29,6 @@ pub const BASE: &str = "base.json";
 /// What training did to each term.
 pub const TERMS_CSV: &str = "terms.csv";
 
-/// Where moves are learnt, how many of them the weights find, round after round.
-pub const MOVES: &str = "moves.csv";
 /// What training looked like, row by row.
 pub const LOG: &str = "log.csv";
 /// The validation loss of each source, row by row.
@@ -42,7 +40,7 @@ pub const REPORT: &str = "report.html";
 pub(super) const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
-const FILES: [&str; 13] = [
+const FILES: [&str; 12] = [
     LAST,
     BEST,
     ROUND,
@@ -52,7 +50,6 @@ const FILES: [&str; 13] = [
     TERMS_CSV,
     "net.json",
     "net.safetensors",
-    MOVES,
     LOG,
     SOURCES,
     REPORT,

@@ -5,7 +5,6 @@
 //! [`Listener`] hears.
 
 pub mod arena;
-mod choices;
 mod claim;
 pub mod climb;
 pub mod curve;
@@ -17,12 +16,12 @@ pub mod inspect;
 mod listener;
 pub mod measure;
 pub mod moves;
+pub mod objective;
 mod own_engine;
 pub mod path;
 mod place;
 pub mod played;
 mod player;
-mod quiet_ends;
 pub mod recipe;
 pub mod report;
 pub mod rounding;
@@ -32,12 +31,10 @@ pub mod terms;
 pub mod train;
 pub mod tuned;
 
-pub use choices::Choices;
 pub use evaluator::Evaluator;
 pub use listener::{Counter, Ending, Listener, Opening};
 pub use place::Place;
 pub use player::OwnPlayer;
-pub use quiet_ends::QuietEnds;
 pub use recipe::Recipe;
 pub use stage::Stage;
 pub use terms::RunTerms;

@@ -21,7 +21,7 @@ use crate::inspect;
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::output;
-use crate::report::html::{curves, rounds, settings, trained};
+use crate::report::html::{curves, settings, trained};
 use crate::sample::Sample;
 use contents::Contents;
 pub use shown::ShownRun;
@@ -104,7 +104,7 @@ pub fn of_ended(
             let pages = [runs[0].page.clone()];
             let why = format!("There is no comparison: {error:#}.");
             let lead = html! { p { (why) } (trained(&pages)) };
-            let sections = [curves(&pages)].into_iter().chain(rounds(&pages));
+            let sections = [curves(&pages)].into_iter();
             (lead, sections.chain([settings(&pages)]).collect())
         }
     };

@@ -55,6 +55,5 @@ fn becomes(wanted: &Config, found: &Config) -> bool {
     let mut wanted = wanted.clone();
     wanted.data.window = wanted.data.window.or(found.data.window);
     wanted.target.scale = wanted.target.scale.or(found.target.scale);
-    wanted.target.resolve_every = wanted.target.resolve_every.or(found.target.resolve_every);
     wanted.resolved() == *found
 }

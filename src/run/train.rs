@@ -3,40 +3,34 @@
 mod base;
 mod data;
 mod finish;
-mod found;
 pub mod grow;
 mod join;
-mod learnt;
 mod length;
 mod open;
 mod resume;
-mod rounds;
 mod start;
 mod tuning;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
 use super::folder::{self, RunFolder};
 use super::listener::{Ending, Listener, Opening};
+use super::objective::{self, Rounds};
 use super::place::Place;
-use super::quiet_ends::QuietEnds;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::terms::RunTerms;
-use crate::config::{Config, Moves, ONE_LIST};
+use crate::config::{Config, ONE_LIST};
 use crate::model::{Adapter, Compute, Device, Need, Precision};
 use crate::output;
 use crate::train::checkpoint::{Checkpoint, State};
-use crate::train::moves::{Before, Objective};
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
 use data::Data;
-pub use finish::{Finished, Made, NothingLearnt, TestMoves};
+pub use finish::{Finished, Made, NothingLearnt};
 pub use join::join;
 pub use resume::resume;
-use rounds::{Round, Rounds, UntilEnd};
 
 /// Rows of a position with all that could be played in it, about.
 const ROWS_OF_MOVES: usize = 35;
@@ -67,7 +61,6 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     join::invite(means.ranks, &config, &folder.path, list, below, &place.1, None)?;
     let (data, mut weights) = open::open(&mut config, list, None, below, &place, listener)?;
     config.data.window = config.data.window.or(data.window(&config));
-    config.target.resolve_every = config.resolve_every(data.summary.train);
     // Found before the folder is cleared.
     length::settings(&config, data.summary.train)?;
     let mut recipe = Recipe {
@@ -203,7 +196,7 @@ fn train(
     }
 
     let kind = recipe.kind()?;
-    let rows = if config.moves().is_some() { ROWS_OF_MOVES } else { 1 };
+    let rows = if config.learns_moves() { ROWS_OF_MOVES } else { 1 };
     // Rounded weights are a set more.
     let kept = config.optimizer().kept() + u64::from(settings.rounded.is_some());
     let need = Need::of(&kind, batch as usize * rows, *compute, kept);
@@ -215,20 +208,13 @@ fn train(
     }
     let mut watch = listener.watch(steps * batch, checkpoint.state.positions);
     let end = loop {
-        let round = rounds.as_ref().map(|rounds| rounds.enter(&mut checkpoint, folder));
-        let mut round = round.transpose()?;
-        let mut before = None;
-        if let Some(round) = &mut round {
-            let ends = Arc::new(QuietEnds::of(recipe, &round.weights)?);
-            match config.moves() {
-                None => data.quieten(ends, listener)?,
-                Some(moves) => {
-                    let searched = data.choose(&ends, config, listener)?;
-                    found::add(folder, round.began, &searched, listener)?;
-                    round.keep_spread(searched.spread, folder)?;
-                    before = oracle(&moves, round, searched.spread);
-                }
-            }
+        let round = rounds.map(|rounds| rounds.enter(&checkpoint, folder)).transpose()?;
+        let until = round.as_ref().map_or(u64::MAX, |round| round.until);
+        if let Some(mut round) = round
+            && let Some(by) = objective::of(recipe, &round.weights)?
+        {
+            let spread = data.prepare(by, round.spread, config, listener)?;
+            round.keep_spread(spread, folder)?;
         }
         let batches = data.batches(recipe, &checkpoint, ranks.which())?;
         let job = Training {
@@ -238,24 +224,13 @@ fn train(
             settings: &settings,
             folder: &folder.path,
             held_out: &data.validation,
-            oracle: before.as_ref(),
+            until,
             ranks,
         };
-        let until = round.as_ref().map_or(u64::MAX, |round| round.until);
-        let mut until_end = UntilEnd::new(&mut *watch, checkpoint.state.step, until);
-        let ended = train::run(&job, checkpoint, batches, &mut until_end);
-        let is_over = until_end.is_over();
         let end;
-        (end, checkpoint) = ended?;
-        match (end, &rounds, &round) {
-            (End::Interrupted, ..) if is_over => {}
-            // With other quiet ends a step may help again, unless it was the first with these.
-            (End::Converged, Some(rounds), Some(round))
-                if checkpoint.state.step > round.began + 1 =>
-            {
-                rounds.begin(&mut checkpoint, round.spread, folder)?;
-            }
-            _ => break end,
+        (end, checkpoint) = train::run(&job, checkpoint, batches, &mut *watch)?;
+        if end != End::Round {
+            break end;
         }
     };
     drop(watch);
@@ -268,27 +243,6 @@ fn train(
     finish::refuse_untrained(recipe, &checkpoint, folder)?;
     folder.check()?;
     let mut finished = finish::finish(recipe, &data, folder, listener)?;
-    if config.moves().is_some() {
-        let ends = QuietEnds::of(recipe, &checkpoint.weights);
-        let searched = ends.and_then(|ends| data.choose(&Arc::new(ends), config, listener));
-        match searched.and_then(|searched| found::add(folder, step, &searched, listener)) {
-            Ok(()) => {}
-            // The best weights stand.
-            Err(error) => listener
-                .remark(&format!("how many moves the last weights find cannot be said: {error:#}")),
-        }
-    }
     finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
     Ok(Some(finished))
-}
-
-/// What least squares of moves ask in a round: its weights, and by how much differences that have
-/// shrunk since the run began are to grow again.
-fn oracle(moves: &Moves, round: &Round, spread: Option<f64>) -> Option<Before> {
-    let stretch = match (moves.keep_spread, round.spread, spread) {
-        (Some(true), Some(then), Some(now)) => (then / now).max(1.0),
-        _ => 1.0,
-    };
-    let asks = moves.objective == Objective::LeastSquares;
-    asks.then(|| Before { weights: round.weights.clone(), stretch })
 }

@@ -7,10 +7,10 @@ use burn::optim::GradientsParams;
 
 use super::average::Average;
 use super::clip::clipped;
-use super::direct::{Learnt, Stepped};
+use super::direct::Stepped;
 use super::rule::Rule;
 use super::{Rounded, TrainError, Training};
-use crate::batch::Inputs;
+use crate::batch::{Choices, Inputs};
 use crate::model::{Kind, Model, is_gpu};
 use crate::weights::Weights;
 
@@ -96,13 +96,14 @@ impl<'a> Learner<'a> {
         inputs: &Inputs,
         targets: &[f32],
         shares: &[f32],
-        moves: Option<Learnt>,
+        choices: Option<&Choices>,
     ) -> Result<Stepped, TrainError> {
         let weights = self.model().weights();
         let Training { kind, compute, device, ranks, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
         let loss = self.job.settings.loss;
-        let stepped = method.step(kind, weights, inputs, (targets, shares, loss), moves, *ranks)?;
+        let stepped =
+            method.step(kind, weights, inputs, (targets, shares, loss), choices, *ranks)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)

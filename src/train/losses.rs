@@ -2,7 +2,6 @@
 
 use burn::module::Module as _;
 
-use super::moves::{Fared, Moves};
 use super::ranks::Ranks;
 use super::target::{Worth, targets};
 use crate::batch::Batch;
@@ -12,10 +11,10 @@ use crate::model::{Model, outputs};
 /// Means in f64.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Losses {
-    /// Of the loss against the training target, weighed as in training; where moves are learnt, of
-    /// theirs.
+    /// Of the loss against the training target, weighed as in training; where moves are learnt, the
+    /// share of those that are not put first.
     pub target: f64,
-    /// Of the squared error against the result; none where there are choices alone.
+    /// Of the squared error against the result.
     pub result: Option<f64>,
     /// As `target`, of the positions of none of the run's sources and of each of them; none where
     /// there are no such positions. Empty where nobody counts sources.
@@ -58,7 +57,6 @@ struct Sums {
     /// Of those whose results were looked at.
     positions: f64,
     sources: Vec<Mean>,
-    fared: Fared,
 }
 
 impl Sums {
@@ -66,7 +64,6 @@ impl Sums {
         model: &Model,
         batches: impl Iterator<Item = &'a Batch>,
         Yardstick { wdl, worths, loss }: Yardstick,
-        moves: Option<&Moves>,
     ) -> Self {
         let model = model.valid();
         let sources = vec![Mean::default(); if worths.len() > 1 { worths.len() } else { 0 }];
@@ -74,8 +71,14 @@ impl Sums {
         for batch in batches {
             let wanted = targets(batch, wdl, worths);
             let logits = outputs(&model, batch).expect("a device that computes losses");
-            if let Some((moves, choices)) = moves.zip(batch.choices.as_ref()) {
-                sums.fared = sums.fared.with(moves.fare(choices, &logits, &wanted));
+            if let Some(choices) = &batch.choices {
+                let [missed, count] = choices.missed(&logits);
+                sums.target.sum += missed;
+                sums.target.weights += count;
+                for (row, won) in choices.roots().zip(&batch.results[..]) {
+                    sums.result += (sigmoid(logits[row].into()) - f64::from(*won)).powi(2);
+                }
+                sums.positions += batch.len() as f64;
                 continue;
             }
             let labels = wanted.iter().zip(&batch.results[..]).enumerate();
@@ -97,7 +100,7 @@ impl Sums {
 
     /// With those of the other ranks.
     fn of_all(self, ranks: &dyn Ranks) -> Self {
-        let Self { target, result, positions, sources, fared } = self;
+        let Self { target, result, positions, sources } = self;
         let means = [target].into_iter().chain(sources).flat_map(|it| [it.sum, it.weights]);
         let mut numbers: Vec<f64> = [result, positions].into_iter().chain(means).collect();
         ranks.sum(&mut [], &mut numbers);
@@ -105,29 +108,20 @@ impl Sums {
         let mut means = numbers[2..].chunks_exact(2).map(mean);
         let target = means.next().expect("it was put there");
         let (result, positions) = (numbers[0], numbers[1]);
-        Self { target, result, positions, sources: means.collect(), fared }
+        Self { target, result, positions, sources: means.collect() }
     }
 
-    fn losses(self, moves: Option<&Moves>) -> Option<Losses> {
-        let target = match moves {
-            Some(moves) => moves.mean(self.fared),
-            None => self.target.value(),
-        };
+    fn losses(self) -> Option<Losses> {
+        let target = self.target.value();
         let result = (self.positions > 0.0).then(|| self.result / self.positions);
         let sources = self.sources.into_iter().map(Mean::value).collect();
         Some(Losses { target: target?, result, sources })
     }
 }
 
-/// The losses of a model on batches; none where there is nothing to measure on. Where moves are
-/// learnt, the batches with choices tell what is learnt, and the others how it fits results.
-pub fn losses(
-    model: &Model,
-    batches: &[Batch],
-    yardstick: Yardstick,
-    moves: Option<&Moves>,
-) -> Option<Losses> {
-    Sums::of(model, batches.iter(), yardstick, moves).losses(moves)
+/// The losses of a model on batches; none where there is nothing to measure on.
+pub fn losses(model: &Model, batches: &[Batch], yardstick: Yardstick) -> Option<Losses> {
+    Sums::of(model, batches.iter(), yardstick).losses()
 }
 
 /// The same of positions, each rank measuring on a share of the batches.
@@ -138,5 +132,5 @@ pub fn losses_of_all(
     ranks: &dyn Ranks,
 ) -> Option<Losses> {
     let share = batches.iter().skip(ranks.rank()).step_by(ranks.count());
-    Sums::of(model, share, yardstick, None).of_all(ranks).losses(None)
+    Sums::of(model, share, yardstick).of_all(ranks).losses()
 }

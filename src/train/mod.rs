@@ -10,14 +10,12 @@ mod clip;
 pub mod direct;
 mod error;
 mod failure;
-pub mod force;
 pub mod layers;
 mod learner;
 pub mod leg;
 pub mod length;
 pub mod log;
 mod losses;
-pub mod moves;
 pub mod optimizer;
 pub mod ranks;
 mod record;
@@ -39,7 +37,7 @@ use burn::tensor::Device;
 
 use crate::batch::Batch;
 use crate::log::{BySource, HEADER, Row};
-use crate::model::{Compute, Kind, Model, is_gpu};
+use crate::model::{Compute, Kind, is_gpu};
 pub use anchor::{Anchor, Moved};
 use checkpoint::{Best, Checkpoint, State};
 pub use error::TrainError;
@@ -47,7 +45,6 @@ use failure::{one_line, panic_text};
 use learner::Learner;
 use log::Log;
 pub use losses::{Losses, Yardstick, losses, losses_of_all};
-use moves::Before;
 use ranks::Ranks;
 pub use settings::{Rounded, Settings};
 use unread::{Step, Unread};
@@ -66,8 +63,8 @@ pub struct Training<'a> {
     pub folder: &'a Path,
     /// May be empty: then there is no held-out loss, and the last checkpoint is the best.
     pub held_out: &'a [Batch],
-    /// Where moves are learnt, what least squares ask.
-    pub oracle: Option<&'a Before>,
+    /// The step after which the loop returns [`End::Round`].
+    pub until: u64,
     /// Who else takes the steps of this run: then batches are this rank's share of them.
     pub ranks: &'a dyn Ranks,
 }
@@ -107,6 +104,8 @@ pub enum End {
     Early,
     /// [`Watch::stop`] said so; the run can be resumed.
     Interrupted,
+    /// The round is over; the run goes on in the next one.
+    Round,
 }
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
@@ -137,8 +136,6 @@ where
 struct Trainer<'a> {
     job: &'a Training<'a>,
     learner: Learner<'a>,
-    /// What least squares ask.
-    before: Option<Model>,
     state: State,
     /// None on ranks that write nothing.
     log: Option<Log>,
@@ -167,10 +164,6 @@ impl<'a> Trainer<'a> {
             return Err(TrainError::NoOptimizer(start.state.step));
         }
         let learner = Learner::new(job, &start.weights, start.optimizer)?;
-        // Direct methods ask in numbers of their own.
-        let asked = job.oracle.filter(|_| learner.follows());
-        let before = asked.map(|it| Model::new(&job.kind, &it.weights, job.device, job.compute));
-        let before = before.transpose()?;
         // A run's first look makes its first row, before its first checkpoint.
         let saved = (start.state.log_rows > 0).then_some(start.state.step);
         let writes = job.ranks.is_first();
@@ -188,7 +181,6 @@ impl<'a> Trainer<'a> {
         Ok(Self {
             job,
             learner,
-            before,
             state,
             log,
             by_source,
@@ -223,6 +215,10 @@ impl<'a> Trainer<'a> {
             }
             if self.stop || self.job.ranks.is_alone() && watch.stop() {
                 end = End::Interrupted;
+                break;
+            }
+            if self.state.step >= self.job.until {
+                end = End::Round;
                 break;
             }
             // A run that is made longer gets its patience anew.
@@ -298,10 +294,7 @@ impl<'a> Trainer<'a> {
         let Settings { ref worths, loss, .. } = *settings;
         let yardstick = Yardstick { wdl: settings.wdl.at(1.0), worths, loss };
         let measured = self.learner.measured(self.state.step)?;
-        let held_out = match settings.moves.as_ref() {
-            None => losses_of_all(&measured, self.job.held_out, yardstick, self.job.ranks),
-            moves => losses(&measured, self.job.held_out, yardstick, moves),
-        };
+        let held_out = losses_of_all(&measured, self.job.held_out, yardstick, self.job.ranks);
         self.compare()?;
         let seconds = watch.seconds();
         let elapsed = seconds - self.clock.seconds;

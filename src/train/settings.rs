@@ -1,7 +1,6 @@
 //! What a run does, apart from its data.
 
 use super::leg::{Keep, Leg};
-use super::moves::Moves;
 use super::optimizer;
 use super::schedule::Schedule;
 use super::target::Worth;
@@ -23,8 +22,6 @@ pub struct Settings {
     pub optimizer: optimizer::Settings,
     /// Whether the net learns with rounded weights.
     pub rounded: Option<Rounded>,
-    /// How moves are learnt; none where positions are.
-    pub moves: Option<Moves>,
     /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.

@@ -4,18 +4,13 @@ use std::borrow::Cow;
 
 use burn::optim::GradientsParams;
 
-use super::direct::Learnt;
 use super::leg::Leg;
-use super::moves::{Oracle, Pulled};
 use super::target::targets;
 use super::together::{Outcome, together, weight};
 use super::unread::Step;
 use super::{Progress, State, TrainError, Trainer};
 use crate::batch::{Batch, Choices};
-use crate::model::{Aim, Evaluation as _, Judged, Model, Slope, is_gpu, outputs, steps_ahead};
-
-/// Why there are settings of moves.
-const MOVES: &str = "batches of choices come with settings of moves";
+use crate::model::{Aim, Evaluation as _, Judged, Slope, is_gpu, outputs, steps_ahead};
 
 impl Trainer<'_> {
     /// Does something on a thread of the pool: parallel loops that begin elsewhere are waited for
@@ -40,12 +35,10 @@ impl Trainer<'_> {
         if self.learner.follows() {
             positions = self.descend(batch, taken, wish)?;
         } else {
-            let oracle = self.job.oracle;
-            let moves = (settings.moves.as_ref()).zip(batch.choices.as_deref());
-            let moves = moves.map(|(moves, choices)| Learnt { moves, choices, oracle });
             let (shares, targets) = (batch.shares(), self.wanted(batch));
             let inputs = &batch.inputs;
-            let stepped = self.learner.leap(inputs, &targets, &shares, moves)?;
+            let choices = batch.choices.as_deref();
+            let stepped = self.learner.leap(inputs, &targets, &shares, choices)?;
             let mut numbers = [positions as f64, f64::from(u8::from(wish))];
             self.job.ranks.sum(&mut [], &mut numbers);
             (positions, self.stop) = (numbers[0] as u64, numbers[1] > 0.0);
@@ -103,7 +96,7 @@ impl Trainer<'_> {
                 }
             }
             Some(choices) => {
-                let pulled = self.pull(step, batch, choices, &self.wanted(batch));
+                let pulled = self.pull(step, batch, choices);
                 let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
                 self.count(taken, loss)?;
                 gradients
@@ -127,22 +120,18 @@ impl Trainer<'_> {
         together(self.job.ranks, own, self.learner.model(), &mut self.sums)
     }
 
-    /// The loss of a step that learns moves, and the gradients of what they pull at; or what the
-    /// device says is wrong with it.
+    /// The loss of a step that learns moves, and its gradients; or an error of the device.
     fn pull(
         &self,
         step: u64,
         batch: &Batch,
         choices: &Choices,
-        targets: &[f32],
     ) -> Result<(f64, GradientsParams), String> {
-        let said = |model: &Model| outputs(model, batch).map_err(|lost| lost.to_string());
         let seen = self.learner.seen(step);
-        let (now, before) = (said(&seen)?, self.before.as_ref().map(said).transpose()?);
-        let oracle = before.as_ref().zip(self.job.oracle);
-        let oracle = oracle.map(|(before, it)| Oracle { before: &before[..], stretch: it.stretch });
-        let moves = self.job.settings.moves.as_ref().expect(MOVES);
-        let Pulled { loss, forces } = moves.pull(choices, &now, targets, oracle);
+        let logits = outputs(&seen, batch).map_err(|lost| lost.to_string())?;
+        let [missed, count] = choices.missed(&logits);
+        let forces = choices.pull(&logits);
+        let loss = if count > 0.0 { missed / count } else { 0.0 };
         Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
     }
 }

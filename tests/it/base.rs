@@ -12,7 +12,8 @@ use nnuance::loader::{Base, Encoder, Part, Plan, Scan, Stream, TraceScan, collec
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::report::Values;
-use nnuance::run::{Counter, Ending, Evaluator, Listener, Opening, QuietEnds, recipe};
+use nnuance::run::objective::Searcher;
+use nnuance::run::{Counter, Ending, Evaluator, Listener, Opening, recipe};
 use nnuance::sample::{Position, Sample};
 use nnuance::train::Watch;
 use nnuance::train::checkpoint::Checkpoint;
@@ -112,7 +113,7 @@ fn the_sum_is_what_learns_evaluates_and_plays() {
         search.refresh(&sample.position);
         assert_eq!(f64::from(search.value()), *sum);
     }
-    let ends = QuietEnds::of(&recipe, &best.weights).unwrap();
+    let ends = Searcher::of(&recipe, &best.weights).unwrap();
     let mut of_run = ends.evaluation();
     of_run.refresh(&samples[7].position);
     assert_eq!(f64::from(of_run.value()), sums[7]);
@@ -221,7 +222,7 @@ fn the_integers_of_a_net_are_a_base() {
         }
         assert_eq!(search.value(), sum(&sample.position));
     }
-    let ends = QuietEnds::of(&recipe, &best.weights).unwrap();
+    let ends = Searcher::of(&recipe, &best.weights).unwrap();
     let mut of_run = ends.evaluation();
     of_run.refresh(&samples[7].position);
     assert_eq!(f64::from(of_run.value()), sums[7]);
@@ -312,7 +313,7 @@ fn nothing_as_a_base_is_no_base() {
     let path = folder.path().join("nothing.json");
     std::fs::write(&path, HceWeights { values, ..nothing }.to_json()).unwrap();
     let net = of_zeros(&folder, "zeros", "perspective", 1);
-    let targets = ["wdl = 0.5\nposition = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""];
+    let targets = ["wdl = 0.5\nlearn = \"quiescence\"", "wdl = 1.0\nlearn = \"moves\""];
     let cases = [(&*path.to_string_lossy(), targets[0]), (&net, targets[0]), (&net, targets[1])];
     for (base, target) in cases.into_iter().chain([(&*path.to_string_lossy(), targets[1])]) {
         let target = format!("scale = 160\n{target}");
@@ -333,7 +334,7 @@ fn nothing_as_a_base_is_no_base() {
 fn a_killed_run_goes_on_with_its_base() {
     let folder = tempfile::tempdir().unwrap();
     killed_and_resumed(&config(&terms_in(&folder), "wdl = 0.3", 12), 2);
-    let moves = "wdl = 0.3\nlearn = \"moves\"\nmoves.value = 1\nresolve_every = 1";
+    let moves = "wdl = 0.3\nlearn = \"moves\"";
     killed_and_resumed(&config(&terms_in(&folder), moves, 3), 2);
     killed_and_resumed(&config(NET, "wdl = 0.3", 8), 2);
     killed_and_resumed(&config(NET, moves, 3), 1);

@@ -90,7 +90,6 @@ pub fn losses_of(
             ..optimizer::Settings::usual(Name::AdamW)
         },
         rounded: None,
-        moves: None,
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,
@@ -106,7 +105,7 @@ pub fn losses_of(
         settings: &settings,
         folder: folder.path(),
         held_out: &[],
-        oracle: None,
+        until: u64::MAX,
         ranks: &Alone,
     };
     let start = Checkpoint {

@@ -38,7 +38,6 @@ fn settings(steps: u64, bias_correction: bool) -> Settings {
             ..optimizer::Settings::usual(Name::AdamW)
         },
         rounded: None,
-        moves: None,
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,
@@ -75,7 +74,7 @@ impl Run<'_> {
             settings,
             folder,
             held_out: &[],
-            oracle: None,
+            until: u64::MAX,
             ranks: &Alone,
         };
         let mut watch = Losses::default();
@@ -263,7 +262,7 @@ fn the_device_is_lost() {
         settings: &settings,
         folder: folder.path(),
         held_out: &[],
-        oracle: None,
+        until: u64::MAX,
         ranks: &Alone,
     };
     let batch = batch(Views::Perspective, 150, 1);

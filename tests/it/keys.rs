@@ -40,7 +40,7 @@ const LEAST: [&str; 12] = [
     "version = 1
      data.files = ['a']
      model = { inputs = 'hce', rare = 1 }
-     target.position = 'quiescence'
+     target.learn = 'quiescence'
      schedule = { epochs = 1, learning_rate = 1 }",
     "version = 1
      data.files = ['a']
@@ -61,7 +61,7 @@ const LEAST: [&str; 12] = [
     "version = 1
      data.files = ['a']
      model.inputs = 'hce'
-     target = { learn = 'moves', moves.objective = 'least squares' }
+     target = { learn = 'moves', force = 100 }
      schedule = { epochs = 1, learning_rate = 1 }",
     "version = 1
      data.files = ['a']

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use nnuance::export::{self, Given};
 use nnuance::hce::{HceEvaluator, HceWeights};
-use nnuance::loader::{Part, Plan, collect, quiet};
+use nnuance::loader::{Part, Plan, Prepare as _, collect};
 use nnuance::net::Accumulator;
-use nnuance::run::{QuietEnds, recipe};
+use nnuance::run::objective::{QuietEnds, Searcher};
+use nnuance::run::recipe;
 use nnuance::sample::{Position, Sample};
 use nnuance::search::{Evaluate, Quiescence, Terms, exchange};
 use nnuance::train::checkpoint::Checkpoint;
@@ -99,12 +100,12 @@ const POSITIONS: &str = "data/selfplay-sf15.vf";
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
 /// A run on the first positions of a file, which are not quiet.
-fn config(model: &str, target: &str, rest: &str) -> String {
+fn config(model: &str, wdl: f64, rest: &str) -> String {
     format!(
         "version = 1\nseed = 3\n\
          [data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\nheld_out = 0.2\n\
          [model]\n{model}\n\
-         [target]\nscale = 160\n{target}\n\
+         [target]\nscale = 160\nwdl = {wdl:?}\nlearn = \"quiescence\"\n\
          {rest}\n"
     )
 }
@@ -113,92 +114,72 @@ fn config(model: &str, target: &str, rest: &str) -> String {
 const TERMS: &str = "inputs = \"hce\"\nrare = 0\n\
                      tune = [\"material\", \"mobility\", \"king.safety\", \"tempo\"]";
 const NET: &str = "inputs = \"perspective\"\nhidden = 16";
-const RESULTS: &str = "wdl = 1.0\nposition = \"quiescence\"";
-const MIXED: &str = "wdl = 0.5\nposition = \"quiescence\"";
+const DIRECT: &str = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 6";
+const STEPS: &str = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\nvalidations = 12";
 
-/// Learning from positions for one round is learning from a file of their quiet ends.
+/// One round is a run on a file of the quiet ends of its positions.
 #[test]
 fn a_round_is_a_run_on_the_quiet_ends_as_given() {
-    let schedule = "[schedule]\nepochs = 3\nbatch = 512\nlearning_rate = 0.01";
-    for (model, target, rest) in [
-        (TERMS, RESULTS, "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1"),
-        (TERMS, MIXED, schedule),
-        (NET, MIXED, schedule),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let whole = format!("{target}\nresolve_every = 100");
-        let text = config(model, &whole, rest).replace("held_out = 0.2", "held_out = 0");
-        let out = folder.path().join("quiet");
-        said(&mut train(&written(&folder, &text), &out));
-        let (_, recipe) = recipe::open(&out.join("last.safetensors")).unwrap();
-        let round = Checkpoint::read(&out.join("round.safetensors")).unwrap();
-        assert_eq!(round.state.step, 0);
-        let ends = QuietEnds::of(&recipe, &round.weights).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let text = config(TERMS, 1.0, DIRECT).replace("epochs = 6", "epochs = 1");
+    let text = text.replace("held_out = 0.2", "held_out = 0");
+    let out = folder.path().join("quiet");
+    said(&mut train(&written(&folder, &text), &out));
+    let (_, recipe) = recipe::open(&out.join("last.safetensors")).unwrap();
+    let round = Checkpoint::read(&out.join("round.safetensors")).unwrap();
+    assert_eq!(round.state.step, 0);
+    let ends = QuietEnds(Searcher::of(&recipe, &round.weights).unwrap());
 
-        let plan = Plan { limit: Some(6000), ..Plan::reading(vec![POSITIONS.into()]) };
-        let samples = collect(&plan, Part::All, &|_| ()).unwrap();
-        let quiet = quiet(&samples, &ends);
-        let turned =
-            |(one, other): &(&Sample, &Sample)| one.position.turn() != other.position.turn();
-        assert!(samples.iter().zip(&quiet).filter(turned).count() > 500);
-        let line = |sample: &Sample| {
-            let Sample { position, result, score, .. } = *sample;
-            let (result, score) = match position.turn().is_white() {
-                true => (result, score.unwrap()),
-                false => (1.0 - result, -score.unwrap()),
-            };
-            format!("{} | {score} | {result:.1}\n", position.fen())
+    let plan = Plan { limit: Some(6000), ..Plan::reading(vec![POSITIONS.into()]) };
+    let samples = collect(&plan, Part::All, &|_| ()).unwrap();
+    let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
+        let (position, _) = rows[0];
+        match position.turn() == sample.position.turn() {
+            true => Sample { position, ..*sample },
+            false => Sample {
+                position,
+                result: 1.0 - sample.result,
+                score: sample.score.map(|score| -score),
+                ..*sample
+            },
+        }
+    };
+    let quiet: Vec<Sample> = samples.iter().zip(ends.rows(&samples)).map(end).collect();
+    let turned = |(one, other): &(&Sample, &Sample)| one.position.turn() != other.position.turn();
+    assert!(samples.iter().zip(&quiet).filter(turned).count() > 500);
+    let line = |sample: &Sample| {
+        let Sample { position, result, score, .. } = *sample;
+        let (result, score) = match position.turn().is_white() {
+            true => (result, score.unwrap()),
+            false => (1.0 - result, -score.unwrap()),
         };
-        let file = folder.path().join("quiet.txt");
-        std::fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
+        format!("{} | {score} | {result:.1}\n", position.fen())
+    };
+    let file = folder.path().join("quiet.txt");
+    std::fs::write(&file, quiet.iter().map(line).collect::<String>()).unwrap();
 
-        let given = text.replace(&whole, target).replace("position = \"quiescence\"", "");
-        let given = given.replace(POSITIONS, file.to_str().unwrap());
-        let other = folder.path().join("given");
-        said(&mut train(&written(&folder, &given), &other));
-        let weights = |out: &Path| Checkpoint::read(&out.join("last.safetensors")).unwrap().weights;
-        assert!(weights(&out) == weights(&other), "{model} {target}");
-    }
+    let given = text.replace("learn = \"quiescence\"", "");
+    let given = given.replace(POSITIONS, file.to_str().unwrap());
+    let other = folder.path().join("given");
+    said(&mut train(&written(&folder, &given), &other));
+    let weights = |out: &Path| Checkpoint::read(&out.join("last.safetensors")).unwrap().weights;
+    assert!(weights(&out) == weights(&other));
 }
 
 #[test]
-fn gauss_newton_on_quiet_ends_killed_and_resumed_ends_with_the_same_bits() {
-    let rest = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 6";
-    killed_and_resumed(&config(TERMS, RESULTS, rest), 3);
+fn runs_killed_and_resumed_end_with_the_same_bits() {
+    killed_and_resumed(&config(TERMS, 1.0, DIRECT), 3);
+    killed_and_resumed(&config(TERMS, 0.5, STEPS), 2);
+    killed_and_resumed(&config(NET, 0.5, STEPS), 3);
+    let windows = config(NET, 0.5, STEPS).replace("[model]", "window = 2048\n[model]");
+    killed_and_resumed(&windows, 2);
 }
 
 #[test]
-fn a_local_search_on_quiet_ends_killed_and_resumed_ends_with_the_same_bits() {
-    let target = format!("{RESULTS}\nresolve_every = 3");
-    let rest = "[optimizer]\nname = \"local-search\"\nstep = 8\n[schedule]\nepochs = 20";
-    killed_and_resumed(&config(TERMS, &target, rest), 3);
-}
-
-#[test]
-fn terms_on_quiet_ends_killed_and_resumed_end_with_the_same_bits() {
-    let target = format!("{MIXED}\nresolve_every = 1.7");
-    let rest = "[schedule]\nepochs = 9.3\nbatch = 700\nlearning_rate = 0.5\nvalidations = 12";
-    killed_and_resumed(&config(TERMS, &target, rest), 2);
-    let files = config(TERMS, &target, rest).replace("[model]", "window = 2048\n[model]");
-    killed_and_resumed(&files, 2);
-}
-
-#[test]
-fn a_net_on_quiet_ends_killed_and_resumed_ends_with_the_same_bits() {
-    let target = format!("{MIXED}\nresolve_every = 2");
-    let rest = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\nvalidations = 12";
-    killed_and_resumed(&config(NET, &target, rest), 3);
-    let files = config(NET, &target, rest).replace("[model]", "window = 2048\n[model]");
-    killed_and_resumed(&files, 2);
-}
-
-#[test]
-fn threads_do_not_show() {
-    let target = format!("{MIXED}\nresolve_every = 1");
-    let rest = "[schedule]\nepochs = 3\nbatch = 700\nlearning_rate = 0.01";
+fn bits_are_the_same_for_any_number_of_threads() {
     for model in [TERMS, NET] {
         let folder = tempfile::tempdir().unwrap();
-        let path = written(&folder, &config(model, &target, rest));
+        let path = written(&folder, &config(model, 0.5, &STEPS.replace("11", "3")));
         let [one, other] = ["1", "3"].map(|threads| {
             let out = folder.path().join(threads);
             said(train(&path, &out).args(["--threads", threads]));
@@ -209,33 +190,25 @@ fn threads_do_not_show() {
 }
 
 #[test]
-fn what_cannot_be_judged_at_its_end_is_refused() {
-    let text = config(NET, "wdl = 0.5\nresolve_every = 2", "");
-    assert!(refused(&text).contains("goes with `position = \"quiescence\"`"));
-    let text = config(NET, &format!("{MIXED}\nresolve_every = 0"), "");
-    assert!(refused(&text).contains("a number of epochs above 0"));
-    let text = config(NET, "position = \"quiet\"", "");
-    assert!(refused(&text).contains("quiescence"));
+fn other_engines_terms_are_refused() {
     let trace = "inputs = \"trace\"\nterm_list = \"tests/it/fixtures/none.toml\"";
-    assert!(refused(&config(trace, MIXED, "")).contains("only that engine"));
+    assert!(refused(&config(trace, 0.5, "")).contains("only that engine"));
 }
 
 #[test]
 fn quiescence_scores_are_compared() {
     let compare = |more: &[&str]| {
         let args = ["compare", "material", "nets/quickstart-32.bin", "--json", "--data", GAMES];
-        let [told, notes] = said(nnuance().args(args).args(more));
+        let [told, _] = said(nnuance().args(args).args(more));
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         let loss = |name: &str| {
             let all = told["evaluations"].as_array().unwrap();
             let one = all.iter().find(|it| it["name"].as_str().unwrap().starts_with(name));
             one.unwrap()["loss"]["mean"].as_f64().unwrap()
         };
-        ([loss("material"), loss("quickstart")], notes)
+        [loss("material"), loss("quickstart")]
     };
-    let (given, _) = compare(&[]);
-    let (quiet, notes) = compare(&["--quiescence"]);
-    assert!(notes.contains("quiescence searches"), "{notes}");
+    let (given, quiet) = (compare(&[]), compare(&["--quiescence"]));
     // Material that hangs is counted as lost.
     assert!(quiet[0] < given[0] - 0.001 && quiet[1] < given[1], "{given:?} {quiet:?}");
 }

@@ -290,7 +290,6 @@ fn settings(steps: u64, rounded: Option<Rounded>, optimizer: optimizer::Settings
         loss: Loss::SQUARED,
         optimizer,
         rounded,
-        moves: None,
         validate_every: 1,
         checkpoint_every: 100,
         patience: None,
@@ -310,7 +309,7 @@ fn run(case: &Case, settings: &Settings, batch: &Batch, place: &(Device, Compute
         settings,
         folder: folder.path(),
         held_out: std::slice::from_ref(batch),
-        oracle: None,
+        until: u64::MAX,
         ranks: &Alone,
     };
     let start = Checkpoint { weights: case.weights.clone(), ..Checkpoint::default() };

@@ -166,7 +166,7 @@ fn kept_positions_come_as_if_they_were_read() {
         plan.expect(&found);
         assert!(scan(&plan, found.train - 1, &|_| ()).expect("good data").kept.is_none());
         let encoder = games::lists(Views::Perspective);
-        let from = |kept| Stream::of(plan.clone(), encoder.clone(), Cursors::default(), None, kept);
+        let from = |kept| Stream::of(plan.clone(), encoder.clone(), Cursors::default(), kept);
         let streams = [found.kept, None].map(from);
         let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
         assert!(kept.expect("good data") == read.expect("good data"));

@@ -135,8 +135,7 @@ fn what_cannot_learn_together_is_refused() {
     let cases = [
         (config.replace(&format!("base = \"{path}\""), ""), "name them with `model.base`"),
         (config.replace(&path, "nets/quickstart-32.bin"), "only handcrafted terms learn together"),
-        (config.replace("wdl", "learn = \"moves\"\nwdl"), "terms that stand still"),
-        (config.replace("wdl", "position = \"quiescence\"\nwdl"), "terms that stand still"),
+        (config.replace("wdl", "learn = \"quiescence\"\nwdl"), "goes with `target.learn"),
         (format!("{config}[optimizer.layers]\nterm = {{ rate = 2 }}\n"), "`terms`"),
     ];
     for (text, cure) in cases {

@@ -21,11 +21,7 @@ pub fn opens(opening: &Opening) {
         ),
         false => {
             let (name, loss) = (settings.optimizer.name.text(), settings.loss);
-            let loss = match settings.moves {
-                None => format!(", {loss}"),
-                Some(_) => String::new(),
-            };
-            eprintln!("{}\n{}\n{name}{loss}", length(span), rates(settings));
+            eprintln!("{}\n{}\n{name}, {loss}", length(span), rates(settings));
         }
     }
     if let Some(Rounded { after, .. }) = &settings.rounded {

@@ -3,7 +3,7 @@
 use crate::cli::export;
 use crate::report::terms::{held, largest};
 use crate::run::folder;
-use crate::run::train::{Finished, Made, TestMoves};
+use crate::run::train::{Finished, Made};
 
 /// Terms that the summary names.
 const NAMED: usize = 10;
@@ -27,11 +27,7 @@ pub fn text(finished: &Finished) -> String {
             lines.push(format!("kept     {} to {}", first.display(), last.display()));
         }
     }
-    match moves {
-        TestMoves::NotLearnt => {}
-        TestMoves::Untold => lines.push("moves    no test game has moves to find".to_string()),
-        TestMoves::Found(found) => lines.push(format!("\n{}", found.text())),
-    }
+    lines.extend(moves.as_ref().map(|found| format!("\n{}", found.text())));
     match made {
         Made::Net(written) => lines.extend(export::lines(written)),
         Made::Sum(written, terms) => {

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::config::Config;
 
-/// The case of an objective that has settings of its own, where others have none.
-const SQUARES: &str = "least squares";
-
 /// Configs that give the least a model and a method need.
-const LEAST: [(&str, &str); 10] = [
+const LEAST: [(&str, &str); 9] = [
     (
         "nets",
         "version = 1
@@ -67,14 +64,6 @@ const LEAST: [(&str, &str); 10] = [
          model.inputs = 'hce'
          target.learn = 'moves'
          schedule = { epochs = 1, learning_rate = 1 }",
-    ),
-    (
-        SQUARES,
-        "version = 1
-         data.files = ['x']
-         model.inputs = 'hce'
-         target = { learn = 'moves', moves.objective = 'least squares' }
-         schedule = { epochs = 1, learning_rate = 1, batch = 1 }",
     ),
     (
         "climbs",
@@ -137,7 +126,7 @@ impl Defaults {
             }
         }
         let special = special.into_iter().map(|(value, names)| match &usual {
-            None if names != [SQUARES] => format!("`{value}`"),
+            None => format!("`{value}`"),
             _ => format!("`{value}` with {}", names.join(" and ")),
         });
         let all: Vec<String> = usual.clone().into_iter().chain(special).collect();

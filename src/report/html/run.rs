@@ -1,7 +1,6 @@
 //! A run as its folder tells it.
 
 use crate::log::{BySource, Row};
-use crate::report::rounds::FoundAt;
 
 /// What a page says of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,8 +14,6 @@ pub struct Run {
     pub settings: Vec<(String, String)>,
     /// Its validations, in order.
     pub rows: Vec<Row>,
-    /// Where it learns moves, how many of them it found, round after round.
-    pub found: Vec<FoundAt>,
     /// Its validation loss by source; nothing where it has no sources.
     pub sources: BySource,
     /// Whether it has come to its end.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 
 use crate::batch::OfRank;
-use crate::config::{BatchSize, Config, Inputs};
+use crate::config::{BatchSize, Config, Inputs, Learn};
 use crate::loader::{PAIRS, PLANS, Plan, Share, Split, pairs_of};
 use crate::model::{Compute, Precision};
 use crate::point_of_view::PointOfView;
@@ -89,7 +89,7 @@ pub fn plan_chunks(
         Compute::Plain | Compute::Gpu { .. } => return,
     };
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
-    let streams = !plan.keeps() && plan.shares().is_none() && config.moves().is_none();
+    let streams = !plan.keeps() && plan.shares().is_none() && config.target.learn == Learn::Values;
     if streams && is_cut && one && net.hidden * number >= LONG {
         plan.passing = Some(Arc::new(pairs_of(&net, some, PAIRS)));
     }

@@ -15,8 +15,7 @@ use crate::model::{Compute, Device};
 use crate::report::Options;
 use crate::report::gap::Gap;
 use crate::report::html::{
-    Cast, Run, calibration, curves, disagreements, games, gaps, lead, rounds, settings, slices,
-    verdict,
+    Cast, Run, calibration, curves, disagreements, games, gaps, lead, settings, slices, verdict,
 };
 use crate::run::evaluator::{Evaluator, each_once};
 use crate::run::folder;
@@ -132,7 +131,6 @@ impl Contents<'_> {
         let mut sections = vec![verdict(&deep.comparison, &cast, &notes)];
         sections.extend(games(&deep.comparison));
         sections.push(curves(&pages));
-        sections.extend(rounds(&pages));
         sections.push(slices(&deep.slices));
         sections.push(calibration(&deep.calibrations, &deep.slices.noun));
         if !deep.disagreements.is_empty() {

@@ -8,7 +8,6 @@ use crate::digits::grouped;
 use crate::input;
 use crate::log::BySource;
 use crate::report::html::Run;
-use crate::report::rounds::FoundAt;
 use crate::run::folder;
 use crate::run::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use crate::train::checkpoint::{Checkpoint, State};
@@ -50,7 +49,6 @@ impl ShownRun {
             about: about(&recipe, compute)?,
             settings,
             rows,
-            found: found(folder),
             sources: sources(folder),
             state: stands(folder, &recipe, state, positions),
         };
@@ -62,12 +60,6 @@ impl ShownRun {
         let path = self.folder.join(name);
         path.exists().then(|| path.to_string_lossy().into_owned())
     }
-}
-
-/// What it found of the moves that it learns; nothing where it learns none.
-fn found(folder: &Path) -> Vec<FoundAt> {
-    let text = input::text(&folder.join(folder::MOVES), input::TEXT).unwrap_or_default();
-    text.lines().filter_map(FoundAt::parse).collect()
 }
 
 /// Its validation loss by source; nothing where it has no sources.

@@ -145,7 +145,7 @@ pub fn validation_loss(run: &Path) -> Result<f64> {
 fn targets(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
     let (wdl, promise) = (config.final_wdl(), config.promise());
     // Moves have no target, and the results are no other one.
-    if config.moves().is_some() || !config.needs_scores() {
+    if config.learns_moves() || !config.needs_scores() {
         return None;
     }
     let target = |sample: &Sample| {

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use rayon::prelude::*;
 
-use super::found::{Searched, found};
-use crate::batch::{Batch, OfRank};
-use crate::config::{BatchSize, Config, Judged};
+use crate::batch::{Batch, Choices, OfRank};
+use crate::config::{BatchSize, Config, Learn};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Asked, Choosing, Chosen, Cursors, Cut, Encoder, Kept, LoadError, Plan, Quieten, Scan, Sketch,
-    Store, Stored, Stream, TermsEncoder, Validating, quiet, scan_terms,
+    Cursors, Cut, Encoder, Kept, LoadError, Part, Plan, Preparation, Prepare, PreparedStream, Scan,
+    Sketch, Store, Stored, Stream, TermsEncoder, Validating, Weighing, scan_terms,
 };
-use crate::run::choices::Choices;
 use crate::run::listener::Listener;
-use crate::run::quiet_ends::{Counted, QuietEnds};
-use crate::run::recipe::Recipe;
+use crate::run::objective;
+use crate::run::recipe::{self, Recipe};
 use crate::run::terms::RunTerms;
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
@@ -30,8 +28,6 @@ pub struct Data {
     pub encoder: Option<Encoder>,
     /// The positions of the games that validate; none of another engine's traces.
     pub validating: Vec<Sample>,
-    /// What the loss of each of them counts; empty where all count alike.
-    pub weights: Arc<[f32]>,
     /// Those of the test games, for the report alone.
     pub test: Vec<Sample>,
     /// Some of the positions to train on; none of another engine's traces.
@@ -39,10 +35,6 @@ pub struct Data {
     pub source: BatchSource,
     /// The handcrafted terms; none for nets.
     pub terms: Option<Tuned>,
-    /// Who finds the quiet ends that are judged; none where positions are judged as given.
-    pub quieten: Option<Arc<dyn Quieten>>,
-    /// Batches of validating positions as given, besides those of their moves.
-    pub plain: usize,
 }
 
 /// What is known of the files.
@@ -58,13 +50,9 @@ pub enum BatchSource {
     /// From the files, again and again, or from what of them was kept.
     Files { plan: Box<Plan>, encoder: Encoder, kept: Option<Kept> },
     /// From memory.
-    Store {
-        store: Arc<Store>,
-        /// What it was made of, where that is needed again.
-        kept: Option<Kept>,
-    },
-    /// The positions whose moves are learnt, and these once they are searched.
-    Moves { samples: Arc<Vec<Sample>>, asked: Option<Asked> },
+    Store(Arc<Store>),
+    /// Rows that are prepared again in each round.
+    Prepared { samples: Arc<Vec<Sample>>, weighing: Weighing, by: Option<Preparation> },
 }
 
 /// The handcrafted terms of a run.
@@ -123,6 +111,19 @@ pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
     held.iter().filter(|sample| mix(sample.group(), most as u64) <= behind).copied().collect()
 }
 
+/// The positions of a run whose rows are prepared again in each round.
+pub fn to_prepare(
+    plan: &Plan,
+    config: &Config,
+    listener: &dyn Listener,
+) -> Result<Arc<Vec<Sample>>> {
+    let samples = recipe::collect(plan, Part::Train, listener)?;
+    Ok(Arc::new(match config.learns_moves() {
+        true => objective::select(samples, listener)?,
+        false => samples,
+    }))
+}
+
 /// Batches of the positions that validate. `weights` is what their losses count; empty where all
 /// count alike.
 pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec<Batch> {
@@ -138,8 +139,7 @@ pub fn validation(encoder: &Encoder, samples: &[Sample], weights: &[f32]) -> Vec
 /// so are those whose quiet ends are looked for, round after round.
 pub fn keep_records(config: &Config) -> u64 {
     let most = config.data.window.map_or(config.most_kept(), |window| window as u64);
-    let again = config.moves().is_some() || config.target.position == Judged::Quiescence;
-    if again { 0 } else { most.min(KEPT) }
+    if config.target.learn != Learn::Values { 0 } else { most.min(KEPT) }
 }
 
 /// How many positions to keep in memory as terms.
@@ -187,9 +187,9 @@ impl Data {
     pub fn window(&self, config: &Config) -> Option<usize> {
         match &self.source {
             BatchSource::Files { .. } => Some(config.window(self.summary.train)),
-            BatchSource::Store { .. } => None,
-            BatchSource::Moves { .. } if config.batch() == BatchSize::All => None,
-            BatchSource::Moves { .. } => Some(config.window(self.summary.train)),
+            BatchSource::Store(_) => None,
+            BatchSource::Prepared { .. } if config.batch() == BatchSize::All => None,
+            BatchSource::Prepared { .. } => Some(config.window(self.summary.train)),
         }
     }
 
@@ -228,74 +228,53 @@ impl Data {
         }
     }
 
-    /// From now on the quiet ends of positions are judged that `by` finds. Counted positions are
-    /// those that are searched at once.
-    pub fn quieten(&mut self, by: Arc<dyn Quieten>, listener: &dyn Listener) -> Result<()> {
-        let kept = match &self.source {
-            BatchSource::Store { kept, .. } => kept.as_ref(),
-            BatchSource::Files { .. } | BatchSource::Moves { .. } => None,
-        };
-        let total = self.validating.len() as u64 + kept.map_or(0, |_| self.summary.train);
-        let counter = listener.count(Some(total), "searching quiet ends");
-        let counted = Counted { ends: &*by, seen: &*counter };
-        let encoder = self.encoder.clone().context("positions are at hand")?;
-        let ends = quiet(&self.validating, &counted);
-        self.validation = validation(&encoder, &ends, &self.weights);
-        if let (BatchSource::Store { store, kept: Some(kept) }, Encoder::Hce(terms)) =
-            (&mut self.source, &encoder)
-        {
-            let by_term = store.is_by_term();
-            let mut ends = Store::encode(kept.quiet(&counted), terms);
-            if by_term {
-                ends.by_term();
-            }
-            *store = Arc::new(ends);
-        }
-        self.quieten = Some(by);
-        Ok(())
-    }
-
-    /// From now on moves are learnt as `ends` search them. How the weights of this moment find those
-    /// of games that validate, and of all that is trained on, where it is searched at once.
-    pub fn choose(
+    /// Prepares rows with the weights of a round, those of the games that validate too; how far the
+    /// values of moves are spread. `spread` is that of the first round.
+    pub fn prepare(
         &mut self,
-        ends: &Arc<QuietEnds>,
+        by: Arc<dyn Prepare>,
+        spread: Option<f64>,
         config: &Config,
         listener: &dyn Listener,
-    ) -> Result<Searched> {
-        let moves = config.moves().context("moves are learnt")?;
+    ) -> Result<Option<f64>> {
         let encoder = self.encoder.clone().context("positions are at hand")?;
-        let BatchSource::Moves { samples, asked } = &mut self.source else {
-            bail!("moves are learnt from positions");
+        let BatchSource::Prepared { samples, weighing, by: last } = &mut self.source else {
+            bail!("rows are prepared from positions");
         };
-        let by = Choices { ends: ends.clone(), sides: moves.sides, bound: moves.bound };
-        let by = Arc::new(by);
         let window = match config.batch() {
             BatchSize::All => samples.len(),
             BatchSize::Positions(_) => config.window(samples.len() as u64),
         };
         let is_whole = samples.len() <= window;
-        // Else the others are searched when their turn comes.
-        let step = if is_whole { 1 } else { (samples.len() / SPREAD).max(1) };
-        let validating = some_games(&self.validating, MOST_SEARCHED);
-        let total = samples.len().div_ceil(step) + validating.len();
-        // What was searched before makes way for what is found now.
-        *asked = None;
-        let counter = listener.count(Some(total as u64), "searching moves");
-        let some = samples.par_iter().step_by(step);
-        let chosen = Chosen::of(some, &encoder, &*by, &*counter);
-        let held = Chosen::of(validating.par_iter(), &encoder, &*by, &*counter);
-        drop(counter);
-        self.validation.truncate(self.plain);
-        self.validation.extend(held.batches(&encoder));
-        let searched = Searched {
-            training: if is_whole { found(samples, &chosen) } else { None },
-            validating: found(&validating, &held),
-            spread: chosen.spread.deviation(),
+        let step = match (is_whole, by.choices()) {
+            (true, _) => 1,
+            (false, Some(_)) => (samples.len() / SPREAD).max(1),
+            // The windows are searched when their turn comes.
+            (false, None) => samples.len(),
         };
-        let whole = is_whole.then(|| Arc::new(chosen));
-        *asked = Some(Asked { samples: samples.clone(), encoder, by, whole, window });
-        Ok(searched)
+        let validating = match by.choices() {
+            Some(_) => some_games(&self.validating, MOST_SEARCHED),
+            None => self.validating.clone(),
+        };
+        // Frees the memory of the last round before this one needs it.
+        *last = None;
+        let (samples, weighing) = (samples.clone(), weighing.clone());
+        let (stretch, whole) = (1.0, None);
+        let mut by = Preparation { samples, weighing, encoder, by, stretch, whole, window };
+        let total = by.samples.len().div_ceil(step) + validating.len();
+        let counter = listener.count(Some(total as u64), "searching quiet ends");
+        let mut prepared = by.of(by.samples.par_iter().step_by(step), &*counter);
+        let held = by.of(validating.par_iter(), &*counter);
+        drop(counter);
+        self.validation = held.batches(&by);
+        let now = prepared.choices.as_ref().and_then(Choices::spread);
+        by.stretch = spread.zip(now).map_or(1.0, |(then, now)| (then / now).max(1.0));
+        if let Some(choices) = &mut prepared.choices {
+            choices.stretch = by.stretch;
+        }
+        by.whole = is_whole.then(|| Arc::new(prepared));
+        *last = Some(by);
+        Ok(now)
     }
 
     /// The batches from a checkpoint on, or a share of each.
@@ -309,10 +288,9 @@ impl Data {
         Ok(match &mut self.source {
             BatchSource::Files { plan, encoder, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
-                let (encoder, by) = (encoder.clone(), self.quieten.clone());
-                Batches::Stream(Stream::of(plan, encoder, place, by, kept.take()))
+                Batches::Stream(Stream::of(plan, encoder.clone(), place, kept.take()))
             }
-            BatchSource::Store { store, .. } => {
+            BatchSource::Store(store) => {
                 ensure!(
                     recipe.config.batch() != BatchSize::All || store.pieces.len() >= of_rank.size,
                     "{} positions are too few for {} ranks; start fewer",
@@ -322,10 +300,10 @@ impl Data {
                 let cut = cut(&recipe.config, of_rank);
                 Batches::Stored(Stored::new(store.clone(), cut, place.only()?))
             }
-            BatchSource::Moves { asked, .. } => {
-                let asked = asked.clone().context("moves are searched before they are learnt")?;
+            BatchSource::Prepared { by, .. } => {
+                let by = by.clone().context("rows are prepared before they are learnt")?;
                 let cut = cut(&recipe.config, of_rank);
-                Batches::Choosing(Choosing::new(asked, cut, place.only()?))
+                Batches::Prepared(PreparedStream::new(by, cut, place.only()?))
             }
         })
     }
@@ -343,7 +321,7 @@ fn cut(config: &Config, of_rank: OfRank) -> Cut {
 pub enum Batches {
     Stream(Stream),
     Stored(Stored),
-    Choosing(Choosing),
+    Prepared(PreparedStream),
 }
 
 impl Iterator for Batches {
@@ -353,7 +331,7 @@ impl Iterator for Batches {
         match self {
             Batches::Stream(stream) => stream.next(),
             Batches::Stored(stored) => stored.next(),
-            Batches::Choosing(choosing) => choosing.next(),
+            Batches::Prepared(prepared) => prepared.next(),
         }
     }
 }

@@ -5,21 +5,20 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use super::data::{BatchSource, Data, Tuned, some_games};
+use crate::batch::{Batch, Inputs};
 use crate::hce::HceWeights;
 use crate::input;
-use crate::loader::Store;
 use crate::log::BySource;
 use crate::loss::Loss;
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::Found;
 use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
-use crate::run::choices::teaches;
 use crate::run::export::{self, Written};
 use crate::run::folder::{self, RunFolder};
 use crate::run::listener::Listener;
-use crate::run::moves::{Searcher, rank};
-use crate::run::quiet_ends::QuietEnds;
+use crate::run::moves::{Player, rank};
+use crate::run::objective::{Searcher, teaches};
 use crate::run::recipe::{self, Recipe};
 use crate::run::report;
 use crate::train::checkpoint::{Best, Checkpoint, State};
@@ -43,19 +42,11 @@ pub struct Finished {
     pub sources: Vec<(String, Option<f64>)>,
     /// The checkpoints that are kept for good.
     pub kept: Vec<PathBuf>,
-    pub moves: TestMoves,
+    /// How many of the moves of test games it puts first, where it learns moves.
+    pub moves: Option<Found>,
     pub made: Made,
     /// The page about the run; none where none was asked for.
     pub page: Option<Result<PathBuf>>,
-}
-
-/// How many of the moves of test games a run finds.
-pub enum TestMoves {
-    /// The run learns from positions.
-    NotLearnt,
-    /// No test games have moves.
-    Untold,
-    Found(Box<Found>),
 }
 
 /// The evaluation that an engine loads.
@@ -162,26 +153,23 @@ fn moves(
     data: &Data,
     best: &Weights,
     listener: &dyn Listener,
-) -> Result<TestMoves> {
-    let Some(moves) = recipe.config.moves() else { return Ok(TestMoves::NotLearnt) };
+) -> Result<Option<Found>> {
+    if !recipe.config.learns_moves() {
+        return Ok(None);
+    }
     let mut taught = some_games(&data.test, SHOWN);
-    taught.retain(|it| teaches(moves.sides, it));
+    taught.retain(teaches);
     let start = data.terms.as_ref().map(|tuned| ("the start", tuned.start.to_weights()));
     let named = start.iter().map(|(name, weights)| (*name, weights)).chain([("the run", best)]);
-    let ends: Vec<(&str, QuietEnds)> = named
-        .map(|(name, weights)| Ok((name, QuietEnds::of(recipe, weights)?)))
-        .collect::<Result<_>>()?;
-    let searchers: Vec<Searcher> = ends
-        .iter()
-        .map(|(name, ends)| Searcher {
-            name: name.to_string(),
-            doubt: None,
-            scale: recipe.config.scale(),
-            evaluation: Box::new(|| ends.evaluation()),
-        })
-        .collect();
-    let found = rank(&searchers, &taught, "test games", listener);
-    Ok(found.map_or(TestMoves::Untold, |found| TestMoves::Found(Box::new(found))))
+    let searchers = named.map(|(name, weights)| Ok((name, Searcher::of(recipe, weights)?)));
+    let searchers = searchers.collect::<Result<Vec<(&str, Searcher)>>>()?;
+    let players = searchers.iter().map(|(name, searcher)| Player {
+        name: name.to_string(),
+        scale: searcher.scale,
+        evaluation: Box::new(|| searcher.evaluation()),
+    });
+    let players: Vec<Player> = players.collect();
+    Ok(rank(&players, &taught, listener))
 }
 
 /// Writes a page about the run; its path. What was trained stands: a page that cannot be written
@@ -214,8 +202,11 @@ fn terms(
     write(folder::TERMS, weights.to_json())?;
 
     let errors = match &data.source {
-        BatchSource::Store { store, .. } => standard_errors(recipe, store, tuned, best)?,
-        BatchSource::Files { .. } | BatchSource::Moves { .. } => Vec::new(),
+        BatchSource::Store(store) => standard_errors(recipe, &store.all(), tuned, best)?,
+        BatchSource::Prepared { by: Some(by), .. } if by.whole.is_some() => {
+            standard_errors(recipe, &by.all(), tuned, best)?
+        }
+        BatchSource::Files { .. } | BatchSource::Prepared { .. } => Vec::new(),
     };
     let results = results(recipe, tuned, &errors, &exact)?;
     let times = |result: &TermResult| {
@@ -265,19 +256,20 @@ fn results(
 /// and for weighted positions.
 fn standard_errors(
     recipe: &Recipe,
-    store: &Store,
+    all: &Batch,
     tuned: &Tuned,
     best: &Checkpoint,
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
     let loss = config.loss();
-    if !(loss == Loss::SQUARED || loss == Loss::ABSOLUTE) || !store.weights.is_empty() {
+    let usual = loss == Loss::SQUARED || loss == Loss::ABSOLUTE;
+    let Inputs::Terms(pieces) = &all.inputs else { return Ok(Vec::new()) };
+    if !usual || !all.weights.is_empty() || all.choices.is_some() {
         return Ok(Vec::new());
     }
-    let all = store.all();
-    let targets = targets(&all, config.final_wdl(), &config.worths());
+    let targets = targets(all, config.final_wdl(), &config.worths());
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
-    Ok(certainty(shape, &best.weights, &store.pieces, &targets, loss, prior)?.errors)
+    Ok(certainty(shape, &best.weights, pieces, &targets, loss, prior)?.errors)
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{Means, how, length, open};
-use crate::config::{BatchSize, Config, Judged};
+use crate::config::{BatchSize, Config, Learn};
 use crate::export;
 use crate::model::Compute;
 use crate::run::recipe::Recipe;
@@ -68,8 +68,7 @@ fn require_shareable(config: &Config, ranks: &dyn Ranks) -> Result<()> {
     let name = config.optimizer().name;
     let uneven = name.is_direct() && !config.weighing().is_level();
     for (is_alone, what) in [
-        (config.moves().is_some(), "learning from moves"),
-        (config.target.position == Judged::Quiescence, "`target.position = \"quiescence\"`"),
+        (config.target.learn != Learn::Values, "`target.learn` with searches"),
         (name == Name::LocalSearch, "`local-search`"),
         (uneven, "`gauss-newton` with `target.weights`"),
     ] {
@@ -122,7 +121,7 @@ pub fn join(means: &Means) -> Result<End> {
         settings: &settings,
         folder: &folder,
         held_out: &data.validation,
-        oracle: None,
+        until: u64::MAX,
         ranks,
     };
     let (end, _) = train::run(&job, checkpoint, batches, &mut *listener.watch(0, 0))?;

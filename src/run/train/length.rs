@@ -2,21 +2,13 @@
 
 use anyhow::{Error, Result};
 
-use crate::config::{self, Config, Source};
+use crate::config::{Config, Source};
 use crate::net::Net;
 use crate::run::rounding;
 use crate::train::leg::{Keep, Leg};
 use crate::train::length::{Length, Span};
-use crate::train::moves::Moves;
 use crate::train::stages::Stages;
 use crate::train::{Rounded, Settings};
-
-/// How moves are learnt by an evaluation with this scale.
-fn learnt(moves: &config::Moves, scale: f64) -> Moves {
-    let &config::Moves { objective, temperature, force, strength, value, .. } = moves;
-    let (force, strength) = (force.unwrap_or_default(), strength.unwrap_or_default());
-    Moves { objective, temperature, scale, value, force, strength }
-}
 
 /// The steps of a run before those whose gradients are of rounded weights; all of them where there
 /// are none.
@@ -87,7 +79,6 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
         loss: config.loss(),
         optimizer: config.optimizer(),
         rounded: rounded.map(|rounding| Rounded { rounding, after: rounded_after }),
-        moves: config.moves().map(|moves| learnt(&moves, config.scale())),
         validate_every,
         checkpoint_every,
         patience: config.schedule.patience,

@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 
-use super::data::{BatchSource, Data, Summary, keep_records, read, validation};
-use super::{learnt, tuning};
+use super::data::{BatchSource, Data, Summary, keep_records, read, to_prepare, validation};
+use super::tuning;
 use crate::architecture::{Architecture, Part};
-use crate::config::Config;
+use crate::config::{Config, Learn};
 use crate::export;
 use crate::hce::HceWeights;
 use crate::loader::{Encoder, Plan};
@@ -54,7 +54,8 @@ fn net(
     };
     let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
     let mut scan = read(&plan, keep_records(config), None, listener)?;
-    let learnt = config.moves().map(|moves| learnt::read(&plan, &moves, listener)).transpose()?;
+    let rounds = config.target.learn != Learn::Values;
+    let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
@@ -64,10 +65,10 @@ fn net(
         zero(&mut weights, &net);
     }
     weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
-    let source = match learnt {
+    let source = match samples {
         Some(samples) => {
             scan.train = samples.len() as u64;
-            BatchSource::Moves { samples, asked: None }
+            BatchSource::Prepared { samples, weighing: plan.weighing, by: None }
         }
         None => {
             let fits = scan.train <= plan.window as u64;
@@ -78,17 +79,14 @@ fn net(
     let weights_of = config.weighing().weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let data = Data {
-        plain: validation.len(),
         validation,
         validating: std::mem::take(&mut scan.validation.samples),
-        weights: weights_of,
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
         source,
         encoder: Some(encoder),
         summary: Summary::of(scan),
         terms: None,
-        quieten: None,
     };
     Ok((data, weights))
 }

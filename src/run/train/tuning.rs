@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::data::{BatchSource, Data, Summary, Tuned, keep, read, validation};
-use super::learnt;
+use super::data::{BatchSource, Data, Summary, Tuned, keep, read, to_prepare, validation};
 use crate::batch::Batch;
-use crate::config::{BatchSize, Config, Judged};
+use crate::config::{BatchSize, Config, Learn};
 use crate::digits::grouped;
 use crate::hce::{HceWeights, Tally};
-use crate::loader::{Encoder, Store, TraceScan, scan_traces};
+use crate::loader::{Encoder, Store, TERMS_PIECE, TraceScan, scan_traces};
 use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, try_to_host};
 use crate::report::fit::{Conventions, fit};
 use crate::run::listener::Listener;
@@ -30,8 +29,8 @@ pub fn positions(
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config)?;
-    let learnt = config.moves();
-    let keep = if learnt.is_some() { 0 } else { keep(config) };
+    let rounds = config.target.learn != Learn::Values;
+    let keep = if rounds { 0 } else { keep(config) };
     // Where more positions might come than are kept, what was found would be found in vain.
     let encoder = (keep == u64::MAX).then(|| terms.encoder(&start));
     let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
@@ -39,20 +38,25 @@ pub fn positions(
     plan.window = config.window(scan.train);
     let kept = scan.kept.take();
     let (source, counts, weights);
-    match (kept, learnt) {
-        (_, Some(moves)) => {
-            let samples = learnt::read(&plan, &moves, listener)?;
+    match (kept, rounds) {
+        (_, true) => {
+            let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
             hold_rare(&mut terms, &seen, config.rare(), listener);
             let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
-            weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place, listener)?;
+            let some = match config.learns_moves() {
+                true => scan.some.clone(),
+                false => {
+                    let every = (samples.len() / FIT_ON).max(1);
+                    samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect()
+                }
+            };
+            weights = begin(config, &terms, &start, &encoder.encode(&some), place, listener)?;
             counts = Some(seen);
             scan.train = samples.len() as u64;
-            source = BatchSource::Moves { samples, asked: None };
+            source = BatchSource::Prepared { samples, weighing: plan.weighing, by: None };
         }
-        (Some(records), None) => {
-            let quiet = config.target.position == Judged::Quiescence;
-            let kept = quiet.then(|| records.clone());
+        (Some(records), false) => {
             let mut store = Store::encode(records, &terms.encoder(&start));
             let seen = store.counts.clone();
             if hold_rare(&mut terms, &seen, config.rare(), listener) {
@@ -63,9 +67,9 @@ pub fn positions(
                 store.by_term();
             }
             counts = Some(seen);
-            source = BatchSource::Store { store: Arc::new(store), kept };
+            source = BatchSource::Store(Arc::new(store));
         }
-        (None, None) => {
+        (None, false) => {
             listener.remark(
                 "the positions stream by and nobody counts their terms: none is held as rare",
             );
@@ -80,17 +84,14 @@ pub fn positions(
     let weights_of = config.weighing().weights(&scan.validation.samples);
     let validation = validation(&encoder, &scan.validation.samples, &weights_of);
     let data = Data {
-        plain: validation.len(),
         validation,
         validating: std::mem::take(&mut scan.validation.samples),
-        weights: weights_of,
         test: std::mem::take(&mut scan.test.samples),
         some: std::mem::take(&mut scan.some),
         source,
         summary: Summary::of(scan),
         terms: Some(Tuned { terms, start, counts, tally }),
         encoder: Some(encoder),
-        quieten: None,
     };
     Ok((data, weights))
 }
@@ -125,23 +126,10 @@ pub fn traces(
     }
     let summary = Summary { files, validating, sketch, train: store.len() as u64 };
     let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let source = BatchSource::Store { store: Arc::new(store), kept: None };
+    let source = BatchSource::Store(Arc::new(store));
     let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
     let [validating, test, some] = [const { Vec::new() }; 3];
-    let (encoder, quieten, plain) = (None, None, validation.len());
-    let data = Data {
-        validation,
-        validating,
-        weights: Arc::new([]),
-        test,
-        some,
-        source,
-        summary,
-        terms,
-        encoder,
-        quieten,
-        plain,
-    };
+    let data = Data { validation, validating, test, some, source, summary, terms, encoder: None };
     Ok((data, weights))
 }
 

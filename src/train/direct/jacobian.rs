@@ -2,10 +2,9 @@
 
 use super::{
     point::Point,
-    problem::{Chunk, Cost, Goal, Played, Problem},
+    problem::{Chunk, Cost, Goal, Problem},
 };
-use crate::batch::Terms;
-use crate::train::moves::{Objective, Verdict};
+use crate::batch::{Choices, Terms, Verdict};
 
 /// A sparse Jacobian: a row a position of one chunk, or of moves a row for each difference between
 /// values that counts; in each row the terms in rising order and none twice, the tempo last as one
@@ -48,9 +47,9 @@ impl Jacobian {
     pub fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
         self.clear(problem.terms() + 1);
         let terms = problem.piece(chunk);
-        if let Goal::Moves(played) = problem.goal() {
+        if let Goal::Moves(choices) = problem.goal() {
             let positions = chunk.positions.clone();
-            return positions.for_each(|it| self.add_moves(problem, chunk, it, played, point));
+            return positions.for_each(|it| self.add_moves(problem, chunk, it, choices, point));
         }
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
             let value = self.find(terms, row, point);
@@ -100,18 +99,21 @@ impl Jacobian {
         self.close([cost.slope, cost.curvature]);
     }
 
-    /// Adds what the moves of a position have: a row for each difference that counts. Of softmax
-    /// comes one more, with what bends down: the mean of the differences.
+    /// Adds a row for each difference between the value behind a move and that of its position; of
+    /// softmax one more, the mean of the differences, which bends down.
     fn add_moves(
         &mut self,
         problem: &Problem,
         chunk: &Chunk,
         position: usize,
-        played: Played,
+        choices: &Choices,
         point: &Point,
     ) {
         let terms = problem.piece(chunk);
         let rows = problem.rows(chunk, position);
+        if rows.len() < 3 {
+            return;
+        }
         let (mut entries, mut ends) = std::mem::take(&mut self.rows);
         entries.clear();
         ends.clear();
@@ -123,37 +125,29 @@ impl Jacobian {
             ends.push(entries.len());
         }
         let of = |row: usize| &entries[ends[row]..ends[row + 1]];
-        if played.moves.value > 0.0 {
-            let root = values.len() - 1;
-            self.found.extend_from_slice(of(root));
-            self.add(problem.cost(position, values[root]));
+        let Verdict { loss, slopes, curvatures } = choices.judge(position, &values, 1.0);
+        self.loss += loss;
+        let signs = &choices.signs[choices.rows(position)];
+        let signed = |row: usize, share: f64| {
+            let sign = share * f64::from(signs[row]);
+            of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
+        };
+        let base = values.len() - 1;
+        for row in 0..base {
+            self.found.clear();
+            self.found.extend(signed(row, 1.0));
+            self.found.extend(signed(base, -1.0));
+            self.add(Cost { loss: 0.0, slope: slopes[row], curvature: curvatures[row] });
         }
-        if values.len() > 2 {
-            let Verdict { loss, slopes, curvatures, base, .. } = played.judge(position, &values);
-            self.loss += loss;
-            let signs = &played.choices.signs[played.choices.rows(position)];
-            let signed = |row: usize, share: f64| {
-                let sign = share * f64::from(signs[row]);
-                of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
-            };
-            let counts = |row: &usize| slopes[*row] != 0.0 || curvatures[*row] > 0.0;
-            let counted = (0..values.len()).filter(|row| *row != base).filter(counts);
-            for row in counted.clone() {
-                self.found.clear();
-                self.found.extend(signed(row, 1.0));
-                self.found.extend(signed(base, -1.0));
-                self.add(Cost { loss: 0.0, slope: slopes[row], curvature: curvatures[row] });
+        if choices.force.is_none() {
+            let squared = Choices::UNIT * Choices::UNIT;
+            self.found.clear();
+            for row in 0..base {
+                let share = curvatures[row] * squared;
+                self.found.extend(signed(row, share));
+                self.found.extend(signed(base, -share));
             }
-            if played.moves.objective == Objective::Softmax {
-                let t = played.moves.temperature;
-                self.found.clear();
-                for row in counted {
-                    let share = curvatures[row] * t * t;
-                    self.found.extend(signed(row, share));
-                    self.found.extend(signed(base, -share));
-                }
-                self.add(Cost { loss: 0.0, slope: 0.0, curvature: -1.0 / (t * t) });
-            }
+            self.add(Cost { loss: 0.0, slope: 0.0, curvature: -1.0 / squared });
         }
         self.rows = (entries, ends);
     }

@@ -24,7 +24,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::TrainError;
-use super::moves::{Before, Moves, Oracle};
 use super::optimizer::{Name, Settings};
 use super::ranks::Ranks;
 use crate::batch::{Choices, Inputs, Terms};
@@ -34,7 +33,7 @@ use crate::weights::{Weights, WeightsError};
 use newton::{FIRST_DAMPING, Newton, Prior};
 use normal::Equations;
 use point::Point;
-use problem::{Goal, Played, Problem, ProblemError};
+use problem::{Goal, Problem, ProblemError};
 use rank::Collinear;
 use search::Search;
 
@@ -94,7 +93,7 @@ impl Direct {
         weights: Weights,
         inputs: &Inputs,
         (targets, shares, loss): (&[f32], &[f32], Loss),
-        learnt: Option<Learnt>,
+        choices: Option<&Choices>,
         ranks: &dyn Ranks,
     ) -> Result<Stepped, TrainError> {
         let (Kind::Hce(shape), Inputs::Terms(pieces)) = (kind, inputs) else {
@@ -102,19 +101,13 @@ impl Direct {
         };
         let shape = *shape;
         let [start, mut point] = points(&weights, shape)?;
-        let before = learnt.map(|learnt| learnt.before(pieces, shape)).transpose()?;
-        let now: Vec<f32> = match learnt {
-            Some(_) => values(pieces, &point).map(|value| value as f32 / shape.scale).collect(),
-            None => Vec::new(),
-        };
-        let goal = match (learnt, &before) {
-            (Some(Learnt { moves, choices, .. }), Some(before)) => {
-                let oracle = before
-                    .as_ref()
-                    .map(|(before, stretch)| Oracle { before: &before[..], stretch: *stretch });
-                Goal::Moves(Played { moves, choices, oracle, targets })
-            }
-            _ => Goal::Results { targets, scale: shape.scale.into(), loss, shares },
+        let missed = choices.map(|choices| {
+            let values = values(pieces, &point).map(|value| value as f32 / shape.scale);
+            choices.missed(&values.collect::<Vec<f32>>())
+        });
+        let goal = match choices {
+            Some(choices) => Goal::Moves(choices),
+            None => Goal::Results { targets, scale: shape.scale.into(), loss, shares },
         };
         let problem = Problem::new(pieces, shape.terms, goal)?;
         let (loss, converged) = match &mut self.state {
@@ -124,10 +117,7 @@ impl Direct {
                 let mut newton = Newton { damping: *damping, movable, prior };
                 let stepped = newton.step_of_all(&problem, &mut point, ranks)?;
                 *damping = newton.damping;
-                let loss = learnt.map_or(stepped.loss_before, |learnt| {
-                    let fared = learnt.moves.fare(learnt.choices, &now, targets);
-                    learnt.moves.mean(fared).unwrap_or_default()
-                });
+                let loss = missed.map_or(stepped.loss_before, |[missed, count]| missed / count);
                 (loss, stepped.converged)
             }
             State::LocalSearch { step } => {
@@ -146,28 +136,6 @@ impl Direct {
             }
         };
         Ok(Stepped { weights: changed(weights, &start, &point), loss, converged })
-    }
-}
-
-/// Moves that a batch teaches.
-#[derive(Clone, Copy)]
-pub struct Learnt<'a> {
-    pub moves: &'a Moves,
-    pub choices: &'a Choices,
-    /// For least squares.
-    pub oracle: Option<&'a Before>,
-}
-
-impl Learnt<'_> {
-    /// What the oracle says of all rows, in centipawns for White, and its stretch.
-    fn before(
-        &self,
-        pieces: &[Arc<Terms>],
-        shape: HceShape,
-    ) -> Result<Option<(Vec<f64>, f64)>, WeightsError> {
-        let Some(Before { weights, stretch }) = self.oracle else { return Ok(None) };
-        let [_, point] = points(weights, shape)?;
-        Ok(Some((values(pieces, &point).collect(), *stretch)))
     }
 }
 

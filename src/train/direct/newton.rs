@@ -7,7 +7,6 @@ use super::{
     system::System,
 };
 use crate::loss::LossShape;
-use crate::train::moves::Objective;
 use crate::train::ranks::{Alone, Ranks};
 
 /// What is known of the weights before any position is seen: that each lies about so many
@@ -111,10 +110,8 @@ impl Newton {
         let before = equations.loss + self.priced(penalty, point);
         // An oracle of forces says where to go, not how low it is there: the source takes each step.
         // Where the endgame's value is nothing, and its sign turns COMPLEXITY, no step is downhill.
-        let is_taken = matches!(
-            problem.goal(),
-            Goal::Moves(played) if played.moves.objective == Objective::LeastSquares
-        ) && gradient.iter().any(|element| *element != 0.0);
+        let is_taken = matches!(problem.goal(), Goal::Moves(it) if it.force.is_some())
+            && gradient.iter().any(|element| *element != 0.0);
         let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
         self.damping = first_damping;
         while self.damping <= MOST_DAMPING {
@@ -238,12 +235,9 @@ fn check(problem: &Problem, movable: &[bool], prior: Option<&Prior>) -> Result<(
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
         Goal::Results { loss, .. } if loss.shape == LossShape::Absolute => equations.loss,
-        Goal::Results { .. } | Goal::Values(_) => 2.0 * equations.loss,
-        Goal::Moves(played) => match played.moves.objective {
-            Objective::LeastSquares => 2.0 * equations.loss,
-            // These are logarithms of probability themselves.
-            Objective::Softmax | Objective::Logistic => 1.0,
-        },
+        // That of softmax is a logarithm of probability itself.
+        Goal::Moves(choices) if choices.force.is_none() => 1.0,
+        Goal::Results { .. } | Goal::Values(_) | Goal::Moves(_) => 2.0 * equations.loss,
     }
 }
 

@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use super::point::Point;
 use crate::batch::{Choices, Terms};
 use crate::loss::{Loss, LossShape, sigmoid};
-use crate::train::moves::{Moves, Oracle, Verdict};
 
 /// What the values of positions are fitted to.
 #[derive(Clone, Copy, Debug)]
@@ -18,38 +17,7 @@ pub enum Goal<'a> {
     /// Centipawns for White, the loss being the squared difference.
     Values(&'a [f64]),
     /// Moves that were played; the rows of a position lie in one piece.
-    Moves(Played<'a>),
-}
-
-/// Moves that were played, and what is asked of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Played<'a> {
-    pub moves: &'a Moves,
-    pub choices: &'a Choices,
-    /// Centipawns for White, a row each; for least squares.
-    pub oracle: Option<Oracle<'a, f64>>,
-    /// Expected results for White, a position each; where the positions themselves count.
-    pub targets: &'a [f32],
-}
-
-impl Played<'_> {
-    /// What the moves of a position cost whose rows are worth `values` centipawns for White.
-    pub fn judge(&self, position: usize, values: &[f64]) -> Verdict {
-        let rows = self.choices.rows(position);
-        let oracle = self.oracle.map(|it| it.at(rows.clone()));
-        self.moves.judge_rows(values, &self.choices.signs[rows], oracle, 1.0)
-    }
-
-    /// What all of them count.
-    fn count(&self) -> f64 {
-        self.choices.iter().map(|rows| self.moves.count(rows.len())).sum()
-    }
-
-    /// The weight of what a position itself costs, so that divided by what all moves count it is
-    /// the share of the mean over positions.
-    pub fn weight(&self, count: f64) -> f64 {
-        self.moves.value * count / self.choices.ends.len() as f64
-    }
+    Moves(&'a Choices),
 }
 
 /// Positions with a goal. Whatever is summed over them is summed in an order that follows from
@@ -159,7 +127,7 @@ impl<'a> Problem<'a> {
             let mut start = 0;
             while start < rows {
                 let (mut end, first) = (rows.min(start + CHUNK), choice);
-                if let Goal::Moves(Played { choices, .. }) = goal {
+                if let Goal::Moves(choices) = goal {
                     let behind = |choice: usize| choices.rows(choice).end - positions;
                     while choice < choices.ends.len() && behind(choice) <= rows {
                         choice += 1;
@@ -184,7 +152,7 @@ impl<'a> Problem<'a> {
             positions += rows;
         }
         let count = match goal {
-            Goal::Moves(played) => played.count(),
+            Goal::Moves(choices) => choices.count(),
             _ => positions as f64,
         };
         let mut problem = Self { pieces, goal, terms, chunks, count, starts, normal: Vec::new() };
@@ -212,10 +180,9 @@ impl<'a> Problem<'a> {
                 let bad = values.iter().position(|value| !value.is_finite());
                 (values.len(), bad.map(|position| (position, values[position])))
             }
-            Goal::Moves(Played { choices, oracle, .. }) => {
-                let before = oracle.map_or(&[][..], |oracle| oracle.before);
+            Goal::Moves(Choices { before, .. }) => {
                 let bad = before.iter().position(|value| !value.is_finite());
-                (choices.signs.len(), bad.map(|row| (row, before[row])))
+                (before.len(), bad.map(|row| (row, before[row])))
             }
         };
         if targets != positions {
@@ -337,18 +304,17 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// What a position costs when it is worth `value`; of moves, what it costs itself.
+    /// The loss of a position with this value.
+    ///
+    /// # Panics
+    /// If moves are learnt.
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
             Goal::Results { targets, scale, loss, shares } => {
                 let cost = result_cost(targets[position], scale, loss, value);
                 shares.get(position).map_or(cost, |share| cost.times((*share).into()))
             }
-            Goal::Moves(played) => {
-                let Played { moves, targets, .. } = played;
-                let cost = result_cost(targets[position], moves.scale, Loss::SQUARED, value);
-                cost.times(played.weight(self.count))
-            }
+            Goal::Moves(_) => panic!("moves are judged together"),
             Goal::Values(values) => {
                 let error = value - values[position];
                 Cost { loss: error * error, slope: 2.0 * error, curvature: 2.0 }
@@ -367,7 +333,7 @@ impl<'a> Problem<'a> {
     pub fn loss(&self, point: &Point) -> f64 {
         let of_chunk = |chunk: &Chunk| {
             let terms = self.piece(chunk);
-            let Goal::Moves(played) = self.goal else {
+            let Goal::Moves(choices) = self.goal else {
                 let positions = chunk.first..;
                 let cost = |(row, position)| self.cost(position, point.value(terms, row)).loss;
                 return chunk.rows.clone().zip(positions).map(cost).sum();
@@ -375,16 +341,7 @@ impl<'a> Problem<'a> {
             let cost = |position: usize| {
                 let rows = self.rows(chunk, position);
                 let values: Vec<f64> = rows.map(|row| point.value(terms, row)).collect();
-                let root = *values.last().expect("a position has a row");
-                let of_moves = match values.len() {
-                    ..3 => 0.0,
-                    _ => played.judge(position, &values).loss,
-                };
-                let of_value = match played.moves.value {
-                    0.0 => 0.0,
-                    _ => self.cost(position, root).loss,
-                };
-                of_moves + of_value
+                if values.len() > 2 { choices.judge(position, &values, 1.0).loss } else { 0.0 }
             };
             chunk.positions.clone().map(cost).sum()
         };
@@ -397,7 +354,7 @@ impl<'a> Problem<'a> {
     /// # Panics
     /// If the goal is another one.
     pub fn rows(&self, chunk: &Chunk, position: usize) -> Range<usize> {
-        let Goal::Moves(Played { choices, .. }) = self.goal else { panic!("no moves") };
+        let Goal::Moves(choices) = self.goal else { panic!("no moves") };
         let Range { start, end } = choices.rows(position);
         let shift = chunk.first - chunk.rows.start;
         start - shift..end - shift

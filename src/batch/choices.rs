@@ -1,0 +1,183 @@
+//! Moves that could have been played: which rows of a batch belong together, and their loss.
+//!
+//! Values are centipawns for the side that moved.
+//!
+//! - Least squares: the difference between the value behind a move and that of its position is
+//!   fitted to what it was when the moves were searched, plus a force on the move that was played,
+//!   or minus its share on each of the others. Source: A. Nowatzyk, "Eval Tuning in Deep Thought"
+//!   (1988, described in 2000), which names forces without their formulas.
+//! - Softmax: `-ln p` where `p = e^(played / UNIT) / sum of e^(move / UNIT)`.
+
+use std::ops::Range;
+
+/// The rows of each position lie one after the other: the quiet end behind the move that was
+/// played, those behind other moves, at last the quiet end of the position itself. Where the moves
+/// teach nothing, the last row stands alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choices {
+    /// The row behind the last one, a position each.
+    pub ends: Vec<u32>,
+    /// A row each: 1, or -1 where the model's output is for the other side than the one that moved.
+    pub signs: Vec<i8>,
+    /// The values when the moves were searched, a row each.
+    pub before: Vec<f64>,
+    /// Factor on earlier differences, so that values keep their variance.
+    pub stretch: f64,
+    /// Least squares: centipawns of the force where the best other move is half a pawn ahead. None:
+    /// softmax.
+    pub force: Option<f64>,
+    /// Centipawns a logit.
+    pub scale: f64,
+}
+
+/// Loss of a position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub loss: f64,
+    /// Derivatives by the values. They add up to 0.
+    pub slopes: Vec<f64>,
+    /// Second derivatives by the differences to the position's value, without those of softmax that
+    /// couple two moves.
+    pub curvatures: Vec<f64>,
+}
+
+/// Centipawns of half a pawn.
+const HALF_PAWN: f64 = 50.0;
+
+impl Choices {
+    /// Centipawns that count as an error of 1; of softmax those by which a move is better that is e
+    /// times as likely.
+    pub const UNIT: f64 = 60.0;
+
+    /// No positions yet.
+    pub fn new(force: Option<f64>, scale: f64) -> Self {
+        let (ends, signs, before) = (Vec::new(), Vec::new(), Vec::new());
+        Self { ends, signs, before, stretch: 1.0, force, scale }
+    }
+
+    /// The rows of each position.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
+        (0..self.ends.len()).map(|position| self.rows(position))
+    }
+
+    /// The rows of a position.
+    pub fn rows(&self, position: usize) -> Range<usize> {
+        let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
+        begin as usize..self.ends[position] as usize
+    }
+
+    /// The last row of each position.
+    pub fn roots(&self) -> impl Iterator<Item = usize> {
+        self.ends.iter().map(|end| *end as usize - 1)
+    }
+
+    /// What losses are divided by: the number of differences, or of positions.
+    pub fn count(&self) -> f64 {
+        let of = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
+        self.iter().filter(Self::teaches).map(|rows| of(rows) as f64).sum()
+    }
+
+    /// Whether the moves of a position teach something.
+    fn teaches(rows: &Range<usize>) -> bool {
+        rows.len() > 2
+    }
+
+    /// Values for the side that moved, of the model's outputs in units of so many centipawns.
+    fn values<T: Copy + Into<f64>>(
+        &self,
+        rows: Range<usize>,
+        outputs: &[T],
+        unit: f64,
+    ) -> Vec<f64> {
+        let value = |(output, sign): (&T, &i8)| (*output).into() * f64::from(*sign) * unit;
+        outputs.iter().zip(&self.signs[rows]).map(value).collect()
+    }
+
+    /// The loss of a position whose moves teach something. `outputs` are those of its rows, in
+    /// units of so many centipawns; derivatives are by values for the side that moved.
+    pub fn judge<T: Copy + Into<f64>>(&self, position: usize, outputs: &[T], unit: f64) -> Verdict {
+        let rows = self.rows(position);
+        let values = self.values(rows.clone(), outputs, unit);
+        let (root, moves) = values.split_last().expect("a position has rows");
+        let (base, mut loss) = (moves.len(), 0.0);
+        let [mut slopes, mut curvatures] = [vec![0.0; values.len()], vec![0.0; values.len()]];
+        let highest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if let Some(force) = self.force {
+            let before = &self.before[rows];
+            let force = force * ((highest(&before[..base]) - before[0]) / HALF_PAWN);
+            for (i, value) in moves.iter().enumerate() {
+                let force = if i == 0 { force } else { -force / (base - 1) as f64 };
+                let wanted = self.stretch * (before[i] - before[base]) + force;
+                let error = (value - root - wanted) / Self::UNIT;
+                loss += error * error;
+                slopes[i] = 2.0 * error / Self::UNIT;
+                curvatures[i] = 2.0 / (Self::UNIT * Self::UNIT);
+                slopes[base] -= slopes[i];
+            }
+        } else {
+            let most = highest(moves);
+            let weight = |value: &f64| ((value - most) / Self::UNIT).exp();
+            let sum: f64 = moves.iter().map(weight).sum();
+            loss = sum.ln() - (moves[0] - most) / Self::UNIT;
+            for (i, value) in moves.iter().enumerate() {
+                let share = weight(value) / sum;
+                slopes[i] = (share - f64::from(u8::from(i == 0))) / Self::UNIT;
+                curvatures[i] = share / (Self::UNIT * Self::UNIT);
+            }
+        }
+        Verdict { loss, slopes, curvatures }
+    }
+
+    /// The derivatives of the mean loss by the logits of all rows.
+    pub fn pull(&self, logits: &[f32]) -> Vec<f32> {
+        let count = self.count();
+        let mut forces = vec![0.0; logits.len()];
+        for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
+            let Verdict { slopes, .. } = self.judge(position, &logits[rows.clone()], self.scale);
+            let signed = slopes.iter().zip(&self.signs[rows.clone()]);
+            for (force, (slope, sign)) in forces[rows].iter_mut().zip(signed) {
+                *force = (slope * self.scale * f64::from(*sign) / count) as f32;
+            }
+        }
+        forces
+    }
+
+    /// How many of the moves that were played are not put first, and of how many. Of moves with the
+    /// same value each is first with the same probability.
+    pub fn missed(&self, logits: &[f32]) -> [f64; 2] {
+        let (mut missed, mut count) = (0.0, 0.0);
+        for rows in self.iter().filter(Self::teaches) {
+            let values = self.values(rows.clone(), &logits[rows], self.scale);
+            missed += 1.0 - first(&values[..values.len() - 1]);
+            count += 1.0;
+        }
+        [missed, count]
+    }
+
+    /// The standard deviation of the values behind moves around those of their positions, in whole
+    /// centipawns; none of nothing.
+    pub fn spread(&self) -> Option<f64> {
+        let [mut count, mut sum, mut squares] = [0.0; 3];
+        for rows in self.iter().filter(Self::teaches) {
+            let before = &self.before[rows];
+            let (root, moves) = before.split_last()?;
+            for value in moves {
+                let difference = value.round() - root.round();
+                (count, sum, squares) =
+                    (count + 1.0, sum + difference, squares + difference * difference);
+            }
+        }
+        let variance = squares / count - (sum / count).powi(2);
+        (variance > 0.0).then(|| variance.sqrt())
+    }
+}
+
+/// The probability that the first of some moves is put first, where those of the same value are
+/// ordered at random.
+pub fn first(values: &[f64]) -> f64 {
+    let played = values[0];
+    match values.iter().any(|value| *value > played) {
+        true => 0.0,
+        false => 1.0 / values.iter().filter(|value| **value == played).count() as f64,
+    }
+}

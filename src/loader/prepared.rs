@@ -1,0 +1,284 @@
+//! Rows that depend on the weights of a run: quiet ends of positions, or of all their moves.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use rayon::prelude::*;
+
+use super::encode::{Encoder, Part, TERMS_PIECE};
+use super::packed::Packed;
+use super::stream::Cursor;
+use super::walk::{Cut, Walk};
+use super::{LoadError, Weighing};
+use crate::batch::{Batch, Choices};
+use crate::sample::{Position, Sample};
+
+/// Turns positions into rows for training, with the weights at the beginning of a round.
+pub trait Prepare: Send + Sync {
+    /// The rows of each sample, and their values in centipawns for its side to move; the last row
+    /// stands for the sample itself.
+    fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
+
+    /// How several rows of a sample are judged; none where each sample has one, and a target.
+    fn choices(&self) -> Option<Choices>;
+}
+
+/// Positions to learn from, and what turns them into rows.
+#[derive(Clone)]
+pub struct Preparation {
+    pub samples: Arc<Vec<Sample>>,
+    pub weighing: Weighing,
+    pub encoder: Encoder,
+    pub by: Arc<dyn Prepare>,
+    /// See [`Choices::stretch`].
+    pub stretch: f64,
+    /// The rows of all samples; none where each window is searched when its turn comes.
+    pub whole: Option<Arc<Prepared>>,
+    /// Positions that are searched together.
+    pub window: usize,
+}
+
+/// Rows of some samples, as they are encoded.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    records: Vec<Packed>,
+    /// Logits of what a net is added to, a row each.
+    bases: Vec<f32>,
+    pub choices: Option<Choices>,
+}
+
+/// Positions that a thread searches at a time.
+const PIECE: usize = 64;
+
+impl Preparation {
+    /// Searches samples; `seen` is told of those that are done.
+    pub fn of<'a>(
+        &self,
+        samples: impl IndexedParallelIterator<Item = &'a Sample>,
+        seen: &(dyn Fn(u64) + Sync),
+    ) -> Prepared {
+        let piece = |samples: Vec<&Sample>| {
+            let samples: Vec<Sample> = samples.into_iter().copied().collect();
+            let mut prepared = self.none();
+            for (sample, rows) in samples.iter().zip(self.by.rows(&samples)) {
+                prepared.push(sample, &rows, self);
+            }
+            seen(samples.len() as u64);
+            prepared
+        };
+        let pieces: Vec<Prepared> = samples.chunks(PIECE).map(piece).collect();
+        let mut all = self.none();
+        pieces.into_iter().for_each(|piece| all.join(piece));
+        all
+    }
+
+    fn none(&self) -> Prepared {
+        let choices = self.by.choices().map(|it| Choices { stretch: self.stretch, ..it });
+        Prepared { choices, ..Prepared::default() }
+    }
+
+    /// All samples as a batch, in the order of the files.
+    pub fn all(&self) -> Batch {
+        match &self.whole {
+            Some(whole) => whole.encode(&self.encoder),
+            None => self.of(self.samples.par_iter(), &|_| {}).encode(&self.encoder),
+        }
+    }
+}
+
+impl Prepared {
+    fn push(&mut self, sample: &Sample, rows: &[(Position, f64)], by: &Preparation) {
+        let record = Packed::weighed(sample, &by.weighing);
+        for (position, value) in rows {
+            let mut row = record;
+            row.replace(position);
+            self.records.push(row);
+            self.bases.extend(by.encoder.base().map(|base| base.logit(position)));
+            if let Some(choices) = &mut self.choices {
+                // The model sees White, or the side to move.
+                let turned = position.turn() != sample.position.turn();
+                let sign = by.encoder.sign(position) * if turned { -1 } else { 1 };
+                choices.signs.push(sign as i8);
+                choices.before.push(*value);
+            }
+        }
+        self.end_position();
+    }
+
+    fn end_position(&mut self) {
+        if let Some(choices) = &mut self.choices {
+            choices.ends.push(self.records.len() as u32);
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        let before = self.records.len() as u32;
+        self.records.extend(other.records);
+        self.bases.extend(other.bases);
+        if let Some((choices, more)) = self.choices.as_mut().zip(other.choices) {
+            choices.ends.extend(more.ends.iter().map(|end| before + end));
+            choices.signs.extend(more.signs);
+            choices.before.extend(more.before);
+        }
+    }
+
+    /// Adds some positions of others.
+    fn take(&mut self, from: &Self, positions: &[u32]) {
+        for position in positions.iter().map(|position| *position as usize) {
+            let rows = match &from.choices {
+                Some(choices) => choices.rows(position),
+                None => position..position + 1,
+            };
+            self.records.extend_from_slice(&from.records[rows.clone()]);
+            self.bases.extend(from.bases.get(rows.clone()).into_iter().flatten());
+            if let Some((choices, more)) = self.choices.as_mut().zip(from.choices.as_ref()) {
+                choices.signs.extend_from_slice(&more.signs[rows.clone()]);
+                choices.before.extend_from_slice(&more.before[rows]);
+            }
+            self.end_position();
+        }
+    }
+
+    /// In batches of some thousand rows.
+    pub fn batches(&self, by: &Preparation) -> Vec<Batch> {
+        let positions: Vec<u32> = (0..self.len() as u32).collect();
+        let batch = |positions: &[u32]| {
+            let mut some = by.none();
+            some.take(self, positions);
+            some.encode(&by.encoder)
+        };
+        positions.chunks(if self.choices.is_some() { 256 } else { 4096 }).map(batch).collect()
+    }
+
+    /// All of them as a batch. A position's rows of handcrafted terms lie in one piece.
+    pub fn encode(&self, encoder: &Encoder) -> Batch {
+        let Self { records, bases, choices } = self;
+        let batch = match encoder {
+            Encoder::Net(..) | Encoder::Sum(..) => {
+                let order: Vec<u32> = (0..records.len() as u32).collect();
+                encoder.encode_parts(&[Part::whole(records, bases, &order)])
+            }
+            Encoder::Hce(terms) => {
+                let ends: Vec<usize> = match choices {
+                    Some(choices) => choices.ends.iter().map(|end| *end as usize).collect(),
+                    None => (1..=records.len()).collect(),
+                };
+                let (mut pieces, mut start) = (Vec::new(), 0);
+                for end in ends {
+                    if end - start >= TERMS_PIECE || end == records.len() {
+                        pieces.push(&records[start..end]);
+                        start = end;
+                    }
+                }
+                terms.batch(pieces.into_par_iter())
+            }
+        };
+        let Some(choices) = choices else { return batch };
+        fn of_roots<T: Copy>(choices: &Choices, values: &[T]) -> Arc<[T]> {
+            match values.is_empty() {
+                true => Arc::new([]),
+                false => choices.roots().map(|row| values[row]).collect(),
+            }
+        }
+        Batch {
+            results: of_roots(choices, &batch.results),
+            scores: of_roots(choices, &batch.scores),
+            sources: of_roots(choices, &batch.sources),
+            choices: Some(Arc::new(choices.clone())),
+            ..batch
+        }
+    }
+
+    /// The number of positions.
+    pub fn len(&self) -> usize {
+        self.choices.as_ref().map_or(self.records.len(), |choices| choices.ends.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Full batches without end, which run on over the borders of windows and epochs, or whole epochs.
+pub struct PreparedStream {
+    batches: Receiver<Batch>,
+}
+
+impl PreparedStream {
+    /// Starts the thread that searches and encodes a few batches ahead.
+    pub fn new(by: Preparation, cut: Cut, from: Cursor) -> Self {
+        let (sender, batches) = sync_channel(2);
+        std::thread::spawn(move || {
+            let walk = Walk::new(by.samples.len(), cut, from);
+            let all = cut.batch.is_none().then(|| by.all());
+            let mut place = Place { by, walk, window: None };
+            // Ends when the receiver is dropped.
+            while sender.send(place.next(all.as_ref(), cut.batch)).is_ok() {}
+        });
+        Self { batches }
+    }
+}
+
+impl Iterator for PreparedStream {
+    type Item = Result<Batch, LoadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batches.recv().ok().map(Ok)
+    }
+}
+
+/// A place in the stream.
+struct Place {
+    by: Preparation,
+    walk: Walk,
+    /// The epoch and the number of the window that was searched last, and its rows.
+    window: Option<([u64; 2], Prepared)>,
+}
+
+impl Place {
+    fn next(&mut self, all: Option<&Batch>, size: Option<usize>) -> Batch {
+        let batch = match (all, size) {
+            (Some(all), _) => {
+                self.walk.skip();
+                all.clone()
+            }
+            (None, size) => self.take(size.unwrap_or(usize::MAX)).encode(&self.by.encoder),
+        };
+        Batch { cursor: Some(self.walk.text()), ..batch }
+    }
+
+    /// The next positions.
+    fn take(&mut self, size: usize) -> Prepared {
+        let mut taken = self.by.none();
+        while taken.len() < size {
+            let window = if self.by.whole.is_some() { usize::MAX } else { self.by.window };
+            let (epoch, passed) = self.walk.on(size - taken.len(), window);
+            match &self.by.whole {
+                Some(whole) => taken.take(whole, &self.walk.order()[passed]),
+                None => {
+                    let number = passed.start / window;
+                    let places = passed.map(|place| (place - number * window) as u32);
+                    let places: Vec<u32> = places.collect();
+                    taken.take(self.window(epoch, number), &places);
+                }
+            }
+        }
+        taken
+    }
+
+    /// A window of the epoch that the walk went on in.
+    fn window(&mut self, epoch: u64, number: usize) -> &Prepared {
+        let wanted = [epoch, number as u64];
+        if self.window.as_ref().is_none_or(|(there, _)| *there != wanted) {
+            // Frees the memory of the last window before the next one needs it.
+            self.window = None;
+            let Preparation { samples, window, .. } = &self.by;
+            let order = self.walk.order();
+            let behind = order.len().min((number + 1) * window);
+            let here = order[number * window..behind].par_iter();
+            let here = here.map(|place| &samples[*place as usize]);
+            self.window = Some((wanted, self.by.of(here, &|_| {})));
+        }
+        &self.window.as_ref().expect("it was searched").1
+    }
+}

@@ -1,0 +1,93 @@
+//! Objectives whose rows depend on the weights of a run: they are prepared again, round after round.
+
+mod moves;
+mod quiescence;
+mod rounds;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+
+use super::Recipe;
+use super::evaluator::in_search;
+use crate::config::Learn;
+use crate::export::{prove, quantise};
+use crate::hce::HceEvaluator;
+use crate::loader::{Base, Prepare};
+use crate::net::Net;
+use crate::search::{self, Evaluate, QuietEnd};
+use crate::weights::Weights;
+
+pub use moves::{Moves, select, teaches};
+pub use quiescence::QuietEnds;
+pub use rounds::Rounds;
+
+/// What prepares the rows of a run with these weights; none where positions are learnt as given.
+///
+/// # Errors
+/// If the weights do not fit integers.
+pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Option<Arc<dyn Prepare>>> {
+    let config = &recipe.config;
+    let searcher = || Searcher::of(recipe, weights);
+    Ok(match config.target.learn {
+        Learn::Values => None,
+        Learn::Quiescence => Some(Arc::new(QuietEnds(searcher()?))),
+        Learn::Moves => Some(Arc::new(Moves { searcher: searcher()?, force: config.target.force })),
+    })
+}
+
+/// An evaluation that quiescence searches use.
+pub struct Searcher {
+    by: By,
+    /// Centipawns a logit.
+    pub scale: f64,
+}
+
+enum By {
+    Net(Box<Net>, Option<Base>),
+    Terms(Box<HceEvaluator>),
+}
+
+impl Searcher {
+    /// The weights of a run: terms, or the integers of its net.
+    ///
+    /// # Errors
+    /// If the weights do not fit integers.
+    pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
+        let scale = recipe.config.scale();
+        Ok(match (recipe.architecture()?, recipe.terms()?) {
+            (Some(net), _) => {
+                let cure = "quiescence is searched with the integers of the net, and these weights \
+                            fit none; lower `optimizer.clip`";
+                let net = quantise(weights, &net, recipe.scales()).context(cure)?;
+                prove(&net).map_err(anyhow::Error::msg).context(cure)?;
+                Self { by: By::Net(Box::new(net), recipe.added()?), scale }
+            }
+            (None, Some(terms)) => {
+                Self::terms(HceEvaluator::new(&terms.trained(weights, scale)?), scale)
+            }
+            (None, None) => unreachable!("a model without a net has terms"),
+        })
+    }
+
+    /// Handcrafted terms.
+    pub fn terms(evaluator: HceEvaluator, scale: f64) -> Self {
+        Self { by: By::Terms(Box::new(evaluator)), scale }
+    }
+
+    /// The evaluation of a search.
+    pub fn evaluation(&self) -> Box<dyn Evaluate + '_> {
+        match &self.by {
+            By::Net(net, base) => in_search(net, base.as_ref()),
+            By::Terms(evaluator) => Box::new(search::Terms::new((**evaluator).clone())),
+        }
+    }
+
+    /// The value of an end for the side to move at the beginning, unrounded where terms know it.
+    fn value(&self, end: &QuietEnd) -> f64 {
+        match &self.by {
+            By::Net(..) => end.score.into(),
+            By::Terms(terms) => f64::from(end.sign()) * terms.evaluate(&end.position),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Deep Thought's objective: the move that a winner played is better than the others.
+
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use shakmaty::{Chess, Move};
+
+use super::Searcher;
+use crate::batch::Choices;
+use crate::digits::grouped;
+use crate::loader::Prepare;
+use crate::run::listener::Listener;
+use crate::sample::{Position, Sample};
+use crate::search::{Evaluate, Quiescence, QuietEnd};
+
+/// Searches all legal moves of positions to their quiet ends.
+pub struct Moves {
+    pub searcher: Searcher,
+    /// See [`Choices::force`].
+    pub force: Option<f64>,
+}
+
+/// Least squares leave out moves whose values are further from that of their position: they are
+/// about something that an evaluation cannot know. In centipawns.
+const BOUND: i32 = 50;
+
+/// Fewer positions are refused.
+const LEAST: usize = 100;
+
+/// Whether the winner had to choose in a position, and the move is known.
+pub fn teaches(sample: &Sample) -> bool {
+    let has_choice = |chess: &Chess| shakmaty::Position::legal_moves(chess).len() > 1;
+    sample.played.is_some()
+        && sample.result == 1.0
+        && sample.position.to_chess().is_ok_and(|chess| has_choice(&chess))
+}
+
+/// The positions that teach a move.
+///
+/// # Errors
+/// If there are too few of them.
+pub fn select(mut samples: Vec<Sample>, listener: &dyn Listener) -> Result<Vec<Sample>> {
+    let read = grouped(samples.len() as u64);
+    let taught: Vec<bool> = samples.par_iter().map(teaches).collect();
+    let mut taught = taught.into_iter();
+    samples.retain(|_| taught.next() == Some(true));
+    let count = samples.len();
+    ensure!(
+        count >= LEAST,
+        "only {count} of {read} positions teach a move, {LEAST} are the least: `target.learn = \
+         \"moves\"` learns the moves of winners from games that tell them; name more games, in \
+         PGN, viriformat or binpack"
+    );
+    listener.remark(&format!(
+        "{:>13} of {read} positions to train on teach a move",
+        grouped(count as u64)
+    ));
+    Ok(samples)
+}
+
+impl Prepare for Moves {
+    fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
+        let mut evaluation = self.searcher.evaluation();
+        let mut quiescence = Quiescence::new(self.searcher.scale);
+        let rows = |sample: &Sample| {
+            let mut rows = Vec::new();
+            let root = self.find(sample, &mut quiescence, &mut *evaluation, &mut rows);
+            rows.push(root.unwrap_or((sample.position, 0.0)));
+            rows
+        };
+        samples.iter().map(rows).collect()
+    }
+
+    fn choices(&self) -> Option<Choices> {
+        Some(Choices::new(self.force, self.searcher.scale))
+    }
+}
+
+impl Moves {
+    /// The quiet end of a position, none where it has no evaluation; before it in `rows` those of
+    /// its moves, the one that was played first, where they teach something.
+    fn find(
+        &self,
+        sample: &Sample,
+        quiescence: &mut Quiescence,
+        evaluation: &mut dyn Evaluate,
+        rows: &mut Vec<(Position, f64)>,
+    ) -> Option<(Position, f64)> {
+        let chess = sample.position.to_chess().ok()?;
+        let root = quiescence.end(&chess, evaluation).filter(|root| !root.is_decided)?;
+        let row = |end: &QuietEnd| (end.position, self.searcher.value(end));
+        let played = sample.played.filter(|_| sample.result == 1.0);
+        let played = played.and_then(|played| played.legal_move(&chess));
+        if let Some((played, mut moves)) = played.zip(quiescence.moves(&chess, evaluation)) {
+            // The others keep their order.
+            moves.sort_by_key(|(other, _)| *other != played);
+            let is_near =
+                |end: &QuietEnd| self.force.is_none() || (end.score - root.score).abs() <= BOUND;
+            moves.retain(|(_, end)| !end.is_decided && is_near(end));
+            let first: Option<Move> = moves.first().map(|(first, _)| *first);
+            if first == Some(played) && moves.len() > 1 {
+                rows.extend(moves.iter().map(|(_, end)| row(end)));
+            }
+        }
+        Some(row(&root))
+    }
+}

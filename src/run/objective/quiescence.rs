@@ -1,0 +1,32 @@
+//! Texel's objective: positions are judged where their captures end, as the weights play them.
+
+use super::Searcher;
+use crate::batch::Choices;
+use crate::loader::Prepare;
+use crate::sample::{Position, Sample};
+use crate::search::Quiescence;
+
+/// Replaces positions by the ends of their quiescence searches.
+pub struct QuietEnds(pub Searcher);
+
+impl Prepare for QuietEnds {
+    /// Positions that the rules forbid stay, as do those that lead to mate or to a draw by the
+    /// rules, which have no evaluation. Counters of moves are left out.
+    fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>> {
+        let mut evaluation = self.0.evaluation();
+        let mut quiescence = Quiescence::new(self.0.scale);
+        let row = |sample: &Sample| {
+            let given = sample.position;
+            let bare =
+                Position::of_board_and_turn(given.occupied(), given.nibbles(), given.turn_and_ep());
+            let end = bare.to_chess().ok().and_then(|it| quiescence.end(&it, &mut *evaluation));
+            let end = end.filter(|end| !end.is_decided).map_or(bare, |end| end.position);
+            vec![(end, 0.0)]
+        };
+        samples.iter().map(row).collect()
+    }
+
+    fn choices(&self) -> Option<Choices> {
+        None
+    }
+}

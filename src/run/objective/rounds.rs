@@ -1,0 +1,102 @@
+//! Rounds of a run, each with the rows that the weights at its beginning find.
+//!
+//! A round ends as an interrupted run does, and the next one goes on from its checkpoint. The
+//! weights at its beginning are kept in a file for a run that is resumed within it.
+
+use anyhow::{Context, Result, ensure};
+
+use crate::config::{Config, Learn};
+use crate::digits::grouped;
+use crate::run::folder::{ROUND, RunFolder};
+use crate::train::checkpoint::{Checkpoint, State};
+use crate::train::length::Span;
+use crate::weights::Weights;
+
+/// The length of a round in steps, at least 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounds(u64);
+
+/// A round under way.
+pub struct Round {
+    /// Those at its beginning.
+    pub weights: Weights,
+    began: u64,
+    /// The step in which it ends.
+    pub until: u64,
+    /// How far values were spread when the run began, in centipawns, where moves are learnt.
+    pub spread: Option<f64>,
+}
+
+/// The entry of a round's file with [`Round::spread`].
+const SPREAD: &str = "spread";
+
+impl Rounds {
+    /// None where positions are learnt as given. A direct method has a round a step, others ten in
+    /// all, of whole epochs.
+    pub fn of(config: &Config, span: &Span) -> Option<Self> {
+        let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
+        let steps = match config.optimizer().name.is_direct() {
+            true => 1.0,
+            false => (epochs().max(1.0) * span.epoch as f64 / span.batch as f64).round().max(1.0),
+        };
+        (config.target.learn != Learn::Values).then_some(Self(steps as u64))
+    }
+
+    /// In words.
+    pub fn sentence(self) -> String {
+        let steps = grouped(self.0);
+        format!(
+            "positions are searched to their quiet ends, with the weights of every {steps} steps"
+        )
+    }
+
+    /// The round that a checkpoint is in. A new one is written where the last one has ended.
+    ///
+    /// # Errors
+    /// If the file of the round is not that of the checkpoint's.
+    pub fn enter(self, at: &Checkpoint, folder: &RunFolder) -> Result<Round> {
+        let (path, step) = (folder.file(ROUND), at.state.step);
+        let kept = if step == 0 { None } else { Some(Checkpoint::read(&path)?) };
+        let spread = kept.as_ref().and_then(|kept| kept.facts.get(SPREAD));
+        let spread = spread.map(|text| text.parse()).transpose();
+        let spread = spread.with_context(|| format!("{}: `{SPREAD}`", path.display()))?;
+        let end = |began: u64| (began / self.0 + 1) * self.0;
+        if let Some(Checkpoint { weights, state: State { step: began, .. }, .. }) = kept {
+            ensure!(
+                began <= step,
+                "{} holds the weights of step {began}, and the run goes on at step {step}; restore \
+                 both files, or begin anew",
+                path.display()
+            );
+            if step < end(began) || at.state.converged {
+                return Ok(Round { weights, began, until: end(began), spread });
+            }
+        }
+        let round = Round { weights: at.weights.clone(), began: step, until: end(step), spread };
+        round.write(folder)?;
+        Ok(round)
+    }
+}
+
+impl Round {
+    /// Records how far values are spread, in the first round.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep_spread(&mut self, spread: Option<f64>, folder: &RunFolder) -> Result<()> {
+        if self.spread.is_none() && spread.is_some() {
+            self.spread = spread;
+            self.write(folder)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, folder: &RunFolder) -> Result<()> {
+        // As many digits as it takes to read the same number again.
+        let spread = self.spread.map(|spread| (SPREAD.to_string(), format!("{spread:?}")));
+        let state = State { step: self.began, ..State::default() };
+        let (weights, facts) = (self.weights.clone(), spread.into_iter().collect());
+        let kept = Checkpoint { weights, state, facts, ..Checkpoint::default() };
+        Ok(kept.write(&folder.file(ROUND))?)
+    }
+}
