@@ -1,9 +1,5 @@
 //! `nnuance export`: floats to a net that engines load, or to source code.
 
-mod scales;
-mod snippet;
-mod terms;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -14,17 +10,23 @@ use super::terminal::Terminal;
 use crate::config::Config;
 use crate::digits::grouped;
 use crate::draw::board::whole;
-use crate::export::snippet::Language;
-use crate::export::tables::{Order, Style, Width};
-use crate::export::{self, Bound, LEAST_GAMES, LEAST_POSITIONS, Limits, PieceValues};
+use crate::export::snippet::{Language, snippet};
+use crate::export::tables::{Order, Style, Tapering, Tuned, Width, source};
+use crate::export::{
+    self, Bound, LEAST_GAMES, LEAST_POSITIONS, PieceValues, golden, largest_scales,
+};
+use crate::hce::Moved;
 use crate::input;
 use crate::inspect::ROLES;
 use crate::model::{Compute, Device, Level, Precision};
-use crate::output::Output;
-use crate::run::export::{Basis, Origin, Written, read, refuse_overwriting, write};
+use crate::output::{self, Output};
+use crate::report::Matched;
+use crate::run::export::{Basis, Origin, Written, match_to, read, refuse_overwriting, write};
 use crate::run::folder::BEST;
-use crate::run::path::{in_folder, must_be_there, terms_to_export};
-use crate::scales::Scales;
+use crate::run::path::{in_folder, must_be_there, net_at, terms_to_export};
+use crate::run::tuned::with_tapering;
+use crate::sample::{Sample, games_known};
+use crate::scales::{HeadFormat, Scales};
 
 /// Quantise a checkpoint, prove that it cannot overflow, and write net, floats and manifest
 ///
@@ -55,40 +57,31 @@ pub struct Args {
     output: Option<PathBuf>,
     /// Write a net's inference code instead, one file with its own test: rust, or c, a header that
     /// C++ takes, too
-    #[arg(long, value_name = "LANGUAGE", value_parser = snippet::language)]
-    #[arg(conflicts_with_all = ["match_scale", "margins", "best_scales", "licence", "recipe"])]
+    #[arg(long, value_name = "LANGUAGE", value_parser = language)]
+    #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence", "recipe"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
     /// of a search stay right; measured on --data, or on the run's validation
     /// games
     #[arg(long, value_name = "OLD", conflicts_with = "scale")]
     match_scale: Option<String>,
-    /// Say by what factor a search's margins would have to change that were tuned for this other
-    /// evaluation: a net, a checkpoint, handcrafted weights, material; SCALE stays
-    #[arg(long, value_name = "OLD", conflicts_with = "match_scale")]
-    margins: Option<String>,
-    /// Set QA and QB to those with the smallest measured error: `sums` keeps accumulators in i16
-    /// and the output in i32, `products` keeps also accumulator x output weight in i16
-    #[arg(long, value_name = "BOUND", value_parser = scales::bound)]
-    #[arg(conflicts_with_all = ["qa", "qb"])]
-    best_scales: Option<Bound>,
-    /// With --best-scales, the largest QA that the engine bears [default: 255, which a square in
-    /// 16 bits bears]
-    #[arg(long, value_name = "INTEGER", requires = "best_scales")]
-    #[arg(value_parser = clap::value_parser!(i32).range(1..=32_767))]
-    most_qa: Option<i32>,
+    /// Set QA and QB to the largest that are safe, up to --qa (255, which a square in 16 bits bears)
+    /// and --qb (4096): `sums` keeps accumulators in i16 and the output in i32, `products` keeps also
+    /// accumulator x output weight in i16
+    #[arg(long, value_name = "BOUND", value_parser = bound)]
+    largest_scales: Option<Bound>,
     /// Licence of the net, for the manifest
     #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
-    /// Data to choose scales on, and to measure integers against floats [default: the run's
+    /// Data to match SCALE on, and to measure integers against floats [default: the run's
     /// validation games]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     data: Vec<PathBuf>,
     /// Order of tables in source code: a8-first, as a diagram shows the board, or a1-first
-    #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = terms::order)]
+    #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = order)]
     squares: Order,
     /// 32-bit integers in source code instead of 16-bit ones
     #[arg(long)]
@@ -114,14 +107,11 @@ fn licence(name: &str) -> Result<String, String> {
 pub fn run(args: Args) -> Result<()> {
     must_be_there(&args.checkpoint)?;
     if let Some(language) = args.snippet {
-        return snippet::write(&args, language);
+        return write_code(&args, language);
     }
     let output = args.output.clone().context("name the net to write with --out")?;
     if terms_to_export(&args.checkpoint) {
-        let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
-        let style = Style { order: args.squares, width };
-        let (centre, overwrite) = (args.centre, args.overwrite);
-        return terms::export(&args.checkpoint, &output, style, centre, overwrite);
+        return write_terms(&args, &output);
     }
     ensure!(!args.centre, "--centre is for handcrafted terms; a net has no tables of squares");
     let path = in_folder(&args.checkpoint, BEST)?;
@@ -158,36 +148,73 @@ pub fn run(args: Args) -> Result<()> {
     let terminal = Terminal::default();
     let samples = origin.samples(&args.data, &terminal)?;
     let mut lines = Vec::new();
-    if let Some(bound) = args.best_scales {
-        let usual = Limits::default();
-        let most_qa = args.most_qa.unwrap_or(usual.most_qa);
-        let limits = Limits { bound, most_qa, head_format: source.scales.head_format, ..usual };
-        lines.push(scales::choose(&mut source, limits, &samples)?);
+    if let Some(bound) = args.largest_scales {
+        let deep = source.architecture.is_deep();
+        ensure!(!deep || bound == Bound::Sums, "products in 16 bits are for nets of one layer");
+        let Scales { head_format, .. } = source.scales;
+        // A head of floats has nothing that hangs on QB.
+        let most_qb =
+            if deep && head_format == HeadFormat::Float { source.scales.qb } else { 4096 };
+        let (qa, qb) = (given.qa.unwrap_or(255), given.qb.unwrap_or(most_qb));
+        let most = Scales { qa, qb, ..source.scales };
+        let found = largest_scales(&source.weights, &source.architecture, most, bound);
+        source.scales = found.context("no QA and QB are safe: train again with weights clipped")?;
     }
     let mut matched = None;
     if let Some(old) = &args.match_scale {
-        let (to, text) = scales::matched(&mut source, old, &samples, &flex(), &terminal)?;
+        // Floats of other evaluations are computed on the CPU.
+        let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
+        let place = (Device::flex(), compute);
+        let (to, name, found) = match_to(&mut source, old, &samples, &place, &terminal)?;
+        lines.extend(self::matched(&name, &found, &samples));
         matched = Some(to);
-        lines.push(text);
-    }
-    let mut margins = None;
-    if let Some(old) = &args.margins {
-        let (against, text) = scales::margins(&source, old, &samples, &flex(), &terminal)?;
-        margins = Some(against);
-        lines.push(text);
     }
     lines.extend(origin.other_rounding(source.scales));
-    let measured = Basis { samples: &samples, on: origin.on(&args.data), matched, margins };
+    let measured = Basis { samples: &samples, on: origin.on(&args.data), matched };
     let written =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
     lines.extend(self::lines(&written));
     out::line(lines.join("\n"))
 }
 
-/// Floats of other evaluations are computed on the CPU.
-fn flex() -> (Device, Compute) {
-    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-    (Device::flex(), compute)
+/// Integers that an engine computes with, by their name on the command line.
+fn bound(name: &str) -> Result<Bound, String> {
+    match name {
+        "sums" => Ok(Bound::Sums),
+        "products" => Ok(Bound::Products),
+        _ => Err("expected sums, or products for engines that multiply in 16 bits".to_string()),
+    }
+}
+
+fn order(text: &str) -> Result<Order, String> {
+    match text {
+        "a8-first" => Ok(Order::A8First),
+        "a1-first" => Ok(Order::A1First),
+        _ => Err("there are a8-first and a1-first".into()),
+    }
+}
+
+fn language(name: &str) -> Result<Language, String> {
+    Language::named(name).ok_or_else(|| "expected rust or c".to_string())
+}
+
+/// How SCALE was matched, line by line.
+fn matched(name: &str, matched: &Matched, samples: &[Sample]) -> Vec<String> {
+    // Positions of one game count as if they were independent where games are unknown.
+    let least = if games_known(samples) { "" } else { "at least " };
+    let between = matched.interval.map_or(String::new(), |[low, high]| {
+        format!(" (95 % interval {least}{low:.3} to {high:.3})")
+    });
+    let mut lines = vec![format!(
+        "matched to {name}: SCALE {} times {:.3}{between} is {}; a search's margins stay",
+        matched.scale_before, matched.factor, matched.scale_after
+    )];
+    if let (Some(old), Some(new)) = (matched.fitted_old, matched.fitted_new) {
+        lines
+            .push(format!("equal chances: fitted scales {old:.0} of the old, {new:.0} of the new"));
+    }
+    lines.extend(matched.warnings.iter().map(|warning| format!("note: {warning}")));
+    lines
 }
 
 /// Endings of code, which a net does not become without `--snippet`.
@@ -262,4 +289,113 @@ fn pieces(values: &PieceValues) -> String {
         "the pieces are worth, in its own centipawns: {} (taken off one at a time, {place})",
         worths.join(", ")
     )
+}
+
+/// Writes handcrafted terms as the ending of the output says. With --centre the means of tables go
+/// into material first.
+fn write_terms(args: &Args, output: &Path) -> Result<()> {
+    let path = &args.checkpoint;
+    let width = if args.wide { Width::Bits32 } else { Width::Bits16 };
+    let style = Style { order: args.squares, width };
+    let from = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
+    ensure!(
+        !output::same(&from, output),
+        "the export would overwrite {}, which it is made from",
+        from.display()
+    );
+    out::refuse_existing(&[output], args.overwrite)?;
+    out::sweep(output);
+    let (mut weights, units) = with_tapering(path).with_context(|| path.display().to_string())?;
+    let mut moved = None;
+    if args.centre {
+        let centred = weights.centred().with_context(|| {
+            format!(
+                "{}: --centre knows the squares of the built-in terms alone, not those of another \
+                 engine",
+                path.display()
+            )
+        })?;
+        (weights, moved) = (centred.0, Some(centred.1));
+    }
+    let origin = weights.source.clone().unwrap_or_else(|| path.display().to_string());
+    let (list, values) = weights.used();
+    let tuned = Tuned {
+        list: &list,
+        weights: &values,
+        tempo: weights.tempo,
+        scale: weights.scale,
+        source: &origin,
+        tapering: match weights.is_ours() {
+            true => Tapering::Ours { scale_factor: weights.scale_factor },
+            false => Tapering::Engine(units),
+        },
+    };
+    let text = match output.extension().and_then(|extension| extension.to_str()) {
+        Some("h") => source(&tuned, Language::C, style)?,
+        Some("rs") => source(&tuned, Language::Rust, style)?,
+        Some("json") => weights.clone().rounded(2).to_json(),
+        _ => bail!(
+            "the ending of {} names no language for handcrafted terms; there are .h (C), .rs \
+             (Rust) and .json",
+            output.display()
+        ),
+    };
+    output::write(output, text.as_bytes())?;
+    if let Some(moved) = moved {
+        let moved = moved.iter().map(|Moved { role, centipawns: [mg, eg] }| {
+            format!("{} {mg:+}/{eg:+}", format!("{role:?}").to_lowercase())
+        });
+        eprintln!(
+            "the mean of each table, over the squares where the piece can stand, went into \
+             material (mg/eg cp): {}",
+            moved.collect::<Vec<_>>().join(", ")
+        );
+    }
+    out::line(output.display())
+}
+
+/// Writes the code of a quantised net, or of a run's, to `output`, or to the file that the
+/// language expects.
+fn write_code(args: &Args, language: Language) -> Result<()> {
+    let Args { checkpoint, output, overwrite, shape, .. } = args;
+    let (path, given) = (net_at(checkpoint)?, shape.given());
+    let name = path.display();
+    let output = output.clone().unwrap_or_else(|| PathBuf::from(language.file_name()));
+    for file in [path.clone(), export::manifest_path(&path), export::floats_path(&path)] {
+        ensure!(
+            !output::same(&file, &output),
+            "the code would overwrite {}; choose another name with -o",
+            file.display()
+        );
+    }
+    out::refuse_existing(&[&output], *overwrite)?;
+    out::sweep(&output);
+    // Opened and dropped: code that cannot be written is found before the long proof.
+    Output::create(&output)?;
+    let loaded = export::load(&path, &given)?;
+    loaded.warnings.iter().for_each(|warning| eprintln!("{name}: {warning}"));
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
+    let base = base.map(|base| base.name.clone());
+    let golden = match loaded.manifest {
+        Some(manifest) if !given.is_any() => manifest.golden,
+        _ => golden::evaluations(&loaded.net),
+    };
+    let code_file = output.file_name().unwrap_or_default().to_string_lossy();
+    let code = snippet(language, &loaded.net, [&file, &code_file], &golden)?;
+    output::write(&output, code.as_bytes())?;
+    out::line(format!(
+        "{}: {} for {}; put {file} beside it, the head of the file says how to compile and test it",
+        output.display(),
+        language.name(),
+        loaded.net.architecture()
+    ))?;
+    // Results on stdout are of the net alone.
+    if let Some(base) = base {
+        eprintln!(
+            "note: this is the code of the net alone, and the score is the sum of its centipawns and \
+             those of what it is added to, {base}"
+        );
+    }
+    Ok(())
 }

@@ -41,15 +41,6 @@ pub struct PieceValues {
     pub on: String,
 }
 
-/// What becomes of a search's margins that were tuned for another evaluation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Margins {
-    /// The other evaluation.
-    pub of: String,
-    /// What its margins are to be multiplied by to mean the same with this net.
-    pub factor: f64,
-}
-
 /// Fewer positions, or positions of fewer games, fit any scale by chance.
 pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::base::{Base, Below};
 use super::golden::Golden;
 use super::layout::layout;
-use super::{FittedScale, FloatError, Margins, MatchedTo, PieceValues, Proof, description, golden};
+use super::{FittedScale, FloatError, MatchedTo, PieceValues, Proof, description, golden};
 use crate::architecture::{Activation, Architecture, Views};
 use crate::data_file::DataFile;
 use crate::digest::digest;
@@ -55,9 +55,6 @@ pub struct Manifest {
     /// Null in nets of older versions.
     #[serde(default)]
     pub piece_values: Option<PieceValues>,
-    /// Null if no other evaluation was compared with.
-    #[serde(default)]
-    pub margins: Option<Margins>,
     pub proof: Proof,
     /// Centipawns for the side to move.
     pub golden: Vec<Golden>,
@@ -210,7 +207,6 @@ impl Manifest {
             fitted_scale: None,
             matched: None,
             piece_values: None,
-            margins: None,
             proof,
             golden: golden::evaluations(net),
         }

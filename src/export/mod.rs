@@ -6,7 +6,6 @@
 
 mod base;
 mod bullet;
-pub mod choose;
 mod description;
 mod fitted;
 mod float;
@@ -25,11 +24,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use base::{Base, Below, WholeNet, WholeNetError};
-pub use choose::{Bound, Choice, ChooseError, Limits, choose};
 pub use description::{DescriptionError, agrees, description, description_path};
-pub use fitted::{
-    FittedScale, LEAST_GAMES, LEAST_POSITIONS, Margins, MatchedTo, PieceValues, fitted_scale,
-};
+pub use fitted::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, PieceValues, fitted_scale};
 pub use float::{Float, FloatError, measure};
 pub use golden::Golden;
 pub use import::{ImportError, Imported, dequantise, facts, import};
@@ -38,7 +34,7 @@ pub use manifest::{
     floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
-pub use quantise::{QuantiseError, factorised_as, quantise};
+pub use quantise::{Bound, QuantiseError, factorised_as, largest_scales, quantise};
 pub use verify::{Check, VerifyError, not_checked, verify};
 
 use crate::architecture::Architecture;

@@ -1,6 +1,7 @@
 //! Floats to integers: times the scale in f64, rounded half away from zero, never clamped. What a
 //! net keeps as floats stays as it is.
 
+use super::prove;
 use crate::architecture::{Architecture, Factor};
 use crate::floats::Floats;
 use crate::net::{Net, NetError, Number, Numbers, Stored, stored};
@@ -178,4 +179,30 @@ fn largest(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
         if fits(middle) { fitting = middle } else { failing = middle }
     }
     (fitting > 0).then_some(fitting)
+}
+
+/// Integers that an engine computes the output with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Accumulators in i16, the output sum in i32: what [`prove`] demands.
+    Sums,
+    /// Also clamped accumulator times output weight in i16, see [`Proof`](super::Proof).
+    Products,
+}
+
+/// The largest QA up to that of `most`, and with it the largest QB, with which a net is proven and
+/// within the bound. What rounds least where QA is limited, as 255 is by squares in 16 bits.
+pub fn largest_scales(
+    weights: &Weights,
+    net: &Architecture,
+    most: Scales,
+    bound: Bound,
+) -> Option<Scales> {
+    let fits = |qa: i32, qb: i32| {
+        let proof = quantise(weights, net, Scales { qa, qb, ..most }).ok().map(|net| prove(&net));
+        proof.is_some_and(|it| it.is_ok_and(|proof| bound == Bound::Sums || proof.i16_trick))
+    };
+    let qa = largest(most.qa, |qa| fits(qa, 1))?;
+    let qb = largest(most.qb, |qb| fits(qa, qb))?;
+    Some(Scales { qa, qb, ..most })
 }

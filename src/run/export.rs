@@ -1,24 +1,26 @@
 //! Export: from weights, and what is known of them, to a net with floats and manifest.
 
-pub mod pieces;
-pub mod scales;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::evaluator::sum;
+use super::evaluator::{Evaluator, sum};
 use super::folder::{BEST, LAST};
 use super::listener::Listener;
 use super::recipe::{self, Recipe};
 use crate::architecture::Views;
+use crate::digest::digest;
 use crate::export::{
-    self, Beside, Exported, Given, Imported, Losses, Margins, MatchedTo, Provenance, fitted_scale,
+    self, Beside, Exported, Given, Imported, Losses, MatchedTo, PieceValues, Provenance,
+    fitted_scale,
 };
 use crate::input;
+use crate::inspect::worth;
 use crate::loader::{Part, Plan};
+use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::output;
+use crate::report::{Matched, Pairs, Values, match_scale};
 use crate::sample::{Position, Sample};
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
@@ -49,7 +51,7 @@ pub fn checkpoint(
     let on = origin.on(&[]);
     let samples = &validation[..validation.len().min(MEASURED)];
     let provenance = Provenance { licence, ..origin.provenance };
-    write(&source, provenance, Basis { samples, on, matched: None, margins: None }, net)
+    write(&source, provenance, Basis { samples, on, matched: None }, net)
 }
 
 /// A file of weights, or a quantised net turned back into floats. What it is, the file, the
@@ -129,16 +131,12 @@ fn refuse_contradiction(given: &Given, source: &Imported) -> Result<()> {
 /// Positions to measure integers against floats on: enough for the mean and for rare extremes.
 const MEASURED: usize = 100_000;
 
-/// Positions that QA and QB are chosen on.
-pub const SCALED_ON: usize = 20_000;
-
 /// What an export is measured on.
 pub struct Basis<'a> {
     pub samples: &'a [Sample],
     /// Where they come from, in words.
     pub on: String,
     pub matched: Option<MatchedTo>,
-    pub margins: Option<Margins>,
 }
 
 /// What a checkpoint's header says of its origin.
@@ -231,7 +229,7 @@ pub fn write(
     path: &Path,
 ) -> Result<Written> {
     let Imported { weights, architecture, scales, padding, facts, kind, .. } = source;
-    let Basis { samples, on, matched, margins } = measured;
+    let Basis { samples, on, matched } = measured;
     if let Some(export::Base { name, scale, .. }) = &provenance.base {
         ensure!(
             *scale == f64::from(scales.scale),
@@ -247,9 +245,63 @@ pub fn write(
     let value = |position: &Position| sum(&exported.net, base.as_ref(), position);
     exported.manifest.fitted_scale = fitted_scale(value, samples, &on);
     exported.manifest.matched = matched;
-    exported.manifest.margins = margins;
-    exported.manifest.piece_values = Some(pieces::values(value, samples, &on));
+    exported.manifest.piece_values = Some(piece_values(value, samples, &on));
     let paths = exported.write(path, weights, facts)?;
     let measured = !samples.is_empty();
     Ok(Written { exported, kind, paths, measured })
+}
+
+/// Positions that are enough for averages of whole centipawns.
+const PIECES_ON: usize = 2000;
+
+/// The values on some of the positions, at equal distances; without any in the start position.
+fn piece_values(
+    value: impl Fn(&Position) -> i32 + Sync,
+    samples: &[Sample],
+    on: &str,
+) -> PieceValues {
+    let step = samples.len().div_ceil(PIECES_ON).max(1);
+    let mut positions: Vec<Position> =
+        samples.iter().step_by(step).map(|sample| sample.position).collect();
+    let mut on = on.to_string();
+    if positions.is_empty() {
+        positions.extend(Position::from_fen(START));
+        on = "the start position".into();
+    }
+    let [pawn, knight, bishop, rook, queen] = worth(&positions, |position| value(position).into());
+    let positions = positions.len() as u64;
+    PieceValues { pawn, knight, bishop, rook, queen, positions, on }
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// Sets SCALE so that centipawns mean what they mean in an old evaluation; returns its name, too.
+pub fn match_to(
+    source: &mut Imported,
+    old: &str,
+    samples: &[Sample],
+    place: &(Device, Compute),
+    listener: &dyn Listener,
+) -> Result<(MatchedTo, String, Matched)> {
+    ensure!(
+        !samples.is_empty(),
+        "scales are matched on positions: name some with results with --data"
+    );
+    let evaluator = Evaluator::open(old, &Given::default(), place, listener)?;
+    let Values::Cp(old_cp) = evaluator.evaluate(samples, &[])?.values else {
+        bail!("{old} gives no centipawns to match");
+    };
+    let net = export::quantise(&source.weights, &source.architecture, source.scales)?;
+    let base = recipe::base(&source.facts)?;
+    let base = base.as_ref().map(recipe::added).transpose()?;
+    let value = |it: &Sample| f64::from(sum(&net, base.as_ref(), &it.position));
+    let new: Vec<f64> = samples.iter().map(value).collect();
+    let results: Vec<f64> = samples.iter().map(|sample| f64::from(sample.result)).collect();
+    let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
+    let pairs = Pairs { old: &old_cp, new: &new, results: Some(&results), groups: &groups };
+    let matched = match_scale(&pairs, source.scales.scale)?;
+    source.scales.scale = matched.scale_after;
+    let sha256 =
+        input::read(Path::new(old), input::WEIGHTS).map(|bytes| digest(&bytes)).unwrap_or_default();
+    Ok((MatchedTo { sha256, factor: matched.factor }, evaluator.name, matched))
 }

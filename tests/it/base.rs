@@ -149,14 +149,6 @@ fn the_sum_is_what_learns_evaluates_and_plays() {
     assert!(base.is_some() && manifest(&again).provenance.base == base);
     assert_eq!(cp(&open(&again), &samples), sums);
     said(nnuance().arg("verify").arg(&again));
-
-    // Beside itself, a sum changes no margins.
-    let margins = folder.path().join("margins.bin");
-    let mut command = nnuance();
-    command.arg("export").arg(out.join("net.bin")).arg("-o").arg(&margins).arg("--margins");
-    said(command.arg(out.join("net.bin")).args(["--data", GAMES]));
-    let factor = manifest(&margins).margins.unwrap().factor;
-    assert!((factor - 1.0).abs() < 1e-6, "{factor}");
 }
 
 /// A net whose numbers are all zero, with a description beside it; its path.

@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use assert_cmd::Command;
+use nnuance::architecture::{Activation, Architecture, Views};
+use nnuance::export::{Bound, largest_scales, prove, quantise};
+use nnuance::scales::Scales;
+use nnuance::weights::Weights;
 use serde_json::Value;
 
 const NET: &str = "nets/quickstart-32.safetensors";
@@ -20,16 +24,35 @@ fn manifest(net: &Path) -> Value {
 }
 
 #[test]
+fn the_largest_scales_are_safe_and_no_larger_ones_are() {
+    let bytes = std::fs::read(NET).unwrap();
+    let weights = Weights::from_bytes(&bytes).unwrap().weights;
+    let net = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
+    for (bound, [most_qa, most_qb]) in
+        [(Bound::Sums, [255, 4096]), (Bound::Sums, [4000, 9000]), (Bound::Products, [255, 4096])]
+    {
+        let most = Scales { qa: most_qa, qb: most_qb, ..Scales::default() };
+        let found = largest_scales(&weights, &net, most, bound).unwrap();
+        let safe = |qa, qb| {
+            let net = quantise(&weights, &net, Scales { qa, qb, ..most });
+            let proof = net.ok().and_then(|net| prove(&net).ok());
+            proof.is_some_and(|proof| bound == Bound::Sums || proof.i16_trick)
+        };
+        assert!(safe(found.qa, found.qb));
+        assert!(found.qa == most_qa || !safe(found.qa + 1, 1), "{found}");
+        assert!(found.qb == most_qb || !safe(found.qa, found.qb + 1), "{found}");
+        assert!(found.qa >= 255 && found.qb >= 64, "{found}");
+    }
+}
+
+#[test]
 fn scales_are_chosen_and_matched() {
     let folder = tempfile::tempdir().unwrap();
     let [usual, finest, loud, same] =
         ["usual.bin", "finest.bin", "loud.bin", "same.bin"].map(|name| folder.path().join(name));
     export(&[NET, "--data", DATA, "--scale", "400"], &usual).assert().success();
-    let best = [NET, "--data", DATA, "--scale", "400", "--best-scales", "sums"];
-    let said = export(&best, &finest).assert().success();
-    let said = String::from_utf8_lossy(&said.get_output().stdout).into_owned();
-    assert_eq!(said.matches("the usual scales").count(), 1, "{said}");
-    assert!(said.lines().next().unwrap().ends_with("remark"), "{said}");
+    let best = [NET, "--data", DATA, "--scale", "400", "--largest-scales", "sums"];
+    export(&best, &finest).assert().success();
     let error = |net: &Path| manifest(net)["float_error"]["mean_cp"].as_f64().unwrap();
     assert!(error(&finest) < error(&usual), "{} {}", error(&finest), error(&usual));
     assert!(manifest(&finest)["scales"]["qa"].as_i64().unwrap() <= 255);
@@ -84,8 +107,7 @@ fn options_that_cannot_be_meant_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let net = folder.path().join("net.bin");
     for (args, expected) in [
-        (&["--most-qa", "200"][..], "--best-scales"),
-        (&["--best-scales", "sums", "--most-qa", "0"], "1..=32767"),
+        (&["--largest-scales", "none"][..], "expected sums"),
         (&["--licence", " "], "expected a name"),
     ] {
         let said = refused(&[&[NET], args].concat(), &net);

@@ -10,7 +10,6 @@ mod by_hand;
 mod centre;
 mod chance;
 mod chart;
-mod choose;
 mod chunks;
 mod climb;
 mod compare;

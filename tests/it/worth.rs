@@ -1,4 +1,4 @@
-//! What the pieces are worth, and what becomes of a search's margins.
+//! Piece values of exported nets.
 
 use std::path::Path;
 use std::process::Command;
@@ -50,7 +50,7 @@ fn the_inspector_agrees() {
 }
 
 #[test]
-fn an_export_says_what_pieces_are_worth_and_what_becomes_of_margins() {
+fn an_export_says_what_pieces_are_worth() {
     let folder = tempfile::tempdir().expect("a folder");
     let exported = |name: &str, options: &[&str]| -> (Manifest, String) {
         let path = folder.path().join(name);
@@ -76,17 +76,12 @@ fn an_export_says_what_pieces_are_worth_and_what_becomes_of_margins() {
     assert!((at_400 / at_126 - 400.0 / 126.0).abs() < 0.02, "{at_400} {at_126}");
 
     let data = ["--data", "data/selfplay_sf151_scored.txt"];
-    let margins = [&["--margins", "material"][..], &data].concat();
-    let (told, said) = exported("told.bin", &margins);
+    let (told, _) = exported("told.bin", &data);
     let (_, values) = queen(&told);
     assert!(values.positions > 1000 && values.pawn.is_some(), "{values:?}");
-    let margins = told.margins.expect("margins");
-    assert_eq!((&margins.of[..], told.scales.scale), ("material", narrow.scales.scale));
-    assert!(said.contains("tuned for material change by a factor of"), "{said}");
-    // Matched, the same search's margins stay.
     let matching = [&["--match-scale", "material"][..], &data].concat();
     let (matched, _) = exported("matched.bin", &matching);
     let factor = matched.matched.expect("a factor").factor;
-    assert!((factor * margins.factor - 1.0).abs() < 1e-9, "{factor} {margins:?}");
-    assert_eq!(plain.margins, None);
+    let scale = (f64::from(told.scales.scale) * factor).round();
+    assert_eq!(f64::from(matched.scales.scale), scale);
 }
