@@ -122,7 +122,6 @@ pub fn run(args: Args) -> Result<()> {
         &export::paths(&output)?.each_ref().map(PathBuf::as_path),
         args.overwrite,
     )?;
-    out::sweep(&output);
     // Opened and dropped: a net that cannot be written is found before the long work.
     Output::create(&output)?;
     let given = args.shape.given();

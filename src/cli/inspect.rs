@@ -71,7 +71,6 @@ pub fn run(args: Args) -> Result<()> {
             Some(Kind::Page) => out::may_be_page(output)?,
             _ => {
                 out::refuse_existing(&[output], args.overwrite)?;
-                out::sweep(output);
                 // Opened and dropped: what cannot be written is found before the long work.
                 output::Output::create(output)?;
             }

@@ -252,7 +252,6 @@ fn recorder(
         !output::is_standard(path) && !output::is_device(path),
         "{shown} is no regular file, and a match that can be resumed needs one; name another"
     );
-    out::sweep(path);
     let resumes = Journal::path_of(path).exists();
     let mut opened = open();
     if let (true, Err(EngineError::Journal(JournalError::Exists(_)))) = (overwrite, &opened) {

@@ -14,7 +14,6 @@ use anyhow::{Context as _, Result, ensure};
 use crate::draw::page::MARK;
 use crate::input;
 use crate::output::{self, Output};
-use crate::run::folder;
 
 /// In place of the standard macro, which panics where nobody can read: a long run must not end
 /// because `tee` did.
@@ -37,14 +36,9 @@ pub fn is_news(text: &str) -> bool {
     TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
 }
 
-/// Removes what killed runs left in the folder of a file that is about to be written, and says so.
-pub fn sweep(file: &Path) {
-    folder::sweep(file).for_each(|removed| eprintln!("{removed}"));
-}
-
 /// Refuses to replace what is there.
 pub fn refuse_existing(paths: &[&Path], overwrite: bool) -> Result<()> {
-    let there = |path: &&&Path| output::is_there(path) && !output::is_device(path);
+    let there = |path: &&&Path| path.exists() && !output::is_device(path);
     let there: Vec<String> =
         paths.iter().filter(there).map(|path| path.display().to_string()).collect();
     ensure!(
@@ -73,8 +67,9 @@ pub fn may_be_page(path: &Path) -> Result<()> {
             path.display()
         );
     }
-    sweep(path);
-    Output::create(path)?;
+    if !output::is_device(path) {
+        Output::create(path)?;
+    }
     Ok(())
 }
 

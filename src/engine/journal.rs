@@ -98,8 +98,8 @@ impl Journal {
             return Err(JournalError::Packed(output_path.to_path_buf()));
         }
         let path = Self::path_of(output_path);
-        if !output::is_there(&path) {
-            if output::is_there(output_path) {
+        if !path.exists() {
+            if output_path.exists() {
                 return Err(JournalError::Exists(output_path.to_path_buf()));
             }
             // It appears whole, so that a journal without settings is none of ours.

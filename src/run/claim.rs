@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::folder::{LOCK, lock, missing_above, remove_empty, sweep};
+use super::folder::{LOCK, lock, missing_above, remove_empty};
 use super::listener::Listener;
 use crate::input;
 
@@ -61,7 +61,6 @@ impl Claim {
         let made = missing_above(path);
         fs::create_dir_all(path).with_context(|| format!("cannot make {name}"))?;
         let claim = Self { path: path.to_path_buf(), made, _lock: lock(path, listener)? };
-        sweep(&file).for_each(|removed| listener.remark(&removed));
         if !file.exists() {
             return Ok((claim, None));
         }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::listener::Listener;
 use crate::config::RUN_HEADER;
 use crate::input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::train::{Anchor, KEPT, Moved};
 
 pub const CONFIG: &str = "config.toml";
@@ -137,10 +137,6 @@ impl RunFolder {
         let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
         let made = Vec::new();
         let folder = Self { path: path.to_path_buf(), made, anchor, _lock: lock };
-        let kept = folder.file(KEPT).join(CONFIG);
-        for removed in sweep(&folder.file(CONFIG)).chain(sweep(&kept)) {
-            listener.remark(&removed);
-        }
         Ok(folder)
     }
 
@@ -206,14 +202,6 @@ pub(super) fn missing_above(folder: &Path) -> Vec<PathBuf> {
 pub(super) fn remove_empty(folder: &Path, made: &[PathBuf]) {
     let made = made.iter().map(PathBuf::as_path);
     let _ = [folder].into_iter().chain(made).try_for_each(std::fs::remove_dir);
-}
-
-/// Removes what killed runs left in the folder of a file that is about to be written; what was
-/// removed, in words.
-pub fn sweep(file: &Path) -> impl Iterator<Item = String> {
-    let removed = output::sweep(&output::folder(file)).into_iter();
-    removed
-        .map(|path| format!("removed {}, which a killed run had left unfinished", path.display()))
 }
 
 /// Removes files from a folder, if there is one.

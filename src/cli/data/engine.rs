@@ -210,7 +210,6 @@ impl Target {
         );
         let same = input.is_some_and(|input| output::same(input, &self.output));
         ensure!(!same, "{output} is the input, too; name another file with --out");
-        out::sweep(&self.output);
         let screen = Screen::new(total, noun, Journal::path_of(&self.output).exists());
         let mut made = job(&screen);
         if self.overwrite && matches!(made, Err(EngineError::Journal(JournalError::Exists(_)))) {

@@ -181,7 +181,6 @@ impl Writing {
             bail!("the output {} is also an input; choose another name", input.display());
         }
         out::refuse_existing(&[path], self.overwrite)?;
-        out::sweep(path);
         Ok(())
     }
 
