@@ -67,7 +67,8 @@ impl Output {
     /// Brings the file to the disk and gives it its name.
     pub fn finish(self) -> Result<(), OutputError> {
         let Self { path, file } = self;
-        let finished = file.into_inner().map_err(|error| error.into_error()).and_then(Target::finish);
+        let finished =
+            file.into_inner().map_err(|error| error.into_error()).and_then(Target::finish);
         finished.map_err(|error| OutputError::new(&path, error))
     }
 
@@ -165,7 +166,11 @@ pub fn is_device(path: &Path) -> bool {
 pub fn same(one: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| {
         let whole = path.canonicalize();
-        whole.or_else(|_| Ok::<_, io::Error>(folder(path).canonicalize()?.join(path.file_name().unwrap_or_default())))
+        whole.or_else(|_| {
+            Ok::<_, io::Error>(
+                folder(path).canonicalize()?.join(path.file_name().unwrap_or_default()),
+            )
+        })
     };
     matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other) || one == other
 }

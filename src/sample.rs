@@ -18,7 +18,7 @@ use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup,
-    Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, fen::Fen,
+    Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, attacks, fen::Fen,
 };
 
 /// A board and its state, packed into 28 bytes the way marlinformat packs it.
@@ -255,6 +255,51 @@ impl Position {
 
     /// The squares of the pieces of each colour, White first, by role, pawn to king.
     pub fn bitboards(&self) -> [[u64; 6]; 2] {
+        let sets = self.sets();
+        [0, 8].map(|colour| {
+            let mut pieces = std::array::from_fn(|role| sets[colour + role]);
+            pieces[Role::Rook as usize - 1] |= sets[colour + usize::from(CASTLING_ROOK)];
+            pieces
+        })
+    }
+
+    /// The rooks that may castle, of both sides.
+    pub fn castling_rooks(&self) -> Bitboard {
+        let sets = self.sets();
+        Bitboard(sets[6] | sets[14])
+    }
+
+    /// # Errors
+    /// If a side has not one king, a pawn stands on a back rank, or the side that just moved is in
+    /// check. [`Position::to_chess`] knows all the rules, but building its board takes longer than
+    /// reading a record.
+    pub fn check(&self) -> Result<(), String> {
+        let sets = self.bitboards().map(|side| side.map(Bitboard));
+        for ([.., king], side) in sets.iter().zip(["White", "Black"]) {
+            if king.count() != 1 {
+                return Err(format!("{side} has {} kings, expected 1", king.count()));
+            }
+        }
+        if ((sets[0][0] | sets[1][0]) & Bitboard::BACKRANKS).any() {
+            return Err("a pawn stands on the first or last rank".to_string());
+        }
+        let (turn, occupied) = (self.turn(), Bitboard(self.occupied));
+        let [pawns, knights, bishops, rooks, queens, kings] = sets[turn.fold_wb(0, 1)];
+        let checks = sets[turn.fold_wb(1, 0)][5].first().map(|king| {
+            attacks::rook_attacks(king, occupied) & (rooks | queens)
+                | attacks::bishop_attacks(king, occupied) & (bishops | queens)
+                | attacks::knight_attacks(king) & knights
+                | attacks::king_attacks(king) & kings
+                | attacks::pawn_attacks(turn.other(), king) & pawns
+        });
+        match checks.is_some_and(Bitboard::any) {
+            true => Err("the side that just moved is in check".to_string()),
+            false => Ok(()),
+        }
+    }
+
+    /// The squares of each nibble.
+    fn sets(&self) -> [u64; 16] {
         let mut sets = [0u64; 16];
         let mut rest = self.occupied;
         // Half of the nibbles at a time: shifting 128 bits takes longer.
@@ -266,11 +311,7 @@ impl Position {
                 nibbles >>= 4;
             }
         }
-        [0, 8].map(|colour| {
-            let mut pieces = std::array::from_fn(|role| sets[colour + role]);
-            pieces[Role::Rook as usize - 1] |= sets[colour + usize::from(CASTLING_ROOK)];
-            pieces
-        })
+        sets
     }
 
     pub fn turn(&self) -> Color {

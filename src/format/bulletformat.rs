@@ -21,7 +21,6 @@
 use shakmaty::Color;
 
 use super::record::{self, LENGTH, Records};
-use super::rules::Boards;
 use super::{Facts, Format, Holds, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
@@ -65,26 +64,19 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
 
 /// The rules, as far as they can be asked in little time, and the bytes of the kings.
 fn check(position: &Position, own: u8, theirs: u8) -> Result<(), String> {
-    let boards = Boards::new(position);
     // A rook that may castle has a nibble in other formats, never in this one.
-    if let Some(square) = boards.castling().first() {
+    if let Some(square) = position.castling_rooks().first() {
         return Err(format!("the nibble of {square} stands for no piece"));
     }
-    let king = |color: Color| {
-        let whose = if color.is_white() { "side to move" } else { "other side" };
-        boards.king(color).ok_or_else(|| {
-            format!("the {whose} has {} kings, expected 1", boards.kings(color).count())
-        })
-    };
-    let (our_king, their_king) = (king(Color::White)?, king(Color::Black)?);
-    if (own, theirs) != (our_king as u8, their_king.flip_vertical() as u8) {
+    position.check()?;
+    let king = |color| position.king(color).map_or(64, |square| square as u8);
+    let (our_king, their_king) = (king(Color::White), king(Color::Black) ^ 56);
+    if (own, theirs) != (our_king, their_king) {
         return Err(format!(
-            "king bytes {own} and {theirs}, but on the board they are {} and {}",
-            our_king as u8,
-            their_king.flip_vertical() as u8
+            "king bytes {own} and {theirs}, but on the board they are {our_king} and {their_king}"
         ));
     }
-    boards.check(Color::White)
+    Ok(())
 }
 
 struct BulletWriter;

@@ -19,10 +19,10 @@
 //! 2, score -32768. Castling rights and en passant squares that the board contradicts are
 //! dropped. A bad record is skipped by its length.
 
-use shakmaty::{Color, Role, Square};
+use shakmaty::{Bitboard, Color, Role, Square};
 
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, Holds, View, Writer, fields, rules};
+use super::{Facts, Format, Holds, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Impossible, Piece, Position, Sample};
 
@@ -52,7 +52,35 @@ pub static FORMAT: Format = Format {
 
 fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let Record { position, white_score, white_result } = Record::decode(bytes)?;
-    fields::seen_by_white(rules::sound(position)?, Some(white_score), white_result)
+    fields::seen_by_white(sound(position)?, Some(white_score), white_result)
+}
+
+/// A sound position with castling rights and en passant square that the board bears out; those
+/// that it contradicts are dropped.
+fn sound(position: Position) -> Result<Position, String> {
+    position.check()?;
+    if position.ep_square().is_none() && castling_is_plain(&position) {
+        return Ok(position);
+    }
+    let chess = position.to_chess().map_err(|error| error.to_string())?;
+    Ok(Position::from_chess(&chess))
+}
+
+/// Whether every rook that may castle stands on the back rank of its king, the only one on its
+/// side of it.
+fn castling_is_plain(position: &Position) -> bool {
+    let castling = position.castling_rooks();
+    castling.is_empty()
+        || Color::ALL.into_iter().all(|color| {
+            let rooks = castling & Bitboard(position.bitboards()[color.fold_wb(0, 1)][3]);
+            let rank = Bitboard::from_rank(color.backrank());
+            let Some(king) = position.king(color).filter(|_| rooks.any()) else { return true };
+            let right = rooks & Bitboard(u64::MAX << king as u32);
+            rank.contains(king)
+                && rank.is_superset(rooks)
+                && right.count() <= 1
+                && (rooks ^ right).count() <= 1
+        })
 }
 
 /// A record as a program writes it: an en passant square has a pawn that may have passed it. In

@@ -21,7 +21,6 @@ pub mod pedantic;
 pub mod pgn;
 pub mod plain;
 mod record;
-mod rules;
 mod sink;
 mod sniff;
 mod source;

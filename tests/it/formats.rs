@@ -177,8 +177,8 @@ fn bulletformat_refuses_unsound_records() {
     for (at, byte, reason) in [
         (8, 0x73, "nibble 7"),
         (8, 0x63, "stands for no piece"),
-        (8, 0x15, "the side to move has 2 kings"),
-        (10, 0x22, "the side to move has 0 kings"),
+        (8, 0x15, "White has 2 kings"),
+        (10, 0x22, "White has 0 kings"),
         (0, 0xfe, "more pieces are listed"),
         (26, 3, "result byte 3"),
         (27, 5, "king bytes 5 and 4"),
