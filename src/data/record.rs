@@ -50,13 +50,11 @@ impl Record {
             two(26),
         )?;
         Ok(Sample {
-            position,
             result: f32::from_le_bytes(*bytes[28..].first_chunk().expect("12 bytes follow")),
             score: (bytes[38] & 1 == 1).then_some(two(32) as i16),
             ply: (bytes[38] & 2 == 2).then_some(two(34)),
             played: NonZeroU16::new(two(36)).map(Played),
-            game: None,
-            source: 0,
+            ..Sample::of(position)
         })
     }
 }

@@ -2,36 +2,12 @@
 //!
 //! A chunk is the bytes `BINP`, its length (u32, little-endian), and chains until that length is
 //! used up. A chain is a position with the move played there, then moves and scores that follow
-//! from it; all numbers are big-endian, and the higher bits come first:
+//! from it; docs/formats.md has the layout. All numbers are big-endian, and the higher bits come
+//! first. Castling is that of the usual chess.
 //!
-//! | bytes | field |
-//! |---|---|
-//! | 0-7 | occupied squares |
-//! | 8-23 | a nibble a piece in order of squares, low half first |
-//! | 24-25 | the move: 2 bits of kind, 6 from, 6 to, 2 what a pawn becomes (N B R Q) |
-//! | 26-27 | score with its sign in the lowest bit; 32002 = none |
-//! | 28-29 | 2 bits of result (0 draw, 1 lost, 2 won), 14 of ply |
-//! | 30-31 | half-move clock |
-//! | 32-33 | number of moves that follow |
-//! | 34- | movetext: for each move which own piece, which of its moves, and the change of score |
-//!
-//! A nibble is twice the role (pawn 0 ... king 5), + 1 Black's; 12 is a pawn that has just made a
-//! double step, 13 and 14 White's and Black's rook that may castle, 15 Black's king with Black to
-//! move. Kinds of moves are normal, promotion, castling as king takes rook, and en passant; all
-//! bits zero are no move.
-//!
-//! Score and result are those of the side to move. The move number is `ply / 2 + 1`. `game` hashes
-//! the first position and the moves of a chain, as [`super::viriformat`] does; a chain of a single
-//! position has none. Castling is that of the usual chess.
-//!
-//! Refused: impossible positions, illegal moves, movetext that ends early, results of no meaning,
-//! score -32768. Since lengths of chains are not told, the rest of its chunk is lost with a bad
-//! one. Chunks of more than 100 MiB are refused; where a chunk should begin and does not, the file
-//! is cut off. Castling rights without king or rook on their squares, and en passant squares that
-//! no pawn attacks, are dropped.
-//!
-//! The writer chains samples of a game that follow from each other; those of no known game are
-//! chains of one position.
+//! A chain is a game; one of a single position has none. Since lengths of chains are not stored,
+//! the rest of its chunk is lost with a bad one; where a chunk should begin and does not, the file
+//! is cut off. The writer chains samples of a game that follow from each other.
 
 mod bits;
 mod board;

@@ -1,22 +1,8 @@
-//! bulletformat: 32 bytes a position, the board turned to the side to move.
+//! bulletformat: 32 bytes a position, the board turned to the side to move; docs/formats.md has the
+//! layout.
 //!
-//! | bytes | field, little-endian |
-//! |---|---|
-//! | 0-7 | occupied squares |
-//! | 8-23 | a nibble per piece in order of squares, low half first: pawn 0 ... king 5, + 8 theirs |
-//! | 24-25 | score, centipawns |
-//! | 26 | result 0, 1, 2 = loss, draw, win |
-//! | 27 | own king's square |
-//! | 28 | their king's square, mirrored top to bottom |
-//! | 29-31 | zero |
-//!
-//! Score and result are those of the side to move, which is White in every sample read: who it
-//! was is not told, nor are castling rights, en passant and counters, and writing drops them.
-//!
-//! Refused: nibbles that are no piece, more or fewer than one king a side, king squares that
-//! disagree with the board, pawns on the first or last rank, their king in check, a result byte
-//! over 2, score -32768. Bytes 29-31 are not looked at: some tools keep data of their own there.
-//! A bad record is skipped by its length.
+//! Score and result are those of the side to move, which is White in every sample read. Bytes 29-31
+//! are not checked: some tools keep data of their own there.
 
 use shakmaty::Color;
 
@@ -52,13 +38,9 @@ fn decode(record: &[u8; LENGTH]) -> Result<Sample, String> {
         .map_err(|error| error.to_string())?;
     check(&position, *own, *theirs)?;
     Ok(Sample {
-        position,
         result: fields::byte_result(*result)?,
         score: Some(fields::score_in_range(i16::from_le_bytes(*score))?),
-        ply: None,
-        played: None,
-        game: None,
-        source: 0,
+        ..Sample::of(position)
     })
 }
 

@@ -1,13 +1,9 @@
 //! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`,
 //! `FEN "0-1"`, and `pieces w - - c9 "1/2-1/2";` as Zurichess wrote them.
 //!
-//! Score and result are White's unless the user says otherwise; the score is in whole centipawns.
-//! The FEN has 4 to 6 fields; other operations beside `c9` are passed over if they end with a
-//! semicolon. Results may be written 1-0, 1/2-1/2, 0-1 or as a number from 0 to 1, of which six
-//! decimals count. A result in neither brackets nor quotes needs a FEN of 4 or 6 fields before it
-//! and may not be a whole number, which might be a counter. Blank lines, Windows line ends and a
-//! last line without an end are fine. Castling rights and en passant squares that the board
-//! contradicts are dropped. Lines of `FEN score result` are another format, [`super::hce`].
+//! A result in neither brackets nor quotes needs a FEN of 4 or 6 fields before it and may not be a
+//! whole number, which might be a counter. Lines of `FEN score result` are another format,
+//! [`super::hce`].
 
 use super::{Facts, Format, Holds, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;

@@ -143,13 +143,9 @@ pub fn seen_by_white(
 ) -> Result<Sample, String> {
     let turn = position.turn();
     Ok(Sample {
-        position,
         result: turned_result(result, turn),
         score: score.map(|score| turned_score(score, turn)).transpose()?,
-        ply: None,
-        played: None,
-        game: None,
-        source: 0,
+        ..Sample::of(position)
     })
 }
 

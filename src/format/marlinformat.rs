@@ -1,23 +1,4 @@
-//! marlinformat: 32 bytes a position.
-//!
-//! | bytes | field, little-endian |
-//! |---|---|
-//! | 0-7 | occupied squares |
-//! | 8-23 | a nibble per piece in order of squares, low half first |
-//! | 24 | bit 7: Black is to move; low bits: en passant square, 64 = none |
-//! | 25 | half-move clock |
-//! | 26-27 | move number |
-//! | 28-29 | score, centipawns |
-//! | 30 | result 0, 1, 2 = Black won, draw, White won |
-//! | 31 | of no meaning; not looked at, written as zero |
-//!
-//! A nibble is pawn 0 ... king 5, 6 = a rook that may castle, + 8 Black's. Score and result are
-//! White's.
-//!
-//! Refused: nibbles that are no piece, more or fewer than one king a side, pawns on the first or
-//! last rank, the side that just moved in check, an en passant square over 64, a result byte over
-//! 2, score -32768. Castling rights and en passant squares that the board contradicts are
-//! dropped. A bad record is skipped by its length.
+//! marlinformat: 32 bytes a position; docs/formats.md has the layout. Score and result are White's.
 
 use shakmaty::{Bitboard, Color, Role, Square};
 

@@ -180,7 +180,7 @@ impl From<io::Error> for Fault {
 }
 
 /// Fills `buffer` as far as the input reaches and says how far that is.
-fn fill(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
+pub fn fill(input: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match input.read(&mut buffer[filled..]) {

@@ -1,20 +1,5 @@
-//! Stockfish's `.plain`: the fields of a position on lines of their own,
-//!
-//! ```text
-//! fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1
-//! move c7c5
-//! score -27
-//! ply 1
-//! result 0
-//! e
-//! ```
-//!
-//! Score and result are those of the side to move unless the user says otherwise. The score is in
-//! whole units of the engine, 32002 where there is none; the result is 1, 0 or -1; the ply counts
-//! half-moves since the start of the game. The move, in UCI notation, must be legal; `0000`
-//! stands for none, and so does its absence. The other fields must be there, each once, in
-//! whatever order. Blank lines and Windows line ends are fine; a bad record is skipped up to its
-//! line `e`. Castling rights and en passant squares that the board contradicts are dropped.
+//! Stockfish's `.plain`: the fields of a position on lines of their own, in any order, ended by a
+//! line `e`; docs/formats.md has an example. A bad record is skipped up to its line `e`.
 
 use shakmaty::Square;
 use shakmaty::uci::UciMove;
@@ -140,13 +125,11 @@ impl Entry {
             Some(text) => Some(played(text, &position)?),
         };
         Ok(Sample {
-            position,
             result: self.result.ok_or_else(missing("result"))?,
             score: fields::score_of_stockfish(self.score.ok_or_else(missing("score"))?)?,
             ply: Some(self.ply.ok_or_else(missing("ply"))?),
             played,
-            game: None,
-            source: 0,
+            ..Sample::of(position)
         })
     }
 }

@@ -72,6 +72,13 @@ impl Sink {
         Ok(())
     }
 
+    /// Adds samples as bytes of the format.
+    pub fn write_records(&mut self, bytes: &[u8], count: u64) -> Result<(), WriteError> {
+        self.samples += count;
+        self.bytes.extend_from_slice(bytes);
+        self.hand_on()
+    }
+
     /// Gives the file its name and returns the number of positions; none are an error.
     pub fn finish(mut self) -> Result<u64, WriteError> {
         if self.samples == 0 {
@@ -79,12 +86,14 @@ impl Sink {
         }
         self.writer.finish(&mut self.bytes);
         self.hand_on()?;
-        self.compressor.finish()?;
+        let packed = self.compressor.finish();
+        packed.map_err(|error| OutputError::new(&self.path, error))?.finish()?;
         Ok(self.samples)
     }
 
     fn hand_on(&mut self) -> Result<(), WriteError> {
-        self.compressor.write_all(&self.bytes)?;
+        let written = self.compressor.write_all(&self.bytes);
+        written.map_err(|error| OutputError::new(&self.path, error))?;
         self.bytes.clear();
         Ok(())
     }
@@ -113,43 +122,32 @@ enum Compressor {
 impl Compressor {
     fn create(path: &Path) -> Result<Self, OutputError> {
         let output = Output::stream(path)?;
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Ok(Compressor::Gz(GzEncoder::new(output, Compression::default()))),
-            Some("zst") => zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)
-                .map(Compressor::Zst)
-                .map_err(|error| OutputError::new(path, error)),
-            Some("xz") => Ok(Compressor::Xz(XzEncoder::new(output, XZ_LEVEL))),
-            _ => Ok(Compressor::Plain(output)),
-        }
+        Ok(match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Compressor::Gz(GzEncoder::new(output, Compression::default())),
+            Some("zst") => Compressor::Zst(
+                zstd::Encoder::new(output, zstd::DEFAULT_COMPRESSION_LEVEL)
+                    .map_err(|error| OutputError::new(path, error))?,
+            ),
+            Some("xz") => Compressor::Xz(XzEncoder::new(output, XZ_LEVEL)),
+            _ => Compressor::Plain(output),
+        })
     }
 
-    fn write_all(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
-        let written = match self {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
             Compressor::Plain(output) => output.write_all(bytes),
             Compressor::Gz(encoder) => encoder.write_all(bytes),
             Compressor::Zst(encoder) => encoder.write_all(bytes),
             Compressor::Xz(encoder) => encoder.write_all(bytes),
-        };
-        written.map_err(|error| self.output().failed(error))
-    }
-
-    fn output(&self) -> &Output {
-        match self {
-            Compressor::Plain(output) => output,
-            Compressor::Gz(encoder) => encoder.get_ref(),
-            Compressor::Zst(encoder) => encoder.get_ref(),
-            Compressor::Xz(encoder) => encoder.get_ref(),
         }
     }
 
-    fn finish(self) -> Result<(), OutputError> {
-        let path = self.output().path().to_path_buf();
-        let unpacked: io::Result<Output> = match self {
+    fn finish(self) -> io::Result<Output> {
+        match self {
             Compressor::Plain(output) => Ok(output),
             Compressor::Gz(encoder) => encoder.finish(),
             Compressor::Zst(encoder) => encoder.finish(),
             Compressor::Xz(encoder) => encoder.finish(),
-        };
-        unpacked.map_err(|error| OutputError::new(&path, error))?.finish()
+        }
     }
 }

@@ -1,51 +1,51 @@
-//! What a file is, told by its content; the name only says which reader tells best what is wrong
-//! with a file that no format recognises.
+//! Recognition of formats by content. The name of a file only chooses the reader that words the
+//! error of a file that no format recognises.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::{ALL, Format};
 
 /// Finds the format of a file by the first bytes of its content, which are not empty, and checks
-/// what the user said about it; the error tells what the file looks like.
+/// the format `given` by the user; the error describes the content.
 pub fn sniff(
     path: &Path,
     head: &[u8],
-    said: Option<&'static Format>,
+    given: Option<&'static Format>,
 ) -> Result<&'static Format, String> {
-    if let Some(said) = said.filter(|format| (format.recognises)(head)) {
-        return Ok(said);
+    if let Some(given) = given.filter(|format| (format.recognises)(head)) {
+        return Ok(given);
     }
-    let found: Vec<_> = ALL.into_iter().filter(|format| (format.recognises)(head)).collect();
-    let found = match found[..] {
+    let names = |formats: &[&Format], separator: &str| {
+        formats.iter().map(|format| format.name).collect::<Vec<_>>().join(separator)
+    };
+    let all: Vec<_> = ALL.into_iter().filter(|format| (format.recognises)(head)).collect();
+    let found = match all[..] {
         [] => None,
         [one] => Some(one),
         _ => {
-            let names: Vec<_> = found.iter().map(|format| format.name).collect();
-            return Err(format!(
-                "it may be {}; name the format (data.format, --format)",
-                names.join(" or ")
-            ));
+            let names = names(&all, " or ");
+            return Err(format!("it may be {names}; name the format (data.format, --format)"));
         }
     };
-    let named = ALL.into_iter().find(|format| format.names(path));
-    match (said, found) {
+    match (given, found) {
         (None, Some(found)) => Ok(found),
-        (Some(said), Some(found)) => {
-            Err(format!("it looks like {}, not like {}", found.name, said.name))
+        (Some(given), Some(found)) => {
+            Err(format!("it looks like {}, not like {}", found.name, given.name))
         }
-        // Its first record may be bad; the reader then tells where and why.
-        (said, None) => match (foreign(path, head), said.or(named)) {
-            (Some(looks), _) => Err(format!("{looks}; the formats read are {}", names())),
-            (None, Some(format)) => Ok(format),
-            (None, None) => Err(describe(head)),
-        },
+        // Its first record may be bad; the reader then says where and why.
+        (given, None) => {
+            let named = given.or_else(|| ALL.into_iter().find(|format| format.names(path)));
+            match foreign(head) {
+                None => named
+                    .ok_or_else(|| format!("{}, which is none of {}", start(head), names(&ALL, ", "))),
+                Some(looks) => Err(format!("{looks}; the formats are {}", names(&ALL, ", "))),
+            }
+        }
     }
 }
 
-/// What else a chess programmer might have taken for training data.
-fn foreign(path: &Path, head: &[u8]) -> Option<String> {
+/// Other files that are taken for training data.
+fn foreign(head: &[u8]) -> Option<&'static str> {
     let starts: [(&[u8], &str); 4] = [
         (b"BZh", "it is packed with bzip2; unpack it first"),
         (b"PK\x03\x04", "it is a zip archive; unpack it first"),
@@ -53,57 +53,25 @@ fn foreign(path: &Path, head: &[u8]) -> Option<String> {
         (b"\xff\xfe", "it is UTF-16 text; convert it to UTF-8"),
     ];
     if let Some((_, looks)) = starts.iter().find(|(start, _)| head.starts_with(start)) {
-        return Some(looks.to_string());
+        return Some(looks);
     }
-    let looks = if head.len() > 9 && head[8] == b'{' && head[3..8] == [0; 5] {
-        "it is a safetensors file, weights and not positions"
-    } else if ends_with_padding(path) {
-        "it is a net, padded as bullet does it, and not positions"
-    } else {
-        let text = head.trim_ascii_start();
-        match text {
-            [b'{', ..] | [b'[', b'{' | b'"' | b'[', ..] => "it is JSON",
-            _ => return None,
-        }
-    };
-    Some(looks.to_string())
-}
-
-/// Nets of bullet end with its name, over and over, up to a multiple of 64 bytes.
-fn ends_with_padding(path: &Path) -> bool {
-    // A pipe would wait for another writer.
-    if !path.is_file() {
-        return false;
+    if head.len() > 9 && head[8] == b'{' && head[3..8] == [0; 5] {
+        return Some("it is a safetensors file, weights and not positions");
     }
-    let mut tail = Vec::new();
-    let read = File::open(path).and_then(|mut file| {
-        file.seek(SeekFrom::End(-62))?;
-        file.take(62).read_to_end(&mut tail)
-    });
-    read.is_ok() && tail.windows(12).any(|window| window == b"bulletbullet")
+    let json = matches!(head.trim_ascii_start(), [b'{', ..] | [b'[', b'{' | b'"' | b'[', ..]);
+    json.then_some("it is JSON")
 }
 
-fn first_line(head: &[u8]) -> Option<&str> {
-    let line = head.split(|&byte| byte == b'\n').next()?;
-    let line = std::str::from_utf8(line).ok()?.trim();
-    (!line.is_empty() && !line.contains(|letter: char| letter.is_control())).then_some(line)
-}
-
-fn describe(head: &[u8]) -> String {
-    let start = match first_line(head.trim_ascii_start()) {
-        Some(line) => {
-            let cut: String = line.chars().take(80).collect();
-            let dots = if cut.len() < line.len() { "..." } else { "" };
-            format!("its first line is `{cut}{dots}`")
+/// The first line of a text, or the first bytes.
+fn start(head: &[u8]) -> String {
+    let line = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default();
+    match std::str::from_utf8(line).map(str::trim) {
+        Ok(line) if !line.is_empty() && !line.contains(char::is_control) => {
+            format!("its first line is `{}`", line.chars().take(80).collect::<String>())
         }
-        None => {
+        _ => {
             let bytes: Vec<_> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
             format!("it begins with the bytes {}", bytes.join(" "))
         }
-    };
-    format!("{start}, which is none of {}", names())
-}
-
-fn names() -> String {
-    ALL.map(|format| format.name).join(", ")
+    }
 }

@@ -24,7 +24,10 @@ pub enum ReadError {
     Io { path: PathBuf, error: io::Error },
     #[error("{0} is empty")]
     Empty(PathBuf),
-    #[error("{path} holds no positions ({skipped} bad records were skipped{})", others(*.unfinished))]
+    #[error(
+        "{path} holds no positions ({skipped} bad records were skipped, and {unfinished} games \
+         without a result)"
+    )]
     NoPositions { path: PathBuf, skipped: u64, unfinished: u64 },
     #[error("cannot tell the positions in {path}: {looks}")]
     Unrecognised { path: PathBuf, looks: String },
@@ -33,22 +36,8 @@ pub enum ReadError {
          view out"
     )]
     View { path: PathBuf, format: &'static str, view: PointOfView },
-    #[error("{path}, {bad} ({})", allowance(*.limit))]
+    #[error("{path}, {bad} (data.bad_records or --bad-records allows {limit} of them)")]
     Bad { path: PathBuf, bad: BadRecord, limit: u64 },
-}
-
-fn allowance(limit: u64) -> String {
-    match limit {
-        0 => "data.bad_records or --bad-records N skips up to N of them".to_string(),
-        _ => format!("{limit} bad records are allowed by data.bad_records or --bad-records"),
-    }
-}
-
-fn others(unfinished: u64) -> String {
-    match unfinished {
-        0 => String::new(),
-        _ => format!(", and {unfinished} games without a result"),
-    }
 }
 
 /// The bad records that were skipped.
@@ -94,8 +83,8 @@ pub struct Source {
 impl Source {
     /// Opens a file and finds its format by its content; a `format` given is checked against it.
     ///
-    /// Files packed with gzip, zstd or xz are unpacked on the way, whatever they are called;
-    /// `-` is standard input. More than `limit` bad records end the reading with an error.
+    /// Files packed with gzip, zstd or xz are unpacked on the way, whatever they are called; `-` is
+    /// standard input. More than `limit` bad records end the reading with an error.
     pub fn open(
         path: &Path,
         format: Option<&'static Format>,
@@ -128,7 +117,7 @@ impl Source {
         }
     }
 
-    /// Who sees scores and results in the file, as it is being read.
+    /// The point of view of scores and results in the file, as it is being read.
     pub fn view(&self) -> PointOfView {
         self.view
     }
@@ -138,14 +127,20 @@ impl Source {
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
-            match self.reader.read(out) {
-                Ok(more) => self.ended = !more,
-                Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => self.skip(bad)?,
-                Err(Fault::Io(error)) => {
-                    (self.ended, self.some) = (true, true);
-                    return Err(ReadError::Io { path: self.path.clone(), error });
+            let read = match self.reader.read(out) {
+                Ok(more) => {
+                    self.ended = !more;
+                    Ok(())
                 }
+                Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => {
+                    self.bad.skip(bad, &self.path, self.limit)
+                }
+                Err(Fault::Io(error)) => Err(ReadError::Io { path: self.path.clone(), error }),
+            };
+            if read.is_err() {
+                (self.ended, self.some) = (true, true);
             }
+            read?;
         }
         self.some |= out.len() > before;
         if self.view != self.format.view.usual() {
@@ -153,18 +148,10 @@ impl Source {
         }
         if self.ended && !self.some {
             let (path, skipped) = (self.path.clone(), self.bad.count);
-            self.some = true; // Told once: the next call finds the end.
+            self.some = true; // An error once: the next call finds the end.
             return Err(ReadError::NoPositions { path, skipped, unfinished: self.unfinished() });
         }
         Ok(out.len() > before)
-    }
-
-    fn skip(&mut self, bad: BadRecord) -> Result<(), ReadError> {
-        let skipped = self.bad.skip(bad, &self.path, self.limit);
-        if skipped.is_err() {
-            (self.ended, self.some) = (true, true);
-        }
-        skipped
     }
 
     pub fn format(&self) -> &'static Format {
@@ -180,7 +167,7 @@ impl Source {
         self.reader.unfinished()
     }
 
-    /// What was skipped so far.
+    /// The bad records so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
     }
@@ -194,22 +181,23 @@ fn turn_black(samples: &mut [Sample]) {
     }
 }
 
-/// Opens a file, unpacks it and finds its format, which is checked against what the user said.
+/// Opens a file, unpacks it and finds its format, which is checked against the one given.
 pub(super) fn opened(
     path: &Path,
-    said: Option<&'static Format>,
+    given: Option<&'static Format>,
 ) -> Result<(&'static Format, Input), ReadError> {
+    let path_buf = || path.to_path_buf();
     let mut input =
-        unpack::open(path).map_err(|error| ReadError::Open { path: path.to_path_buf(), error })?;
-    let failed = |error| ReadError::Io { path: path.to_path_buf(), error };
+        unpack::open(path).map_err(|error| ReadError::Open { path: path_buf(), error })?;
     let mut head = vec![0; HEAD];
-    let length = fill(&mut *input, &mut head).map_err(failed)?;
+    let length =
+        fill(&mut *input, &mut head).map_err(|error| ReadError::Io { path: path_buf(), error })?;
     head.truncate(length);
     if head.is_empty() {
-        return Err(ReadError::Empty(path.to_path_buf()));
+        return Err(ReadError::Empty(path_buf()));
     }
-    let format = sniff::sniff(path, &head, said)
-        .map_err(|looks| ReadError::Unrecognised { path: path.to_path_buf(), looks })?;
+    let format = sniff::sniff(path, &head, given)
+        .map_err(|looks| ReadError::Unrecognised { path: path_buf(), looks })?;
     let input = Box::new(BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input)));
     Ok((format, input))
 }

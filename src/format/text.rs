@@ -1,10 +1,4 @@
 //! Lines of `FEN | score | result`, as bullet's tools read and write them.
-//!
-//! Score and result are White's unless the user says otherwise; the score is in whole centipawns.
-//! The FEN has 4 to 6 fields. Results may be written 1.0, 0.5, 0.0, 1-0, 1/2-1/2 or 0-1. Blank
-//! lines, Windows line ends and a last line without an end are fine; anything else that is not
-//! such a line is a bad record. Castling rights and en passant squares that the board contradicts
-//! are dropped.
 
 use super::{Facts, Format, Holds, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;

@@ -1,23 +1,11 @@
-//! viriformat: whole games, a start position and then its moves.
-//!
-//! A game is 32 bytes of start position (marlinformat: occupied squares u64; 16 bytes of nibbles,
-//! pawn 0 ... king 5, 6 = a rook that may castle, + 8 Black's; side to move and en passant square
-//! u8; half-move clock u8; move number u16; score i16; result u8 as 0, 1, 2; a byte of no
-//! meaning), then four bytes a move (the move as [`Played`] has it, and the score of the position
-//! before it as i16), then four zero bytes. All little-endian; result and scores are White's.
+//! viriformat: whole games, a start position and then its moves; docs/formats.md has the layout.
 //!
 //! Each move gives one sample, its position the one before the move. `ply` counts half-moves from
-//! move number 1, so that an opening played before the start position counts:
-//! `2 * (move number - 1)`, one more where Black is to move. `game` hashes start position and
-//! moves, not scores and result.
+//! move number 1, so that an opening played before the start position counts. `game` hashes start
+//! position and moves, not scores and result.
 //!
-//! Refused, with the whole game: impossible start positions, illegal moves, a result byte over 2,
-//! score -32768, more than 16,384 moves. The reader goes on behind the next four zero bytes where
-//! a move could stand. A file that ends within a game is cut off there, and that game is lost.
-//! Castling rights and en passant squares that the board contradicts are dropped; score and last
-//! byte of a start position are not looked at, and written as zero.
-//!
-//! The writer chains samples that follow from each other; samples of unknown games are refused.
+//! A bad game is refused whole; the reader goes on behind the next four zero bytes where a move
+//! could stand. The writer chains samples that follow from each other.
 
 use shakmaty::{Chess, Position as _};
 
@@ -154,13 +142,11 @@ impl ViriReader {
                 }
             };
             out.push(Sample {
-                position: Position::from_chess(&chess),
                 result: fields::turned_result(result, turn),
                 score: Some(score),
                 ply: Some(ply),
                 played: Some(played),
-                game: None,
-                source: 0,
+                ..Sample::of(Position::from_chess(&chess))
             });
             hash.play(played);
             chess.play_unchecked(legal);

@@ -1,18 +1,14 @@
 //! `nnuance data shuffle`: positions in random order, more than memory holds.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::io::{Inputs, Pace, Tally, Writing, interrupted};
-use crate::cli::out;
 use crate::data::Record;
 use crate::data::shuffle::{Part, Shuffle};
-use crate::format::{Format, Holds, bulletformat, marlinformat};
-use crate::output::{Output, folder, is_device, is_standard};
+use crate::format::{Format, Holds, bulletformat, fill, marlinformat, unpack};
+use crate::output::{folder, is_device, is_standard};
 
 /// Shuffle positions, of files larger than memory too
 ///
@@ -46,15 +42,16 @@ pub struct Args {
 
 /// Bytes of a record of bulletformat or marlinformat.
 const RAW: usize = 32;
-/// Records are handed on in pieces of about so many bytes.
+/// Records are read in pieces of about so many bytes.
 const PIECE: usize = 1 << 20;
 
 impl Args {
     fn shuffle<const N: usize>(&self) -> Shuffle<N> {
         // The folder of a device is no place for temporary files.
-        let folder = match is_device(&self.writing.output) || is_standard(&self.writing.output) {
+        let output = &self.writing.output;
+        let folder = match is_device(output) || is_standard(output) {
             true => std::env::temp_dir(),
-            false => folder(&self.writing.output),
+            false => folder(output),
         };
         Shuffle::new(self.seed, self.part, self.memory << 20, &folder)
     }
@@ -71,63 +68,39 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if raw(&args, format)? { shuffle_raw(&args) } else { shuffle_decoded(&args) }
 }
 
-/// Whether files and output are records of 32 bytes of one format, none of them packed: then
-/// records need not be decoded.
+/// Whether files and output are records of 32 bytes of one format: then they are not decoded.
 fn raw(args: &Args, format: &Format) -> Result<bool> {
-    let raw = [bulletformat::FORMAT.name, marlinformat::FORMAT.name];
-    let packed = |path: &Path| {
-        ["gz", "zst", "xz", "zip"].iter().any(|&end| path.extension().is_some_and(|it| it == end))
-    };
-    if !raw.contains(&format.name)
-        || packed(&args.writing.output)
-        || is_standard(&args.writing.output)
-    {
+    if ![bulletformat::FORMAT.name, marlinformat::FORMAT.name].contains(&format.name) {
         return Ok(false);
     }
     for path in &args.inputs.files {
-        let plain = path != Path::new("-") && path.is_file() && !unpacks(path)?;
-        if !plain || args.inputs.open(path)?.format().name != format.name {
+        if !path.is_file() || args.inputs.open(path)?.format().name != format.name {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Whether a file begins as those do that are unpacked when read: gzip, zstd, xz, zip.
-fn unpacks(path: &Path) -> Result<bool> {
-    let mut head = Vec::new();
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    file.take(6)
-        .read_to_end(&mut head)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let magic: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"PK"];
-    Ok(magic.iter().any(|magic| head.starts_with(magic)))
-}
-
 fn shuffle_raw(args: &Args) -> Result<ExitCode> {
-    args.writing.check(&args.writing.output, &args.inputs)?;
-    let mut output = Output::create(&args.writing.output)?;
+    let mut written = args.writing.create(&args.inputs)?;
     let mut shuffle = args.shuffle::<RAW>();
-    let mut tally = Tally::default();
-    let mut cut_off = 0;
-    let mut pace = Pace::new("shuffle");
+    let (mut pace, mut tally) = (Pace::new("shuffle"), Tally::default());
+    let (mut piece, mut cut_off) = (vec![0; PIECE], 0);
     for path in &args.inputs.files {
         let failed = || format!("cannot read {}", path.display());
-        let mut file = File::open(path).with_context(failed)?;
-        let (mut piece, mut number) = (vec![0; PIECE], 0);
+        let mut input = unpack::open(path).with_context(failed)?;
         loop {
-            let length = fill(&mut file, &mut piece).with_context(failed)?;
+            let length = fill(&mut *input, &mut piece).with_context(failed)?;
             let (records, rest) = piece[..length].as_chunks::<RAW>();
             shuffle.push(records)?;
-            number += records.len() as u64;
+            tally.read += records.len() as u64;
             pace.step(records.len() as u64)?;
             if !rest.is_empty() {
                 ensure!(
                     args.inputs.bad_records > 0,
-                    "{}, record {}: the file ends after {} of its {RAW} bytes (to leave it out, \
+                    "{}: the file ends after {} of the {RAW} bytes of a record (to leave it out, \
                      pass --bad-records 1)",
                     path.display(),
-                    number + 1,
                     rest.len()
                 );
                 cut_off += 1;
@@ -136,32 +109,14 @@ fn shuffle_raw(args: &Args) -> Result<ExitCode> {
                 break;
             }
         }
-        tally.read += number;
     }
     shuffle.finish(|records| -> Result<()> {
-        tally.written += records.len() as u64;
         interrupted()?;
-        output.write_all(records.as_flattened()).map_err(|error| output.failed(error).into())
+        written.write_records(records.as_flattened(), records.len() as u64)
     })?;
     pace.finish();
-    output.finish()?;
     tally.without("bad records", cut_off);
-    out::line(tally)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Fills a piece as far as the file reaches and says how far that is.
-fn fill(file: &mut File, piece: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < piece.len() {
-        match file.read(&mut piece[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
+    written.finish(tally)
 }
 
 fn shuffle_decoded(args: &Args) -> Result<ExitCode> {

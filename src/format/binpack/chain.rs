@@ -36,13 +36,11 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
     let count = word(32);
     let position = board.position(ply);
     out.push(Sample {
-        position,
         result,
         score: fields::score_of_stockfish(score).map_err(at_stem)?,
         ply: Some(ply),
         played,
-        game: None,
-        source: 0,
+        ..Sample::of(position)
     });
     let mut bits = BitReader::new(text);
     let mut hash: Option<GameHash> = None;
@@ -67,13 +65,11 @@ pub fn read(bytes: &[u8], out: &mut Vec<Sample>) -> Result<usize, Broken> {
         ply = ply.saturating_add(1);
         result = 1.0 - result;
         out.push(Sample {
-            position: board.position(ply),
             result,
             score: fields::score_of_stockfish(score).map_err(wrong)?,
             ply: Some(ply),
             played: Some(played),
-            game: None,
-            source: 0,
+            ..Sample::of(board.position(ply))
         });
         board.play(played).map_err(wrong)?;
         hash.iter_mut().for_each(|hash| hash.play(played));

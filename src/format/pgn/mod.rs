@@ -1,24 +1,13 @@
 //! PGN: games in the notation that people and tournament programs write.
 //!
 //! Each move gives one sample, its position the one before the move. `ply` and `game` are those
-//! of viriformat: half-moves from move number 1, and a hash of start position and moves. The
-//! result is that of the tag `Result`, which must agree with the end of the moves, or that end
-//! where the tag is missing. Games whose result is `*` or `?` are passed over and counted.
+//! of viriformat. The result is that of the tag `Result`, which must agree with the end of the
+//! moves, or that end where the tag is missing. Games whose result is `*` or `?` are passed over and
+//! counted. Scores are read from comments, see [`comment`].
 //!
-//! Scores are read from comments, see [`comment`]; all are optional, and what is not a score is
-//! no fault. NAGs, variations, `;` comments, `%` lines, marks of byte order, Windows line ends and
-//! missing blank lines are fine; tags may be in any encoding. Numbers of moves and the tag `SetUp`
-//! are not looked at.
-//! Games of Chess960 must tell their start in the tag `FEN`, with castling rights in the letters
-//! KQkq or in those of the rooks' files.
-//!
-//! Refused, with the whole game: other variants, impossible start positions, moves that are
-//! illegal, ambiguous or none at all, null moves, comments and variations that are not closed,
-//! results that contradict each other or are missing. The reader goes on with the next tag that
-//! begins a game. A file that ends before its last game does is cut off there.
-//!
-//! The writer chains samples that follow from each other; samples of unknown games are refused.
-//! Scores are written as `{+0.35/0}`, seen by the mover, with a depth of 0 since it is unknown.
+//! Tags may be in any encoding, and blank lines may be missing or stand between the moves. A game
+//! that is wrong (illegal or unreadable moves, open comments, results that contradict each other) is
+//! refused whole; the crate `pgn-reader` would pass over what it cannot read, and yield another game.
 
 pub mod comment;
 mod game;
