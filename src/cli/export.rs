@@ -303,7 +303,6 @@ fn write_terms(args: &Args, output: &Path) -> Result<()> {
         from.display()
     );
     out::refuse_existing(&[output], args.overwrite)?;
-    out::sweep(output);
     let (mut weights, units) = with_tapering(path).with_context(|| path.display().to_string())?;
     let mut moved = None;
     if args.centre {
@@ -368,7 +367,6 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
         );
     }
     out::refuse_existing(&[&output], *overwrite)?;
-    out::sweep(&output);
     // Opened and dropped: code that cannot be written is found before the long proof.
     Output::create(&output)?;
     let loaded = export::load(&path, &given)?;

@@ -36,8 +36,9 @@ pub fn sniff(
         (given, None) => {
             let named = given.or_else(|| ALL.into_iter().find(|format| format.names(path)));
             match foreign(head) {
-                None => named
-                    .ok_or_else(|| format!("{}, which is none of {}", start(head), names(&ALL, ", "))),
+                None => named.ok_or_else(|| {
+                    format!("{}, which is none of {}", start(head), names(&ALL, ", "))
+                }),
                 Some(looks) => Err(format!("{looks}; the formats are {}", names(&ALL, ", "))),
             }
         }
