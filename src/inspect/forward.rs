@@ -80,19 +80,9 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Looks at a position.
+    /// Computes the accumulators of a position.
     pub fn see(&self, position: &Position, room: &mut Room) {
         self.net.inputs.write(position, &mut room.lists);
-        self.add_up(room);
-    }
-
-    /// Looks at a position given as lists of active rows.
-    pub fn see_listed(&self, lists: &[u16], room: &mut Room) {
-        room.lists.copy_from_slice(lists);
-        self.add_up(room);
-    }
-
-    fn add_up(&self, room: &mut Room) {
         let hidden = self.net.hidden;
         room.pieces = self.active(&room.lists).count();
         let lists = room.lists.chunks_exact(MAX_ACTIVE);
@@ -112,15 +102,19 @@ impl<'a> Forward<'a> {
         list.iter().copied().take(MAX_ACTIVE).take_while(move |row| usize::from(*row) < rows)
     }
 
-    /// Centipawns as the net sees them, of what was looked at.
+    /// Evaluation in centipawns, from the point of view of the net's output.
     pub fn value(&self, room: &mut Room) -> f64 {
         self.evaluate(room, None, &mut |_, _| ())
     }
 
-    /// The same, telling of the values of each layer of the head before its activation, with those
-    /// of the skip neuron behind the first's.
-    pub fn value_with_layers(&self, room: &mut Room, told: &mut dyn FnMut(usize, &[f32])) -> f64 {
-        self.evaluate(room, None, told)
+    /// The same; calls back with the values of each layer of the head before its activation, the skip
+    /// neuron's behind the first layer's.
+    pub fn value_with_layers(
+        &self,
+        room: &mut Room,
+        each_layer: &mut dyn FnMut(usize, &[f32]),
+    ) -> f64 {
+        self.evaluate(room, None, each_layer)
     }
 
     /// The same without the piece at a place, see [`Position::pieces`]. It must not be a king, with
@@ -133,7 +127,7 @@ impl<'a> Forward<'a> {
         &self,
         room: &mut Room,
         gone: Option<usize>,
-        told: &mut dyn FnMut(usize, &[f32]),
+        each_layer: &mut dyn FnMut(usize, &[f32]),
     ) -> f64 {
         let bucket = self.net.bucket(room.pieces - usize::from(gone.is_some()));
         let each = self.net.outputs_of_view();
@@ -155,7 +149,7 @@ impl<'a> Forward<'a> {
             room.values.clear();
             let sums = self.sums(layer, bucket, &room.handed, together);
             room.values.extend(sums.map(|sum| sum as f32));
-            told(layer, &room.values);
+            each_layer(layer, &room.values);
             if self.net.skip && layer == 0 {
                 skipped = room.values.pop().unwrap_or_default().into();
             }

@@ -1,121 +1,181 @@
-//! Values of the pieces by phase, as the evaluation itself has them.
+//! Piece values: the evaluation with a piece minus that without it.
 
+use rayon::prelude::*;
 use serde::Serialize;
-use shakmaty::Role;
+use shakmaty::{Color, Role};
 
-use super::removal::Worth;
-use crate::architecture::{Architecture, MOST_PIECES};
+use super::by_chunk;
+use super::forward::Forward;
+use crate::hce::{HceEvaluator, Phase};
+use crate::sample::{Position, Sample};
 
-/// The pieces that can be taken off, by their role, which is one more than their place here.
+/// The pieces that can be removed.
 pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
-/// Positions by the pieces that are left: knights + bishops + 2 rooks + 4 queens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Band {
-    pub name: &'static str,
-    pub from: u8,
-    /// More than at the start, after promotions, counts as the opening too.
-    pub to: u8,
-}
+/// Bands of knights + bishops + 2 rooks + 4 queens of both sides, and the least number of each.
+pub const BANDS: [(&str, u8); 3] = [("opening", 17), ("middlegame", 9), ("endgame", 0)];
 
-pub const BANDS: [Band; 3] = [
-    Band { name: "opening", from: 17, to: u8::MAX },
-    Band { name: "middlegame", from: 9, to: 16 },
-    Band { name: "endgame", from: 0, to: 8 },
-];
+/// Pieces that a square needs for a mean.
+const ENOUGH: u64 = 5;
 
-/// The number of the band that so many pieces fall into.
-pub(super) fn band(pieces: u8) -> usize {
-    BANDS.iter().position(|band| pieces >= band.from).expect("the last band begins at 0")
-}
-
-/// What pieces of one role are worth in one band.
+/// Value of the pieces of one role in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// Pieces taken off, one at a time.
+    /// Pieces removed, one at a time.
     pub count: u64,
-    /// Centipawns for the owner: mean and standard deviation over the pieces.
+    /// Centipawns for the owner: mean and standard deviation.
     pub mean: f64,
     pub spread: f64,
-    /// The mean, with that of an endgame's pawn as 100; None where no pawn was seen there, or
-    /// where pawns are worth nothing.
-    pub of_pawn: Option<f64>,
 }
 
-/// By role of [`ROLES`] and band of [`BANDS`]; None where there was no such piece.
+/// By role of [`ROLES`] and band of [`BANDS`].
 pub type Values = [[Option<Value>; 3]; 5];
 
-/// What pieces are worth in one output bucket.
+/// Mean piece values by square, seen by the owner, a1 first; `None` with fewer than five pieces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BucketValues {
-    pub bucket: usize,
-    /// The fewest and the most pieces on a board of the bucket.
-    pub pieces: [usize; 2],
-    /// Positions of the bucket, of all that were looked at.
-    pub positions: u64,
-    /// By role of [`ROLES`]; None where there was no such piece. Without it a position may be of the
-    /// bucket below, which judges it then.
-    pub values: [Option<Value>; 5],
+pub struct Squares {
+    pub role: &'static str,
+    /// Where at least half of the phase is middlegame.
+    pub middlegame: Vec<Option<f64>>,
+    pub endgame: Vec<Option<f64>>,
 }
 
-/// Count, sum and sum of squares of worths.
-type Sums = (u64, f64, f64);
-
-pub(super) fn values(worths: &[Worth]) -> Values {
-    let sums = sums(worths, |worth| band(worth.pieces));
-    let pawn = pawn(&sums);
-    sums.map(|bands| bands.map(|sums| value(sums, pawn)))
+/// One piece of one position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Worth {
+    /// Its place in [`ROLES`].
+    role: usize,
+    /// a1 = 0, seen by the piece's owner.
+    square: usize,
+    /// Its place in [`BANDS`].
+    band: usize,
+    middlegame: bool,
+    /// Centipawns for its owner.
+    value: f64,
 }
 
-/// The same by output bucket, which so many positions are of; none where there is one bucket.
-pub(super) fn of_buckets(
-    worths: &[Worth],
-    net: &Architecture,
-    positions: &[u64],
-) -> Vec<BucketValues> {
-    if net.buckets == 1 {
-        return Vec::new();
-    }
-    let pawn = pawn(&sums::<{ BANDS.len() }>(worths, |worth| band(worth.pieces)));
-    let sums = sums::<MOST_PIECES>(worths, |worth| worth.bucket.into());
-    let bucket = |bucket: usize| {
-        let mut pieces = (2..=MOST_PIECES).filter(|count| net.bucket(*count) == bucket);
-        let first = pieces.next()?;
-        Some(BucketValues {
-            bucket,
-            pieces: [first, pieces.next_back().unwrap_or(first)],
-            positions: positions[bucket],
-            values: sums.map(|buckets| value(buckets[bucket], pawn)),
-        })
+/// Values of all pieces but kings, as a net has them.
+pub(super) fn of_net(
+    forward: &Forward,
+    samples: &[&Sample],
+    seen: &(dyn Fn(u64) + Sync),
+) -> Vec<Worth> {
+    each(samples, seen, |position, worths| {
+        let mut room = forward.room();
+        forward.see(position, &mut room);
+        let sign = f64::from(forward.net.inputs.sign(position));
+        let with = forward.value(&mut room);
+        removed(position, worths, |place| sign * (with - forward.without(&mut room, place)));
+    })
+}
+
+/// The same of a handcrafted evaluation.
+pub(super) fn of_hce(
+    evaluator: &HceEvaluator,
+    samples: &[&Sample],
+    seen: &(dyn Fn(u64) + Sync),
+) -> Vec<Worth> {
+    each(samples, seen, |position, worths| {
+        let with = evaluator.evaluate(position);
+        removed(position, worths, |place| with - evaluator.evaluate(&without(position, place)));
+    })
+}
+
+fn each(
+    samples: &[&Sample],
+    seen: &(dyn Fn(u64) + Sync),
+    of: impl Fn(&Position, &mut Vec<Worth>) + Sync,
+) -> Vec<Worth> {
+    let chunks = by_chunk(samples, |samples| {
+        let mut worths = Vec::with_capacity(24 * samples.len());
+        samples.iter().for_each(|sample| of(&sample.position, &mut worths));
+        seen(samples.len() as u64);
+        worths
+    });
+    chunks.concat()
+}
+
+/// Adds the pieces of a position; `value` gives centipawns for the side to move, by place.
+fn removed(position: &Position, worths: &mut Vec<Worth>, mut value: impl FnMut(usize) -> f64) {
+    let pieces = |color: Color, role: Role| {
+        position.bitboards()[usize::from(color.is_black())][role as usize - 1].count_ones() as u8
     };
-    (0..net.buckets).filter_map(bucket).collect()
-}
-
-/// By role and something else.
-fn sums<const N: usize>(worths: &[Worth], other: impl Fn(&Worth) -> usize) -> [[Sums; N]; 5] {
-    let mut sums = [[(0, 0.0, 0.0); N]; 5];
-    for worth in worths {
-        let sum = &mut sums[place(worth.role)][other(worth)];
-        let value = f64::from(worth.value);
-        *sum = (sum.0 + 1, sum.1 + value, sum.2 + value * value);
+    let both = |role| pieces(Color::White, role) + pieces(Color::Black, role);
+    let left =
+        both(Role::Knight) + both(Role::Bishop) + 2 * both(Role::Rook) + 4 * both(Role::Queen);
+    let band = BANDS.iter().position(|(_, least)| left >= *least).expect("the last begins at 0");
+    let middlegame = Phase::of(position).middlegame() >= 0.5;
+    for (place, piece) in position.pieces().enumerate().filter(|(_, it)| it.role != Role::King) {
+        let sign = if piece.color == position.turn() { 1.0 } else { -1.0 };
+        let flip = if piece.color == Color::White { 0 } else { 56 };
+        worths.push(Worth {
+            role: piece.role as usize - 1,
+            square: piece.square as usize ^ flip,
+            band,
+            middlegame,
+            value: sign * value(place),
+        });
     }
-    sums
 }
 
-/// The mean worth of an endgame's pawn, where it is worth something.
-fn pawn(sums: &[[Sums; BANDS.len()]; 5]) -> Option<f64> {
-    let [.., (count, sum, _)] = sums[0];
-    Some(sum / count as f64).filter(|pawn| pawn.is_finite() && *pawn > 0.0)
+/// Means and standard deviations by role and band.
+pub(super) fn values(worths: &[Worth]) -> Values {
+    let mut sums = [[(0, 0.0, 0.0); 3]; 5];
+    for it in worths {
+        let (count, sum, squares) = &mut sums[it.role][it.band];
+        (*count, *sum, *squares) = (*count + 1, *sum + it.value, *squares + it.value * it.value);
+    }
+    let value = |(count, sum, squares): (u64, f64, f64)| {
+        let mean = sum / count as f64;
+        let spread = (squares / count as f64 - mean * mean).max(0.0).sqrt();
+        (count > 0).then_some(Value { count, mean, spread })
+    };
+    sums.map(|bands| bands.map(value))
 }
 
-fn value((count, sum, squares): Sums, pawn: Option<f64>) -> Option<Value> {
-    let mean = sum / count as f64;
-    let spread = (squares / count as f64 - mean * mean).max(0.0).sqrt();
-    let of_pawn = pawn.map(|pawn| 100.0 * mean / pawn);
-    (count > 0).then_some(Value { count, mean, spread, of_pawn })
+/// Means by role and square.
+pub(super) fn squares(worths: &[Worth]) -> Vec<Squares> {
+    let mut sums = [[[(0, 0.0); 64]; 2]; 5];
+    for it in worths {
+        let (count, sum) = &mut sums[it.role][usize::from(!it.middlegame)][it.square];
+        (*count, *sum) = (*count + 1, *sum + it.value);
+    }
+    let mean = |(count, sum): &(u64, f64)| (*count >= ENOUGH).then(|| sum / *count as f64);
+    let boards = |(role, phases): (&'static str, &[[(u64, f64); 64]; 2])| Squares {
+        role,
+        middlegame: phases[0].iter().map(mean).collect(),
+        endgame: phases[1].iter().map(mean).collect(),
+    };
+    ROLES.into_iter().zip(&sums).map(boards).collect()
 }
 
-/// The place of a role, pawn 0.
-pub(super) fn place(role: Role) -> usize {
-    role as usize - 1
+/// The position without the piece at a place, see [`Position::pieces`].
+pub fn without(position: &Position, place: usize) -> Position {
+    let nibbles = u128::from_le_bytes(position.nibbles());
+    let below = (1 << (4 * place)) - 1;
+    let left = nibbles & below | nibbles >> 4 & !below;
+    let square = position.pieces().nth(place).map_or(0, |piece| 1 << piece.square as u32);
+    Position::of_board(position.occupied() & !square, left.to_le_bytes(), position.turn())
+}
+
+/// Piece values in centipawns of any evaluation, by the roles of [`ROLES`]: the mean over all
+/// pieces of the positions of what the evaluation loses without the piece; `None` where there is no
+/// such piece. `evaluate` gives centipawns for the side to move.
+pub fn worth(
+    positions: &[Position],
+    evaluate: impl Fn(&Position) -> f64 + Sync,
+) -> [Option<f64>; ROLES.len()] {
+    let chunks: Vec<Vec<Worth>> = positions
+        .par_iter()
+        .map(|position| {
+            let (with, mut worths) = (evaluate(position), Vec::new());
+            removed(position, &mut worths, |place| with - evaluate(&without(position, place)));
+            worths
+        })
+        .collect();
+    let mut sums = [(0u64, 0.0); ROLES.len()];
+    for it in chunks.iter().flatten() {
+        sums[it.role] = (sums[it.role].0 + 1, sums[it.role].1 + it.value);
+    }
+    sums.map(|(count, sum)| (count > 0).then(|| sum / count as f64))
 }

@@ -1,259 +1,252 @@
-//! How much of the handcrafted terms the hidden layer knows.
+//! Handcrafted terms in the hidden layer: how much of their variance the activations explain.
 //!
-//! Each term's count is predicted from all activations by ridge least squares, fitted on half of
-//! the games and measured on the other half. Beside it stands the same for the 768 inputs: what a
-//! linear function of the pieces on their squares knows already, before any hidden layer.
-
-use std::collections::HashSet;
+//! The contribution of each group of terms is predicted from the activations by ridge regression,
+//! fitted on half of the games and measured on the other half; beside it from the inputs, which is
+//! what piece-square tables explain without any hidden layer.
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::activity::Activity;
+use super::by_chunk;
 use super::forward::Forward;
-use super::ridge::{Columns, RIDGE, explained};
+use super::neurons::Layer;
 use crate::architecture::{Inputs, Views};
-use crate::batch::Terms;
 use crate::features::MAX_ACTIVE;
-use crate::hce::terms::TERMS;
-use crate::hce::{Coding, HceEvaluator, HceWeights, Term, Trace};
+use crate::hce::{HceEvaluator, HceWeights, Term};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Sample, games_known, mix};
+use crate::sample::{Sample, mix};
 
-/// Terms that fewer positions have are left out: half of these are too few to measure on.
-const RARE: u64 = 100;
+/// Hidden neurons that are regressors, at most: those with the most use.
+const MOST_NEURONS: usize = 256;
 
-/// The work grows with the square of the neurons: of wider nets those with the largest use stand
-/// for all.
-const MOST_NEURONS: usize = 2048;
+/// Added to the diagonal of the regressors' correlations.
+const RIDGE: f64 = 1e-4;
 
-/// Positions that a thread counts terms of, one after the other.
-const CHUNK: usize = 256;
-
-/// What is known of the terms.
+/// Explained variance of handcrafted evaluations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// Positions that were fitted on, and others that were measured on.
-    pub fitted_on: u64,
-    pub measured_on: u64,
-    /// Whether those others are of other games; else the games are unknown.
-    pub of_other_games: bool,
-    /// Neurons whose activations were used, each in all views; pairs of them where what goes on are
-    /// their products.
+    pub fitted_on: usize,
+    pub measured_on: usize,
+    /// Neurons whose activations are regressors, in each perspective.
     pub neurons: usize,
-    /// Added to the diagonal of the regressors' correlations.
-    pub ridge: f64,
-    /// Whole evaluations: plain material, and the handcrafted one if there is one.
-    pub whole: Vec<TermExplained>,
-    /// By the first word of the terms' names; tables and the safety of kings by their first two.
-    pub groups: Vec<GroupExplained>,
-    /// In the order of the terms' numbers.
-    pub terms: Vec<TermExplained>,
+    /// Plain material, the whole HCE, then its groups of terms.
+    pub groups: Vec<Group>,
 }
 
-/// One term. Shares are of the variance of its count, White's less Black's as the net sees them,
-/// on positions that were not fitted on: 1 is all of it, 0 none, and noise can take a term of
-/// which nothing is known below 0.
+/// R² of one group of terms on positions that were not fitted on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TermExplained {
+pub struct Group {
     pub name: String,
-    /// Positions in which it applies.
-    pub positions: u64,
     /// Explained by the activations.
     pub hidden: f64,
     /// Explained by the inputs.
-    pub linear: f64,
+    pub inputs: f64,
 }
 
-/// The terms of a group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GroupExplained {
-    pub name: String,
-    pub terms: usize,
-    /// Means over its terms, weighted by the positions in which they apply.
-    pub hidden: f64,
-    pub linear: f64,
-    /// The same of what the whole group adds to the handcrafted evaluation; None where there is
-    /// none, or the group adds nothing by itself, as COMPLEXITY does.
-    pub value: Option<Shares>,
-}
-
-/// Shares of a variance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Shares {
-    pub hidden: f64,
-    pub linear: f64,
-}
-
-/// None where the positions are of one game, or no term is common enough. `seen` is told of
-/// every position twice.
+/// `None` where the positions are of one game, or too few to fit.
 pub(super) fn terms(
     forward: &Forward,
-    activity: &Activity,
+    hidden: &Layer,
     samples: &[&Sample],
     hce: Option<&HceWeights>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Option<Explained> {
-    let inputs_of = &forward.net.inputs;
-    let pieces = counted(samples);
-    let mut positions = vec![0; TERMS];
-    pieces.iter().for_each(|piece| piece.count(&mut positions));
-    let chosen: Vec<usize> = (0..TERMS).filter(|term| positions[*term] >= RARE).collect();
-    let mut columns = vec![None; TERMS];
-    chosen.iter().enumerate().for_each(|(column, term)| columns[*term] = Some(column));
-    let mut whole = vec![("plain material", HceEvaluator::new(&HceWeights::material()))];
-    whole.extend(hce.map(|weights| ("the whole HCE", HceEvaluator::new(weights))));
-    let parts: Vec<(String, HceEvaluator)> = hce.map(by_group).unwrap_or_default();
-    let evaluators: Vec<&HceEvaluator> =
-        whole.iter().map(|it| &it.1).chain(parts.iter().map(|it| &it.1)).collect();
-    let write = |position: usize, out: &mut [f64]| {
-        let sign = f64::from(inputs_of.sign(&samples[position].position));
-        let (piece, row) = (&pieces[position / CHUNK], position % CHUNK);
-        // Turns White's count to the side to move's, and back where the net sees as White.
-        let sign = sign * f64::from(piece.turn[row]);
-        let mut add = |term: usize, count: f64| {
-            if let Some(column) = columns[term] {
-                out[column] += count;
-            }
-        };
-        piece.normal.row(row).for_each(|(term, count)| add(term, sign * f64::from(count)));
-        for (term, [white, black]) in piece.safety.row(row) {
-            add(term, sign * (f64::from(white) - f64::from(black)));
-        }
-        piece.complexity.row(row).for_each(|(term, count)| add(term, count.into()));
-        let position = &samples[position].position;
-        for (out, evaluator) in out[chosen.len()..].iter_mut().zip(&evaluators) {
-            *out = f64::from(inputs_of.sign(position)) * evaluator.evaluate(position);
-        }
+    let net = &forward.net;
+    let (train, test): (Vec<&Sample>, Vec<&Sample>) =
+        samples.iter().partition(|sample| mix(1, sample.group()) & 1 == 0);
+    let mut groups = vec![("plain material".to_string(), HceWeights::material())];
+    groups.extend(hce.map(|weights| ("whole HCE".to_string(), weights.clone())));
+    groups.extend(hce.map(by_group).unwrap_or_default());
+    let evaluators: Vec<HceEvaluator> =
+        groups.iter().map(|(_, weights)| HceEvaluator::new(weights)).collect();
+    let targets = |sample: &Sample| -> Vec<f64> {
+        let sign = f64::from(net.inputs.sign(&sample.position));
+        evaluators.iter().map(|it| sign * it.evaluate(&sample.position)).collect()
     };
-    let targets = Columns { len: chosen.len() + evaluators.len(), write: &write };
-    let (train, test): (Vec<usize>, Vec<usize>) =
-        (0..samples.len()).partition(|position| mix(1, samples[*position].group()) & 1 == 0);
-    if chosen.is_empty() {
-        return None;
-    }
-    let halves = [&train[..], &test[..]];
 
-    let each = forward.net.outputs_of_view();
-    let used = most_used(activity, each);
-    let activations = |position: usize, out: &mut [f64]| {
+    let each = net.outputs_of_view();
+    let used = hidden.by_use().into_iter().map(|it| it.neuron).filter(|neuron| *neuron < each);
+    let mut used: Vec<usize> = used.take(MOST_NEURONS).collect();
+    used.sort_unstable();
+    let activations = |sample: &Sample| -> Vec<f64> {
         let mut room = forward.room();
-        forward.see(&samples[position].position, &mut room);
-        let mut all = vec![0.0; forward.net.features()];
+        forward.see(&sample.position, &mut room);
+        let mut all = vec![0.0; net.features()];
         forward.handed_on(&room, &mut all);
-        let used = all.chunks_exact(each).flat_map(|all| used.iter().map(|i| all[*i]));
-        out.iter_mut().zip(used).for_each(|(out, activation)| *out = activation.into());
+        let views = all.chunks_exact(each);
+        views.flat_map(|view| used.iter().map(|neuron| f64::from(view[*neuron]))).collect()
     };
-    let regressors = Columns { len: inputs_of.views.count() * used.len(), write: &activations };
-    let by_hidden = explained(&regressors, &targets, halves, seen)?;
-
-    let seen_by = Inputs::of(match inputs_of.views.point_of_view() {
+    let plain = Inputs::of(match net.inputs.views.point_of_view() {
         PointOfView::White => Views::Plain,
         PointOfView::SideToMove => Views::SideToMove,
     });
-    let inputs = |position: usize, out: &mut [f64]| {
-        let mut list = [0; MAX_ACTIVE];
-        seen_by.write(&samples[position].position, &mut list);
+    let inputs = |sample: &Sample| -> Vec<f64> {
+        let (mut list, mut values) = ([0; MAX_ACTIVE], vec![0.0; plain.rows()]);
+        plain.write(&sample.position, &mut list);
         let active = list.iter().map(|input| usize::from(*input));
-        active.take_while(|input| *input < seen_by.rows()).for_each(|input| out[input] = 1.0);
+        active.take_while(|input| *input < plain.rows()).for_each(|input| values[input] = 1.0);
+        values
     };
-    let regressors = Columns { len: seen_by.rows(), write: &inputs };
-    let by_inputs = explained(&regressors, &targets, halves, seen)?;
-
-    let names = chosen.iter().filter_map(|term| Some((Term::new(*term)?.name(), positions[*term])));
-    let all = samples.len() as u64;
-    let names = names.chain(whole.iter().map(|(name, _)| (name.to_string(), all)));
-    let names = names.chain(parts.iter().map(|(name, _)| (name.clone(), all)));
-    let mut terms: Vec<TermExplained> = names
-        .zip(by_hidden.into_iter().zip(by_inputs))
-        .map(|((name, positions), (hidden, linear))| TermExplained {
-            name,
-            positions,
-            hidden,
-            linear,
-        })
-        .collect();
-    let varies = |it: &TermExplained| it.hidden.is_finite();
-    let mut values = terms.split_off(chosen.len() + whole.len());
-    let mut whole = terms.split_off(chosen.len());
-    for all in [&mut terms, &mut whole, &mut values] {
-        all.retain(varies);
-    }
+    let count = |samples: &[&Sample]| seen(samples.len() as u64);
+    let hidden = explained(&activations, &targets, [&train, &test], &count)?;
+    let by_inputs = explained(&inputs, &targets, [&train, &test], &count)?;
+    let shares = hidden.into_iter().zip(by_inputs);
+    let groups = groups.into_iter().zip(shares);
+    let groups = groups.map(|((name, _), (hidden, inputs))| Group { name, hidden, inputs });
     Some(Explained {
-        fitted_on: train.len() as u64,
-        measured_on: test.len() as u64,
-        of_other_games: games_known(samples.iter().copied()),
+        fitted_on: train.len(),
+        measured_on: test.len(),
         neurons: used.len(),
-        ridge: RIDGE,
-        whole,
-        groups: groups(&terms, &values),
-        terms,
+        groups: groups.filter(|group| group.hidden.is_finite()).collect(),
     })
 }
 
-/// How often each term applies, `CHUNK` positions a piece.
-fn counted(samples: &[&Sample]) -> Vec<Terms> {
-    let coding = Coding::new(&[true; TERMS], true);
-    let encode = |samples: &[&Sample]| {
-        let (mut trace, mut terms) = (Trace::default(), Terms::default());
-        for sample in samples {
-            coding.encode(&sample.position, &mut trace, &mut terms);
-        }
-        terms
-    };
-    samples.par_chunks(CHUNK).map(encode).collect()
-}
-
-/// Neurons with the largest use, or the first ones of such pairs, in the order of their numbers.
-fn most_used(activity: &Activity, each: usize) -> Vec<usize> {
-    let used = activity.by_use().into_iter().map(|it| it.neuron);
-    let mut used: Vec<usize> = used.filter(|neuron| *neuron < each).take(MOST_NEURONS).collect();
-    used.sort_unstable();
-    used
-}
-
-/// The evaluations that have the weights of one group alone.
-fn by_group(weights: &HceWeights) -> Vec<(String, HceEvaluator)> {
+/// The weights of each group of terms alone. A group is the first word of a name; tables are apart
+/// by role, and king safety by what endangers the king.
+fn by_group(weights: &HceWeights) -> Vec<(String, HceWeights)> {
     let mut groups: Vec<(String, HceWeights)> = Vec::new();
     for term in Term::all() {
-        let name = group(&term.name());
-        if !groups.iter().any(|(other, _)| *other == name) {
+        let name = term.name();
+        let two = name.starts_with("psqt.") || name.starts_with("king.safety.");
+        let name: Vec<&str> = name.split('.').take(if two { 2 } else { 1 }).collect();
+        let name = name.join(".");
+        let place = groups.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
             let mut alone = HceWeights::zero(weights.scale);
             alone.scale_factor = weights.scale_factor;
-            groups.push((name.clone(), alone));
+            groups.push((name, alone));
+            groups.len() - 1
+        });
+        groups[place].1.values[term.index()] = weights.values[term.index()];
+    }
+    groups
+}
+
+type Columns<'a> = &'a (dyn Fn(&Sample) -> Vec<f64> + Sync);
+
+/// R² of each target on `test`, predicted from the regressors by coefficients fitted on `train`;
+/// NaN for a target that does not vary. `None` where a half is empty or nothing can be fitted.
+fn explained(
+    regressors: Columns,
+    targets: Columns,
+    [train, test]: [&[&Sample]; 2],
+    count: &(dyn Fn(&[&Sample]) + Sync),
+) -> Option<Vec<f64>> {
+    let (first, _) = (train.first()?, test.first()?);
+    let (width, outs) = (regressors(first).len(), targets(first).len());
+    let coefficients = fit(regressors, targets, [width, outs], train, count)?;
+    let chunks = by_chunk(test, |samples| {
+        let mut sums = vec![[0.0; 3]; outs];
+        for sample in samples {
+            let inputs = regressors(sample);
+            for ((sums, value), row) in
+                sums.iter_mut().zip(targets(sample)).zip(coefficients.chunks_exact(width + 1))
+            {
+                let predicted: f64 = inputs.iter().zip(row).map(|(a, b)| a * b).sum();
+                let error = value - predicted - row[width];
+                let new = [error * error, value, value * value];
+                sums.iter_mut().zip(new).for_each(|(sum, new)| *sum += new);
+            }
         }
-        if let Some((_, alone)) = groups.iter_mut().find(|(other, _)| *other == name) {
-            alone.values[term.index()] = weights.values[term.index()];
+        count(samples);
+        sums
+    });
+    let mut sums = vec![[0.0; 3]; outs];
+    for (sum, part) in chunks.iter().flat_map(|chunk| chunk.iter().enumerate()) {
+        sums[sum].iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+    }
+    let positions = test.len() as f64;
+    let share = |[error, sum, squares]: [f64; 3]| {
+        let variance = squares - sum * sum / positions;
+        if variance > 1e-9 * positions { 1.0 - error / variance } else { f64::NAN }
+    };
+    Some(sums.into_iter().map(share).collect())
+}
+
+/// Coefficients `[targets][regressors + 1]`, the constant last. Regressors are scaled to a variance
+/// of 1 for the ridge, which leaves the constant alone.
+fn fit(
+    regressors: Columns,
+    targets: Columns,
+    [width, outs]: [usize; 2],
+    train: &[&Sample],
+    count: &(dyn Fn(&[&Sample]) + Sync),
+) -> Option<Vec<f64>> {
+    // Sums of products: row i has those of regressor i with regressors 0..=i, then with targets.
+    let mut products: Vec<Vec<f64>> = (0..=width).map(|i| vec![0.0; i + 1 + outs]).collect();
+    for samples in train.chunks(super::CHUNK) {
+        let rows: Vec<[Vec<f64>; 2]> = samples
+            .par_iter()
+            .map(|sample| {
+                let mut inputs = regressors(sample);
+                inputs.push(1.0);
+                [inputs, targets(sample)]
+            })
+            .collect();
+        products.par_iter_mut().enumerate().for_each(|(i, sums)| {
+            let (inner, outer) = sums.split_at_mut(i + 1);
+            for [inputs, targets] in rows.iter().filter(|[inputs, _]| inputs[i] != 0.0) {
+                let factor = inputs[i];
+                inner.iter_mut().zip(inputs).for_each(|(sum, it)| *sum += factor * it);
+                outer.iter_mut().zip(targets).for_each(|(sum, it)| *sum += factor * it);
+            }
+        });
+        count(samples);
+    }
+    let count = train.len() as f64;
+    let mean: Vec<f64> = products[width][..width].iter().map(|sum| sum / count).collect();
+    let target_mean: Vec<f64> = products[width][width + 1..].iter().map(|it| it / count).collect();
+    let covariance = |i: usize, j: usize| products[i][j] / count - mean[i] * mean[j];
+    let spread: Vec<f64> = (0..width).map(|i| covariance(i, i).max(0.0).sqrt()).collect();
+    let varying: Vec<usize> = (0..width).filter(|i| spread[*i] > 1e-9).collect();
+    let mut matrix: Vec<Vec<f64>> = Vec::with_capacity(varying.len());
+    for (place, &i) in varying.iter().enumerate() {
+        let row = varying[..=place].iter().map(|&j| covariance(i, j) / (spread[i] * spread[j]));
+        let mut row: Vec<f64> = row.collect();
+        row[place] += RIDGE;
+        matrix.push(row);
+    }
+    cholesky(&mut matrix)?;
+    let mut coefficients = vec![0.0; outs * (width + 1)];
+    for (target, row) in coefficients.chunks_exact_mut(width + 1).enumerate() {
+        let scaled = varying.iter().map(|&i| {
+            (products[i][i + 1 + target] / count - mean[i] * target_mean[target]) / spread[i]
+        });
+        let solution = solve(&matrix, scaled.collect());
+        row[width] = target_mean[target];
+        for (&i, value) in varying.iter().zip(solution) {
+            row[i] = value / spread[i];
+            row[width] -= row[i] * mean[i];
         }
     }
-    groups.into_iter().map(|(name, alone)| (name, HceEvaluator::new(&alone))).collect()
+    Some(coefficients)
 }
 
-/// The first word of a name; tables are told apart by their roles, and what endangers kings is a
-/// group of its own.
-fn group(name: &str) -> String {
-    let two = name.starts_with("psqt.") || name.starts_with("king.safety.");
-    name.split('.').take(if two { 2 } else { 1 }).collect::<Vec<_>>().join(".")
-}
-
-fn groups(terms: &[TermExplained], values: &[TermExplained]) -> Vec<GroupExplained> {
-    let mut names: Vec<String> = terms.iter().map(|term| group(&term.name)).collect();
-    let mut seen = HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
-    let explained = |name: String| {
-        let of_group = || terms.iter().filter(|term| group(&term.name) == name);
-        let weight: f64 = of_group().map(|term| term.positions as f64).sum();
-        let mean = |share: fn(&TermExplained) -> f64| {
-            of_group().map(|term| term.positions as f64 * share(term)).sum::<f64>() / weight
-        };
-        let value = values.iter().find(|value| value.name == name);
-        GroupExplained {
-            terms: of_group().count(),
-            hidden: mean(|term| term.hidden),
-            linear: mean(|term| term.linear),
-            value: value.map(|it| Shares { hidden: it.hidden, linear: it.linear }),
-            name,
+/// Cholesky factor of a matrix given by its lower triangle, in place; `None` where it is not
+/// positive definite.
+fn cholesky(matrix: &mut [Vec<f64>]) -> Option<()> {
+    for i in 0..matrix.len() {
+        let (above, rest) = matrix.split_at_mut(i);
+        let row = &mut rest[0];
+        for (j, other) in above.iter().enumerate() {
+            let dot: f64 = row[..j].iter().zip(&other[..j]).map(|(a, b)| a * b).sum();
+            row[j] = (row[j] - dot) / other[j];
         }
-    };
-    names.into_iter().map(explained).collect()
+        let rest = row[i] - row[..i].iter().map(|it| it * it).sum::<f64>();
+        row[i] = (rest > 0.0).then(|| rest.sqrt())?;
+    }
+    Some(())
+}
+
+/// Solution of `L Lᵀ x = b` with the factor `L`.
+fn solve(factor: &[Vec<f64>], mut b: Vec<f64>) -> Vec<f64> {
+    for i in 0..b.len() {
+        let dot: f64 = factor[i][..i].iter().zip(&b).map(|(a, b)| a * b).sum();
+        b[i] = (b[i] - dot) / factor[i][i];
+    }
+    for i in (0..b.len()).rev() {
+        b[i] /= factor[i][i];
+        let value = b[i];
+        b[..i].iter_mut().zip(&factor[i]).for_each(|(b, l)| *b -= l * value);
+    }
+    b
 }

@@ -1,4 +1,4 @@
-//! Looking into the evaluation of a run.
+//! Inspection of a run's evaluation.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::loader::{Part, Plan};
 use crate::report::terms::{EffectiveValues, TermResult};
 use crate::sample::Sample;
 
-/// The net of a run as sections of its report.
+/// Sections of a report about the net of a run.
 pub fn sections(
     net: &str,
     name: &str,
@@ -37,7 +37,7 @@ pub fn sections(
     Ok(sections)
 }
 
-/// Looks into a net through these positions.
+/// Inspects a net over these positions.
 pub fn look(
     source: &Imported,
     samples: &[Sample],
@@ -46,10 +46,9 @@ pub fn look(
 ) -> Result<Inspection> {
     let Imported { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = recipe::base(facts)? {
-        listener
-            .remark(&format!("this is the net alone, without what it is added to, {}", base.name));
+        listener.remark(&format!("the net alone is inspected, without its base {}", base.name));
     }
-    let counter = listener.count(Some(work(architecture, samples.len(), options)), "looking");
+    let counter = listener.count(Some(work(samples.len(), options)), "inspecting");
     Ok(inspect(weights, architecture, *scales, samples, options, &*counter)?)
 }
 

@@ -136,8 +136,7 @@ fn compared(
         }
     };
     // Nobody asked for it: a look that takes a second will do.
-    contents.inside =
-        inspect::Options { pieces: 10_000, terms: 10_000, ..inspect::Options::default() };
+    contents.inside = inspect::Options { positions: 10_000, hce: None };
     contents.add_score(&measured.samples, place, listener)?;
     let sections = contents.sections(runs, measured, &files, listener)?;
     Ok((contents.lead, sections))

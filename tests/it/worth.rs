@@ -36,10 +36,10 @@ fn the_inspector_agrees() {
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let found = worth(&positions, |position| net.evaluate(position).into());
     let weights = export::dequantise(&net);
-    let options = Options { terms: 0, ..Options::default() };
+    let options = Options { positions: 400, hce: None };
     let inspected =
         inspect(&weights, net.architecture(), net.scales(), &samples, &options, &|_| {});
-    let values = inspected.expect("an inspection").pieces.values;
+    let values = inspected.expect("an inspection").values;
     for (found, bands) in found.into_iter().zip(values) {
         let (sum, count) = bands.into_iter().flatten().fold((0.0, 0), |(sum, count), value| {
             (sum + value.mean * value.count as f64, count + value.count)
