@@ -17,7 +17,7 @@ use super::terminal::Terminal;
 use super::train::default_folder;
 use crate::config::Config;
 use crate::engine::Watch;
-use crate::loader::{Plan, Scan, TraceScan};
+use crate::loader::{Plan, Scan};
 use crate::log::Row;
 use crate::run::climb::{ClimbFolder, Spectator, climb};
 use crate::run::train::Means;
@@ -72,8 +72,6 @@ impl Listener for Hall {
     }
 
     fn scanned(&self, _: &Plan, _: &Scan) {}
-
-    fn traced(&self, _: &Plan, _: &TraceScan) {}
 
     fn opens(&self, _: &Opening) {}
 

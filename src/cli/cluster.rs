@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Error, Result, ensure};
 
 use super::progress::interrupts;
-use crate::loader::{Plan, Scan, TraceScan};
+use crate::loader::{Plan, Scan};
 use crate::log::Row;
 use crate::run::{Counter, Ending, Listener, Opening};
 use crate::train::ranks::{Alone, Ranks};
@@ -103,8 +103,6 @@ impl Listener for Silent {
     }
 
     fn scanned(&self, _: &Plan, _: &Scan) {}
-
-    fn traced(&self, _: &Plan, _: &TraceScan) {}
 
     fn opens(&self, _: &Opening) {}
 

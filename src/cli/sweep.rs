@@ -16,7 +16,7 @@ use super::place::Place;
 use super::progress::{self, interrupts};
 use super::terminal::Terminal;
 use crate::digits::{counted, grouped, percent, share};
-use crate::loader::{Plan, Scan, TraceScan};
+use crate::loader::{Plan, Scan};
 use crate::log::Row;
 use crate::report::wrap;
 use crate::run::sweep::{Asked, Axis, Follower, Outcome, Rung, Sweep, Turn};
@@ -115,8 +115,6 @@ impl Listener for Gallery {
     }
 
     fn scanned(&self, _: &Plan, _: &Scan) {}
-
-    fn traced(&self, _: &Plan, _: &TraceScan) {}
 
     fn opens(&self, _: &Opening) {}
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use super::progress::{Screen, bar, interrupts};
-use crate::loader::{Plan, Scan, TraceScan};
+use crate::loader::{Plan, Scan};
 use crate::run::{Counter, Ending, Listener, Opening, folder};
 use crate::train::{End, Watch};
 
@@ -45,10 +45,6 @@ impl Listener for Terminal {
 
     fn scanned(&self, plan: &Plan, scan: &Scan) {
         look::scanned(plan, scan);
-    }
-
-    fn traced(&self, plan: &Plan, scan: &TraceScan) {
-        look::traced(plan, scan);
     }
 
     fn opens(&self, opening: &Opening) {

@@ -40,9 +40,6 @@ pub struct LabelJob {
 /// move are not searched, they score -32,000 where the side to move is mated and else 0. In formats
 /// of games a position that is skipped keeps the score that it has, so that its game stays whole.
 pub fn label(job: &LabelJob, watch: &dyn Watch) -> Result<Report, EngineError> {
-    if job.format.facts.scores == Holds::Never {
-        return Err(EngineError::NoScores(job.format.name));
-    }
     let mix = job.mix.map(|mix| ("mix", mix.to_string()));
     let searches = [("limit", job.limit.to_string())].into_iter().chain(mix);
     let searches: Vec<_> = searches.chain(job.crew.entrant.settings()?).collect();

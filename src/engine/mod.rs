@@ -104,8 +104,6 @@ pub enum EngineError {
     NoMoves { format: &'static str, made: String },
     #[error("{0} does not hold games; write viriformat, binpack or pgn")]
     NoGames(&'static str),
-    #[error("{0} does not hold scores; choose another format")]
-    NoScores(&'static str),
     #[error("positions do not hold what {0} wants; choose another format")]
     NoWriter(&'static str),
     #[error("cannot write position {number} to {path} as {format}: {reason}")]

@@ -14,10 +14,8 @@ mod chain;
 mod correlation;
 pub mod epd;
 mod fields;
-pub mod hce;
 mod lines;
 pub mod marlinformat;
-pub mod pedantic;
 pub mod pgn;
 pub mod plain;
 mod record;
@@ -90,7 +88,7 @@ pub struct Format {
 pub const PACKED: [&str; 3] = ["gz", "zst", "xz"];
 
 /// Every format there is.
-pub static ALL: [&Format; 11] = [
+pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,
     &bulletformat::FORMAT,
@@ -98,9 +96,7 @@ pub static ALL: [&Format; 11] = [
     &pgn::FORMAT,
     &text::FORMAT,
     &epd::FORMAT,
-    &hce::FORMAT,
     &plain::FORMAT,
-    &pedantic::FORMAT,
     &trace::FORMAT,
 ];
 

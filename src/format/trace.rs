@@ -1,70 +1,43 @@
 //! Traces: how often each term of an engine's own evaluation applies, printed by the engine.
 //!
-//! A text file begins with the line `nnuance-trace 1`, behind which `eval=` and `tolerance=` may
-//! stand; each line after it is a position,
+//! A file begins with the line `nnuance-trace 1`; each line after it is a position,
 //!
 //! ```text
-//! RESULT w|b PHASE SCALE [cp=SCORE] [eval=VALUE] [game=NUMBER] | TERM:WHITE:BLACK ... [| FEN]
-//! 1.0 w 24 128 | 0:5:4 17:1:0 33:0:2
+//! RESULT w|b PHASE SCALE [cp=SCORE] [eval=VALUE] [game=NUMBER] | TERM:WHITE:BLACK ... | FEN
+//! 1.0 w 24 128 eval=35 | 0:5:4 17:1:0 33:0:2 | 8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 w - - 3 41
 //! 0.5 b 11 64 cp=-35 game=12 | 0:4:4 33:2:0 | 8/5k2/p2p4/1p1P4/1P6/P2B4/5K2/2b5 b - - 3 41
 //! ```
 //!
-//! Result and score are White's, the score in whole centipawns. Phase and scale factor are in the
-//! units of the engine, which its term list tells, as it tells what term 0 is. A term applies
-//! WHITE and BLACK times; one that does not stand in the line does not apply, one that stands
-//! there twice applies as often as both say. The positions of a game stand together. Blank lines,
-//! Windows line ends and several files put together are fine.
+//! Result, score and evaluation are White's, both in centipawns. Phase and scale factor are in the
+//! units of the engine, which its term list gives. A term applies WHITE and BLACK times; one that
+//! is not in the line does not apply, one that is there twice applies as often as both say.
+//! The positions of a game stand together. Blank lines, Windows line ends and several files put
+//! together are fine.
 //!
-//! `eval=` is the engine's own evaluation of the position, in centipawns, perhaps with a fraction,
-//! with the tempo in it. It is White's, unless the first line is `nnuance-trace 1
-//! eval=side-to-move`. Read with a term list it must be what the counts give with the list's
-//! weights, up to 2 centipawns that integer divisions may lose, or `tolerance=CENTIPAWNS` of the
-//! first line.
-//!
-//! A binary file begins with the bytes `NNTRACE1` or `NNTRACE2`; each record after them is,
-//! little-endian,
-//!
-//! | bytes | field |
-//! |---|---|
-//! | 0 | result u8: 0, 1, 2 = White lost, drew, won |
-//! | 1 | side to move u8: 0 = White, 1 = Black |
-//! | 2 | u8: 1 if there is a score, else 0; in version 2 plus 2 if there is an evaluation |
-//! | 3 | length of the FEN u8, 0 = none |
-//! | 4-5 | number of entries u16 |
-//! | 6-7 | score i16 |
-//! | 8-11 | phase f32 |
-//! | 12-15 | scale factor f32 |
-//! | 16-23 | number of the game u64, 0 = unknown |
-//! | then | in version 2, where there is one: the engine's evaluation f32, White's |
-//! | then | entries of 6 bytes: term u16, White's count i16, Black's count i16 |
-//! | then | the FEN |
-//!
-//! As samples only records with a FEN can be had, whose side to move must be that of the record.
+//! `eval=` is the engine's own evaluation of the position, with the tempo in it. Read with a term
+//! list it must be what the counts give with the list's weights, up to 2 centipawns that integer
+//! divisions may lose.
 
-mod binary;
-mod source;
-mod text;
-mod verify;
-
-pub use binary::{MAGIC, MAGIC_2, write_binary};
-pub use source::TraceSource;
-pub use text::{HEADER, write_text};
-pub use verify::{Checked, value};
-
+use std::io::{BufRead, Read};
 use std::num::NonZeroU64;
+use std::path::Path;
 
 use shakmaty::Color;
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, fields, fill};
+use super::source::opened;
+use super::{
+    BLOCK, BadRecord, BadRecords, Facts, Fault, Format, Holds, Input, ReadError, Reader, View,
+    fields,
+};
 use crate::point_of_view::PointOfView;
-use crate::sample::{Position, Sample, mix};
+use crate::sample::{Sample, mix};
+use crate::sums::Sums;
 use crate::terms::{Kind, OwnTerms};
-use verify::Rules;
 
 pub static FORMAT: Format = Format {
     name: "trace",
-    about: "counts of an engine's own terms, text or binary; score in centipawns, score and \
-            result seen by White; as positions only where a FEN stands behind the counts",
+    about: "lines with counts of an engine's own terms; score in centipawns, score and result seen \
+            by White",
     extensions: &["trace"],
     facts: Facts {
         scores: Holds::Sometimes,
@@ -74,22 +47,25 @@ pub static FORMAT: Format = Format {
         colours: Holds::Always,
     },
     view: View::Fixed(PointOfView::White),
-    recognises: |head| {
-        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-        text.starts_with(b"nnuance-trace ") || head.starts_with(VERSIONS)
-    },
+    recognises: |head| head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).starts_with(BEGIN),
     reader: |input| Box::new(Traces::new(input, None)),
     writer: None,
 };
 
-/// What binary files of all versions begin with.
-const VERSIONS: &[u8] = b"NNTRACE";
+/// The first line of a file.
+pub const HEADER: &str = "nnuance-trace 1";
+
+/// The beginning of every header, whatever its version.
+const BEGIN: &[u8] = b"nnuance-trace ";
 
 /// Editors on Windows put it before the first line.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Its length has one byte in binary files.
-const LONGEST_FEN: usize = 255;
+/// Longer lines are refused; binary data would else fill the memory.
+const LONGEST: u64 = 1 << 20;
+
+/// Centipawns that an evaluation may be off.
+const TOLERANCE: f64 = 2.0;
 
 /// How often a term applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,267 +76,249 @@ pub struct Entry {
     pub black: i16,
 }
 
-/// One position of a trace. Result and score are seen by White.
+/// One position of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
-    /// 0, 0.5 or 1.
-    pub result: f32,
-    pub turn: Color,
+    pub sample: Sample,
     /// In the engine's units, not negative.
     pub phase: f32,
     /// In the engine's units, not negative.
     pub scale: f32,
-    /// Centipawns.
-    pub score: Option<i16>,
-    /// What the engine's own evaluation says, in centipawns; its view is that of the file.
-    pub eval: Option<f32>,
-    /// Equal for all positions of a game.
-    pub game: Option<NonZeroU64>,
-    /// In the order of the file; a term that stands there twice applies as often as both say.
+    /// The engine's own evaluation, in centipawns for White.
+    pub eval: Option<f64>,
+    /// In the order of the line.
     pub entries: Vec<Entry>,
-    /// As it stands in the file, at most 255 bytes, not looked at yet; empty where there is none.
-    pub fen: String,
-}
-
-impl Default for Traced {
-    fn default() -> Self {
-        Self {
-            result: 0.5,
-            turn: Color::White,
-            phase: 0.0,
-            scale: 1.0,
-            score: None,
-            eval: None,
-            game: None,
-            entries: Vec::new(),
-            fen: String::new(),
-        }
-    }
 }
 
 impl Traced {
-    /// The position and what is known of it, turned to the side to move; the error tells what is
-    /// wrong with the FEN.
-    pub fn sample(&self) -> Result<Sample, String> {
-        if self.fen.is_empty() {
-            return Err("it has no FEN; let the engine print one behind the counts, after `|`, \
-                        or train the engine's own terms, which need none"
-                .to_string());
+    /// Centipawns for White, the tempo included, with weights of middlegame and endgame.
+    pub fn value(&self, own: &OwnTerms, weights: &[[f64; 2]], tempo: f64) -> f64 {
+        let mut sums = Sums::default();
+        for &Entry { term, white, black } in &self.entries {
+            let term = usize::from(term);
+            let [white, black] = [white, black].map(f64::from);
+            for (phase, weight) in weights[term].into_iter().enumerate() {
+                match own.list.terms[term].kind {
+                    Kind::Normal => sums.normal[phase] += weight * (white - black),
+                    Kind::Safety => {
+                        sums.safety[0][phase] += weight * white;
+                        sums.safety[1][phase] += weight * black;
+                    }
+                    Kind::Complexity if phase == 1 => sums.complexity += weight * white,
+                    Kind::Complexity => {}
+                }
+            }
         }
-        let position: Position = fields::text_fen(&self.fen)?;
-        if position.turn() != self.turn {
+        let white = sums.white(own.shares(self.phase, self.scale));
+        white + self.sample.position.turn().fold_wb(tempo, -tempo)
+    }
+
+    /// The reason why it does not go with a term list.
+    fn check(&self, own: &OwnTerms) -> Result<(), String> {
+        let Self { phase, scale, eval, entries, .. } = self;
+        if f64::from(*phase) > own.phase {
+            return Err(format!("phase {phase}, more than `phase {}` of the term list", own.phase));
+        }
+        if f64::from(*scale) > 2.0 * own.scale {
+            let normal = own.scale;
             return Err(format!(
-                "the record says that {} is to move, its FEN says {}: `{}`",
-                self.turn,
-                position.turn(),
-                self.fen
+                "scale factor {scale}, more than twice `scale {normal}` of the list"
             ));
         }
-        let sample = fields::seen_by_white(position, self.score, self.result)?;
-        Ok(Sample { game: self.game, ..sample })
-    }
-
-    /// A hash of the counts.
-    pub fn hash(&self) -> u64 {
-        self.entries.iter().fold(0, |hash, entry| {
-            let Entry { term, white, black } = *entry;
-            let [white, black] = [white, black].map(|count| u64::from(count as u16));
-            mix(hash, u64::from(term) | white << 16 | black << 32)
-        })
-    }
-
-    fn set_fen(&mut self, fen: &[u8]) -> Result<(), String> {
-        let text = str::from_utf8(fen).map_err(|_| "the FEN is not UTF-8".to_string())?;
-        if text.len() > LONGEST_FEN {
-            return Err(format!("a FEN of {} bytes, at most {LONGEST_FEN} fit", text.len()));
+        for Entry { term, black, .. } in entries {
+            match own.list.terms.get(usize::from(*term)).map(|term| term.kind) {
+                None => {
+                    let last = own.list.len() - 1;
+                    return Err(format!("term {term}, but the term list ends with term {last}"));
+                }
+                Some(Kind::Complexity) if *black != 0 => {
+                    return Err(format!(
+                        "term {term} is a complexity term and has no sides, but {black} stands for \
+                         Black"
+                    ));
+                }
+                Some(_) => {}
+            }
         }
-        self.fen.clear();
-        self.fen.push_str(text);
-        Ok(())
-    }
-}
-
-/// Tells games of the same number in different files apart: by the counts of their first
-/// positions. The positions of a game stand together.
-#[derive(Debug, Default)]
-pub struct Games {
-    number: Option<NonZeroU64>,
-    id: Option<NonZeroU64>,
-}
-
-impl Games {
-    /// The identity of the game of the next position.
-    pub fn id(&mut self, traced: &Traced) -> Option<NonZeroU64> {
-        if traced.game != self.number {
-            self.number = traced.game;
-            let first = |number: NonZeroU64| mix(traced.hash(), number.get());
-            self.id = traced.game.map(first).and_then(|id| NonZeroU64::new(id.max(1)));
+        let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
+        let found = self.value(own, &weights, own.list.tempo);
+        match eval.filter(|eval| (eval - found).abs() > TOLERANCE + 1e-4) {
+            None => Ok(()),
+            Some(eval) => Err(format!(
+                "the engine's evaluation is {eval:+.2}, but its counts with the weights of the term \
+                 list give {found:+.2} (centipawns for White); print list and traces with one \
+                 build, without caches and early exits"
+            )),
         }
-        self.id
     }
 }
 
-/// Bytes to [`Traced`]s, text or binary.
+/// Lines to [`Traced`]s.
 pub struct Traces {
     input: Input,
-    /// None before the first record.
-    layout: Option<Layout>,
     own: Option<OwnTerms>,
-    rules: Rules,
-    checked: Checked,
-    games: Games,
-    /// Lines or records read.
+    /// Whether a header was read.
+    begun: bool,
+    /// The number of the last game in the file, and its identity.
+    game: Option<(NonZeroU64, NonZeroU64)>,
     number: u64,
-    /// The line or record at hand.
-    bytes: Vec<u8>,
-}
-
-#[derive(Clone, Copy)]
-enum Layout {
-    Text,
-    /// Of this version.
-    Binary(u8),
-    /// Neither: nothing more is read.
-    Unknown,
+    line: Vec<u8>,
 }
 
 impl Traces {
-    /// Records are checked against the term list where there is one.
+    /// Lines are checked against the term list where there is one.
     pub fn new(input: Input, own: Option<&OwnTerms>) -> Self {
-        Self {
-            input,
-            layout: None,
-            own: own.cloned(),
-            rules: Rules::default(),
-            checked: Checked::default(),
-            games: Games::default(),
-            number: 0,
-            bytes: Vec::new(),
-        }
+        let (own, line) = (own.cloned(), Vec::new());
+        Self { input, own, begun: false, game: None, number: 0, line }
     }
 
-    /// The evaluations that were found to be what the counts give.
-    pub fn checked(&self) -> &Checked {
-        &self.checked
-    }
-
-    /// Reads the next position into `traced`, whose buffers are used again; false at the end.
+    /// The next position; none at the end.
     ///
     /// # Errors
-    /// Records that are none; with a term list also term numbers that it does not have, a phase
-    /// beyond its own, a scale factor more than twice its own, counts of Black for a COMPLEXITY
-    /// term, and an evaluation that the counts do not give. What `traced` holds then means nothing.
-    pub fn next(&mut self, traced: &mut Traced) -> Result<bool, Fault> {
-        let layout = match self.layout {
-            Some(layout) => layout,
-            None => self.begin()?,
-        };
-        let more = match layout {
-            Layout::Text => self.next_line(traced)?,
-            Layout::Binary(_) => self.next_record(traced)?,
-            Layout::Unknown => false,
-        };
-        if let Some(own) = self.own.as_ref().filter(|_| more) {
-            check(traced, own).map_err(|reason| self.bad(reason))?;
-            let difference = verify::check(traced, own, self.rules);
-            if let Some(difference) = difference.map_err(|reason| self.bad(reason))? {
-                let place = || place(self.layout, self.number);
-                self.checked.add(difference, place);
+    /// Lines that are none, or do not go with the term list.
+    pub fn next(&mut self) -> Result<Option<Traced>, Fault> {
+        loop {
+            self.line.clear();
+            self.number += 1;
+            let length = (&mut self.input).take(LONGEST).read_until(b'\n', &mut self.line)?;
+            if length == 0 {
+                return Ok(None);
             }
-        }
-        Ok(more)
-    }
-
-    /// Reads what stands before the first record.
-    fn begin(&mut self) -> Result<Layout, Fault> {
-        self.layout = Some(Layout::Unknown);
-        let mut magic = [0; MAGIC.len()];
-        let length = fill(&mut *self.input, &mut magic)?;
-        let layout = if magic == *MAGIC {
-            Layout::Binary(1)
-        } else if magic == *MAGIC_2 {
-            Layout::Binary(2)
-        } else if magic.starts_with(VERSIONS) {
-            let reason = "a trace of a later version; print version 1 or 2".to_string();
-            return Err(Fault::CutOff(BadRecord { place: "byte 7".to_string(), reason }));
-        } else {
-            self.header(&magic[..length])?;
-            Layout::Text
-        };
-        self.layout = Some(layout);
-        Ok(layout)
-    }
-
-    /// The record at hand is none.
-    fn bad(&self, reason: String) -> Fault {
-        Fault::Skipped(BadRecord { place: place(self.layout, self.number), reason })
-    }
-}
-
-/// Where a record stands.
-fn place(layout: Option<Layout>, number: u64) -> String {
-    let what = match layout {
-        Some(Layout::Binary(_)) => "record",
-        _ => "line",
-    };
-    format!("{what} {number}")
-}
-
-/// Whether a record keeps to what the term list says.
-fn check(traced: &Traced, own: &OwnTerms) -> Result<(), String> {
-    let Traced { phase, scale, .. } = *traced;
-    if f64::from(phase) > own.phase {
-        return Err(format!(
-            "phase {phase}, but the term list says `phase {}` for all pieces on the board; print \
-             the smaller of both, or correct the list",
-            own.phase
-        ));
-    }
-    if f64::from(scale) > 2.0 * own.scale {
-        return Err(format!(
-            "scale factor {scale}, more than twice the normal one of the term list, `scale {}`; \
-             correct one of them",
-            own.scale
-        ));
-    }
-    for entry in &traced.entries {
-        match own.list.terms.get(usize::from(entry.term)).map(|term| term.kind) {
-            None => {
-                return Err(format!(
-                    "term {}, but the term list ends with term {}; print list and traces with the \
-                     same engine",
-                    entry.term,
-                    own.list.len() - 1
-                ));
+            if length as u64 == LONGEST && !self.line.ends_with(b"\n") {
+                self.input.skip_until(b'\n')?;
+                return Err(Fault::Skipped(self.bad(format!("longer than {LONGEST} bytes"))));
             }
-            Some(Kind::Complexity) if entry.black != 0 => {
-                return Err(format!(
-                    "term {} is a complexity term and has no sides, but {} stands for Black; \
-                     print the whole count as White's and 0 as Black's",
-                    entry.term, entry.black
-                ));
+            let line = self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line).trim_ascii();
+            if line.is_empty() {
+                continue;
             }
-            Some(_) => {}
+            if !self.begun || line.starts_with(BEGIN) {
+                if line != HEADER.as_bytes() {
+                    let reason = format!("expected the line `{HEADER}` before all else");
+                    return Err(Fault::CutOff(self.bad(reason)));
+                }
+                self.begun = true;
+                continue;
+            }
+            let parsed = str::from_utf8(line)
+                .map_err(|_| "the line is not UTF-8".to_string())
+                .and_then(parse)
+                .and_then(|(traced, game)| match &self.own {
+                    Some(own) => traced.check(own).map(|()| (traced, game)),
+                    None => Ok((traced, game)),
+                });
+            let (traced, game) = parsed.map_err(|reason| Fault::Skipped(self.bad(reason)))?;
+            return Ok(Some(self.of_game(traced, game)));
         }
     }
-    Ok(())
+
+    /// Games of the same number in different files are told apart by their first positions.
+    fn of_game(&mut self, mut traced: Traced, number: Option<NonZeroU64>) -> Traced {
+        if self.game.map(|(last, _)| last) != number {
+            let first = traced.sample.position.key();
+            let id = |number: NonZeroU64| NonZeroU64::new(mix(first, number.get()).max(1));
+            self.game = number.and_then(|number| Some((number, id(number)?)));
+        }
+        traced.sample.game = self.game.map(|(_, id)| id);
+        traced
+    }
+
+    fn bad(&self, reason: String) -> BadRecord {
+        BadRecord { place: format!("line {}", self.number), reason }
+    }
 }
 
 impl Reader for Traces {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
-        let mut traced = Traced::default();
         for _ in 0..BLOCK {
-            if !self.next(&mut traced)? {
-                return Ok(false);
+            match self.next()? {
+                Some(traced) => out.push(traced.sample),
+                None => return Ok(false),
             }
-            let game = self.games.id(&traced);
-            let sample = traced.sample();
-            out.push(
-                sample
-                    .map(|sample| Sample { game, ..sample })
-                    .map_err(|reason| self.bad(reason))?,
-            );
         }
         Ok(true)
     }
+}
+
+/// Reads all traces of a file, packed or not. More than `limit` bad records end the reading.
+///
+/// # Errors
+/// A file that cannot be read, or has too many bad records.
+pub fn read(
+    path: &Path,
+    own: &OwnTerms,
+    limit: u64,
+    mut each: impl FnMut(&Traced),
+) -> Result<(), ReadError> {
+    let (_, input) = opened(path, Some(&FORMAT))?;
+    let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
+    loop {
+        match traces.next() {
+            Ok(Some(traced)) => each(&traced),
+            Ok(None) => return Ok(()),
+            Err(Fault::Skipped(record) | Fault::CutOff(record)) => bad.skip(record, path, limit)?,
+            Err(Fault::Io(error)) => {
+                return Err(ReadError::Io { path: path.to_path_buf(), error });
+            }
+        }
+    }
+}
+
+/// A line, and the number of its game.
+fn parse(line: &str) -> Result<(Traced, Option<NonZeroU64>), String> {
+    let parts: Vec<&str> = line.splitn(3, '|').collect();
+    let [head, counts, fen] = parts[..] else {
+        return Err("expected `RESULT w|b PHASE SCALE | TERM:WHITE:BLACK ... | FEN`".into());
+    };
+    let mut words = head.split_ascii_whitespace();
+    let mut next = |what: &str| words.next().ok_or_else(|| format!("no {what} before the counts"));
+    let result = fields::text_result(next("result")?)?;
+    let turn = match next("side to move")? {
+        "w" => Color::White,
+        "b" => Color::Black,
+        other => return Err(format!("side to move `{other}`, expected w or b")),
+    };
+    let phase = amount("phase", next("phase")?)?;
+    let scale = amount("scale factor", next("scale factor")?)?;
+    let (mut score, mut eval, mut game) = (None, None, None);
+    for word in words {
+        match word.split_once('=') {
+            Some(("cp", text)) => score = Some(fields::text_score(text)?),
+            Some(("eval", text)) => {
+                let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+                eval = Some(value.ok_or_else(|| format!("evaluation `{text}`"))?);
+            }
+            Some(("game", text)) => {
+                game = Some(text.parse().map_err(|_| format!("game `{text}`"))?);
+            }
+            _ => return Err(format!("`{word}`, expected cp=SCORE, eval=VALUE or game=NUMBER")),
+        }
+    }
+    let position = fields::text_fen(fen.trim())?;
+    if position.turn() != turn {
+        return Err(format!("{turn} is to move, but not in the FEN `{}`", fen.trim()));
+    }
+    let sample = fields::seen_by_white(position, score, result)?;
+    let entries = counts.split_ascii_whitespace().map(entry).collect::<Result<_, _>>()?;
+    Ok((Traced { sample, phase, scale, eval, entries }, game))
+}
+
+/// A number that is finite and not negative.
+fn amount(what: &str, text: &str) -> Result<f32, String> {
+    let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| format!("{what} `{text}`, expected a number from 0"))
+}
+
+fn entry(text: &str) -> Result<Entry, String> {
+    let read = || {
+        let (term, counts) = text.split_once(':')?;
+        let (white, black) = counts.split_once(':')?;
+        let (white, black) = (white.parse().ok()?, black.parse().ok()?);
+        Some(Entry { term: term.parse().ok()?, white, black })
+    };
+    read().ok_or_else(|| {
+        format!(
+            "`{text}`, expected TERM:WHITE:BLACK, whole numbers from 0 to 65535 and -32768 to 32767"
+        )
+    })
 }

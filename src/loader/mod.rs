@@ -49,7 +49,7 @@ pub use split::{Share, Split, Test};
 pub use store::Store;
 pub use stored::Stored;
 pub use stream::{Cursor, Cursors, Stream};
-pub use traces::{TraceScan, push, scan_traces};
+pub use traces::{push, read_traces};
 pub use walk::Cut;
 pub use weighing::Weighing;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::architecture::Architecture;
-use crate::loader::{Plan, Scan, TraceScan};
+use crate::loader::{Plan, Scan};
 use crate::model::Adapter;
 use crate::train::length::Span;
 use crate::train::{End, Settings, Watch};
@@ -19,8 +19,6 @@ pub trait Listener {
     fn count(&self, total: Option<u64>, what: &'static str) -> Counter;
     /// All data was read once.
     fn scanned(&self, plan: &Plan, scan: &Scan);
-    /// The same of another engine's traces.
-    fn traced(&self, plan: &Plan, scan: &TraceScan);
     /// Training is about to begin.
     fn opens(&self, opening: &Opening);
     /// Training begins, `done` of `total` positions behind it.

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::batch::Terms;
 use crate::format::Source;
-use crate::format::trace::{FORMAT, TraceSource, Traced};
+use crate::format::trace::{self, FORMAT};
 use crate::hce::HceWeights;
-use crate::loader::push;
 use crate::sample::{Position, Sample};
 use crate::terms::OwnTerms;
 
@@ -22,43 +20,22 @@ pub struct OwnEngine {
 impl OwnEngine {
     /// Centipawns for the side to move, from the traces with the same boards in these files.
     pub fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Vec<f64>> {
-        let values = self.values(files)?;
-        let value = |sample: &Sample| {
-            values
-                .get(&sample.position)
-                .copied()
-                .with_context(|| format!("no trace tells the terms of {}", sample.position.fen()))
-        };
-        samples.iter().map(value).collect()
-    }
-
-    fn values(&self, files: &[PathBuf]) -> Result<HashMap<Position, f64>> {
-        let mut values = HashMap::new();
-        let mut traced = Traced::default();
+        let Self { own, weights } = self;
+        let mut values: HashMap<Position, f64> = HashMap::new();
         for path in files {
-            if Source::open(path, None, u64::MAX)?.format().name != FORMAT.name {
-                continue;
-            }
-            let mut source = TraceSource::open(path, &self.own, u64::MAX)?;
-            while source.next(&mut traced)? {
-                if let Ok(sample) = traced.sample() {
-                    values.insert(sample.position, self.value(&traced));
-                }
+            if Source::open(path, None, u64::MAX)?.format().name == FORMAT.name {
+                trace::read(path, own, u64::MAX, |traced| {
+                    let white = traced.value(own, &weights.values, weights.tempo);
+                    let position = traced.sample.position;
+                    values.insert(position, position.turn().fold_wb(white, -white));
+                })?;
             }
         }
-        ensure!(
-            !values.is_empty(),
-            "only the engine knows its terms; compare on traces that it printed with a FEN behind \
-             the counts"
-        );
-        Ok(values)
-    }
-
-    fn value(&self, traced: &Traced) -> f64 {
-        let mut row = Terms::default();
-        push(traced, &self.own, &mut row);
-        let shares = self.own.shares(traced.phase, traced.scale);
-        let white = row.sums(0, &self.weights.values).white(shares);
-        traced.turn.fold_wb(white, -white) + self.weights.tempo
+        ensure!(!values.is_empty(), "only the engine knows its terms; compare on its traces");
+        let value = |sample: &Sample| {
+            let value = values.get(&sample.position).copied();
+            value.with_context(|| format!("no trace has the terms of {}", sample.position.fen()))
+        };
+        samples.iter().map(value).collect()
     }
 }

@@ -8,7 +8,7 @@ use nnuance::config::Config;
 use nnuance::export::{self, Given, Manifest};
 use nnuance::features::Moved;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
-use nnuance::loader::{Base, Encoder, Part, Plan, Scan, Stream, TraceScan, collect};
+use nnuance::loader::{Base, Encoder, Part, Plan, Scan, Stream, collect};
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::report::Values;
@@ -60,7 +60,6 @@ impl Listener for Silent {
         Box::new(|_| ())
     }
     fn scanned(&self, _: &Plan, _: &Scan) {}
-    fn traced(&self, _: &Plan, _: &TraceScan) {}
     fn opens(&self, _: &Opening) {}
     fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
         unreachable!("nothing is trained")

@@ -186,7 +186,6 @@ fn mistakes_are_told_and_leave_nothing_behind() {
         ("label in.txt -o a.bin --nodes 9 --to tex", "unknown format `tex`, expected one of"),
         ("label in.txt -o a.vf.xz --nodes 9", "pack it afterwards"),
         ("label in.txt -o a.vf --nodes 9", "has no moves; write bulletformat, text or epd"),
-        ("label in.txt -o a.csv --nodes 9", "pedantic does not hold scores"),
         ("label in.txt -o in.txt --nodes 9 --overwrite", "in.txt is the input, too"),
         ("label - -o a.txt --nodes 9", "standard input cannot be read again"),
         ("label none.txt -o a.txt --nodes 9", "none.txt"),

@@ -13,10 +13,8 @@ use std::time::Duration;
 use nnuance::engine::adjudicate::Adjudication;
 use nnuance::engine::journal::{Journal, Progress};
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{
-    LabelJob, Limit, Report, ResolveJob, SelfplayJob, Skip, Watch, label, resolve, selfplay,
-};
-use nnuance::format::{Format, binpack, bulletformat, epd, pedantic, pgn, viriformat};
+use nnuance::engine::{LabelJob, Report, SelfplayJob, Skip, Watch, label, selfplay};
+use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
 use nnuance::sample::mix;
 
 use crate::engine::*;
@@ -77,21 +75,6 @@ fn a_job_that_was_stopped_gives_the_same_file() {
         assert_eq!(last.take(), report.skipped);
         same(&whole.output, &job.output);
     }
-
-    // A table has one header, however often it was resumed.
-    let whole = ResolveJob {
-        input: positions.clone(),
-        output: folder.path().join("whole.csv"),
-        format: &pedantic::FORMAT,
-        limit: Limit::Depth(4),
-        crew: crew(engine(), 2),
-        bad_records: 0,
-    };
-    resolve(&whole, &Quiet).unwrap();
-    let job = ResolveJob { output: folder.path().join("c.csv"), ..whole.clone() };
-    let runs = interrupted(&job.output, 100, &|watch| resolve(&job, watch).unwrap());
-    assert!(runs > 1, "{runs}");
-    same(&whole.output, &job.output);
 
     for (name, format, start) in [
         ("b.vf", GAMES[0], Start::DoubleChess960),

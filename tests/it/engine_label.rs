@@ -6,7 +6,7 @@ use nnuance::engine::journal::Journal;
 use nnuance::engine::{
     EngineError, EngineSettings, LabelJob, Limit, Mix, ResolveJob, label, resolve,
 };
-use nnuance::format::{binpack, bulletformat, pedantic, text, viriformat};
+use nnuance::format::{binpack, bulletformat, text, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::{Color, Move, Position as _};
 
@@ -169,12 +169,6 @@ fn resolved_positions_are_the_quiet_ends_of_variations() {
     assert!(report.written < 400 && report.written > 200, "{}", report.written);
     assert!(odd > 10, "{odd}");
 
-    let unscored = LabelJob {
-        format: &pedantic::FORMAT,
-        ..label_job(&job.input, "out.csv", &text::FORMAT, job.crew.clone())
-    };
-    let error = label(&unscored, &Quiet).unwrap_err();
-    assert!(matches!(error, EngineError::NoScores("pedantic")), "{error}");
     let wrong = ResolveJob { format: &viriformat::FORMAT, ..job };
     let error = resolve(&wrong, &Quiet).unwrap_err();
     assert!(matches!(error, EngineError::NoMoves { .. }), "{error}");

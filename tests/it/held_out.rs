@@ -7,19 +7,12 @@ use std::process::Command;
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::config::Config;
 use nnuance::format::{Format, write_all};
-use nnuance::hce::Coding;
-use nnuance::hce::terms::TERMS;
-use nnuance::loader::{
-    Held, LoadError, Part, Plan, Share, Split, Subset, TermsEncoder, Test, collect, scan,
-    scan_traces,
-};
+use nnuance::loader::{Held, LoadError, Part, Plan, Share, Split, Subset, Test, collect, scan};
 use nnuance::sample::{Sample, mix};
-use nnuance::terms::Chosen;
 use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::own_engine::own;
 use crate::runs::kill_at_checkpoint;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
@@ -431,24 +424,6 @@ fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
     }
 }
 
-#[test]
-fn interleaved_games_are_counted_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("games.trace");
-    let line = |game: usize| format!("1.0 w 24 128 game={game} | 0:1:0\n");
-    let text: String = (0..600).map(|number| line(1 + number % 100)).collect();
-    std::fs::write(&path, "nnuance-trace 1\n".to_string() + &text).expect("a file");
-    let own = own();
-    let encoder = TermsEncoder {
-        coding: Coding::new(&[true; TERMS], true),
-        chosen: Chosen::all(own.list.len()),
-        weights: vec![[0.0; 2]; own.list.len()],
-        kinds: own.list.terms.iter().map(|term| term.kind).collect(),
-    };
-    let found = scan_traces(&plan(&path), &own, &encoder, &|_| {}).expect("good traces");
-    assert_eq!((found.games, found.files[0].games), (100, 100));
-}
-
 /// Of more held-out positions than fit in memory those of some games are kept, the same ones
 /// whichever file they lie in and whichever is read first: those whose hashes come first.
 #[test]
@@ -657,32 +632,4 @@ fn what_validates_is_not_trained_on() {
     own.check_view = false;
     let error = scan(&own, 0, &|_| {}).expect_err("none is left").to_string();
     assert!(error.contains("`data.validation`") && error.contains("by max_score"), "{error}");
-}
-
-#[test]
-fn traces_of_their_own_validate() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = |name: &str, games: std::ops::Range<usize>| {
-        let path = folder.path().join(name);
-        let lines = games.map(|game| format!("1.0 w 24 128 game={game} | 0:1:0\n").repeat(6));
-        std::fs::write(&path, "nnuance-trace 1\n".to_string() + &lines.collect::<String>())
-            .expect("a file");
-        path
-    };
-    let own = own();
-    let encoder = TermsEncoder {
-        coding: Coding::new(&[true; TERMS], true),
-        chosen: Chosen::all(own.list.len()),
-        weights: vec![[0.0; 2]; own.list.len()],
-        kinds: own.list.terms.iter().map(|term| term.kind).collect(),
-    };
-    let data = plan(&file("games.trace", 1..101));
-    let with = Plan { validation: vec![file("validation.trace", 1..21)], ..data.clone() };
-    let without = Plan { test: Test(1.0), ..data };
-    let [with, without] = [with, without]
-        .map(|plan| scan_traces(&plan, &own, &encoder, &|_| {}).expect("good traces"));
-    assert_eq!((with.validation.len(), with.groups[0]), (120, 20));
-    assert_eq!((with.validating.games, with.validating.files.len()), (20, 1));
-    assert_eq!((with.train.len(), with.test), (without.train.len(), without.test));
-    assert_eq!((with.groups[1], with.games), (without.groups[1], 100));
 }

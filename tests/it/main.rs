@@ -130,7 +130,6 @@ mod term_kernels;
 mod tidy;
 mod together;
 mod trace;
-mod trace_eval;
 mod train;
 mod tuning;
 mod tuning_own;

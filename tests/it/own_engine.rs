@@ -3,15 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use nnuance::format::trace::{Entry, TraceSource, Traced};
+use nnuance::format::trace::{self, Entry};
 use nnuance::format::{self, Source};
-use nnuance::sums::Sums;
 use nnuance::terms::{Kind, OwnTerms};
-use shakmaty::Color;
 
 use crate::games;
 use crate::need;
-use crate::trace::{FEN, entry, read};
 
 const LIST: &str = "\
 # An engine of four terms.
@@ -90,30 +87,6 @@ fn a_wrong_list_is_told() {
     assert!(missing.to_string().starts_with("cannot read the term list no/such.txt"));
 }
 
-/// The value of a trace for White, tempo included, from the formula in one piece.
-fn value(traced: &Traced, own: &OwnTerms) -> f64 {
-    let mut sums = Sums::default();
-    for &Entry { term, white, black } in &traced.entries {
-        let term = &own.list.terms[usize::from(term)];
-        let [white, black] = [f64::from(white), f64::from(black)];
-        for phase in 0..2 {
-            let weight = term.start[phase];
-            match term.kind {
-                Kind::Normal => sums.normal[phase] += weight * (white - black),
-                Kind::Safety => {
-                    sums.safety[0][phase] += weight * white;
-                    sums.safety[1][phase] += weight * black;
-                }
-                Kind::Complexity => {
-                    sums.complexity += if phase == 1 { weight * white } else { 0.0 }
-                }
-            }
-        }
-    }
-    let tempo = if traced.turn == Color::White { own.list.tempo } else { -own.list.tempo };
-    sums.white(own.shares(traced.phase, traced.scale)) + tempo
-}
-
 /// The blocks of C in the guide.
 fn guide() -> Vec<String> {
     let text = std::fs::read_to_string("docs/own-engine.md").unwrap();
@@ -137,43 +110,10 @@ fn compiled(source: &Path, program: &Path) -> Option<()> {
 fn the_guide_shows_what_the_engine_does() {
     let engine = std::fs::read_to_string("docs/own-engine/engine.c").unwrap();
     let blocks = guide();
-    assert_eq!(blocks.len(), 3);
-    for block in &blocks[..2] {
+    assert_eq!(blocks.len(), 2);
+    for block in &blocks {
         assert!(engine.contains(block), "not in engine.c: {block}");
     }
-}
-
-#[test]
-fn the_binary_records_of_the_guide_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let [source, program] = ["records.c", "records"].map(|name| folder.path().join(name));
-    let main = format!(
-        "int main(void) {{\n\
-         Entry entries[2] = {{{{513, 3, -4}}, {{2, 1, 0}}}};\n\
-         fwrite(\"NNTRACE1\", 1, 8, stdout);\n\
-         write_record(stdout, (Record){{2, 1, 1, 0, 2, -35, 11.5f, 64, 12}}, entries, \"{FEN}\");\n\
-         write_record(stdout, (Record){{1, 0, 0, 0, 0, 0, 1, 1, 0}}, entries, \"\");\n\
-         return 0;\n}}\n"
-    );
-    let includes = "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n";
-    std::fs::write(&source, [includes, &guide()[2], &main].concat()).unwrap();
-    if compiled(&source, &program).is_none() {
-        return;
-    }
-    let bytes = Command::new(&program).output().unwrap().stdout;
-    let first = Traced {
-        result: 1.0,
-        turn: Color::Black,
-        phase: 11.5,
-        scale: 64.0,
-        score: Some(-35),
-        eval: None,
-        game: 12.try_into().ok(),
-        entries: vec![entry(513, 3, -4), entry(2, 1, 0)],
-        fen: FEN.into(),
-    };
-    let second = Traced { phase: 1.0, ..Traced::default() };
-    assert_eq!(read(&bytes, None), (vec![first, second], vec![]));
 }
 
 #[test]
@@ -195,23 +135,24 @@ fn the_engine_of_the_guide_traces_what_it_evaluates() {
     let list = folder.path().join("terms.txt");
     std::fs::write(&list, run("--terms", &random)).unwrap();
     let own = OwnTerms::read(&list).unwrap();
+    let weights: Vec<[f64; 2]> = own.list.terms.iter().map(|term| term.start).collect();
     let (mut safe, mut scaled, mut crossed, mut all) = (0, 0, 0, 0);
     let data = ["data/selfplay_sf151_quiet.epd", "data/selfplay_sf151_scored.txt"].map(Path::new);
     for lines in [random.as_path()].into_iter().chain(data) {
         let trace = folder.path().join("positions.trace");
         std::fs::write(&trace, run("--trace", lines)).unwrap();
         let values = String::from_utf8(run("--eval", lines)).unwrap();
-        let mut source = TraceSource::open(&trace, &own, 0).unwrap();
-        let mut traced = Traced::default();
+        let mut traces = Vec::new();
+        trace::read(&trace, &own, 0, |traced| traces.push(traced.clone())).unwrap();
         let (mut records, mut samples) = (Source::open(lines, None, 0).unwrap(), Vec::new());
         while records.next_block(&mut samples).unwrap() {}
-        assert_eq!(values.lines().count(), samples.len());
-        for (value_text, sample) in values.lines().zip(samples) {
-            assert!(source.next(&mut traced).unwrap());
-            let (theirs, ours) = (value_text.parse::<f64>().unwrap(), value(&traced, &own));
-            assert!((theirs - ours).abs() < 1e-9, "{}: {theirs} and {ours}", traced.fen);
+        assert_eq!([values.lines().count(), traces.len()], [samples.len(); 2]);
+        for ((value_text, sample), traced) in values.lines().zip(samples).zip(traces) {
+            let theirs = value_text.parse::<f64>().unwrap();
+            let ours = traced.value(&own, &weights, own.list.tempo);
+            assert!((theirs - ours).abs() < 1e-9, "{theirs} and {ours}");
             // What the engine printed beside the counts is what stood in its input.
-            assert_eq!(traced.sample().unwrap(), sample);
+            assert_eq!(traced.sample, sample);
             let kind = |kind| {
                 let of = |entry: &&Entry| own.list.terms[usize::from(entry.term)].kind == kind;
                 traced.entries.iter().filter(of).count()
@@ -221,7 +162,6 @@ fn the_engine_of_the_guide_traces_what_it_evaluates() {
             crossed += usize::from(ours.abs() == own.list.tempo);
             all += 1;
         }
-        assert!(!source.next(&mut traced).unwrap());
     }
     assert!(safe > all / 2, "{safe} safety entries in {all} positions");
     assert!(scaled > 20 && crossed > 20, "{scaled} scaled, {crossed} crossed of {all}");

@@ -1,6 +1,6 @@
-//! Text formats of other tools: Stockfish's plain text, Pedantic's tables, lines of tuners.
+//! Text formats of other tools: Stockfish's plain text, lines of tuners.
 
-use nnuance::format::{Format, Source, epd, hce, pedantic, plain, text};
+use nnuance::format::{Format, Source, epd, plain, text};
 use nnuance::point_of_view::PointOfView;
 use nnuance::sample::Sample;
 
@@ -51,51 +51,6 @@ fn wrong_plain_records_are_skipped() {
     let cut = [RECORD, &RECORD[..40]].concat();
     let error = read_bytes(cut.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("line 7"), "{error}");
-}
-
-#[test]
-fn pedantic_golden() {
-    let table = "Hash,Ply,GamePly,FEN,Result\n\
-                 0123456789ABCDEF,8,135,BOARD w KQkq - 1 5,0.5\n\
-                 0123456789ABCDEF,9,135,BOARD b KQkq - 2 5,1.0\n"
-        .replace("BOARD", START.split(' ').next().unwrap());
-    let samples = read_bytes(table.as_bytes()).unwrap();
-    let told: Vec<_> = samples.iter().map(|sample| (sample.ply.unwrap(), sample.result)).collect();
-    assert_eq!(told, [(8, 0.5), (9, 0.0)]);
-    let written = String::from_utf8(write(&pedantic::FORMAT, &samples).unwrap()).unwrap();
-    let lines: Vec<_> = written.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (3, "Hash,Ply,GamePly,FEN,Result"));
-    let key = format!("{:016X},9,9,", samples[1].position.key());
-    assert!(lines[2].starts_with(&key) && lines[2].ends_with(" b KQkq - 2 5,1.0"), "{written}");
-    assert_eq!(read_bytes(written.as_bytes()).unwrap(), samples);
-    // More columns, and tables put together.
-    let wide = "Hash,Ply,GamePly,FEN,HasCastled,Eval,Result\n\
-                1,8,135,rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 1 5,0,33,0.5\n";
-    let back = read_bytes([wide, &table].concat().as_bytes()).unwrap();
-    assert_eq!((back.len(), back[0]), (3, samples[0]));
-    for (from, to, reason) in [
-        (",8,135,", ",8,", "4 fields, but the header has 5"),
-        (",8,", ",-8,", "ply `-8`"),
-        (",0.5", ",0.4", "result `0.4`"),
-        ("Result", "Score", "no column Result"),
-    ] {
-        let bytes = table.replacen(from, to, 1);
-        let error = read_as(&pedantic::FORMAT, bytes.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("line ") && error.contains(reason), "{error}");
-    }
-}
-
-#[test]
-fn lines_of_hce_tuner_are_those_of_the_side_to_move() {
-    let line = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 -120 0.0\n";
-    let sample = read_bytes(line.as_bytes()).unwrap()[0];
-    assert_eq!((sample.score, sample.result), (Some(-120), 0.0));
-    assert_eq!(write(&hce::FORMAT, &[sample]).unwrap(), line.as_bytes());
-    // A counter is never a score, nor a score a counter.
-    let error = read_as(&hce::FORMAT, b"4k3/8/8/8/8/8/4P3/4K3 b - - -120 0.0").unwrap_err();
-    assert!(error.to_string().contains("FEN of 4 fields"), "{error}");
-    assert!(read_as(&epd::FORMAT, line.as_bytes()).is_err());
-    assert!(read_as(&hce::FORMAT, b"4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 0.0").is_err());
 }
 
 #[test]
@@ -161,9 +116,11 @@ fn the_user_tells_the_view() {
     let same = read_seen_by(&text::FORMAT, PointOfView::White, lines.as_bytes()).unwrap();
     assert_eq!(same, white);
     // The other way, for a format that takes the side to move.
-    let hce = write(&hce::FORMAT, &white).unwrap();
-    let turned = read_seen_by(&hce::FORMAT, PointOfView::White, &hce).unwrap();
-    assert_eq!((turned[0].score, turned[0].result), (Some(-120), 0.0));
+    let record = RECORD.as_bytes();
+    let [given, turned] = [PointOfView::SideToMove, PointOfView::White]
+        .map(|view| read_seen_by(&plain::FORMAT, view, record).unwrap()[0]);
+    assert_eq!((given.score, given.result), (Some(-27), 0.0));
+    assert_eq!((turned.score, turned.result), (Some(27), 1.0));
     // Formats with a view of their own keep it.
     let bullet = write(&nnuance::format::bulletformat::FORMAT, &white).unwrap();
     let format = &nnuance::format::bulletformat::FORMAT;

@@ -181,7 +181,6 @@ impl Listener for Deaf {
         Box::new(|_| ())
     }
     fn scanned(&self, _: &nnuance::loader::Plan, _: &nnuance::loader::Scan) {}
-    fn traced(&self, _: &nnuance::loader::Plan, _: &nnuance::loader::TraceScan) {}
     fn opens(&self, _: &Opening) {}
     fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
         Box::new(Steps { now: 0, stop: self.stop })

@@ -7,18 +7,11 @@ use std::process::Command;
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::Views;
 use nnuance::config::Config;
-use nnuance::hce::Coding;
-use nnuance::hce::terms::TERMS;
-use nnuance::loader::{
-    Cursors, LoadError, Part, Plan, Scan, Share, Split, Store, Stream, TermsEncoder, collect, scan,
-    scan_traces,
-};
+use nnuance::loader::{Cursors, LoadError, Part, Plan, Scan, Share, Split, Stream, collect, scan};
 use nnuance::sample::Sample;
-use nnuance::terms::Chosen;
 use tempfile::TempDir;
 
 use crate::games;
-use crate::own_engine::own;
 use crate::runs::kill_at_checkpoint;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
@@ -127,51 +120,6 @@ fn training_sees_the_games_of_its_share_and_no_others() {
             assert!(sorted(scores) == expected, "window {window}, epoch {epoch}");
         }
     }
-}
-
-#[test]
-fn traces_of_an_engine_have_shares_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("games.trace");
-    let mut text = "nnuance-trace 1\n".to_string();
-    for game in 1..=4000 {
-        // The score tells the game.
-        for white in 1..=3 {
-            let counts = format!("0:{}:{white} 1:{}:0", game % 8, game % 5);
-            text += &format!("1.0 w 24 128 game={game} cp={} | {counts}\n", game - 2000);
-        }
-    }
-    std::fs::write(&path, text).expect("a file");
-    let own = own();
-    let encoder = TermsEncoder {
-        coding: Coding::new(&[true; TERMS], true),
-        chosen: Chosen::all(own.list.len()),
-        weights: vec![[0.0; 2]; own.list.len()],
-        kinds: own.list.terms.iter().map(|term| term.kind).collect(),
-    };
-    let scanned = |share| {
-        let plan = Plan { split: SPLIT, share: Share(share), ..Plan::reading(vec![path.clone()]) };
-        scan_traces(&plan, &own, &encoder, &|_| {})
-    };
-    let scores =
-        |store: &Store| -> BTreeSet<i32> { store.scores.iter().map(|it| *it as i32).collect() };
-    let whole = scanned(1.0).expect("good traces");
-    assert_eq!(whole.left_out, 0);
-    let mut smaller = BTreeSet::new();
-    for share in SHARES {
-        let found = scanned(share).expect("good traces");
-        let games = scores(&found.train);
-        assert_eq!(found.train.len(), 3 * games.len(), "whole games");
-        assert_eq!(found.train.len() as u64 + found.left_out, whole.train.len() as u64);
-        assert_eq!(found.validation.scores, whole.validation.scores);
-        assert!(games.is_superset(&smaller), "{share}");
-        let of = whole.train.len() as f64 / 3.0;
-        let spread = (of * share * (1.0 - share)).sqrt();
-        assert!((games.len() as f64 - share * of).abs() <= 4.0 * spread, "{share}");
-        smaller = games;
-    }
-    let error = scanned(1e-12).expect_err("no game is left").to_string();
-    assert!(error.contains("data.share"), "{error}");
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use crate::cli::out;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
-use crate::format::trace::Checked;
-use crate::loader::{Held, Plan, Scan, Sketch, TraceScan, Validating};
+use crate::loader::{Held, Plan, Scan, Sketch, Validating};
 use crate::sample::Sample;
 
 /// Says what is in the data of a run.
@@ -34,38 +33,6 @@ pub fn scanned(plan: &Plan, scan: &Scan) {
         format!("  {}  {score}, result {result} for the side to move", position.fen())
     };
     tell_once(scan.some.iter().take(3).map(shown).collect());
-}
-
-/// The same of the traces that another engine printed.
-pub fn traced(plan: &Plan, scan: &TraceScan) {
-    files(&scan.files, plan.split.share > 0.0);
-    if scan.unscored > 0 {
-        eprintln!("{:>13} skipped by the lack of a score", grouped(scan.unscored));
-    }
-    validating(&scan.validating, &scan.sketch, scan.games);
-    let held_out = [scan.validation.len() as u64, scan.test];
-    let games = of_games(&scan.validating, scan.games);
-    counts(scan.train.len() as u64, held_out, scan.groups, games);
-    left_out(scan.left_out, plan);
-    few(plan, scan.groups, games);
-    evaluations(&scan.checked);
-}
-
-/// How well the evaluations that an engine printed agree with its counts.
-fn evaluations(checked: &Checked) {
-    match checked.count {
-        0 => eprintln!(
-            "no trace has `eval=`: whether the counts are all that the engine evaluates is not \
-             checked"
-        ),
-        count => eprintln!(
-            "{:>13} evaluations of the engine checked against its counts: they agree, the largest \
-             difference is {:.2} cp ({})",
-            grouped(count),
-            checked.largest,
-            checked.place
-        ),
-    }
 }
 
 /// Tells what another run of this process may have told of the same data.

@@ -1,6 +1,6 @@
 //! A training that pauses behind a step, to be judged by how far it has come.
 
-use crate::loader::{Plan, Scan, TraceScan};
+use crate::loader::{Plan, Scan};
 use crate::log::Row;
 use crate::run::listener::{Counter, Ending, Listener, Opening};
 use crate::train::{Progress, Watch};
@@ -23,10 +23,6 @@ impl Listener for Pause<'_> {
 
     fn scanned(&self, plan: &Plan, scan: &Scan) {
         self.listener.scanned(plan, scan);
-    }
-
-    fn traced(&self, plan: &Plan, scan: &TraceScan) {
-        self.listener.traced(plan, scan);
     }
 
     fn opens(&self, opening: &Opening) {

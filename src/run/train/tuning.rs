@@ -9,7 +9,7 @@ use crate::batch::Batch;
 use crate::config::{BatchSize, Config, Learn};
 use crate::digits::grouped;
 use crate::hce::{HceWeights, Tally};
-use crate::loader::{Encoder, Store, TERMS_PIECE, TraceScan, scan_traces};
+use crate::loader::{Encoder, Store, TERMS_PIECE, read_traces};
 use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, try_to_host};
 use crate::report::fit::{Conventions, fit};
 use crate::run::listener::Listener;
@@ -105,15 +105,9 @@ pub fn traces(
     listener: &dyn Listener,
 ) -> Result<(Data, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
-    let encoder = terms.encoder(&start);
     let plan = recipe::plan(config)?;
-    let counter = listener.count(None, "reading");
-    let scan = scan_traces(&plan, &own, &encoder, &*counter);
-    drop(counter);
-    let scan = scan?;
-    listener.traced(&plan, &scan);
-    let TraceScan { files, train: mut store, mut validation, validating, .. } = scan;
-    let TraceScan { sketch, tally, .. } = scan;
+    let mut scan = read(&plan, 0, None, listener)?;
+    let ([mut store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
     let seen = store.counts.clone();
     if hold_rare(&mut terms, &seen, config.rare(), listener) {
         let encoder = terms.encoder(&start);
@@ -124,12 +118,17 @@ pub fn traces(
     if passes(config, place) {
         store.by_term();
     }
-    let summary = Summary { files, validating, sketch, train: store.len() as u64 };
-    let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
-    let source = BatchSource::Store(Arc::new(store));
-    let terms = Some(Tuned { terms, start, counts: Some(seen), tally });
-    let [validating, test, some] = [const { Vec::new() }; 3];
-    let data = Data { validation, validating, test, some, source, summary, terms, encoder: None };
+    scan.train = store.len() as u64;
+    let data = Data {
+        validation: if validation.is_empty() { Vec::new() } else { vec![validation.all()] },
+        validating: std::mem::take(&mut scan.validation.samples),
+        test: std::mem::take(&mut scan.test.samples),
+        some: std::mem::take(&mut scan.some),
+        source: BatchSource::Store(Arc::new(store)),
+        summary: Summary::of(scan),
+        terms: Some(Tuned { terms, start, counts: Some(seen), tally }),
+        encoder: None,
+    };
     Ok((data, weights))
 }
 
