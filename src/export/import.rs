@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::bullet::{self, floats};
-use crate::architecture::{Activation, Architecture, Form, Impossible, Part, Views};
+use crate::architecture::{Architecture, Form, Impossible, Part};
 use crate::floats::Floats;
 use crate::net::{
     Hints, Net, NetError, Padding, Stored, Warning, holds_floats_by_name, raw_hidden,
@@ -147,38 +147,21 @@ fn of_facts(
     }
     let fact =
         |key, value: &String, expected| ImportError::Fact { key, value: value.clone(), expected };
-    let wrong = |key, value: &String, expected: String| Err(fact(key, value, expected));
     let mut architecture = hints.net.clone();
     if let Some(described) = facts.get("architecture") {
         architecture = serde_json::from_str(described)
             .map_err(|error| fact("architecture", described, format!("a net ({error})")))?;
     }
-    if let Some(name) = facts.get("features") {
-        match Views::named(name) {
-            Some(views) => architecture.inputs.views = views,
-            None => {
-                let known = Views::ALL.map(Views::name).join(", ");
-                return wrong("features", name, format!("one of {known}"));
-            }
-        }
-    }
-    if let Some(name) = facts.get("activation") {
-        match Activation::named(name) {
-            Some(activation) => architecture.activation = activation,
-            None => return wrong("activation", name, "relu, crelu or screlu".to_string()),
-        }
-    }
     let biases = weights.0.get(&Part::AccumulatorBias.name());
     let shape = biases.map(|array| array.shape.iter().product());
-    let described = facts.get("architecture").map(|_| architecture.hidden.to_string());
+    let described = facts.contains_key("architecture").then_some(architecture.hidden);
     architecture.hidden = shape.unwrap_or_default();
     if shape == Some(0) {
         return Err(ImportError::NoNeurons);
     }
-    if let Some(hidden) = facts.get("hidden").or(described.as_ref())
-        && hidden.parse() != Ok(architecture.hidden)
-    {
-        return wrong("hidden", hidden, format!("{} as its biases", architecture.hidden));
+    if let Some(hidden) = described.filter(|&hidden| hidden != architecture.hidden) {
+        let expected = format!("{} as its biases", architecture.hidden);
+        return Err(ImportError::Fact { key: "hidden", value: hidden.to_string(), expected });
     }
     let whole = |key, usual| match facts.get(key) {
         None => Ok(usual),

@@ -1,15 +1,19 @@
 //! The manifest beside a net: what it is, where it comes from, what it must answer. JSON.
+//!
+//! A net of others may have a description instead, `NAME.toml`, with the keys of an architecture
+//! ([`Form`](crate::architecture::Form)) and `qa`, `qb`, `scale`, `head_format`; what is left out
+//! is as usual.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::base::{Base, Below};
+use super::base::Base;
 use super::golden::Golden;
 use super::layout::layout;
-use super::{FittedScale, FloatError, MatchedTo, PieceValues, Proof, description, golden};
+use super::{FittedScale, FloatError, MatchedTo, PieceValues, Proof, golden};
 use crate::architecture::{Activation, Architecture, Views};
 use crate::data_file::DataFile;
 use crate::digest::digest;
@@ -17,16 +21,13 @@ use crate::input;
 use crate::net::{Hints, Net, NetError, Warning};
 use crate::scales::{HeadFormat, Scales};
 
-/// Raised with every change that an older reader would misunderstand. Format 1 knew nets without
-/// more than [`Simple`] says, format 2 none that are added to something, format 3 none that are
-/// added to nets; each net has the oldest that knows it, 2 or more.
-const FORMAT: u32 = 4;
-const FORMATS: std::ops::RangeInclusive<u64> = 1..=FORMAT as u64;
+/// Raised with every change that an older reader would misunderstand.
+const FORMAT: u64 = 5;
 
 /// Everything about a net that its file does not say. Optional facts are `null`, never left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    pub format: u32,
+    pub format: u64,
     /// Name of the net's file, without folder.
     pub file: String,
     /// Hexadecimal.
@@ -34,11 +35,9 @@ pub struct Manifest {
     /// Size of the file.
     pub bytes: u64,
     /// The whole of it, as a config describes it.
-    #[serde(deserialize_with = "architecture")]
     pub architecture: Architecture,
-    /// How the rows of the accumulator are numbered, in words; null in format 1.
-    #[serde(default)]
-    pub index: Option<String>,
+    /// How the rows of the accumulator are numbered, in words.
+    pub index: String,
     /// The file's layout in words.
     pub layout: String,
     pub scales: Scales,
@@ -46,52 +45,14 @@ pub struct Manifest {
     pub provenance: Provenance,
     /// Integers against floats; null if no positions were given.
     pub float_error: Option<FloatError>,
-    /// What the net's centipawns mean; null if no results were given.
-    #[serde(default)]
+    /// Null if no results were given.
     pub fitted_scale: Option<FittedScale>,
     /// Null if SCALE was not matched to another net.
-    #[serde(default)]
     pub matched: Option<MatchedTo>,
-    /// Null in nets of older versions.
-    #[serde(default)]
     pub piece_values: Option<PieceValues>,
     pub proof: Proof,
     /// Centipawns for the side to move.
     pub golden: Vec<Golden>,
-}
-
-/// An architecture in format 1: `(inputs -> hidden)xviews -> 1`.
-#[derive(Deserialize)]
-struct Simple {
-    inputs: usize,
-    hidden: usize,
-    views: usize,
-    activation: Activation,
-    /// Name of the feature set.
-    features: String,
-}
-
-/// Reads an architecture of either format.
-fn architecture<'de, D: Deserializer<'de>>(from: D) -> Result<Architecture, D::Error> {
-    let value = serde_json::Value::deserialize(from)?;
-    let wrong = |error: serde_json::Error| D::Error::custom(format!("`architecture`: {error}"));
-    if value.get("features").is_none() {
-        return serde_json::from_value(value).map_err(wrong);
-    }
-    let Simple { inputs, hidden, views, activation, features } =
-        serde_json::from_value(value).map_err(wrong)?;
-    let set = Views::named(&features).ok_or_else(|| {
-        D::Error::custom(format!("feature set {features:?} is unknown to this version"))
-    })?;
-    let net = Architecture::simple(set, hidden, activation);
-    match (inputs, views) == (net.rows(), net.views()) {
-        true => Ok(net),
-        false => Err(D::Error::custom(format!(
-            "`architecture`: {features} has {} inputs and {} views, found {inputs} and {views}",
-            net.rows(),
-            net.views()
-        ))),
-    }
 }
 
 /// Where a net comes from.
@@ -100,29 +61,23 @@ pub struct Provenance {
     pub licence: Option<String>,
     /// The text of the config that trained it.
     pub recipe: Option<String>,
-    #[serde(with = "files")]
     pub data: Vec<DataFile>,
     /// Hashes by which the games of that data are known again.
-    #[serde(default)]
     pub sketch: Option<String>,
     /// The files that only validated; none where games of the data did.
-    #[serde(default, with = "files")]
     pub validation: Vec<DataFile>,
     /// Hashes of the games of those, by which the weights were chosen; null where there are none.
-    #[serde(default)]
     pub validation_sketch: Option<String>,
-    /// The net that training started from; null where it started from chance.
-    #[serde(default)]
+    /// The net that training started from; null where it started from random weights.
     pub start: Option<StartedFrom>,
-    /// What the net is added to: the evaluation is the sum of both. Null where it stands alone.
-    #[serde(default)]
+    /// The evaluation that the net is added to. Null where it stands alone.
     pub base: Option<Base>,
     /// Positions trained on, repeats counted.
     pub positions: Option<u64>,
     pub losses: Losses,
 }
 
-/// What a run took its first weights from. The games that it had seen are in the run's sketch.
+/// The net of a run's first weights. The games that it had seen are in the run's sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartedFrom {
     pub file: String,
@@ -131,51 +86,11 @@ pub struct StartedFrom {
     pub doubt: Option<String>,
 }
 
-/// Files of data as a manifest tells of them.
-mod files {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::DataFile;
-
-    #[derive(Serialize, Deserialize)]
-    struct Entry {
-        file: String,
-        sha256: String,
-        bytes: u64,
-        #[serde(default)]
-        games: u64,
-    }
-
-    pub fn serialize<S: Serializer>(files: &[DataFile], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(files.iter().map(|DataFile { path, sha256, bytes, games, .. }| Entry {
-            file: path.display().to_string(),
-            sha256: sha256.clone(),
-            bytes: *bytes,
-            games: *games,
-        }))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<DataFile>, D::Error> {
-        let entries = Vec::<Entry>::deserialize(from)?.into_iter();
-        let file = |Entry { file, sha256, bytes, games }| DataFile {
-            path: file.into(),
-            format: None,
-            bytes,
-            sha256,
-            positions: None,
-            games,
-            bad_records: None,
-        };
-        Ok(entries.map(file).collect())
-    }
-}
-
 /// Mean squared errors of the final weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
     pub train: Option<f64>,
     /// Of the games that validate, by which the weights were chosen.
-    #[serde(alias = "held_out")]
     pub validation: Option<f64>,
 }
 
@@ -190,16 +105,12 @@ impl Manifest {
     ) -> Self {
         let bytes = net.to_bytes();
         Self {
-            format: match provenance.base.as_ref().map(|base| &base.below) {
-                None => FORMAT - 2,
-                Some(Below::Terms(_)) => FORMAT - 1,
-                Some(Below::Net(_)) => FORMAT,
-            },
+            format: FORMAT,
             file: String::new(),
             sha256: digest(&bytes),
             bytes: bytes.len() as u64,
             architecture: net.architecture().clone(),
-            index: Some(net.architecture().inputs.about()),
+            index: net.architecture().inputs.about(),
             layout: layout(net),
             scales: net.scales(),
             provenance,
@@ -220,37 +131,42 @@ impl Manifest {
 
 /// `NAME.json` for `NAME.bin`.
 pub fn manifest_path(net: &Path) -> PathBuf {
-    beside(net, "json")
+    beside(net, "json", &["bin"])
 }
 
 /// `NAME.safetensors` for `NAME.bin`.
 pub fn floats_path(net: &Path) -> PathBuf {
-    beside(net, "safetensors")
+    beside(net, "safetensors", &["bin"])
 }
 
-/// Only `.bin` is an ending to be replaced: what follows the dot of `net-0.5` is a part of its
-/// name, and `net-0.6` beside it must not get the same manifest.
-pub(super) fn beside(net: &Path, ending: &str) -> PathBuf {
-    match net.extension() {
-        Some(bin) if bin == "bin" => net.with_extension(ending),
-        _ => {
+/// `NAME.toml` for `NAME.bin`, and for the files of others.
+fn description_path(net: &Path) -> PathBuf {
+    beside(net, "toml", &["bin", "nnue", "wgts"])
+}
+
+/// Other endings are no endings: what follows the dot of `net-0.5` is a part of its name, and
+/// `net-0.6` beside it must not get the same manifest.
+fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
+    let found = net.extension().unwrap_or_default();
+    match replaced.iter().any(|ending| found == *ending) {
+        true => net.with_extension(ending),
+        false => {
             let mut name = net.as_os_str().to_os_string();
-            name.push(".");
-            name.push(ending);
+            name.push(format!(".{ending}"));
             name.into()
         }
     }
 }
 
-/// Why a net, or its manifest, cannot be used.
+/// Why a net, or what stands beside it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     #[error("{path}: {error}")]
     Net { path: PathBuf, error: NetError },
-    #[error(transparent)]
-    Description(#[from] super::DescriptionError),
+    #[error("{path}, which describes {net}: {reason}")]
+    Description { path: PathBuf, net: PathBuf, reason: String },
     #[error("{path} is not a manifest of this version: {reason}")]
     Manifest { path: PathBuf, reason: String },
     #[error(
@@ -260,8 +176,8 @@ pub enum LoadError {
     Other { path: PathBuf, manifest: PathBuf, expected: String, found: String },
 }
 
-/// What a caller knows about a net better than its manifest or the defaults.
-#[derive(Clone, Copy, Debug, Default)]
+/// Options that say more of a net than its manifest or the defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Given {
     pub features: Option<Views>,
     pub activation: Option<Activation>,
@@ -272,13 +188,8 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether anything is given.
     pub fn is_any(&self) -> bool {
-        let Self { features, activation, qa, qb, scale, head_format } = self;
-        features.is_some()
-            || activation.is_some()
-            || head_format.is_some()
-            || [qa, qb, scale].iter().any(|n| n.is_some())
+        *self != Self::default()
     }
 
     /// What is given, over the rest.
@@ -298,30 +209,16 @@ impl Given {
     }
 }
 
-/// A net and what stands beside it.
-///
-/// The net is what was given over what the manifest or the description says.
-#[derive(Debug)]
-pub struct Loaded {
-    pub net: Net,
-    pub manifest: Option<Manifest>,
-    /// Whether a description stands beside it instead.
-    pub described: bool,
-    pub warnings: Vec<Warning>,
-}
-
 /// What stands beside a file of weights and says what it is.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Beside {
     Manifest(Manifest),
-    /// A description, see [`description`](super::description()).
     Description(Hints),
     Nothing,
 }
 
 impl Beside {
-    /// What it says; none where nothing is there.
     pub fn hints(&self) -> Option<Hints> {
         match self {
             Beside::Manifest(manifest) => Some(manifest.hints()),
@@ -339,16 +236,22 @@ pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
         return Ok(description(path)?.map_or(Beside::Nothing, Beside::Description));
     };
-    let found = digest(bytes);
-    if found != manifest.sha256 {
-        return Err(LoadError::Other {
-            path: path.into(),
-            manifest: manifest_path(path),
-            expected: manifest.sha256,
-            found,
-        });
+    let (path, found) = (path.to_path_buf(), digest(bytes));
+    let (manifest_path, expected) = (manifest_path(&path), manifest.sha256.clone());
+    match found == expected {
+        true => Ok(Beside::Manifest(manifest)),
+        false => Err(LoadError::Other { path, manifest: manifest_path, expected, found }),
     }
-    Ok(Beside::Manifest(manifest))
+}
+
+/// A net, read as what was given over what stands beside it says.
+#[derive(Debug)]
+pub struct Loaded {
+    pub net: Net,
+    pub manifest: Option<Manifest>,
+    /// Whether a description stands beside it instead.
+    pub described: bool,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a net with its manifest or its description, if it has one; without, the defaults of
@@ -362,13 +265,13 @@ pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
     let beside = beside_net(path, &bytes)?;
     let (net, warnings) = Net::read(&bytes, &given.over(beside.hints().unwrap_or_default()))
         .map_err(|error| LoadError::Net { path: path.into(), error })?;
-    if let Beside::Description(hints) = &beside {
-        super::description::agrees(path, hints, net.architecture())?;
-    }
-    let described = matches!(beside, Beside::Description(_));
-    let manifest = match beside {
-        Beside::Manifest(manifest) => Some(manifest),
-        _ => None,
+    let (manifest, described) = match beside {
+        Beside::Manifest(manifest) => (Some(manifest), false),
+        Beside::Description(hints) => {
+            agrees(path, &hints, net.architecture())?;
+            (None, true)
+        }
+        Beside::Nothing => (None, false),
     };
     Ok(Loaded { net, manifest, described, warnings })
 }
@@ -387,19 +290,81 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     let failed = |reason: String| LoadError::Manifest { path: path.clone(), reason };
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
-    match value.get("format").and_then(serde_json::Value::as_u64) {
-        Some(format) if FORMATS.contains(&format) => {}
-        Some(format) => {
-            let reason = format!(
-                "it has format {format}, this version reads 1 to {FORMAT}; take a newer nnuance"
-            );
-            return Err(failed(reason));
-        }
-        None => {
+    match &value["format"] {
+        format if *format == FORMAT => {}
+        serde_json::Value::Null => {
             return Err(failed(
                 "it has no field `format`; if it is no manifest, move it away".to_string(),
             ));
         }
+        format => {
+            return Err(failed(format!(
+                "it has format {format}, this version reads {FORMAT}; export the net again"
+            )));
+        }
     }
     serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
+}
+
+/// What the description beside a net says; none where there is none.
+///
+/// # Errors
+/// If it cannot be read, or describes no net.
+pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
+    let path = description_path(net);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = input::text(&path, input::TEXT)
+        .map_err(|error| LoadError::Read { path: path.clone(), error })?;
+    let wrong = |reason| LoadError::Description { path, net: net.into(), reason };
+    described(&text).map(Some).map_err(wrong)
+}
+
+/// Whether the description of a net says what the file's size says, too.
+///
+/// # Errors
+/// If the hidden size is another.
+pub fn agrees(net: &Path, said: &Hints, found: &Architecture) -> Result<(), LoadError> {
+    let (said, found) = (said.net.hidden, found.hidden);
+    match said == found {
+        true => Ok(()),
+        false => Err(LoadError::Description {
+            path: description_path(net),
+            net: net.into(),
+            reason: format!(
+                "`hidden`: {said}, but the file is as large as that of a net with {found}; correct \
+                 it, or whichever other key is wrong"
+            ),
+        }),
+    }
+}
+
+fn described(text: &str) -> Result<Hints, String> {
+    let one_line = |error: toml::de::Error| {
+        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+        let line = line.map_or(String::new(), |line| format!("line {line}: "));
+        format!("{line}{}", error.message().lines().collect::<Vec<_>>().join(" "))
+    };
+    let mut table: toml::Table = toml::from_str(text).map_err(one_line)?;
+    if table.contains_key("model") {
+        return Err(
+            "it is the config of a run; a description has the keys of a net alone, such as \
+             `inputs`, `hidden` and `activation`; rename the config"
+                .into(),
+        );
+    }
+    let mut scales = toml::Table::try_from(Scales::default()).expect("scales have a TOML form");
+    for key in ["qa", "qb", "scale", "head_format"] {
+        if let Some(value) = table.remove(key) {
+            scales.insert(key.into(), value.clone());
+            // Each alone, so that an error names its key.
+            of_table::<Scales>(&scales).map_err(|reason| format!("`{key}`: {reason}"))?;
+        }
+    }
+    Ok(Hints { net: of_table(&table)?, scales: of_table(&scales)? })
+}
+
+fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
+    table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_string())
 }

@@ -6,7 +6,6 @@
 
 mod base;
 mod bullet;
-mod description;
 mod fitted;
 mod float;
 pub mod golden;
@@ -24,14 +23,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use base::{Base, Below, WholeNet, WholeNetError};
-pub use description::{DescriptionError, agrees, description, description_path};
 pub use fitted::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, PieceValues, fitted_scale};
 pub use float::{Float, FloatError, measure};
 pub use golden::Golden;
 pub use import::{ImportError, Imported, dequantise, facts, import};
 pub use manifest::{
-    Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, beside_net,
-    floats_path, load, manifest_path,
+    Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, agrees,
+    beside_net, description, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{Bound, QuantiseError, factorised_as, largest_scales, quantise};

@@ -29,7 +29,7 @@ pub enum VerifyError {
 pub struct Check {
     pub name: &'static str,
     pub passed: bool,
-    /// What was found, in words.
+    /// The outcome, in words.
     pub found: String,
 }
 
@@ -44,10 +44,10 @@ pub fn verify(
     positions: impl IntoIterator<Item = Position>,
 ) -> Result<Vec<Check>, VerifyError> {
     let bytes = read(path)?;
-    let manifest =
-        read_manifest(path)?.ok_or_else(|| VerifyError::Manifest { path: manifest_path(path) })?;
+    let manifest = manifest(path)?;
     let mut checks = Vec::new();
     let mut check = |name, passed, found| checks.push(Check { name, passed, found });
+    let unlike = |same: bool| if same { "" } else { ", unlike the manifest" };
 
     check(
         "size",
@@ -56,8 +56,7 @@ pub fn verify(
     );
     let sha256 = digest(&bytes);
     let same = sha256 == manifest.sha256;
-    let says = if same { String::new() } else { format!(", not {}", manifest.sha256) };
-    check("sha256", same, sha256 + &says);
+    check("sha256", same, format!("{sha256}{}", unlike(same)));
 
     let (net, warnings) = match Net::read(&bytes, &manifest.hints()) {
         Ok(read) => read,
@@ -67,69 +66,55 @@ pub fn verify(
         }
     };
     let found = net.architecture();
-    let said = found.inputs.about();
-    let same = *found == manifest.architecture
-        && manifest.index.as_ref().is_none_or(|index| *index == said);
-    let says = if same { "" } else { ", unlike the manifest" };
-    check("architecture", same, format!("{found}{says}"));
-    let found = match &warnings[..] {
-        [] => "as documented".to_string(),
-        [first, ..] => first.to_string(),
+    let same = *found == manifest.architecture && found.inputs.about() == manifest.index;
+    check("architecture", same, format!("{found}{}", unlike(same)));
+    let same = layout(&net) == manifest.layout;
+    let found = match warnings.first() {
+        _ if !same => format!("the manifest describes another: {}", manifest.layout),
+        Some(warning) => warning.to_string(),
+        None => "as documented".to_string(),
     };
-    let told = layout(&net);
-    let found = match told == manifest.layout {
-        true => found,
-        false => format!("the manifest describes another: {}", manifest.layout),
-    };
-    check("layout", net.to_bytes() == bytes && told == manifest.layout, found);
+    check("layout", net.to_bytes() == bytes && same, found);
 
-    let wrong = manifest.golden.iter().filter_map(|golden| wrong(&net, golden)).next();
+    let wrong = manifest.golden.iter().find_map(|golden| wrong(&net, golden));
     // A list that was shortened would prove less than it promises.
     let missing = golden::FENS.iter().find(|fen| !manifest.golden.iter().any(|it| it.fen == **fen));
-    let found = match (&wrong, missing) {
-        (Some(wrong), _) => wrong.clone(),
-        (None, Some(fen)) => format!("{fen} is missing; every manifest has it"),
-        (None, None) => format!("{} agree", manifest.golden.len()),
-    };
-    check("golden evaluations", wrong.is_none() && missing.is_none(), found);
+    let wrong = wrong.or(missing.map(|fen| format!("{fen} is missing; every manifest has it")));
+    let agree = || format!("{} agree", manifest.golden.len());
+    check("golden evaluations", wrong.is_none(), wrong.unwrap_or_else(agree));
 
     match prove(&net) {
         Ok(proof) => {
             let same = proof == manifest.proof;
-            let says = if same { "" } else { ", unlike the manifest" };
-            check("no overflow", same, format!("{proof}{says}"));
+            check("no overflow", same, format!("{proof}{}", unlike(same)));
         }
         Err(overflow) => check("no overflow", false, overflow.to_string()),
     }
 
     let floats = floats_path(path);
     if floats.exists() {
-        let bytes = self::read(&floats)?;
-        let source = of_floats(&bytes, &net);
-        match source.as_ref().map_err(Clone::clone).and_then(|it| again(it, &net, positions)) {
-            Ok(found) => check("floats", true, found),
-            Err(found) => check("floats", false, found),
-        }
+        let source = of_floats(&self::read(&floats)?, &net);
+        let again = source.as_ref().map_err(Clone::clone).and_then(|it| again(it, &net, positions));
+        check("floats", again.is_ok(), again.unwrap_or_else(|error| error));
         if let Some(error) = &manifest.float_error {
-            match source.and_then(|source| worst(&source, &net, error)) {
-                Ok(found) => check("largest float error", true, found),
-                Err(found) => check("largest float error", false, found),
-            }
+            let worst = source.and_then(|source| worst(&source, &net, error));
+            check("largest float error", worst.is_ok(), worst.unwrap_or_else(|error| error));
         }
     }
     Ok(checks)
 }
 
-/// What a manifest says that nothing beside the net can bear out: whoever wrote it is to be
-/// believed, or not.
+fn manifest(net: &Path) -> Result<Manifest, VerifyError> {
+    read_manifest(net)?.ok_or_else(|| VerifyError::Manifest { path: manifest_path(net) })
+}
+
+/// Fields of a manifest that cannot be verified from the files.
 ///
 /// # Errors
 /// If there is no manifest that can be read.
 pub fn not_checked(path: &Path) -> Result<Vec<&'static str>, VerifyError> {
-    let manifest =
-        read_manifest(path)?.ok_or_else(|| VerifyError::Manifest { path: manifest_path(path) })?;
     let floats = floats_path(path).exists();
-    let Manifest { provenance: from, float_error, fitted_scale, matched, .. } = &manifest;
+    let Manifest { provenance: from, float_error, fitted_scale, matched, .. } = manifest(path)?;
     let claims = [
         (from.recipe.is_some(), "the config"),
         (!from.data.is_empty(), "names and hashes of the data"),

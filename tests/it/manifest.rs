@@ -1,29 +1,12 @@
-//! What a manifest says of a net's centipawns.
+//! The fields of a manifest, and the scale fitted to results.
 
 use std::path::Path;
 
-use nnuance::export::{self, FittedScale, Given, Manifest, MatchedTo};
+use nnuance::export::{self, Given};
 use nnuance::report::fit::loss;
 use nnuance::sample::Position;
 
 use crate::games;
-
-#[test]
-fn manifests_from_before_stay_readable() {
-    let path = Path::new("tests/it/fixtures/0.1/quickstart-32.bin");
-    let text = std::fs::read_to_string(path.with_extension("json")).unwrap();
-    assert!(!text.contains("fitted_scale") && !text.contains("\"matched\""));
-    let manifest = export::load(path, &Given::default()).unwrap().manifest.unwrap();
-    assert_eq!((&manifest.fitted_scale, &manifest.matched), (&None, &None));
-    let checks = export::verify(path, None).unwrap();
-    assert!(checks.len() >= 6 && checks.iter().all(|check| check.passed), "{checks:?}");
-
-    let fitted = FittedScale { centipawns: 417.5, positions: 9, on: "held-out games".to_string() };
-    let matched = MatchedTo { sha256: manifest.sha256.clone(), factor: 0.59 };
-    let told = Manifest { fitted_scale: Some(fitted), matched: Some(matched), ..manifest };
-    let json = serde_json::to_string(&told).unwrap();
-    assert_eq!(serde_json::from_str::<Manifest>(&json).unwrap(), told);
-}
 
 /// The table in the book names every field of a manifest, and no other.
 #[test]
