@@ -28,9 +28,12 @@ pub fn run(_args: Args) -> Result<()> {
     ]);
     let threads = rayon::current_num_threads();
     let cpu = format!("{threads} threads");
-    for (backend, programs) in
-        [(Backend::Flex, Level::detect().name()), (Backend::NdArray, "plain operations")]
-    {
+    let cpus = [
+        (Backend::Flex, Level::detect().name()),
+        #[cfg(feature = "ndarray")]
+        (Backend::NdArray, "plain operations"),
+    ];
+    for (backend, programs) in cpus {
         table.row([backend.name(), &cpu, "processor", programs, "", ""].map(str::to_string));
     }
     let mut absent = Vec::new();

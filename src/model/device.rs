@@ -97,6 +97,7 @@ impl Backend {
     pub fn devices(self) -> Result<Vec<Device>, DeviceError> {
         match self {
             Backend::Flex => Ok(vec![Device::flex()]),
+            #[cfg(feature = "ndarray")]
             #[expect(deprecated, reason = "kept as a choice until Burn drops it")]
             Backend::NdArray => Ok(vec![Device::ndarray()]),
             #[cfg(feature = "wgpu")]

@@ -138,6 +138,7 @@ fn ten_losses_with_32_neurons_to_six_digits() {
     }
 }
 
+#[cfg(feature = "ndarray")]
 #[test]
 fn ndarray_agrees_within_a_hundred_thousandth() {
     let Some(losses) = losses(32, Backend::NdArray, Compute::Plain, false) else { return };

@@ -85,7 +85,12 @@ fn model(net: &Architecture, weights: &Weights, device: &Device, compute: Comput
 fn places() -> Vec<(Device, Compute)> {
     let fused = |level| Compute::Fused { level, precision: Precision::F32 };
     let device = |backend: Backend| backend.device().expect("it is there");
-    let plain = [Backend::Flex, Backend::NdArray].map(|it| (device(it), Compute::Plain));
+    let backends = [
+        Backend::Flex,
+        #[cfg(feature = "ndarray")]
+        Backend::NdArray,
+    ];
+    let plain = backends.map(|it| (device(it), Compute::Plain));
     let fused = Level::available().into_iter().map(|it| (device(Backend::Flex), fused(it)));
     plain.into_iter().chain(fused).collect()
 }
