@@ -10,7 +10,6 @@ mod cards;
 mod climb;
 mod cluster;
 mod compare;
-mod curve;
 mod data;
 mod devices;
 mod eval;
@@ -60,7 +59,6 @@ enum Command {
     Report(report::Args),
     Inspect(inspect::Args),
     Keys(keys::Args),
-    Curve(curve::Args),
     Sweep(sweep::Args),
     Match(matches::Args),
     Climb(climb::Args),
@@ -117,7 +115,6 @@ impl Cli {
             Command::Report(args) => report::run(args)?,
             Command::Inspect(args) => inspect::run(args)?,
             Command::Keys(args) => keys::run(args)?,
-            Command::Curve(args) => return curve::run(args),
             Command::Sweep(args) => return sweep::run(args),
             Command::Match(args) => return matches::run(args),
             Command::Climb(args) => return climb::run(args),

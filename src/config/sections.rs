@@ -45,7 +45,7 @@ pub struct Data {
     pub held_out: f64,
     /// The share of the held-out games that is kept for the test, 0 to 1. The others validate: the
     /// loss on their positions is the validation loss, by which checkpoints, the end of training and
-    /// scales are chosen. Only `compare`, `report`, `curve` and `sweep` read the test, so that
+    /// scales are chosen. Only `compare`, `report` and `sweep` read the test, so that
     /// nothing was chosen on what they measure. A smaller test is a part of every larger one. With 0
     /// all of them validate, with 1 none. With `data.validation` it is 1.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 //! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the
 //! scale, [`estimate`] the intervals, [`Table`] the output. [`deep()`] looks further: at [`slices`],
 //! [`calibration`], where evaluations [`disagree`], and what integers cost ([`gap`]).
-//! [`learning()`] says what more data were worth, [`seeds`] what stands whatever the seed, [`elo`] what the games of a match tell,
+//! [`seeds`] compares means over seeds, [`elo`] is what the games of a match tell,
 //! [`games`] sets that beside the losses.
 
 pub mod board;
@@ -22,10 +22,8 @@ pub mod games;
 pub mod gap;
 pub mod groups;
 pub mod html;
-pub mod learning;
 pub mod match_scale;
 pub mod opinion;
-pub mod power;
 pub mod predictions;
 pub mod reach;
 pub mod seeds;
@@ -41,7 +39,6 @@ pub use deep::{Deep, Depth, deep};
 pub use fitted::{Sums, errors, sums};
 pub use found::{Found, found};
 pub use games::{Games, Played};
-pub use learning::{Learning, learning};
 pub use match_scale::{MatchError, Matched, Pairs, match_scale};
 pub use opinion::{Opinion, opinions, worths};
 pub use predictions::{Options, Predictions, Truth, Values};

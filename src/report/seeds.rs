@@ -1,7 +1,6 @@
-//! What is better whatever the seed: means over seeds on the same games, and two intervals of each
-//! difference.
+//! Differences of means over seeds on the same games, with two intervals each.
 //!
-//! A difference can be chance in two ways: other games would have given another one, and so would
+//! A difference can be random in two ways: other games would have given another one, and so would
 //! other seeds of training. The first interval is that of [`estimate`](super::estimate), paired by
 //! games. The second is that of B. L. Welch, "The generalization of Student's problem when several
 //! different population variances are involved" (1947), from how far the seeds of each lie apart.
@@ -12,9 +11,9 @@ use serde::Serialize;
 use super::chance;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
 use super::predictions::Truth;
-use super::text::{UNKNOWN, amount, interval, loss};
+use super::text::loss;
 
-/// The chance that an interval misses, or that any verdict on a contest is false.
+/// Probability that an interval misses, or that any verdict of a contest is false.
 const LEVEL: f64 = 0.05;
 
 /// A number that differs from seed to seed.
@@ -87,153 +86,59 @@ impl Apart {
     }
 }
 
-/// Somebody who was trained with several seeds, and measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Contender<'a> {
-    pub name: &'a str,
-    /// By seed, what each group gives to the sum of losses.
-    pub sums: &'a [Vec<f64>],
-}
-
-/// One who was chosen elsewhere, against others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Contest {
-    pub positions: usize,
-    pub groups: usize,
-    pub noun: String,
-    pub games_known: bool,
-    /// The chosen one first.
-    pub contenders: Vec<Measured>,
-    /// Of the chosen one with each of the others, in their order.
-    pub duels: Vec<Duel>,
-}
-
+/// The losses of one member, trained with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    pub name: String,
     /// Of the mean of its seeds, over games.
     pub loss: Estimate,
     pub seeds: Spread,
+    /// Its loss less that of the first member; none for the first.
+    pub above_first: Option<Difference>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Duel {
-    /// The loss of the other less that of the chosen one, over games.
-    pub difference: Estimate,
-    /// The same over seeds; None with one seed.
+/// A difference of two mean losses.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    pub games: Estimate,
+    /// None with one seed.
     pub seeds: Option<Apart>,
+    /// Whether both intervals leave zero out after Holm's correction for all differences.
     pub decided: bool,
-    /// Why it is not.
-    pub why: Option<String>,
 }
 
-/// Measures contenders, the first of whom was chosen on other games, on those of `truth`.
+/// Compares members with the first, which was chosen on other games, on the games of `truth`. By
+/// member and seed, `sums` holds what each group gives to the sum of losses.
 ///
 /// # Panics
-/// If there is no contender, or one without a seed.
-pub fn contest(contenders: &[Contender], truth: &Truth) -> Contest {
+/// If a member has no seed.
+pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     let groups = truth.grouped();
-    let positions = groups.records();
-    let mean = |one: &Contender| -> Vec<f64> {
-        let of = |group| one.sums.iter().map(|sums| sums[group]).sum::<f64>();
-        (0..groups.counts().len()).map(|it| of(it) / one.sums.len() as f64).collect()
+    let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {
+        let of = |group| seeds.iter().map(|sums| sums[group]).sum::<f64>() / seeds.len() as f64;
+        (0..groups.counts().len()).map(of).collect()
     };
-    let means = Means::new(&groups, &contenders.iter().map(mean).collect::<Vec<_>>());
-    let measured = |(place, one): (usize, &Contender)| {
-        let of_seed = |sums: &Vec<f64>| sums.iter().sum::<f64>() / positions as f64;
-        let seeds: Vec<f64> = one.sums.iter().map(of_seed).collect();
-        let seeds = Spread::of(&seeds).expect("a contender has seeds");
-        Measured { name: one.name.to_string(), loss: means.mean(place), seeds }
+    let means = Means::new(&groups, &sums.iter().map(mean).collect::<Vec<_>>());
+    let spread = |seeds: &Vec<Vec<f64>>| {
+        let of_seed = |sums: &Vec<f64>| sums.iter().sum::<f64>() / groups.records() as f64;
+        Spread::of(&seeds.iter().map(of_seed).collect::<Vec<_>>()).expect("a member has seeds")
     };
-    let measured: Vec<Measured> = contenders.iter().enumerate().map(measured).collect();
-    let duel = |other: usize| Duel {
-        difference: means.difference(other, 0),
-        seeds: measured[other].seeds.less(&measured[0].seeds),
+    let spreads: Vec<Spread> = sums.iter().map(spread).collect();
+    let can_tell = truth.games_known && groups.len() >= FEW_GROUPS && truth.doubt.is_none();
+    let difference = |place: usize| Difference {
+        games: means.difference(place, 0),
+        seeds: spreads[place].less(&spreads[0]),
         decided: false,
-        why: None,
     };
-    let mut contest = Contest {
-        positions,
-        groups: groups.len(),
-        noun: truth.noun.to_string(),
-        games_known: truth.games_known,
-        duels: (1..measured.len()).map(duel).collect(),
-        contenders: measured,
-    };
-    contest.decide(truth);
-    contest
-}
-
-impl Contest {
-    fn decide(&mut self, truth: &Truth) {
-        let against_all = self.against_all(truth);
-        // Both must be no chance: the larger probability is that of a false verdict.
-        let p = |duel: &Duel| Some(duel.difference.p?.max(duel.seeds?.p));
-        let all: Vec<f64> = self.duels.iter().filter_map(p).collect();
-        let limit = chance::holm(&all, LEVEL);
-        let count = all.len();
-        for duel in &mut self.duels {
-            let why = || match duel.seeds {
-                _ if duel.difference.contains_zero() => {
-                    Some("the interval over games contains zero".to_string())
-                }
-                None => Some("one seed does not tell how far seeds lie apart".to_string()),
-                Some(seeds) if seeds.contains_zero() => {
-                    Some("the interval over seeds contains zero".to_string())
-                }
-                _ if p(duel).is_some_and(|p| limit.is_some_and(|limit| p <= limit)) => None,
-                _ => Some(format!(
-                    "each interval is that of one difference, and among {count} such a one may be \
-                     chance (Holm)"
-                )),
-            };
-            duel.why = against_all.clone().or_else(why);
-            duel.decided = duel.why.is_none();
-        }
+    // Both must be unlikely: the larger probability is that of a false verdict.
+    let p = |it: &Difference| Some(it.games.p?.max(it.seeds?.p));
+    let mut differences: Vec<Difference> = (1..sums.len()).map(difference).collect();
+    let limit = chance::holm(&differences.iter().filter_map(p).collect::<Vec<_>>(), LEVEL);
+    for it in &mut differences {
+        it.decided = can_tell && p(it).is_some_and(|p| limit.is_some_and(|limit| p <= limit));
     }
-
-    /// Why nothing is decided at all, if so.
-    fn against_all(&self, truth: &Truth) -> Option<String> {
-        if !self.games_known {
-            return Some("games unknown".to_string());
-        }
-        if self.groups < FEW_GROUPS {
-            return Some(format!("{} {}, fewer than {FEW_GROUPS}", self.groups, self.noun));
-        }
-        truth.doubt.map(str::to_string)
-    }
-
-    /// A sentence a duel; `wins` is what is said of whose loss is lower.
-    pub fn sentences(&self, wins: &str) -> Vec<String> {
-        let chosen = &self.contenders[0].name;
-        let others = self.contenders[1..].iter().zip(&self.duels);
-        let sentence = |(other, duel): (&Measured, &Duel)| {
-            let Duel { difference, seeds, why, .. } = duel;
-            let (better, worse, sign) = match difference.mean < 0.0 {
-                true => (&other.name, chosen, -1.0),
-                false => (chosen, &other.name, 1.0),
-            };
-            let turned = |[low, high]: [f64; 2]| match sign < 0.0 {
-                true => [-high, -low],
-                false => [low, high],
-            };
-            let games = Estimate { interval: difference.interval.map(turned), ..*difference };
-            let seeds = seeds.map_or(String::new(), |seeds| {
-                let [low, high] = turned(seeds.interval).map(loss);
-                format!(", {low} to {high} over seeds")
-            });
-            let said = match why {
-                Some(why) => format!("; {why}: these data cannot tell"),
-                None => format!(": {better} {wins}"),
-            };
-            format!(
-                "{better}'s loss is lower than {worse}'s by {} (95 % interval {} over games{seeds})\
-                 {said}.",
-                amount(difference.mean),
-                interval(&games),
-            )
-        };
-        let doubt = (!self.games_known).then(|| UNKNOWN.replace('\n', " "));
-        others.map(sentence).chain(doubt).collect()
-    }
+    let above_first = [None].into_iter().chain(differences.into_iter().map(Some));
+    let measured = above_first.zip(spreads).enumerate();
+    measured
+        .map(|(place, (above_first, seeds))| Measured { loss: means.mean(place), seeds, above_first })
+        .collect()
 }

@@ -1,421 +1,502 @@
-//! A sweep: which values of some keys are best, by successive halving.
+//! A sweep: all combinations of some values of a config's keys, each with several seeds.
 //!
-//! ```text
-//!  all members ─ train up to a rung ─▶ validation loss ─ the best of them ─▶ train up to the next
-//!                                            ▲                                      │
-//!                                            └──────────────────────────────────────┘
-//!                                  those who came to the end of their runs ─▶ test, once
-//! ```
-//!
-//! Whoever stays behind has paused; whoever goes on ends with the bits of `nnuance train` with the
-//! same config. So runs lie in folders of their own, and what else is to be known of them is their
-//! losses at the rungs that they have left behind.
+//! Members are ordinary runs in folders of their own. The validation loss chooses, the test games
+//! measure. Finished runs are not trained again, so the same call goes on where one stopped.
 
-mod axis;
-mod folder;
-mod measure;
-mod member;
-mod outcome;
-mod page;
-mod pause;
-mod rungs;
-
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail, ensure};
+use serde::Serialize;
 
-pub use axis::Axis;
-pub use folder::SweepFolder;
-use folder::{Mark, Marks, Record};
-pub use measure::Yardstick;
-use measure::{Games, validation_loss};
-pub use member::{Member, members};
-pub use outcome::{Cut, Outcome, Stood};
-use pause::Pause;
-use rungs::steps;
-pub use rungs::{Rung, rungs};
-
-use super::Stage;
-use super::folder::{LAST, RunFolder};
+use super::evaluator::Evaluator;
+use super::folder::{BEST, LAST, NET, RunFolder, TERMS_SVG};
 use super::recipe;
 use super::train::{Means, NothingLearnt, begin, check, resume};
-use crate::config::Config;
-use crate::digits::grouped;
-use crate::export::{ExportError, QuantiseError};
+use crate::config::{Config, Target};
+use crate::export::{ExportError, Given, QuantiseError};
 use crate::loader::{Scan, scan};
-use crate::report::seeds::Spread;
+use crate::report::seeds::{Measured, Spread, contest};
+use crate::report::{Align, Options, Predictions, Table, Truth, sums};
+use crate::sample::{Sample, games_known};
 use crate::train::TrainError;
 
-/// What a sweep is asked for.
-pub struct Asked<'a> {
-    pub config: &'a Path,
-    /// Changes of its keys, for all members.
-    pub sets: &'a [String],
-    pub axes: &'a [Axis],
-    /// The keys and values as they were given.
-    pub over: &'a [String],
-    pub seeds: u64,
-    /// One member in so many goes on.
-    pub one_in: u32,
-    /// How many rungs; none for the usual number.
-    pub rungs: Option<usize>,
+/// Upper sanity limit of members.
+const MOST: usize = 10_000;
+
+/// Letters of a value in the name of a folder, at most.
+const LONGEST: usize = 24;
+
+/// A key of the config with its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// As `--set` takes it.
+    pub key: String,
+    /// As TOML, or bare words.
+    pub values: Vec<String>,
 }
 
-/// Hears how far a sweep has come.
-pub trait Follower {
-    /// The run in this folder is about to be trained, or was by an earlier command.
-    fn turn(&self, turn: &Turn, path: &Path, is_done: bool);
+impl Axis {
+    /// Reads `model.hidden=16,32`. Commas within brackets and quotes belong to a value.
+    ///
+    /// # Errors
+    /// If a value is missing, or no sweep takes the key.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (key, values) = text.split_once('=').unwrap_or((text, ""));
+        let (key, values) = (key.trim(), split(values));
+        ensure!(
+            values.iter().all(|value| !value.is_empty()),
+            "--over {text}: write it as key=value,value, for example model.hidden=16,32"
+        );
+        let section = key.split('.').next().unwrap_or(key);
+        ensure!(
+            key == "data.share" || !["data", "seed", "version", "climb"].contains(&section),
+            "--over {text}: members are compared on the same positions, and --seeds gives them \
+             their seeds"
+        );
+        Ok(Self { key: key.to_string(), values })
+    }
+
+    /// The key without its section.
+    fn title(&self) -> &str {
+        self.key.split_once('.').map_or(&self.key, |(_, rest)| rest)
+    }
 }
 
-/// A run among all of a sweep.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    /// The rung, from 1 on, of so many.
-    pub rung: [usize; 2],
-    /// The run in its rung, from 1 on, of so many.
-    pub run: [u64; 2],
-    /// Positions of all runs behind it, and of all that there will be.
-    pub positions: [u64; 2],
+/// Splits at commas outside brackets and quotes.
+fn split(text: &str) -> Vec<String> {
+    let (mut depth, mut quote) = (0, None);
+    let values = text.split(|letter| {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            _ => return letter == ',' && depth == 0,
+        }
+        false
+    });
+    values.map(|value| value.trim().to_string()).collect()
 }
 
-/// What to do about a folder that holds something else.
-const CURE: &str = "choose another folder with --out";
+/// A combination of values.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Of its folders, before the seed.
+    pub name: String,
+    /// In words: "hidden 16, wdl 0.1".
+    pub label: String,
+    /// A value an axis.
+    pub values: Vec<String>,
+    /// With the first seed.
+    pub config: Config,
+}
+
+/// All combinations, the last axis the fastest. `sets` are changes of the config's keys that all
+/// of them share.
+///
+/// # Errors
+/// If there are fewer than two or too many, one is no config, or two are the same.
+fn members(config: &Path, sets: &[String], axes: &[Axis]) -> Result<Vec<Member>> {
+    let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
+    let count = count.filter(|count| (2..=MOST).contains(count)).with_context(|| {
+        format!("a sweep has 2 to {MOST} members; give --over more values, or fewer")
+    })?;
+    let mut members: Vec<Member> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for number in 0..count {
+        let mut member = Member::new(config, sets, axes, number)?;
+        if let Some(other) = known.insert(member.config.to_toml(), number) {
+            bail!("{} and {} are the same run", members[other].label, member.label);
+        }
+        // Letters that no folder has may make two names one.
+        if members.iter().any(|other| other.name == member.name) {
+            member.name += &format!("-no-{number}");
+        }
+        members.push(member);
+    }
+    Ok(members)
+}
+
+impl Member {
+    fn new(path: &Path, sets: &[String], axes: &[Axis], number: usize) -> Result<Self> {
+        let mut rest = number;
+        let mut values: Vec<String> = Vec::new();
+        for axis in axes.iter().rev() {
+            values.push(axis.values[rest % axis.values.len()].clone());
+            rest /= axis.values.len();
+        }
+        values.reverse();
+        let pairs = || axes.iter().map(Axis::title).zip(values.iter().map(|it| bare(it)));
+        let label: Vec<String> = pairs().map(|(key, value)| format!("{key} {value}")).collect();
+        let name = pairs().map(|(key, value)| format!("{key}-{}", plain(value)));
+        let (label, name) = (label.join(", "), name.collect::<Vec<_>>().join("-"));
+        let own = axes.iter().zip(&values).map(|(axis, value)| format!("{}={value}", axis.key));
+        let sets: Vec<String> = sets.iter().cloned().chain(own).collect();
+        let config = Config::read(path, &sets).with_context(|| format!("member {label}"))?;
+        Ok(Self { name, label, values, config })
+    }
+}
+
+/// A value without the quotes of TOML.
+fn bare(value: &str) -> &str {
+    value.trim_matches(['"', '\''])
+}
+
+/// A value as a part of a folder's name.
+fn plain(value: &str) -> String {
+    let letter = |it: char| if it.is_ascii_alphanumeric() || it == '.' { it } else { '_' };
+    value.chars().map(letter).take(LONGEST).collect()
+}
+
+/// The loss by which members are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// Against the target: all learn the same.
+    Target,
+    /// Against the results, each with the scale that fits it: targets differ.
+    Results,
+}
 
 /// A sweep that can begin.
 pub struct Sweep<'a> {
     pub members: Vec<Member>,
-    pub rungs: Vec<Rung>,
     pub seeds: u64,
-    pub yardstick: Yardstick,
+    pub loss: Loss,
     titles: Vec<String>,
-    /// By member, the step behind which each rung ends.
-    steps: Vec<Vec<u64>>,
-    folder: SweepFolder,
+    out: PathBuf,
     scan: Scan,
     means: &'a Means<'a>,
 }
 
-/// A member in a rung, with a loss a seed; or why it has none.
-struct Tried {
-    member: usize,
-    losses: Result<Vec<f64>, String>,
-}
-
-/// The run of a member with a seed.
-struct Run {
-    config: Config,
-    path: PathBuf,
-    /// Of its folder.
-    name: String,
-}
-
 impl<'a> Sweep<'a> {
-    /// Reads the data and finds whatever can be wrong before anything is trained.
+    /// Reads the data, and checks all members before anything is trained.
     ///
     /// # Errors
-    /// If a member cannot be, there are no games to choose or to measure on, members differ in
-    /// length, or the folder holds something else.
-    pub fn new(asked: &Asked, out: &Path, means: &'a Means<'a>) -> Result<Self> {
-        let members = members(asked.config, asked.sets, asked.axes)?;
-        let rungs = rungs(members.len(), asked.one_in, asked.rungs)?;
-        let first = &members[0].config;
+    /// If a member cannot be trained, there are no games to choose or to measure on, or a folder
+    /// holds a run of another config.
+    pub fn new(
+        config: &Path,
+        sets: &[String],
+        axes: &[Axis],
+        seeds: u64,
+        out: PathBuf,
+        means: &'a Means<'a>,
+    ) -> Result<Self> {
+        let members = members(config, sets, axes)?;
+        let mut first = members[0].config.clone();
         ensure!(
-            first.validates(),
-            "a sweep chooses on games that validate; raise `data.held_out`, or lower `data.test`"
+            first.validates() && first.data.held_out > 0.0 && first.test().0 > 0.0,
+            "a sweep chooses on validation games and is measured on test games; raise \
+             `data.held_out`, and `data.test` lies between 0 and 1"
         );
-        ensure!(
-            first.data.held_out > 0.0 && first.test().0 > 0.0,
-            "a sweep is measured on test games; raise `data.held_out` and `data.test`"
-        );
-        for Member { label, config, .. } in &members {
-            let plan = &config.schedule;
-            let ends =
-                plan.epochs.is_some() || plan.positions.is_some() || plan.superbatches.is_some();
-            ensure!(
-                ends,
-                "member {label} runs until its loss falls no more, and a rung is a share of a \
-                 length; give one, for example --set schedule.epochs=10"
-            );
-            ensure!(
-                plan.extended.is_empty(),
-                "`schedule.extended` is of a run that was made longer, and a sweep's begin anew; \
-                 remove it"
-            );
-        }
-        let record = Record { over: asked.over.to_vec(), one_in: asked.one_in, rungs: rungs.len() };
-        let folder = SweepFolder::take(out, &record, means.listener)?;
+        // A share of the training games; those held out are the same for all.
+        first.data.share = 1.0;
         let counter = means.listener.count(None, "reading");
-        let scan = scan(&recipe::plan(first)?, 0, &*counter);
+        let scan = scan(&recipe::plan(&first)?, 0, &*counter);
         drop(counter);
-        let mut sweep = Self {
-            yardstick: Yardstick::of(&members),
-            titles: member::titles(asked.axes),
-            seeds: asked.seeds,
-            members,
-            rungs,
-            steps: Vec::new(),
-            folder,
-            scan: scan?,
-            means,
-        };
-        sweep.check()?;
-        sweep.folder.begin(&record)?;
+        // A scale is a unit, and changes no probability.
+        let target = |member: &Member| Target { scale: None, ..member.config.target.clone() };
+        let same = members.iter().all(|member| target(member) == target(&members[0]));
+        let loss = if same { Loss::Target } else { Loss::Results };
+        let titles = axes.iter().map(|axis| axis.title().to_string()).collect();
+        let sweep = Self { members, seeds, loss, titles, out, scan: scan?, means };
+        for games in [&sweep.scan.validation.samples, &sweep.scan.test.samples] {
+            let games = Games::of(games, "games");
+            sums(&Predictions::constant(), &games.truth(None), &Options::default())?;
+        }
+        for member in &sweep.members {
+            check(&member.config, sweep.scan.train, means)
+                .with_context(|| format!("member {}", member.label))?;
+            for seed in 0..seeds {
+                let (config, path) = sweep.run_of(member, seed);
+                Stage::of(&config, &path, &sweep.scan)?;
+            }
+        }
         Ok(sweep)
     }
 
-    fn check(&mut self) -> Result<()> {
-        Games::test(&self.scan, None).check()?;
-        if self.yardstick == Yardstick::Results {
-            Games::validation(&self.scan).check()?;
-        }
-        for member in &self.members {
-            let named = || format!("member {}", member.label);
-            let settings = check(&member.config, self.scan.train, self.means);
-            let ends = settings.and_then(|settings| steps(&self.rungs, &settings));
-            self.steps.push(ends.with_context(named)?);
-            for seed in 0..self.seeds {
-                self.stage(&self.run_of(member, seed))?;
-            }
-        }
-        let length = |it: &usize| self.cost(*it, self.rungs.len());
-        let all = || 0..self.members.len();
-        let [short, long] = [all().min_by_key(length), all().max_by_key(length)]
-            .map(|member| member.expect("a sweep has members"));
-        let step = |it: usize| self.members[it].config.batch().of(self.scan.train);
-        let [fewest, most] = [short, long].map(|it| length(&it));
-        // Lengths are rounded up to whole steps.
-        ensure!(
-            most - fewest < step(long).max(step(short)),
-            "member {} would see {} positions and member {} {}, and which is better would be no \
-             fair question; give the length in epochs or positions",
-            self.members[short].label,
-            grouped(fewest),
-            self.members[long].label,
-            grouped(most)
-        );
-        Ok(())
+    fn run_of(&self, member: &Member, seed: u64) -> (Config, PathBuf) {
+        let mut config = member.config.clone();
+        config.seed = config.seed.wrapping_add(seed);
+        let path = self.out.join(format!("{}-seed-{}", member.name, config.seed));
+        (config, path)
     }
 
-    fn stage(&self, run: &Run) -> Result<Stage> {
-        Stage::of(&run.config, &run.path, &self.scan, CURE)
-    }
-
-    fn run_of(&self, member: &Member, seed: u64) -> Run {
-        let config = member.run(seed);
-        let name = format!("{}-seed-{}", member.name, config.seed);
-        Run { config, path: self.path(member, seed), name }
-    }
-
-    fn path(&self, member: &Member, seed: u64) -> PathBuf {
-        let seed = member.config.seed.wrapping_add(seed);
-        self.folder.path().join(format!("{}-seed-{seed}", member.name))
-    }
-
-    /// Positions that a run of a member has seen at the end of a rung, from 1 on; none before.
-    fn cost(&self, member: usize, rung: usize) -> u64 {
-        let steps = rung.checked_sub(1).map_or(0, |rung| self.steps[member][rung]);
-        steps * self.members[member].config.batch().of(self.scan.train)
-    }
-
-    /// Writes the page about it; its path.
+    /// Trains what is not trained yet, and measures all. None if it was interrupted.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn write(&self, outcome: &Outcome) -> Result<PathBuf> {
-        let name = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
-        outcome.write(&name, &self.folder)?;
-        Ok(self.folder.page())
-    }
-
-    /// Positions of all runs, repeats counted: as many as planned, and those of all members
-    /// trained at once in full.
-    pub fn positions(&self) -> [u64; 2] {
-        let longest = |rung| {
-            let all = 0..self.members.len();
-            all.map(|it| self.cost(it, rung)).max().unwrap_or_default() * self.seeds
-        };
-        let of = |(rung, Rung { members, .. }): (usize, &Rung)| {
-            (longest(rung) - longest(rung - 1)) * *members as u64
-        };
-        let planned = (1..).zip(&self.rungs).map(of).sum();
-        [planned, longest(self.rungs.len()) * self.members.len() as u64]
-    }
-
-    /// Sweeps to the end, from wherever the folder stands. None if it was interrupted; the same
-    /// call goes on.
-    ///
-    /// # Errors
-    /// If a run fails for another reason than its member's values, none is left, or something
+    /// If a run fails for another reason than its member's values, no member is left, or something
     /// cannot be read or written.
-    pub fn run(&self, follower: &dyn Follower) -> Result<Option<Outcome>> {
-        let mut stood: Vec<Stood> = self.members.iter().map(Stood::new).collect();
-        let mut order: Vec<usize> = (0..self.members.len()).collect();
-        let mut cuts = Vec::new();
-        let mut behind = 0;
-        let mut marks = self.folder.marks()?;
-        for number in 1..=self.rungs.len() {
-            let mut tried = Vec::new();
-            for (place, member) in order.iter().enumerate() {
-                let mut losses = Ok(Vec::new());
-                for seed in 0..self.seeds {
-                    let turn = Turn {
-                        rung: [number, self.rungs.len()],
-                        run: [
-                            1 + place as u64 * self.seeds + seed,
-                            order.len() as u64 * self.seeds,
-                        ],
-                        positions: [behind, self.positions()[0]],
-                    };
-                    behind += self.cost(*member, number) - self.cost(*member, number - 1);
-                    // A seed that fails is enough for a member to fail.
-                    let Ok(all) = &mut losses else { continue };
-                    match self.attempt(*member, seed, &turn, follower, &mut marks)? {
-                        None => return Ok(None),
-                        Some(Mark::Loss(loss)) => all.push(loss),
-                        Some(Mark::Failed(why)) => losses = Err(why),
+    pub fn run(&self) -> Result<Option<Outcome>> {
+        let runs = self.members.len() as u64 * self.seeds;
+        let mut all = Vec::new();
+        for (place, member) in (0..).zip(&self.members) {
+            let mut losses = Ok(Vec::new());
+            for seed in 0..self.seeds {
+                let number = place * self.seeds + seed + 1;
+                match self.train(member, seed, &format!("{number} of {runs}")) {
+                    Ok(None) => return Ok(None),
+                    Ok(Some(loss)) => losses.iter_mut().for_each(|all: &mut Vec<f64>| all.push(loss)),
+                    // One seed that fails is enough.
+                    Err(error) if is_of_values(&error) => {
+                        let why = format!("{error:#}");
+                        self.means.listener.remark(&format!("{} is out: {why}", member.label));
+                        losses = Err(why);
+                        break;
                     }
+                    Err(error) => return Err(error.context(member.label.clone())),
                 }
-                tried.push(Tried { member: *member, losses });
             }
-            // The most promising first; equals in the order of the command line, the last are
-            // those without a loss.
-            let mean = |it: &Tried| it.losses.as_ref().map_or(f64::INFINITY, |all| mean(all));
-            tried.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.member.cmp(&b.member)));
-            for it in &tried {
-                stood[it.member].add(&it.losses);
-            }
-            let sound = tried.iter().filter(|it| it.losses.is_ok()).count();
-            if let Some(Tried { losses: Err(why), .. }) = tried.first() {
-                bail!("no member is left: {why}");
-            }
-            let going = self.rungs.get(number).map_or(0, |next| next.members.min(sound));
-            order = tried.iter().take(going).map(|it| it.member).collect();
-            if going > 0 {
-                cuts.extend(self.cut(number, &tried, going));
-                self.tell(number, &tried, going);
-            }
+            all.push((member, losses.map(|losses| Spread::of(&losses))));
         }
-        let outcome = Outcome::measure(self, stood, behind, cuts)?;
-        Ok(Some(outcome))
-    }
-
-    /// Brings a run to the end of a rung; none if it was interrupted.
-    fn attempt(
-        &self,
-        member: usize,
-        seed: u64,
-        turn: &Turn,
-        follower: &dyn Follower,
-        marks: &mut Marks,
-    ) -> Result<Option<Mark>> {
-        let run = self.run_of(&self.members[member], seed);
-        let rung = turn.rung[0];
-        let stage = self.stage(&run)?;
-        let known = marks.entry(run.name.clone()).or_default();
-        if stage == Stage::New {
-            ensure!(rung == 1, "{} is gone; the same command trains it anew", run.path.display());
-            known.clear();
-        }
-        follower.turn(turn, &run.path, known.len() >= rung);
-        if let Some(mark) = known.get(rung - 1) {
-            return Ok(Some(mark.clone()));
-        }
-        let until = self.steps[member][rung - 1];
-        let Some(mark) = self.train(&run, stage, until, rung == self.rungs.len())? else {
-            return Ok(None);
+        let mean = |losses: &Result<Option<Spread>, String>| match losses {
+            Ok(Some(spread)) if spread.mean.is_finite() => spread.mean,
+            _ => f64::INFINITY,
         };
-        if let Mark::Failed(why) = &mark {
-            self.means.listener.remark(&format!("{} is out: {why}", run.name));
+        // Ties keep the order of the command line.
+        all.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
+        if let (_, Err(why)) = &all[0] {
+            bail!("no member is left: {why}");
         }
-        known.push(mark.clone());
-        self.folder.write(marks)?;
-        Ok(Some(mark))
+        self.measure(all).map(Some)
     }
 
-    /// Trains a run up to a step, at which it ends or pauses; its loss, or none if it was interrupted.
-    fn train(&self, run: &Run, stage: Stage, until: u64, ends: bool) -> Result<Option<Mark>> {
-        let Run { config, path, .. } = run;
-        let step = || -> Result<u64> { Ok(recipe::open(&path.join(LAST))?.0.state.step) };
-        let come = if stage == Stage::New { 0 } else { step()? };
-        let pause = Pause { listener: self.means.listener, behind: until };
-        let means = Means { listener: &pause, ..*self.means };
-        let ended = match stage {
-            Stage::Finished => Ok(true),
-            Stage::Begun if come > until => bail!(
-                "{} has gone on to step {come}, and its loss at step {until} is not known any more; \
-                 {CURE}",
-                path.display()
-            ),
-            Stage::Begun if come == until && !ends => Ok(false),
-            Stage::Begun => resume(path, &[], &means).map(|it| it.is_some()),
+    /// The validation loss of a run, which is trained if it is not; none if it was interrupted.
+    fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
+        let (config, path) = self.run_of(member, seed);
+        let (listener, name) = (self.means.listener, path.display());
+        let ended = match Stage::of(&config, &path, &self.scan)? {
+            Stage::Finished => {
+                listener.remark(&format!("{name} ({turn}) is trained already"));
+                true
+            }
+            Stage::Begun => {
+                listener.remark(&format!("\n{name} ({turn}) goes on"));
+                resume(&path, &[], self.means)?.is_some()
+            }
             Stage::New => {
-                let folder = RunFolder::take(path, false, self.means.listener)?;
-                begin(config.clone(), &folder, &means).map(|it| it.is_some())
+                listener.remark(&format!("\n{name} ({turn})"));
+                let folder = RunFolder::take(&path, false, listener)?;
+                begin(config.clone(), &folder, self.means)?.is_some()
             }
         };
-        let loss = match ended {
-            Ok(false) if step()? < until => return Ok(None),
-            Ok(_) if self.yardstick == Yardstick::Target => validation_loss(path)?,
-            Ok(_) => Games::validation(&self.scan).loss(path, config, self.means)?,
-            Err(error) if is_of_values(&error) => {
-                return Ok(Some(Mark::Failed(format!("{error:#}"))));
-            }
-            Err(error) => return Err(error).with_context(|| path.display().to_string()),
-        };
-        Ok(Some(match loss.is_finite() {
-            true => Mark::Loss(loss),
-            false => Mark::Failed(format!("its loss is {loss}")),
-        }))
+        if !ended {
+            return Ok(None);
+        }
+        if self.loss == Loss::Results {
+            let games = Games::of(&self.scan.validation.samples, "validation games");
+            let sums = self.sums(&games.truth(None), games.samples, &path, &config)?;
+            return Ok(Some(sums.iter().sum::<f64>() / games.samples.len() as f64));
+        }
+        let best = recipe::open(&path.join(LAST))?.0.state.best;
+        let best = best.with_context(|| format!("no position validated {name}"))?;
+        Ok(Some(best.loss))
     }
 
-    /// Where those who go on part from those who do not.
-    fn cut(&self, rung: usize, tried: &[Tried], going: usize) -> Option<Cut> {
-        let of = |place: usize| {
-            let it = tried.get(place)?;
-            let losses = it.losses.as_ref().ok()?;
-            Some((&self.members[it.member].label, Spread::of(losses)?))
+    /// The squared errors of a run's best weights, game by game; against the targets if there are
+    /// any, else against the results.
+    fn sums(&self, truth: &Truth, samples: &[Sample], run: &Path, config: &Config) -> Result<Vec<f64>> {
+        let place = self.means.place.open_for(config)?;
+        let name = run.to_string_lossy();
+        let evaluator = Evaluator::open(&name, &Given::default(), &place, self.means.listener)?;
+        let evaluation = evaluator.evaluate(samples, &config.data.all_files())?;
+        let sums = sums(&evaluation, truth, &Options::default())?;
+        Ok(sums.targets.unwrap_or(sums.results))
+    }
+
+    fn measure(&self, all: Vec<(&Member, Result<Option<Spread>, String>)>) -> Result<Outcome> {
+        let games = Games::of(&self.scan.test.samples, "test games");
+        let targets = match self.loss {
+            Loss::Target => targets(games.samples, &all[0].0.config),
+            Loss::Results => None,
         };
-        let (last, first) = (of(going - 1)?, of(going)?);
-        Some(Cut {
-            part: self.rungs[rung - 1].part,
-            goes_on: last.0.clone(),
-            stays: first.0.clone(),
-            apart: first.1.mean - last.1.mean,
-            seeds: first.1.less(&last.1),
+        let truth = games.truth(targets.as_deref());
+        let chosen_on = &self.scan.validating.sketch;
+        let mut doubt = games.samples.iter().any(|it| chosen_on.contains(it));
+        let mut measured = Vec::new();
+        for (member, _) in all.iter().filter(|(_, losses)| losses.is_ok()) {
+            let mut seeds = Vec::new();
+            for seed in 0..self.seeds {
+                let (config, path) = self.run_of(member, seed);
+                let (_, recipe) = recipe::open(&path.join(BEST))?;
+                doubt |= recipe.start.is_some_and(|start| start.doubt.is_some());
+                doubt |= recipe.base.is_some_and(|base| base.doubt.is_some());
+                seeds.push(self.sums(&truth, games.samples, &path, &config)?);
+            }
+            measured.push(seeds);
+        }
+        let doubt = doubt.then_some("some of the test games may have been trained or chosen on");
+        let truth = Truth { doubt, ..truth };
+        let mut tests = contest(&measured, &truth).into_iter();
+        let tried = |(member, losses): (&Member, Result<Option<Spread>, String>)| Tried {
+            name: member.name.clone(),
+            label: member.label.clone(),
+            values: member.values.iter().map(|value| bare(value).to_string()).collect(),
+            test: losses.is_ok().then(|| tests.next()).flatten(),
+            failure: losses.as_ref().err().cloned(),
+            validation: losses.ok().flatten(),
+        };
+        Ok(Outcome {
+            titles: self.titles.clone(),
+            seeds: self.seeds,
+            loss: if targets.is_some() { Loss::Target } else { Loss::Results },
+            positions: games.samples.len(),
+            members: all.into_iter().map(tried).collect(),
+            doubt: doubt.map(str::to_string),
         })
     }
+}
 
-    /// Says who goes on.
-    fn tell(&self, rung: usize, tried: &[Tried], going: usize) {
-        let Rung { part, .. } = self.rungs[rung - 1];
-        let mut text = format!(
-            "rung {rung} of {}, 1/{part} of the length: {going} of {} members go on",
-            self.rungs.len(),
-            tried.len()
-        );
-        for it in tried.iter().take(going) {
-            let loss = it.losses.as_ref().map_or(f64::NAN, |all| mean(all));
-            text += &format!("\n  {loss:.6}  {}", self.members[it.member].label);
+/// A sweep with its measured members.
+#[derive(Serialize)]
+pub struct Outcome {
+    /// Of the axes.
+    pub titles: Vec<String>,
+    pub seeds: u64,
+    /// What the test loss is against.
+    pub loss: Loss,
+    /// Test positions.
+    pub positions: usize,
+    /// By validation loss; the chosen one first, failed ones last.
+    pub members: Vec<Tried>,
+    /// Why no member may be called better.
+    pub doubt: Option<String>,
+}
+
+/// A member with its losses.
+#[derive(Serialize)]
+pub struct Tried {
+    /// Of its folders, before the seed.
+    pub name: String,
+    pub label: String,
+    pub values: Vec<String>,
+    pub validation: Option<Spread>,
+    /// On the test games, compared with the chosen member.
+    pub test: Option<Measured>,
+    /// Why there is no loss.
+    pub failure: Option<String>,
+}
+
+impl Outcome {
+    /// A row a member.
+    pub fn table(&self) -> Table {
+        let columns =
+            ["validation", "of seeds", "test", "95 % interval", "above first", "games", "seeds", "sure"];
+        let columns = self.titles.iter().map(String::as_str).chain(columns);
+        let columns: Vec<(&str, Align)> = columns.map(|title| (title, Align::Right)).collect();
+        let mut table = Table::new(&columns).width(usize::MAX);
+        let ends = |ends: Option<[f64; 2]>| {
+            ends.map_or("-".to_string(), |[low, high]| format!("{low:.5} to {high:.5}"))
+        };
+        for Tried { values, validation, test, .. } in &self.members {
+            let mut cells = values.clone();
+            let Some((validation, test)) = validation.as_ref().zip(test.as_ref()) else {
+                cells.push("failed".to_string());
+                table.row(cells);
+                continue;
+            };
+            cells.extend([
+                format!("{:.6}", validation.mean),
+                validation.range(),
+                format!("{:.5}", test.loss.mean),
+                ends(test.loss.interval),
+            ]);
+            cells.extend(test.above_first.iter().flat_map(|it| {
+                [
+                    format!("{:+.5}", it.games.mean),
+                    ends(it.games.interval),
+                    ends(it.seeds.map(|seeds| seeds.interval)),
+                    if it.decided { "yes" } else { "-" }.to_string(),
+                ]
+            }));
+            table.row(cells);
         }
-        self.means.listener.remark(&text);
+        table
     }
 }
 
-fn mean(losses: &[f64]) -> f64 {
-    losses.iter().sum::<f64>() / losses.len() as f64
+/// Positions to measure on.
+struct Games<'a> {
+    samples: &'a [Sample],
+    results: Vec<f64>,
+    groups: Vec<u64>,
+    noun: &'static str,
 }
 
-/// Whether a run failed because of what its config says, so that others need not: it diverged,
-/// learnt nothing, or no engine can load what it has learnt.
+impl<'a> Games<'a> {
+    fn of(samples: &'a [Sample], noun: &'static str) -> Self {
+        let results = samples.iter().map(|sample| sample.result.into()).collect();
+        Self { samples, results, groups: samples.iter().map(Sample::group).collect(), noun }
+    }
+
+    fn truth<'t>(&'t self, targets: Option<&'t [f64]>) -> Truth<'t> {
+        let games_known = games_known(self.samples);
+        Truth { targets, games_known, ..Truth::of_games(&self.results, &self.groups, self.noun) }
+    }
+}
+
+/// The target of each position, if scores tell it.
+fn targets(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
+    let (wdl, promise) = (config.final_wdl(), config.promise());
+    // Moves have no target, and the results are no other one.
+    if config.moves().is_some() || !config.needs_scores() {
+        return None;
+    }
+    let target = |sample: &Sample| {
+        let expected = promise.of(sample.score?.into());
+        Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
+    };
+    samples.iter().map(target).collect()
+}
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    New,
+    Begun,
+    Finished,
+}
+
+impl Stage {
+    /// # Errors
+    /// If the folder holds a run of another config, or of data that has changed.
+    fn of(config: &Config, path: &Path, scan: &Scan) -> Result<Self> {
+        let last = path.join(LAST);
+        if !last.exists() {
+            return Ok(Stage::New);
+        }
+        let (_, recipe) = recipe::open(&last)?;
+        let found = &recipe.config;
+        // What a run learns from its data.
+        let mut wanted = config.clone();
+        wanted.data.window = wanted.data.window.or(found.data.window);
+        wanted.target.scale = wanted.target.scale.or(found.target.scale);
+        wanted.target.resolve_every = wanted.target.resolve_every.or(found.target.resolve_every);
+        let changed = recipe.changed([&scan.files, &scan.validating.files]);
+        ensure!(
+            wanted.resolved() == *found
+                && recipe.term_list == recipe::term_list(config)?
+                && changed.is_none(),
+            "{} holds a run of another config or other data; choose another folder with --out",
+            path.display()
+        );
+        // Written last, or nearly so.
+        let result = if found.is_net() { NET } else { TERMS_SVG };
+        Ok(if path.join(result).exists() { Stage::Finished } else { Stage::Begun })
+    }
+}
+
+/// Whether a run failed because of its config's values: it diverged, learnt nothing, or no engine
+/// can load what it has learnt.
 fn is_of_values(error: &Error) -> bool {
     error.chain().any(|cause| {
-        let diverged = |it: &TrainError| {
-            matches!(it, TrainError::Diverged { .. } | TrainError::NotFinite { .. })
-        };
-        let unfit =
-            |it: &ExportError| matches!(it, ExportError::Overflow(_) | ExportError::Quantise(_));
-        cause.downcast_ref::<TrainError>().is_some_and(diverged)
-            || cause.downcast_ref::<ExportError>().is_some_and(unfit)
+        let train = cause.downcast_ref::<TrainError>();
+        let export = cause.downcast_ref::<ExportError>();
+        matches!(train, Some(TrainError::Diverged { .. } | TrainError::NotFinite { .. }))
+            || matches!(export, Some(ExportError::Overflow(_) | ExportError::Quantise(_)))
             || cause.is::<QuantiseError>()
             || cause.is::<NothingLearnt>()
     })

@@ -1,31 +1,32 @@
-//! `nnuance sweep`: who goes on, what is chosen, and what a kill leaves of it.
+//! `nnuance sweep`: choosing, measuring, and going on after a kill.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output};
 
-use nnuance::report::seeds::{Contender, Spread, contest};
+use nnuance::report::seeds::{Spread, contest};
 use nnuance::report::{Options, Predictions, Truth, compare::compare, sums};
-use nnuance::run::sweep::{Axis, Rung, rungs};
+use nnuance::run::sweep::Axis;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::runs::kill_at_checkpoint;
+
 const CONFIG: &str = r#"
-version = 1
+version = 2
 seed = 5
 [data]
 files = ["data/selfplay-sf15.vf"]
-limit = 100000
+limit = 20000
+held_out = 0.4
 [model]
 inputs = "perspective"
-hidden = 8
+hidden = 4
 [target]
 score_scale = 132.0
 [schedule]
 epochs = 2
-batch = 1024
-validations = 8
+batch = 512
+validations = 4
 learning_rate = { shape = "cosine", from = 0.005, to = 0.0001 }
 "#;
 
@@ -55,79 +56,26 @@ fn refused(mut command: Command, why: &str) {
     let output = command.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && said.contains(why), "{why:?} is not in {said}");
-    assert!(output.stdout.is_empty());
 }
 
 fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-fn labels(outcome: &Value) -> Vec<&str> {
-    let members = outcome["members"].as_array().expect("a list");
-    members.iter().map(|it| it["label"].as_str().expect("a text")).collect()
-}
-
 #[test]
-fn one_member_in_so_many_goes_on_and_is_trained_so_many_times_as_long() {
-    let of = |members, one_in, wanted| {
-        let rungs = rungs(members, one_in, wanted).expect("rungs");
-        rungs.iter().map(|Rung { members, part }| (*members, *part)).collect::<Vec<_>>()
-    };
-    assert_eq!(of(24, 3, None), [(24, 9), (8, 3), (2, 1)]);
-    assert_eq!(of(27, 3, None), [(27, 9), (9, 3), (3, 1)]);
-    assert_eq!(of(81, 3, Some(4)), [(81, 27), (27, 9), (9, 3), (3, 1)]);
-    assert_eq!(of(24, 3, Some(2)), [(24, 3), (8, 1)]);
-    assert_eq!(of(24, 3, Some(1)), [(24, 1)]);
-    assert_eq!(of(16, 2, Some(4)), [(16, 8), (8, 4), (4, 2), (2, 1)]);
-    assert_eq!(of(4, 3, None), [(4, 3), (2, 1)]);
-    assert_eq!(of(2, 3, None), [(2, 1)]);
-    assert!(rungs(24, 3, Some(4)).is_err() && rungs(2, 2, Some(2)).is_err());
-}
-
-#[test]
-fn keys_may_be_short_and_values_may_have_commas() {
-    let of = |text: &str| {
-        let Axis { key, title, values } = Axis::parse(text).expect(text);
-        (key, title, values.join(" | "))
-    };
-    let owned = |key: &str, title: &str, values: &str| (key.into(), title.into(), values.into());
-    assert_eq!(of("model.hidden=16,32"), owned("model.hidden", "hidden", "16 | 32"));
-    assert_eq!(of("hidden = 16, 32"), owned("model.hidden", "hidden", "16 | 32"));
-    assert_eq!(of("target.wdl=0,.1,.3"), owned("target.wdl", "wdl", "0 | 0.1 | 0.3"));
-    assert_eq!(
-        of("learning_rate.from=.002,1e-3"),
-        owned("schedule.learning_rate.from", "learning_rate.from", "0.002 | 1e-3")
-    );
-    assert_eq!(of("head=[],[16],[16, 32]"), owned("model.head", "head", "[] | [16] | [16, 32]"));
-    assert_eq!(
-        of("learning_rate={shape=\"step\",from=1},\"a,b\",'c,]'"),
-        owned(
-            "schedule.learning_rate",
-            "learning_rate",
-            "{shape=\"step\",from=1} | \"a,b\" | 'c,]'"
-        )
-    );
-    for (text, why) in [
-        ("hidden", "write it as key=value,value"),
-        ("hidden=", "a value is missing"),
-        ("hidden=8,", "a value is missing"),
-        ("hiden=8,16", "did you mean `hidden`"),
-        ("model.hiden=8,16", "did you mean `model.hidden`"),
-        ("loss.nothing.at.all=1,2", "target.loss.nothing.at.all"),
-        ("seed=1,2", "--seeds"),
-        ("data.held_out=0.1,0.2", "compared on the same ones"),
-        ("min_ply=1,2", "compared on the same ones"),
-        ("epochs=1,2", "shares of one length"),
-        ("climb.games=10,20", "no setting of a run"),
+fn values_may_have_commas() {
+    let of = |text: &str| Axis::parse(text).map(|it| (it.key, it.values.join(" | ")));
+    for (text, key, values) in [
+        ("model.hidden = 16, 32", "model.hidden", "16 | 32"),
+        ("data.share=0.5,1", "data.share", "0.5 | 1"),
+        ("model.head=[],[16],[16, 32]", "model.head", "[] | [16] | [16, 32]"),
+        ("a.b={shape=\"step\",from=1},\"a,b\",'c,]'", "a.b", "{shape=\"step\",from=1} | \"a,b\" | 'c,]'"),
     ] {
-        match Axis::parse(text) {
-            Err(error) => assert!(format!("{error:#}").contains(why), "{text}: {error:#}"),
-            // What no key takes the config finds.
-            Ok(axis) => assert_eq!(axis.key, why),
-        }
+        assert_eq!(of(text).expect(text), (key.to_string(), values.to_string()));
     }
-    // A climb has a key of that name too, and is no run.
-    assert_eq!(of("start=a.bin,b.bin"), owned("model.start", "start", "a.bin | b.bin"));
+    for wrong in ["model.hidden", "model.hidden=8,", "seed=1,2", "data.held_out=0.1,0.2"] {
+        assert!(of(wrong).is_err(), "{wrong}");
+    }
 }
 
 /// Positions of games whose results evaluations predict more or less well.
@@ -161,7 +109,7 @@ impl World {
         }
     }
 
-    /// Centipawns that know the result behind so much noise.
+    /// Centipawns that know the result behind some noise.
     fn evaluation(&self, name: &str, noise: f64, seed: u64) -> Predictions {
         let say = |(place, result): (usize, &f64)| {
             let chance = (0..4).map(|it| draw(place as u64, 100 * seed + it) - 0.5).sum::<f64>();
@@ -189,64 +137,50 @@ fn draw(place: u64, stream: u64) -> f64 {
 }
 
 #[test]
-fn with_one_seed_a_contest_measures_as_compare_does_and_names_no_winner() {
+fn one_seed_measures_as_compare_does_and_decides_nothing() {
     let world = World::new();
-    let [good, bad] =
-        [("good", 300.0), ("bad", 900.0)].map(|(name, noise)| world.evaluation(name, noise, 1));
-    let compared = compare(&[good.clone(), bad.clone()], &world.truth(), &Options::default());
-    let compared = compared.expect("a comparison");
+    let both = [300.0, 900.0].map(|noise| world.evaluation(&noise.to_string(), noise, 1));
+    let compared = compare(&both, &world.truth(), &Options::default()).expect("a comparison");
     assert!(compared.pairs[0].decided);
-    let all = [&good, &bad].map(|it| vec![world.sums(it)]);
-    let contenders =
-        [("good", &all[0]), ("bad", &all[1])].map(|(name, sums)| Contender { name, sums });
-    let found = contest(&contenders, &world.truth());
-    let (duel, pair) = (&found.duels[0], &compared.pairs[0]);
+    let sums = both.each_ref().map(|it| vec![world.sums(it)]);
+    let found = contest(&sums, &world.truth());
+    let above = found[1].above_first.expect("a difference");
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a}, {b}");
-    near(duel.difference.mean, pair.difference.mean);
-    let intervals = [duel.difference, pair.difference].map(|it| it.interval.expect("an interval"));
-    (0..2).for_each(|end| near(intervals[0][end], intervals[1][end]));
-    for (measured, other) in found.contenders.iter().zip(&compared.evaluations) {
+    let pair = compared.pairs[0].difference;
+    near(above.games.mean, pair.mean);
+    let [one, other] = [above.games, pair].map(|it| it.interval.expect("an interval"));
+    (0..2).for_each(|end| near(one[end], other[end]));
+    for (measured, other) in found.iter().zip(&compared.evaluations) {
         near(measured.loss.mean, other.loss.mean);
     }
-    assert!(!duel.decided && duel.seeds.is_none());
-    let said = found.sentences("wins").join("\n");
-    assert!(said.contains("one seed") && !said.contains("wins"), "{said}");
+    assert!(!above.decided && above.seeds.is_none());
 }
 
 #[test]
-fn a_winner_stands_against_other_games_and_other_seeds() {
+fn differences_stand_against_games_and_seeds() {
     let world = World::new();
-    let all = |noises: &[f64], first: u64| -> Vec<Vec<f64>> {
-        let seeds = noises.iter().zip(first..);
-        seeds.map(|(noise, seed)| world.sums(&world.evaluation("it", *noise, seed))).collect()
+    let of = |noises: [&[f64]; 2], truth: &Truth| {
+        let sums = noises.map(|noises| {
+            let seeds = noises.iter().zip(noises[0] as u64..);
+            let sums = seeds.map(|(noise, seed)| world.sums(&world.evaluation("it", *noise, seed)));
+            sums.collect::<Vec<_>>()
+        });
+        contest(&sums, truth)[1].above_first.expect("a difference")
     };
-    let of = |one: &[f64], other: &[f64]| {
-        let (one, other) = (all(one, 1), all(other, 50));
-        let contenders = [("one", &one), ("other", &other)];
-        contest(&contenders.map(|(name, sums)| Contender { name, sums }), &world.truth())
-    };
-    // Far apart whatever the seed; whoever was chosen.
-    let found = of(&[300.0, 310.0, 320.0], &[900.0, 910.0, 920.0]);
-    assert!(found.duels[0].decided && found.sentences("wins")[0].ends_with("one wins."));
-    let found = of(&[900.0, 910.0, 920.0], &[300.0, 310.0, 320.0]);
-    assert!(found.duels[0].decided && found.sentences("wins")[0].ends_with("other wins."));
-    // So far apart for games, but not for seeds.
-    let found = of(&[300.0, 310.0, 900.0], &[310.0, 890.0, 1200.0]);
-    let duel = &found.duels[0];
-    assert!(!duel.difference.contains_zero() && duel.seeds.expect("seeds").contains_zero());
-    assert!(!duel.decided && found.sentences("wins")[0].contains("over seeds contains zero"));
-    // Alike.
-    let found = of(&[600.0, 600.0, 600.0], &[600.0, 600.0, 600.0]);
-    assert!(!found.duels[0].decided);
-    // Games unknown, too few, or a doubt about them.
-    let truth = Truth { games_known: false, ..world.truth() };
-    let (one, other) = (all(&[300.0, 310.0], 1), all(&[900.0, 910.0], 50));
-    let contenders =
-        [("one", &one), ("other", &other)].map(|(name, sums)| Contender { name, sums });
-    assert!(!contest(&contenders, &truth).duels[0].decided);
+    let (good, bad) = ([300.0, 310.0, 320.0], [900.0, 910.0, 920.0]);
+    for (two, sign) in [([&good[..], &bad], 1.0), ([&bad, &good], -1.0)] {
+        let found = of(two, &world.truth());
+        assert!(found.decided && sign * found.games.mean > 0.0);
+    }
+    // Apart by games, not by seeds.
+    let found = of([&[300.0, 310.0, 900.0], &[320.0, 890.0, 1200.0]], &world.truth());
+    assert!(!found.games.contains_zero() && found.seeds.expect("seeds").contains_zero());
+    assert!(!found.decided);
+    let unknown = Truth { games_known: false, ..world.truth() };
     let doubted = Truth { doubt: Some("they were seen"), ..world.truth() };
-    let found = contest(&contenders, &doubted);
-    assert!(found.sentences("wins")[0].contains("they were seen: these data cannot tell"));
+    for truth in [unknown, doubted] {
+        assert!(!of([&good, &bad], &truth).decided);
+    }
 }
 
 /// Against the formula, its integral done by Simpson's rule.
@@ -266,208 +200,98 @@ fn the_interval_over_seeds_is_that_of_welch() {
     assert!(same.less(&same).expect("an interval").contains_zero());
 }
 
-/// Four members in two rungs, two seeds each.
-const SMALL: [&str; 9] = [
+/// Four members, two seeds each.
+const SMALL: [&str; 7] = [
     "--over",
-    "hidden=4,8",
+    "model.hidden=4,8",
     "--over",
-    "learning_rate.from=0.01,0.0005",
+    "schedule.learning_rate.from=0.01,0.0005",
     "--seeds",
-    "2",
-    "--one-in",
     "2",
     "--json",
 ];
 
 #[test]
-fn a_sweep_chooses_and_measures_and_trains_nothing_twice() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = CONFIG.replace("limit = 100000\n", "").replace("epochs = 2", "epochs = 0.5");
-    let config = config(&folder, &text);
-    let out = folder.path().join("new/sweep");
-    let found = json(sweep(&config, &out, &SMALL));
-    // So short a run wants a high rate.
-    assert!(labels(&found)[0].contains("learning_rate.from 0.01"), "{found}");
-    let members = found["members"].as_array().expect("a list");
-    let reached: Vec<u64> = members.iter().map(|it| it["rung"].as_u64().unwrap()).collect();
-    assert_eq!(reached, [2, 2, 1, 1]);
-    let mean = |it: &Value, rung: usize| number(&it["losses"][rung]["mean"]);
-    assert!(mean(&members[0], 1) <= mean(&members[1], 1));
-    for stayed in &members[2..] {
-        assert!(members[..2].iter().all(|it| mean(it, 0) <= mean(stayed, 0)));
-    }
-    assert_eq!(found["yardstick"], "target");
-    let contenders = found["results"]["contenders"].as_array().expect("a list");
-    assert_eq!(contenders[0]["name"], labels(&found)[0]);
-    let [trained, whole] = [0, 1].map(|it| found["positions"][it].as_u64().unwrap());
-    assert!(trained < whole, "{trained} of {whole}");
-    assert!(std::fs::read_to_string(out.join("report.html")).unwrap().contains("</html>"));
-
-    // A run of the last rung is what `train` makes of the config; the loss is that of `compare`.
-    let name = members[0]["name"].as_str().unwrap();
-    let runs = [5, 6].map(|seed| out.join(format!("{name}-seed-{seed}")));
-    let alone = folder.path().join("alone");
-    let mut train = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    train.args(["train", &config, "--out"]).arg(&alone);
-    for (axis, key) in ["model.hidden", "schedule.learning_rate.from"].iter().enumerate() {
-        let value = members[0]["values"][axis].as_str().unwrap();
-        train.args(["--set", &format!("{key}={value}")]);
-    }
-    fine(train);
-    let bits = |run: &Path| std::fs::read(run.join("last.safetensors")).expect("a checkpoint");
-    assert!(bits(&alone) == bits(&runs[0]));
-    let mut compare = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    compare.arg("compare").args(&runs).arg("--json");
-    let compared = json(compare);
-    let losses: Vec<f64> = compared["evaluations"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| number(&it["loss"]["mean"]))
-        .collect();
-    let expected = losses.iter().sum::<f64>() / 2.0;
-    // `compare` measures the integers of the nets.
-    let mean = number(&contenders[0]["loss"]["mean"]);
-    assert!((mean - expected).abs() < 3e-4, "{mean}, {expected}");
-
-    // Once more, with more threads: the same, and nothing is trained.
-    let before = bits(&runs[0]);
-    let again = fine(sweep(&config, &out, &[&SMALL[..], &["--threads", "3"]].concat()));
-    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), found);
-    let said = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert_eq!(said.matches("is trained already").count(), 12, "{said}");
-    // Another seed: only its runs, and those of whom it lets go on.
-    let mut more = SMALL;
-    more[5] = "3";
-    let more = fine(sweep(&config, &out, &more));
-    assert!(String::from_utf8_lossy(&more.stderr).matches("is trained already").count() >= 8);
-    assert!(bits(&runs[0]) == before);
-
-    // Another sweep in the same folder, and another config.
-    refused(sweep(&config, &out, &["--over", "hidden=4,8"]), "holds another sweep");
-    let other = [&SMALL[..], &["--set", "model.mirror=true"]].concat();
-    refused(sweep(&config, &out, &other), "another config than the one asked for");
-    refused(sweep(&config, &runs[0], &SMALL), "no sweep");
-}
-
-#[test]
-fn a_killed_sweep_goes_on_and_ends_with_the_same_table() {
+fn a_killed_sweep_ends_as_one_that_was_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(&folder, CONFIG);
     let [untouched, killed] = ["untouched", "killed"].map(|name| folder.path().join(name));
-    let expected = json(sweep(&config, &untouched, &SMALL));
-    // At any place: as many losses are known, in all.
-    let known = || {
-        let text = std::fs::read_to_string(killed.join("losses.json")).unwrap_or("{}".into());
-        let marks: BTreeMap<String, Vec<Value>> = serde_json::from_str(&text).expect("JSON");
-        marks.values().map(Vec::len).sum::<usize>()
-    };
-    for place in [1, 2, 5, 8, 9, 11, 12] {
-        let mut command = sweep(&config, &killed, &SMALL);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("a process");
-        while known() < place {
-            assert!(child.try_wait().expect("a state").is_none() || known() >= place, "{place}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        // Somewhere in the run that comes next.
-        std::thread::sleep(Duration::from_millis(100 * place as u64 % 700));
-        child.kill().expect("SIGKILL, or it has ended");
-        child.wait().expect("its end");
+    let found = json(sweep(&config, &untouched, &SMALL));
+    let members = found["members"].as_array().expect("a list");
+    let losses: Vec<f64> = members.iter().map(|it| number(&it["validation"]["mean"])).collect();
+    assert!(losses.len() == 4 && losses.is_sorted(), "{losses:?}");
+    // So short a run needs a high rate.
+    assert!(members[..2].iter().all(|it| it["values"][1] == "0.01"), "{found}");
+    assert_eq!(found["loss"], "target");
+
+    // A run is that of `train`.
+    let bits = |run: &Path| std::fs::read(run.join("last.safetensors")).expect("a checkpoint");
+    let alone = folder.path().join("alone");
+    let mut train = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    train.args(["train", &config, "--out"]).arg(&alone);
+    train.args(["--set", "model.hidden=8", "--set", "schedule.learning_rate.from=0.01"]);
+    fine(train);
+    let run = "hidden-8-learning_rate.from-0.01-seed-5";
+    assert!(bits(&alone) == bits(&untouched.join(run)));
+
+    for name in ["hidden-4-learning_rate.from-0.01-seed-6", run] {
+        kill_at_checkpoint(sweep(&config, &killed, &SMALL), &killed.join(name));
     }
-    assert_eq!(json(sweep(&config, &killed, &SMALL)), expected);
-    for member in expected["members"].as_array().expect("a list") {
+    assert_eq!(json(sweep(&config, &killed, &SMALL)), found);
+    for member in members {
         for seed in [5, 6] {
             let run = format!("{}-seed-{seed}", member["name"].as_str().expect("a name"));
-            let bits = |out: &Path| std::fs::read(out.join(&run).join("last.safetensors")).unwrap();
-            assert!(bits(&killed) == bits(&untouched), "{run}");
+            assert!(bits(&killed.join(&run)) == bits(&untouched.join(&run)), "{run}");
         }
     }
+    // Once more: nothing is trained, and another config is refused.
+    let again = fine(sweep(&config, &killed, &SMALL));
+    assert_eq!(String::from_utf8_lossy(&again.stderr).matches("is trained already").count(), 8);
+    let other = [&SMALL[..], &["--set", "model.mirror=true"]].concat();
+    refused(sweep(&config, &killed, &other), "another config");
 }
 
 #[test]
-fn a_member_that_diverges_is_last_and_stops_nobody() {
+fn targets_shares_and_members_that_diverge() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(&folder, CONFIG);
-    let out = folder.path().join("sweep");
-    let relu = ["--set", "model.activation=relu", "--one-in", "2"];
-    let rates = [&["--over", "learning_rate.from=1e38,0.005,0.003"], &relu[..]].concat();
-    let output = fine(sweep(&config, &out, &[&rates[..], &["--json"]].concat()));
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(labels(&found)[2].contains("1e38"), "{found}");
-    let why = found["members"][2]["failure"].as_str().expect("a reason");
-    assert!(why.contains("diverged"), "{why}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("1e38-seed-5 is out"));
-    let again = fine(sweep(&config, &out, &rates));
-    // It is known, and does not diverge once more.
-    let said = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert_eq!(said.matches("is trained already").count(), 5, "{said}");
-    let text = String::from_utf8(again.stdout).expect("UTF-8");
-    assert!(text.contains("failed") && text.contains("With one seed"), "{text}");
-    // None is left: an error, and no table.
-    let rates = [&["--over", "learning_rate.from=1e38,2e38,3e38"], &relu[..]].concat();
-    refused(sweep(&config, &folder.path().join("none"), &rates), "no member is left");
-}
-
-#[test]
-fn members_that_learn_other_targets_are_compared_by_results() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, &CONFIG.replace("epochs = 2", "epochs = 1"));
-    let more = ["--over", "wdl=0,.5,1", "--one-in", "2", "--json"];
+    let more = [
+        "--over",
+        "target.wdl=0,1",
+        "--over",
+        "data.share=0.5,1",
+        "--over",
+        "schedule.learning_rate.from=1e38,0.005",
+        "--set",
+        "model.activation=relu",
+        "--json",
+    ];
     let found = json(sweep(&config, &folder.path().join("sweep"), &more));
-    assert_eq!(found["yardstick"], "results");
-    assert_eq!(found["target"], Value::Null);
-    for member in found["members"].as_array().expect("a list") {
-        // Against the target of scores alone it would be half of that.
-        assert!(number(&member["losses"][0]["mean"]) > 0.06, "{member}");
+    assert_eq!(found["loss"], "results");
+    let members = found["members"].as_array().expect("a list");
+    for (place, member) in members.iter().enumerate() {
+        let diverged = member["values"][2] == "1e38";
+        assert_eq!((place >= 4, member["failure"].is_null()), (diverged, !diverged), "{member}");
+        // Against a target of scores it would be half of that.
+        assert!(diverged || number(&member["test"]["loss"]["mean"]) > 0.06, "{member}");
     }
+    let wrong = ["--over", "schedule.learning_rate.from=1e38,2e38", "--set", "model.activation=relu"];
+    refused(sweep(&config, &folder.path().join("none"), &wrong), "no member is left");
 }
 
 #[test]
-fn handcrafted_terms_are_swept_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = CONFIG.replace("perspective", "hce").replace("hidden = 8\n", "");
-    let (head, _) = text.split_once("[schedule]").expect("a section");
-    let text = format!("{head}[optimizer]\nname = \"gauss-newton\"\n");
-    let text = text.replace("score_scale = 132.0", "wdl = 1.0");
-    let config = config(&folder, &text);
-    let out = folder.path().join("sweep");
-    let priors = ["--over", "prior=100,1", "--json"];
-    refused(sweep(&config, &out, &priors), "runs until its loss falls no more");
-    let found =
-        json(sweep(&config, &out, &[&priors[..], &["--set", "schedule.epochs=4"]].concat()));
-    assert_eq!(found["members"].as_array().expect("a list").len(), 2);
-}
-
-#[test]
-fn what_cannot_be_swept_is_refused_before_anything_is_trained() {
+fn wrong_members_are_refused_before_training() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(&folder, CONFIG);
     let out = folder.path().join("new/sweep");
     for (more, why) in [
-        (&["--over", "hidden=8,0"][..], "member hidden 0"),
-        (&["--over", "hidden=8,no"], "member hidden no"),
-        (&["--over", "hidden=8,8"], "hidden 8 is named twice"),
-        (&["--over", "wdl=0.5,0.50"], "wdl 0.5 and wdl 0.50 are the same member"),
-        (&["--over", "hidden=8"], "two members or more"),
-        (&["--over", "hidden=4,8", "--over", "model.hidden=2,3"], "names `model.hidden` twice"),
-        (&["--over", "hidden=4,8,16", "--rungs", "3"], "2 rungs at most"),
-        (&["--over", "hidden=4,8", "--set", "data.held_out=0"], "validate"),
-        (&["--over", "hidden=4,8", "--set", "data.test=0"], "test games"),
-        (&["--over", "start=\"no/such.bin\",\"nets/quickstart-32.bin\""], "no/such.bin"),
-        (
-            &["--over", "hidden=4,8,16,32", "--set", "schedule.validations=1"],
-            "raise `schedule.validations`",
-        ),
+        (&["--over", "model.hidden=8,0"][..], "member hidden 0"),
+        (&["--over", "target.wdl=0.5,0.50"], "are the same run"),
+        (&["--over", "model.hidden=8"], "2 to 10000 members"),
+        (&["--over", "model.hidden=4,8", "--set", "data.test=0"], "data.test"),
+        (&["--over", "model.start=\"no/such.bin\",\"nets/quickstart-32.bin\""], "no/such.bin"),
     ] {
         refused(sweep(&config, &out, more), why);
     }
-    let uneven = CONFIG.replace("epochs = 2", "superbatches = 0.02");
-    let uneven = self::config(&folder, &uneven);
-    refused(sweep(&uneven, &out, &["--over", "batch=512,1024"]), "no fair question");
     assert!(!folder.path().join("new").exists());
-    let foreign = folder.path().join("foreign");
-    std::fs::create_dir(&foreign).expect("a folder");
-    std::fs::write(foreign.join("letter.txt"), "Dear").expect("a file");
-    refused(sweep(&config, &foreign, &["--over", "hidden=4,8"]), "no sweep");
 }
