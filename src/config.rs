@@ -3,7 +3,6 @@
 mod batch_size;
 mod check;
 mod chunks;
-mod climb;
 mod differ;
 pub mod keys;
 mod optimizer;
@@ -17,7 +16,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use batch_size::BatchSize;
-pub use climb::Climb;
 pub use differ::Difference;
 pub use optimizer::Optimizer;
 pub use read::{ConfigError, nearest};
@@ -43,10 +41,6 @@ pub const VERSION: u32 = 2;
 /// How the text of a complete config begins.
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
-
-/// The same of a climb.
-pub const CLIMB_HEADER: &str =
-    "# A climb of nnuance, complete; go on with: nnuance climb FOLDER/config.toml --out FOLDER\n";
 
 /// The longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
@@ -85,8 +79,6 @@ pub struct Config {
     /// on it: see `data.held_out_seed`.
     #[serde(default = "sections::seed")]
     pub seed: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub climb: Option<Climb>,
     #[serde(default)]
     pub data: Data,
     pub model: Model,
@@ -132,11 +124,9 @@ impl Config {
         self
     }
 
-    /// The text of the config with all defaults written out, after [`RUN_HEADER`] or
-    /// [`CLIMB_HEADER`].
+    /// The text of the config with all defaults written out, after [`RUN_HEADER`].
     pub fn to_toml(&self) -> String {
-        let header = if self.climb.is_some() { CLIMB_HEADER } else { RUN_HEADER };
-        header.to_string() + &toml::to_string(self).expect("a config has a TOML form")
+        RUN_HEADER.to_string() + &toml::to_string(self).expect("a config has a TOML form")
     }
 
     /// What the model is given to see.
@@ -186,8 +176,7 @@ impl Config {
 
     /// What the starting weights of a net's accumulators are multiplied by.
     pub fn start_size(&self) -> f64 {
-        // A climb learns from the scores of a net of chance, which must say something.
-        let usual = if self.version >= 2 && self.climb.is_none() { 0.3 } else { 1.0 };
+        let usual = if self.version >= 2 { 0.3 } else { 1.0 };
         self.model.start_size.unwrap_or(usual)
     }
 

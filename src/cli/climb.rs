@@ -2,149 +2,91 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
-use anyhow::{Result, ensure};
-use indicatif::ProgressBar;
+use anyhow::Result;
+use clap::value_parser;
 
 use super::data::Screen;
 use super::out;
 use super::place::Place;
-use super::progress::{bar, interrupts};
 use super::terminal::Terminal;
 use super::train::default_folder;
 use crate::config::Config;
-use crate::engine::Watch;
-use crate::loader::{Plan, Scan};
-use crate::log::Row;
-use crate::run::climb::{ClimbFolder, Spectator, climb};
+use crate::run::climb::{Climb, Settings};
 use crate::run::train::Means;
-use crate::run::{Counter, Ending, Listener, Opening};
 use crate::train::ranks::Alone;
-use crate::train::{self, Progress};
 
 /// Make a first evaluation without any data: games of the best so far, training, a match, again
 ///
 /// Each generation plays games against itself with the best evaluation so far (material at first),
 /// trains on the games of the last generations, and meets the best: it is kept where it scores more
-/// than a half. Nobody else's data or nets are in what comes out. A climb that was stopped or killed
-/// goes on with the same command; what is finished is not made again.
+/// than a half. The same command again goes on with a loop that was stopped.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   nnuance climb configs/climb.toml
-  nnuance climb configs/climb.toml --set climb.generations=40
-  nnuance climb configs/climb.toml --set climb.start=nets/quickstart-32.bin --out runs/higher
+  nnuance climb configs/climb.toml --start nets/quickstart-32.bin --out runs/higher
 
-The folder gets config.toml, climb.csv and report.html, and for each generation, 001, 002 and so \
-on, its games (games.vf), its training (run, an ordinary run) and its matches (generation.json). A \
-climb that has ended goes on where climb.generations is raised; nothing else of its config may \
-change.")]
+The config is that of a run; its data.files stand for the games. The folder has for each generation, \
+001, 002 and so on, its games (games.vf), its training (run) and its matches (match.json).")]
 pub struct Args {
-    /// The climb's config (TOML), with a section [climb]
+    /// The config of each training (TOML)
     config: PathBuf,
-    /// Change a key of the config, for example climb.games=10000; may be repeated
+    /// Change a key of the config; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// The climb's folder [default: runs/ and the config's name]
+    /// The folder [default: runs/ and the config's name]
     #[arg(short, long, alias = "output", value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// The evaluation that plays the first games: material, random (a net of random weights), or
+    /// any that can play
+    #[arg(long, default_value = "material", value_name = "EVALUATION")]
+    start: String,
+    /// Generations in all; more go on where fewer ended
+    #[arg(long, default_value = "40", value_name = "N", value_parser = value_parser!(u64).range(1..1000))]
+    generations: u64,
+    /// Games of a generation
+    #[arg(long, default_value = "4000", value_name = "N", value_parser = value_parser!(u64).range(10..))]
+    games: u64,
+    /// Nodes of a move in these games: no iteration begins beyond as many
+    #[arg(long, default_value = "200", value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    soft_nodes: u64,
+    /// Generations whose games are trained on; the first ones were played worst
+    #[arg(long, default_value = "6", value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    window: u64,
+    /// Pairs of games of a match
+    #[arg(long, default_value = "200", value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pairs: u64,
+    /// Nodes of a move in a match
+    #[arg(long, default_value = "500", value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    nodes: u64,
     #[command(flatten)]
     place: Place,
 }
 
-/// Sees a climb from afar: of trainings no more than a bar, since each run has its own log and
-/// page, and there are many of them.
-struct Hall {
-    start: Instant,
-    terminal: Terminal,
-}
-
-impl Listener for Hall {
-    fn remark(&self, text: &str) {
-        self.terminal.remark(text);
-    }
-
-    fn count(&self, total: Option<u64>, what: &'static str) -> Counter {
-        self.terminal.count(total, what)
-    }
-
-    fn scanned(&self, _: &Plan, _: &Scan) {}
-
-    fn opens(&self, _: &Opening) {}
-
-    fn watch(&self, total: u64, done: u64) -> Box<dyn train::Watch + '_> {
-        let bar = bar(Some(total), "training");
-        bar.set_position(done);
-        bar.reset_eta();
-        Box::new(Lesson { start: Instant::now(), stop: interrupts(), bar })
-    }
-
-    fn ends(&self, _: &Ending) {}
-}
-
-/// A training, as a bar.
-struct Lesson {
-    start: Instant,
-    stop: Arc<AtomicBool>,
-    bar: ProgressBar,
-}
-
-impl train::Watch for Lesson {
-    fn seconds(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    fn stop(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
-    }
-
-    fn step(&mut self, progress: &Progress) {
-        self.bar.set_position(progress.positions);
-    }
-
-    fn row(&mut self, _: &Row) {}
-}
-
-impl Drop for Lesson {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Spectator for Hall {
-    fn seconds(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    fn watch(&self, total: u64, noun: &'static str, resumes: bool) -> Box<dyn Watch + '_> {
-        Box::new(Screen::new(total, noun, resumes))
-    }
-}
-
 pub fn run(args: Args) -> Result<ExitCode> {
-    let hall = Hall { start: Instant::now(), terminal: Terminal::that_stops(false) };
-    let means = Means { place: &args.place.named(), listener: &hall, page: true, ranks: &Alone };
-    let config = Config::read(&args.config, &args.overrides)?;
-    ensure!(
-        config.climb.is_some(),
-        "{} has no section [climb], which says how games are made; write one, as in \
-         configs/climb.toml",
-        args.config.display()
-    );
+    let terminal = Terminal::that_stops(false);
+    let place = args.place.named();
+    let means = Means { place: &place, listener: &terminal, page: true, ranks: &Alone };
     let out = args.out.unwrap_or_else(|| default_folder(&args.config));
-    let folder = ClimbFolder::take(&out, &config, &hall)?;
-    let Some(ladder) = climb(&config, &folder, &means, &hall)? else {
-        eprintln!("the climb goes on with the same command");
-        return Ok(ExitCode::from(130));
+    let config = Config::read(&args.config, &args.overrides)?;
+    let settings = Settings {
+        start: args.start,
+        generations: args.generations,
+        games: args.games,
+        soft_nodes: args.soft_nodes,
+        window: args.window,
+        pairs: args.pairs,
+        nodes: args.nodes,
     };
-    out::line(ladder.table())?;
-    out::line(ladder.sentence())?;
-    if ladder.best() > 0 {
-        out::line(format!("best     {}", folder.evaluation(ladder.best()).display()))?;
+    let mut climb = Climb::new(config, &settings, &out, &means, &|total, noun, resumes| {
+        Box::new(Screen::new(total, noun, resumes))
+    })?;
+    if !climb.run()? {
+        eprintln!("or go on with the loop: the same command again");
+        return Ok(ExitCode::from(130));
     }
-    out::line(format!("report   {}", out.join(ClimbFolder::REPORT).display()))?;
+    out::line(climb.table()?)?;
+    out::line(format!("best     {}", climb.evaluation(climb.best()).display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -29,13 +29,6 @@ impl Config {
             let reason = format!("this program reads versions 1 to {VERSION}, found {found}");
             return wrong("version", reason);
         }
-        if self.climb.is_some() && self.model.inputs == "trace" {
-            let reason = "a climb plays, and no traces of another engine can";
-            return wrong("model.inputs", reason.into());
-        }
-        if self.climb.as_ref().is_some_and(|it| it.start == "random") && !self.is_net() {
-            return wrong("climb.start", "only nets start from chance; name \"material\"".into());
-        }
         self.check_files()?;
         if !(0.0..1.0).contains(&self.data.held_out) {
             let found = self.data.held_out;

@@ -17,7 +17,7 @@ use serde::de::value::Error;
 use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Value;
 
-use super::{Climb, Config, Data, Model, Optimizer, Plan, Source, Target};
+use super::{Config, Data, Model, Optimizer, Plan, Source, Target};
 use crate::loader::{Filter, Weighing};
 use crate::train::stages::Stage;
 use defaults::Defaults;
@@ -74,7 +74,6 @@ pub fn sections() -> Vec<Section> {
     let schema = schema();
     [
         ("", fields::<Config>()),
-        ("climb", fields::<Climb>()),
         ("data", fields::<Data>()),
         ("data.filter", fields::<Filter>()),
         ("data.source", fields::<Source>()),

@@ -14,8 +14,7 @@ use crate::input;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Tables of a config. Serde would take a list for one, its values in the order of the keys.
-const TABLES: [&[&str]; 7] = [
-    &["climb"],
+const TABLES: [&[&str]; 6] = [
     &["data"],
     &["data", "filter"],
     &["model"],

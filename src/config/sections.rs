@@ -21,7 +21,7 @@ use crate::train::stages::Stages;
 pub struct Data {
     /// The files of positions, relative to the folder in which the program runs. They may have
     /// different formats, and may be packed with gzip, zstd, xz or zip. They must be given, except
-    /// for a climb, which makes its own, and where `[[data.source]]` names several sources.
+    /// where `[[data.source]]` names several sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["games.vf"])]
     pub files: Vec<PathBuf>,
@@ -147,7 +147,7 @@ pub struct Model {
     /// What the starting weights of the accumulators are multiplied by where a net begins from
     /// chance, above 0 to 10. They are normal numbers of standard deviation `sqrt(2 / 768)`, and 1
     /// leaves them so. Small ones hide less of what is learnt: without this key it is 0.3, but 1 in
-    /// configs of version 1 and of climbs. Nets of 64 neurons and more that learn from few games may
+    /// configs of version 1. Nets of 64 neurons and more that learn from few games may
     /// like 0.1. Not for terms, nor beside `start`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = 0.1)]

@@ -157,11 +157,8 @@ impl Config {
         let wrong = |key, reason: String| Err(ConfigError::Value { key, reason });
         let (data, files) = (&self.data, self.data.all_files());
         let key = data.key_of_files();
-        match (&self.climb, files.is_empty()) {
-            (None, true) => return wrong(key, "name at least one file".into()),
-            (Some(_), false) => return wrong(key, "a climb makes its own games; remove it".into()),
-            (Some(climb), true) => climb.check()?,
-            (None, false) => {}
+        if files.is_empty() {
+            return wrong(key, "name at least one file".into());
         }
         if !data.source.is_empty() && !data.files.is_empty() {
             let reason = "stands beside [[data.source]]; make these files a source of their own";

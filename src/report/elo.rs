@@ -284,7 +284,7 @@ impl Elo {
     }
 
     /// Value and interval as cells of a table; what all is measured from has no interval.
-    pub(super) fn cells(&self) -> [String; 2] {
+    pub fn cells(&self) -> [String; 2] {
         match self.half_width() {
             Some(0.0) => ["0".to_string(), "-".to_string()],
             _ => [self.value.map_or("-".to_string(), signed), self.between()],

@@ -1,165 +1,205 @@
-//! A climb: from no data at all to an evaluation, by games against itself.
+//! The self-play loop: from no data at all to an evaluation.
 //!
 //! ```text
-//!  best so far ─ selfplay ─▶ games ─ train, the last few generations' ─▶ evaluation
-//!       ▲                                                                    │
-//!       └───────────── kept where it scores more than a half ─── match ◀─────┘
+//!  best so far ─ selfplay ─▶ games ─ train, on the last few generations' ─▶ evaluation
+//!       ▲                                                                      │
+//!       └────────────── kept where it scores more than a half ─── match ◀──────┘
 //! ```
 //!
-//! All of it follows from the config: games and matches are functions of its seed, at paces of
-//! nodes, and a training on the CPU is one of its data. So a climb that was killed goes on to the
-//! same files, with any number of threads.
+//! Each stage leaves its file and is not run again where that is there: `001/games.vf`, `001/run`,
+//! `001/match.json`. Games and matches are functions of the seed, at paces of nodes, so the loop
+//! ends with the same files however often it was stopped, with any number of threads.
 
-mod folder;
-mod generation;
-mod ladder;
-mod page;
-
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-
-pub use folder::ClimbFolder;
-use generation::{Games, Generation, Met, Trained};
-pub use ladder::Ladder;
+use serde::{Deserialize, Serialize};
 
 use super::arena::{Manner, Pace, Standing, play};
-use super::folder::{BEST, LAST, NET, RunFolder};
-use super::recipe::POSITIONS;
+use super::folder::{BEST, LAST, NET, RunFolder, TERMS_SVG};
 use super::train::{Means, begin, resume};
 use super::{OwnPlayer, export};
-use crate::config::{Climb, Config};
-use crate::digits::{counted, grouped};
+use crate::config::Config;
 use crate::engine::adjudicate::Adjudication;
 use crate::engine::journal::Journal;
 use crate::engine::opening::Openings;
 use crate::engine::{Crew, Entrant, Limit, SelfplayJob, Watch, selfplay};
 use crate::export::Given;
 use crate::format::viriformat;
+use crate::input;
 use crate::model::{Compute, Device, initial_of_size};
+use crate::output;
+use crate::report::elo::{Anchor, Elo, Meeting, Pairs, ratings};
+use crate::report::{Align, Table};
 use crate::sample::mix;
 use crate::train::checkpoint::Checkpoint;
 
-/// Sees games being played, and has a clock.
-pub trait Spectator {
-    /// Since any moment, the same one each time.
-    fn seconds(&self) -> f64;
-
-    /// So many `noun`s, games or pairs, are about to be played; they are when it is dropped. They
-    /// may go on behind those of an earlier command.
-    fn watch(&self, total: u64, noun: &'static str, resumes: bool) -> Box<dyn Watch + '_>;
-}
-
-/// Climbs to the last generation of the config, from wherever the folder stands. None if it was
-/// interrupted; the same call goes on.
-///
-/// # Errors
-/// If an evaluation cannot play, a training fails, or something cannot be read or written.
-pub fn climb(
-    config: &Config,
-    folder: &ClimbFolder,
-    means: &Means,
-    spectator: &dyn Spectator,
-) -> Result<Option<Ladder>> {
-    let settings = config.climb.as_ref().context("the config has no section [climb]")?;
-    let place = means.place.open_for(config)?;
-    let climber = Climber { config, settings, folder, means, spectator, place };
-    // A start that cannot play leaves nothing in the folder.
-    let given = (settings.start != RANDOM).then(|| climber.player(0)).transpose()?;
-    folder.begin(config)?;
-    let start = match given {
-        Some(player) => player,
-        None => climber.random_player()?,
-    };
-    let digest = start.digest();
-    let mut ladder = Ladder::new(climber.named(0));
-    for number in 1.. {
-        let begun = folder.generation(number)?;
-        let known = begun.as_ref().is_some_and(Generation::is_done);
-        if !known && number > settings.generations {
-            break;
-        }
-        let best = ladder.best();
-        let fresh = || Generation { best, start: digest.clone(), ..Generation::default() };
-        let mut generation = begun.unwrap_or_else(fresh);
-        ensure!(
-            generation.start == digest,
-            "{} has changed since the climb began; restore it, or climb anew in another folder",
-            settings.start
-        );
-        if !climber.finish(number, &mut generation)? {
-            return Ok(None);
-        }
-        ladder.add(generation)?;
-        if !known {
-            means.listener.remark(&ladder.news());
-            ladder.write(folder)?;
-        }
-    }
-    ladder.write(folder)?;
-    Ok(Some(ladder))
-}
-
-/// The start that is a net with weights of chance.
+/// The start that is a net with random weights.
 const RANDOM: &str = "random";
 
-struct Climber<'a> {
-    config: &'a Config,
-    settings: &'a Climb,
-    folder: &'a ClimbFolder,
-    means: &'a Means<'a>,
-    spectator: &'a dyn Spectator,
-    place: (Device, Compute),
+/// Half-moves of the random openings.
+const PLIES: (u32, u32) = (8, 9);
+
+/// Sizes of the loop.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The evaluation that plays the first games, or `random`.
+    pub start: String,
+    pub generations: u64,
+    /// Of each generation.
+    pub games: u64,
+    /// No iteration of a search in these games begins beyond as many.
+    pub soft_nodes: u64,
+    /// Generations whose games are trained on.
+    pub window: u64,
+    /// Pairs of games of a match.
+    pub pairs: u64,
+    /// A move in a match.
+    pub nodes: u64,
 }
 
-impl Climber<'_> {
-    /// Makes of a generation what it lacks, and writes down each part that is there. False if it
-    /// was interrupted.
-    fn finish(&self, number: u64, generation: &mut Generation) -> Result<bool> {
-        let best = generation.best;
-        if generation.games.is_none() {
-            let begun = self.spectator.seconds();
-            if !self.play_games(number, best)? {
-                return Ok(false);
+/// The matches of a generation. Counts are pairs that scored 0, 0.5, 1, 1.5 and 2, seen by it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generation {
+    /// The best generation before it; 0 is the start.
+    pub best: u64,
+    pub against_best: [u64; 5],
+    /// None where the best was the start.
+    pub against_start: Option<[u64; 5]>,
+}
+
+impl Generation {
+    fn pairs(&self) -> Pairs {
+        Pairs::new(self.against_best, 0)
+    }
+
+    /// Whether it is the best from now on.
+    pub fn is_kept(&self) -> bool {
+        self.pairs().score().is_some_and(|score| score > 0.5)
+    }
+}
+
+/// A self-play loop in a folder.
+pub struct Climb<'a> {
+    config: Config,
+    settings: &'a Settings,
+    out: &'a Path,
+    means: &'a Means<'a>,
+    place: (Device, Compute),
+    /// Progress of so many games or pairs, which may go on behind those of an earlier command.
+    watch: &'a dyn Fn(u64, &'static str, bool) -> Box<dyn Watch>,
+    /// Those that are done, from 1 on.
+    pub generations: Vec<Generation>,
+}
+
+impl<'a> Climb<'a> {
+    /// Opens the start. `data.files` of the config stand for the games of each generation.
+    ///
+    /// # Errors
+    /// If the start cannot play.
+    pub fn new(
+        config: Config,
+        settings: &'a Settings,
+        out: &'a Path,
+        means: &'a Means<'a>,
+        watch: &'a dyn Fn(u64, &'static str, bool) -> Box<dyn Watch>,
+    ) -> Result<Self> {
+        let place = means.place.open_for(&config)?;
+        let climb = Self { config, settings, out, means, place, watch, generations: Vec::new() };
+        if settings.start == RANDOM {
+            climb.write_random()?;
+        }
+        climb.player(0)?;
+        Ok(climb)
+    }
+
+    /// Runs the loop from where the folder stands. False if it was interrupted; the same call goes
+    /// on.
+    ///
+    /// # Errors
+    /// If a training fails, or something cannot be read or written.
+    pub fn run(&mut self) -> Result<bool> {
+        for number in 1..=self.settings.generations {
+            let file = self.folder(number).join("match.json");
+            if !file.exists() {
+                if !(self.play_games(number)? && self.train(number)?) {
+                    return Ok(false);
+                }
+                let best = self.best();
+                let Some(against_best) = self.meet(number, best)? else { return Ok(false) };
+                let against_start = if best > 0 { self.meet(number, 0)? } else { None };
+                if best > 0 && against_start.is_none() {
+                    return Ok(false);
+                }
+                let generation = Generation { best, against_best, against_start };
+                let text = serde_json::to_string_pretty(&generation)? + "\n";
+                output::write(&file, text.as_bytes())?;
             }
-            generation.games = Some(Games { seconds: self.spectator.seconds() - begun });
-            self.folder.write(number, generation)?;
-        }
-        if generation.training.is_none() {
-            let begun = self.spectator.seconds();
-            let Some(trained) = self.train(number)? else { return Ok(false) };
-            let seconds = self.spectator.seconds() - begun;
-            generation.training = Some(Trained { seconds, ..trained });
-            self.folder.write(number, generation)?;
-        }
-        if generation.against_best.is_none() {
-            let Some(met) = self.meet(number, best)? else { return Ok(false) };
-            generation.against_best = Some(met);
-            self.folder.write(number, generation)?;
-        }
-        if best > 0 && generation.against_start.is_none() {
-            let Some(met) = self.meet(number, 0)? else { return Ok(false) };
-            generation.against_start = Some(met);
-            self.folder.write(number, generation)?;
+            let text = input::text(&file, input::TEXT)?;
+            let generation: Generation =
+                serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+            let elo = generation.pairs().elo();
+            let kept = if generation.is_kept() { "kept" } else { "dropped" };
+            let met = self.named(generation.best);
+            self.means.listener.remark(&format!("generation {number}: {kept}, Elo {elo} above {met}"));
+            self.generations.push(generation);
         }
         Ok(true)
     }
 
+    /// The best generation so far; 0 is the start.
+    pub fn best(&self) -> u64 {
+        let kept = self.generations.iter().rposition(Generation::is_kept);
+        kept.map_or(0, |place| place as u64 + 1)
+    }
+
+    fn folder(&self, number: u64) -> PathBuf {
+        self.out.join(format!("{number:03}"))
+    }
+
+    fn games(&self, number: u64) -> PathBuf {
+        self.folder(number).join("games.vf")
+    }
+
+    /// What plays for a generation: a run folder, or the start.
+    pub fn evaluation(&self, number: u64) -> PathBuf {
+        match (number, &self.settings.start[..]) {
+            (0, RANDOM) => self.out.join("start").join(NET),
+            (0, name) => name.into(),
+            _ => self.folder(number).join("run"),
+        }
+    }
+
+    fn named(&self, number: u64) -> String {
+        if number == 0 { self.settings.start.clone() } else { format!("generation {number}") }
+    }
+
+    fn player(&self, number: u64) -> Result<OwnPlayer> {
+        let name = self.evaluation(number);
+        let listener = self.means.listener;
+        OwnPlayer::open(&name.to_string_lossy(), &Given::default(), &self.place, listener)
+    }
+
+    fn openings() -> Openings {
+        Openings { plies: PLIES, ..Openings::default() }
+    }
+
     /// Games of the best so far against itself; false if they were interrupted.
-    fn play_games(&self, number: u64, best: u64) -> Result<bool> {
-        let output = self.folder.games(number);
+    fn play_games(&self, number: u64) -> Result<bool> {
+        let output = self.games(number);
         let resumes = Journal::path_of(&output).exists();
         // The journal goes when the games are whole.
         if output.exists() && !resumes {
             return Ok(true);
         }
-        let &Climb { games, soft_nodes, generations, .. } = self.settings;
-        let named = self.named(best);
+        let &Settings { games, soft_nodes, generations, .. } = self.settings;
+        let best = self.best();
         self.means.listener.remark(&format!(
-            "\ngeneration {number} of {generations}: {} of {named}",
-            counted(games, "game")
+            "\ngeneration {number} of {generations}: {games} games of {}",
+            self.named(best)
         ));
         let job = SelfplayJob {
             output,
@@ -167,7 +207,7 @@ impl Climber<'_> {
             games,
             seed: mix(self.config.seed, number),
             limit: Limit::SoftNodes { soft: soft_nodes, hard: soft_nodes.saturating_mul(10) },
-            openings: self.openings(),
+            openings: Self::openings(),
             adjudication: Adjudication::default(),
             crew: Crew {
                 entrant: Arc::new(self.player(best)?),
@@ -175,115 +215,99 @@ impl Climber<'_> {
                 retries: 0,
             },
         };
-        let watch = self.spectator.watch(games, "games", resumes);
-        let report = selfplay(&job, &*watch)?;
-        Ok(!report.stopped)
+        let watch = (self.watch)(games, "games", resumes);
+        Ok(!selfplay(&job, &*watch)?.stopped)
     }
 
-    /// Trains on the games of the last generations; none if it was interrupted. The seconds are
-    /// still to be filled in.
-    fn train(&self, number: u64) -> Result<Option<Trained>> {
-        let path = self.folder.run(number);
-        let first = number.saturating_sub(self.settings.window - 1).max(1);
-        self.means.listener.remark(&format!(
-            "generation {number} learns from the games of {}",
-            counted(number - first + 1, "generation")
-        ));
-        let ended = match path.join(LAST).exists() {
-            true => resume(&path, &[], self.means)?,
-            false => {
-                let mut config = self.config.clone();
-                config.climb = None;
-                config.data.files = (first..=number).map(|it| self.folder.games(it)).collect();
-                let folder = RunFolder::take(&path, false, self.means.listener)?;
-                begin(config, &folder, self.means)?
-            }
-        };
-        if ended.is_none() {
-            return Ok(None);
+    /// Trains on the games of the last generations; false if it was interrupted.
+    fn train(&self, number: u64) -> Result<bool> {
+        let path = self.folder(number).join("run");
+        // Written last, or nearly so.
+        if [NET, TERMS_SVG].iter().any(|name| path.join(name).exists()) {
+            return Ok(true);
         }
-        let Checkpoint { facts, state, .. } = Checkpoint::read(&path.join(BEST))?;
-        let positions = facts.get(POSITIONS).and_then(|it| it.parse().ok()).unwrap_or_default();
-        let validation_loss = state.best.map(|best| best.loss);
-        Ok(Some(Trained { positions, validation_loss, seconds: 0.0 }))
+        if path.join(LAST).exists() {
+            return Ok(resume(&path, &[], self.means)?.is_some());
+        }
+        let first = number.saturating_sub(self.settings.window - 1).max(1);
+        let mut config = self.config.clone();
+        config.data.files = (first..=number).map(|it| self.games(it)).collect();
+        let folder = RunFolder::take(&path, false, self.means.listener)?;
+        Ok(begin(config, &folder, self.means)?.is_some())
     }
 
     /// The match of a generation against another, or the start; none if it was interrupted.
-    fn meet(&self, number: u64, other: u64) -> Result<Option<Met>> {
-        let begun = self.spectator.seconds();
-        let &Climb { pairs, nodes, .. } = self.settings;
+    fn meet(&self, number: u64, other: u64) -> Result<Option<[u64; 5]>> {
+        let &Settings { pairs, nodes, .. } = self.settings;
         let named = self.named(other);
-        self.means.listener.remark(&format!(
-            "generation {number} meets {named}: {} pairs of games",
-            grouped(pairs)
-        ));
+        self.means.listener.remark(&format!("generation {number} meets {named}: {pairs} pairs"));
         let players: [Box<dyn Entrant>; 2] =
             [Box::new(self.player(number)?), Box::new(self.player(other)?)];
         let manner = Manner {
             pace: Pace::Move(Limit::Nodes(nodes)),
-            openings: self.openings(),
+            openings: Self::openings(),
             adjudication: Adjudication::default(),
             // Not the openings of any games that were trained on, nor of the other match.
             seed: mix(mix(self.config.seed, number), 1 + other),
             boards: rayon::current_num_threads(),
         };
-        let watch = self.spectator.watch(pairs, "pairs", false);
+        let watch = (self.watch)(pairs, "pairs", false);
         let stop = AtomicBool::new(watch.stop());
         let played =
             play(&players, &manner, pairs, None, None, &stop, &mut |standing: Standing| {
                 watch.progress(standing.done);
                 stop.store(watch.stop(), Ordering::Relaxed);
             })?;
-        let pairs_played = played.meetings[0].pairs;
-        // A part of a match says nothing: whoever stops when it looks good is misled.
-        let whole = pairs_played.len() == pairs;
-        let seconds = self.spectator.seconds() - begun;
-        Ok(whole.then_some(Met { pairs: pairs_played, seconds }))
+        // A part of a match says nothing: stopping when it looks good misleads.
+        let played = played.meetings[0].pairs;
+        Ok((played.len() == pairs).then(|| played.counts()))
     }
 
-    fn openings(&self) -> Openings {
-        let [least, most] = self.settings.random_plies;
-        Openings { plies: (least, most), ..Openings::default() }
-    }
-
-    /// Who plays for a generation; for 0 the start.
-    fn player(&self, number: u64) -> Result<OwnPlayer> {
-        let name = match (number, &self.settings.start[..]) {
-            (0, RANDOM) => self.chance().to_string_lossy().into_owned(),
-            (0, name) => name.to_string(),
-            _ => self.folder.run(number).to_string_lossy().into_owned(),
-        };
-        let (given, listener) = (Given::default(), self.means.listener);
-        OwnPlayer::open(&name, &given, &self.place, listener)
-    }
-
-    fn named(&self, number: u64) -> String {
-        match (number, &self.settings.start[..]) {
-            (0, RANDOM) => "random weights".into(),
-            (0, name) => name.into(),
-            _ => format!("generation {number}"),
-        }
-    }
-
-    /// The net of chance.
-    fn chance(&self) -> PathBuf {
-        self.folder.path().join("start").join(NET)
-    }
-
-    /// Who plays with the net of chance, which is made where it is not there.
-    fn random_player(&self) -> Result<OwnPlayer> {
-        let path = self.chance();
+    /// Writes the net of random weights, where it is not there yet.
+    fn write_random(&self) -> Result<()> {
+        let path = self.evaluation(0);
         // The manifest comes last.
         if path.with_extension("json").exists() {
-            return self.player(0);
+            return Ok(());
         }
-        let net = self.config.architecture()?.context("only nets start from chance")?;
+        ensure!(self.config.is_net(), "only nets start from random weights; use --start material");
+        let net = self.config.architecture()?.context("a net has an architecture")?;
         let scales = self.config.scales();
         let facts = crate::export::facts(&net, scales);
         let weights = initial_of_size(&net, self.config.seed, self.config.start_size());
         let floats = path.with_file_name(BEST);
         Checkpoint { weights, facts, ..Checkpoint::default() }.write(&floats)?;
         export::checkpoint(&floats, &path, None, scales, &[])?;
-        self.player(0)
+        Ok(())
+    }
+
+    /// A row a generation; all are rated together, the start at 0.
+    ///
+    /// # Errors
+    /// If they cannot be rated.
+    pub fn table(&self) -> Result<Table> {
+        let names: Vec<String> = (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
+        let of = |(number, it): (usize, &Generation)| {
+            let meeting = |other: u64, counts| Meeting {
+                players: [number, other as usize],
+                pairs: Pairs::new(counts, 0),
+            };
+            let start = it.against_start.map(|counts| meeting(0, counts));
+            [Some(meeting(it.best, it.against_best)), start]
+        };
+        let meetings: Vec<Meeting> = (1..).zip(&self.generations).flat_map(of).flatten().collect();
+        let rated = ratings(&names, &meetings, Anchor::Player(0))?;
+        let above = format!("above {}", self.settings.start);
+        let right = ["generation", "met", "Elo", "95 % interval", "", &above, "95 % interval"];
+        let mut table = Table::new(&right.map(|title| (title, Align::Right))).width(160);
+        for (number, it) in (1..).zip(&self.generations) {
+            let player = rated.players.iter().find(|player| player.place == number);
+            let [alone, alone_interval] = it.pairs().elo().cells();
+            let [elo, interval] = player.map_or(Elo::UNKNOWN, |player| player.elo).cells();
+            let kept = if it.is_kept() { "kept" } else { "dropped" }.to_string();
+            let row = [number.to_string(), it.best.to_string()];
+            table.row(row.into_iter().chain([alone, alone_interval, kept, elo, interval]));
+        }
+        Ok(table)
     }
 }

@@ -5,7 +5,6 @@
 //! [`Listener`] hears.
 
 pub mod arena;
-mod claim;
 pub mod climb;
 pub mod evaluator;
 pub mod export;

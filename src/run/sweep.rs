@@ -50,7 +50,7 @@ impl Axis {
         );
         let section = key.split('.').next().unwrap_or(key);
         ensure!(
-            key == "data.share" || !["data", "seed", "version", "climb"].contains(&section),
+            key == "data.share" || !["data", "seed", "version"].contains(&section),
             "--over {text}: members are compared on the same positions, and --seeds gives them \
              their seeds"
         );

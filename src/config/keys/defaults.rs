@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::Config;
 
 /// Configs that give the least a model and a method need.
-const LEAST: [(&str, &str); 9] = [
+const LEAST: [(&str, &str); 8] = [
     (
         "nets",
         "version = 1
@@ -63,13 +63,6 @@ const LEAST: [(&str, &str); 9] = [
          data.files = ['x']
          model.inputs = 'hce'
          target.learn = 'moves'
-         schedule = { epochs = 1, learning_rate = 1 }",
-    ),
-    (
-        "climbs",
-        "version = 1
-         climb = {}
-         model.inputs = 'hce'
          schedule = { epochs = 1, learning_rate = 1 }",
     ),
 ];

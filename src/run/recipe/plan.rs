@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::batch::OfRank;
 use crate::config::{BatchSize, Config, Inputs, Learn};
@@ -14,14 +14,8 @@ use crate::sample::Sample;
 /// The loader's part of a config.
 ///
 /// # Errors
-/// If the config is that of a climb, which has no data yet, or the format or the point of view is
-/// none.
+/// If the format or the point of view is none.
 pub fn plan(config: &Config) -> Result<Plan> {
-    ensure!(
-        config.climb.is_none(),
-        "this is the config of a climb, which makes its own games: `nnuance climb CONFIG`; for a \
-         run remove [climb] and name `data.files`"
-    );
     Ok(Plan {
         files: config.data.all_files(),
         feeds: config.feeds()?,
