@@ -86,7 +86,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         eprintln!("or go on with the loop: the same command again");
         return Ok(ExitCode::from(130));
     }
-    out::line(climb.table()?)?;
+    out::line(climb.table())?;
     out::line(format!("best     {}", climb.evaluation(climb.best()).display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,7 +19,7 @@ use crate::engine::journal::Journal;
 use crate::engine::{Clock, EngineError, EngineSettings, Entrant, JournalError, Limit};
 use crate::model::Precision;
 use crate::output;
-use crate::report::elo::{Anchor, Meeting, Met, Ratings, Scale, Sprt, Verdict, ratings};
+use crate::report::elo::{Meeting, Met, Ratings, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
 use crate::run::arena::{Manner, Pace, Recorder, Standing, play};
 use crate::run::evaluator::each_once;
@@ -131,8 +131,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let sprt = match args.sprt.as_deref() {
         Some(&[elo0, elo1]) => {
             ensure!(count == 2, "--sprt asks about two players, not {count}");
-            let test = Sprt { elo0, elo1, alpha: 0.05, beta: 0.05, scale: Scale::Logistic };
-            Some(test.checked()?)
+            let test = Sprt::new(elo0, elo1);
+            Some(test.context("--sprt: expected ELO0 below ELO1, both within 1000")?)
         }
         Some(_) => bail!("--sprt takes two numbers, such as 0,5"),
         None => None,
@@ -196,7 +196,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let rated = match players.len() {
         2 => None,
-        _ => Some(ratings(&all, meetings, Anchor::Mean)?),
+        _ => Some(ratings(&all, meetings, None)),
     };
     let verdicts = match &rated {
         Some(rated) => rated.verdicts.clone(),

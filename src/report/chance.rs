@@ -26,24 +26,6 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// The probability that a normal number with mean 0 and variance 1 lies below `z`; to 12
-/// digits, in the lower tail too. Source: Abramowitz and Stegun, 26.2.11 and 26.2.14.
-pub fn below(z: f64) -> f64 {
-    let size = z.abs();
-    let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    if size > 3.0 {
-        let fraction = (1..=60).rev().fold(0.0, |inner, k| f64::from(k) / (size + inner));
-        let tail = density / (size + fraction);
-        return if z > 0.0 { 1.0 - tail } else { tail };
-    }
-    let (mut term, mut sum) = (z, z);
-    for k in 1..60 {
-        term *= z * z / f64::from(2 * k + 1);
-        sum += term;
-    }
-    0.5 + density * sum
-}
-
 /// The number that a number with Student's t distribution exceeds in size with this probability,
 /// which lies between 0 and a half: 2.045 for 0.05 and 29 degrees of freedom.
 ///

@@ -1,42 +1,34 @@
-//! What the games of a match tell of two players, or of several.
+//! Elo of matches.
 //!
-//! Each opening is played twice, with colours reversed. The two games share what the opening gives,
-//! so they are no independent observations: a pair of games is one, with a score of 0, 0.5, 1, 1.5
-//! or 2. How often each occurred, the pentanomial counts, is all that is needed: see [`Pairs`].
-//! [`Sprt`] says when a match may stop, [`ratings()`] is for more than two players, and
-//! [`Verdict`] for who may be called stronger.
+//! Each opening is played twice, with colours reversed. The two games share the opening, so they
+//! are no independent observations: a pair of games is one, with a score of 0, 0.5, 1, 1.5 or 2.
+//! How often each occurred, the pentanomial counts, is all that is needed: see [`Pairs`]. [`Sprt`]
+//! says when a match may stop, [`ratings()`] rates more than two players together, and [`Verdict`]
+//! says who is stronger.
 //!
 //! Where `m` is the mean score of a game, 0 to 1, and `v` the variance of a pair's score divided
-//! by 2, over `n` pairs:
+//! by 2, over `n` pairs, logistic Elo is `-400 log10(1 / m - 1)`, and its 95 % interval that of
+//! `m`, which is `m ± 1.96 sqrt(v / n)`. Where all pairs are equal, `v` is 0 and says nothing. Then
+//! the share of other pairs is below `1 - 0.025^(1 / n)` with 97.5 %, whatever their score, which
+//! bounds `m`.
 //!
-//! - logistic Elo is `-400 log10(1 / m - 1)`, its 95 % interval that of `m`, which is
-//!   `m ± 1.96 sqrt(v / n)`;
-//! - normalised Elo is `(m - 0.5) / sqrt(2 v) * 800 / ln 10`: the difference in units of what a
-//!   game scatters, which tells how many games it takes to see it;
-//! - LOS, the likelihood of superiority, is the normal probability below
-//!   `(m - 0.5) / sqrt(v / n)`.
-//!
-//! Where all pairs are equal, `v` is 0 and says nothing. Then the share of other pairs is below
-//! `1 - 0.025^(1 / n)` with 97.5 %, whatever their score, which bounds `m`.
-//!
-//! Sources: M. Van den Bergh, "Normalized Elo" (2019) and "Comments on Normalized Elo" (2020);
-//! fastchess, whose digits these are wherever it has some.
+//! Sources: M. Van den Bergh, "Comments on Normalized Elo" (2020); fastchess, whose digits these
+//! are.
 
-mod met;
 mod ratings;
-mod sprt;
-mod verdict;
 
-pub use met::Met;
-pub use ratings::{Anchor, Meeting, Rating, Ratings, RatingsError, ratings};
-pub use sprt::{Decision, Scale, Sprt, SprtError};
-pub use verdict::{FEW_PAIRS, Verdict};
+pub use ratings::{Meeting, Rating, Ratings, ratings};
 
 use std::fmt;
 
 use serde::Serialize;
 
 use super::chance;
+use super::table::{Align, Table};
+use crate::digits::counted;
+
+/// From fewer pairs than this no winner is named.
+pub const FEW_PAIRS: u64 = 30;
 
 /// Score of a game by the place of a pair's count.
 const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
@@ -44,79 +36,48 @@ const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 /// Standard errors from the middle of a 95 % interval to its ends.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What an interval misses on one side.
-const MISS: f64 = 0.025;
-
-/// Normalised Elo of one standard deviation of a game.
-const NORMALISED: f64 = 800.0 / std::f64::consts::LN_10;
+/// The chance that any verdict is false.
+const LEVEL: f64 = 0.05;
 
 /// Pairs of games between two players, seen by the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Pairs {
-    counts: [u64; 5],
-    split: u64,
-}
+pub struct Pairs([u64; 5]);
 
 impl Pairs {
-    /// From the numbers of pairs that scored 0, 0.5, 1, 1.5 and 2. Of those that scored 1, `split`
-    /// had a winner in each game, and the others none; only wins, draws and losses depend on it.
-    ///
-    /// # Panics
-    /// If more pairs are split than scored 1.
-    pub fn new(counts: [u64; 5], split: u64) -> Self {
-        assert!(split <= counts[2], "{split} of {} pairs are split", counts[2]);
-        Self { counts, split }
+    /// From the numbers of pairs that scored 0, 0.5, 1, 1.5 and 2.
+    pub fn new(counts: [u64; 5]) -> Self {
+        Self(counts)
     }
 
     /// Adds a pair, the result of each game being 0, 0.5 or 1.
-    ///
-    /// # Panics
-    /// At any other result.
-    pub fn add(&mut self, results: [f64; 2]) {
-        let halves = |result: f64| match result {
-            0.0 => 0,
-            0.5 => 1,
-            1.0 => 2,
-            other => panic!("{other} is no result of a game"),
-        };
-        let [first, second] = results.map(halves);
-        self.counts[first + second] += 1;
-        self.split += u64::from(first + second == 2 && first != 1);
+    pub fn add(&mut self, [first, second]: [f64; 2]) {
+        self.0[(2.0 * (first + second)) as usize] += 1;
     }
 
     /// Adds the pairs of another match of the same players, seen by the same.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
-        self.split += other.split;
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
     }
 
     /// The same, seen by the second player.
     pub fn turned(&self) -> Self {
-        let mut counts = self.counts;
+        let mut counts = self.0;
         counts.reverse();
-        Self { counts, ..*self }
+        Self(counts)
     }
 
-    /// How many pairs scored 0, 0.5, 1, 1.5 and 2.
+    /// Pairs that scored 0, 0.5, 1, 1.5 and 2.
     pub fn counts(&self) -> [u64; 5] {
-        self.counts
+        self.0
     }
 
     /// The number of pairs.
     pub fn len(&self) -> u64 {
-        self.counts.iter().sum()
+        self.0.iter().sum()
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Games won, drawn and lost.
-    pub fn wins_draws_losses(&self) -> [u64; 3] {
-        let [lost, worse, level, better, won] = self.counts;
-        let split = self.split;
-        let draws = worse + 2 * (level - split) + better;
-        [2 * won + better + split, draws, 2 * lost + worse + split]
     }
 
     /// The mean score of a game, 0 to 1; None without pairs.
@@ -137,8 +98,8 @@ impl Pairs {
     pub fn interval(&self) -> Option<[f64; 2]> {
         let (score, variance) = (self.score()?, self.variance()?);
         if let Some(same) = self.same() {
-            let rest = self.unseen();
-            return Some([same * (1.0 - rest), same * (1.0 - rest) + rest]);
+            let unseen = 1.0 - 0.025_f64.powf(1.0 / self.len() as f64);
+            return Some([same * (1.0 - unseen), same * (1.0 - unseen) + unseen]);
         }
         let width = Z * (variance / self.len() as f64).sqrt();
         Some([(score - width).max(0.0), (score + width).min(1.0)])
@@ -150,33 +111,8 @@ impl Pairs {
         Elo { value: self.score().and_then(logistic), low, high }
     }
 
-    /// The difference in normalised Elo; all of it is unknown without pairs or where all are
-    /// equal. The interval takes the variance for known.
-    pub fn normalised_elo(&self) -> Elo {
-        let (Some(score), Some(variance)) = (self.score(), self.variance()) else {
-            return Elo::UNKNOWN;
-        };
-        if variance == 0.0 {
-            return Elo::UNKNOWN;
-        }
-        let value = (score - 0.5) / (2.0 * variance).sqrt() * NORMALISED;
-        let width = Z / (2.0 * self.len() as f64).sqrt() * NORMALISED;
-        Elo { value: Some(value), low: Some(value - width), high: Some(value + width) }
-    }
-
-    /// The likelihood that the first player is the stronger, 0 to 1; None without pairs. A bound
-    /// for whoever is ahead where all pairs are equal.
-    pub fn los(&self) -> Option<f64> {
-        let (score, variance) = (self.score()?, self.variance()?);
-        if variance > 0.0 {
-            return Some(chance::below((score - 0.5) / (variance / self.len() as f64).sqrt()));
-        }
-        let tail = 0.5 * self.p()?;
-        Some(if score < 0.5 { tail } else { 1.0 - tail })
-    }
-
-    /// How often equal players would have a score as far from a half; None without pairs. Student's
-    /// t, so that few pairs are not made too much of; an upper bound where all pairs are equal.
+    /// Probability that equal players have a score as far from a half; None without pairs. By
+    /// Student's t, for few pairs; an upper bound where all pairs are equal.
     pub fn p(&self) -> Option<f64> {
         let (score, variance) = (self.score()?, self.variance()?);
         if let Some(same) = self.same() {
@@ -188,70 +124,16 @@ impl Pairs {
         Some(chance::two_sided((score - 0.5) / (variance / freedom).sqrt(), freedom))
     }
 
-    /// Pairs that scored above 1 for each that scored below; None where none did.
-    pub fn ratio(&self) -> Option<f64> {
-        let [lost, worse, _, better, won] = self.counts;
-        (lost + worse > 0).then(|| (better + won) as f64 / (lost + worse) as f64)
-    }
-
-    /// All of it.
-    pub fn figures(&self) -> Figures {
-        let [wins, draws, losses] = self.wins_draws_losses();
-        Figures {
-            pairs: self.len(),
-            counts: self.counts,
-            wins,
-            draws,
-            losses,
-            score: self.score(),
-            score_interval: self.interval(),
-            elo: self.elo(),
-            normalised_elo: self.normalised_elo(),
-            los: self.los(),
-            pairs_ratio: self.ratio(),
-        }
-    }
-
     /// The score of all pairs, where they are equal.
     fn same(&self) -> Option<f64> {
-        let mut seen = self.counts.iter().zip(SCORES).filter(|(count, _)| **count > 0);
-        let first = seen.next().map(|(_, score)| score);
-        first.filter(|_| seen.next().is_none())
-    }
-
-    /// The share of pairs, 0 to 1, that may be unlike all that were seen.
-    fn unseen(&self) -> f64 {
-        1.0 - MISS.powf(1.0 / self.len() as f64)
+        let place = self.0.iter().position(|count| *count > 0)?;
+        (self.0[place] == self.len()).then_some(SCORES[place])
     }
 
     fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
-        let sum: f64 = self.counts.iter().zip(SCORES).map(|(n, score)| *n as f64 * of(score)).sum();
+        let sum: f64 = self.0.iter().zip(SCORES).map(|(n, score)| *n as f64 * of(score)).sum();
         sum / self.len() as f64
     }
-}
-
-/// What pairs of games say, in numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figures {
-    pub pairs: u64,
-    /// Pairs that scored 0, 0.5, 1, 1.5 and 2.
-    pub counts: [u64; 5],
-    /// Games.
-    pub wins: u64,
-    pub draws: u64,
-    pub losses: u64,
-    /// See [`Pairs::score`].
-    pub score: Option<f64>,
-    /// See [`Pairs::interval`].
-    pub score_interval: Option<[f64; 2]>,
-    /// See [`Pairs::elo`].
-    pub elo: Elo,
-    /// See [`Pairs::normalised_elo`].
-    pub normalised_elo: Elo,
-    /// See [`Pairs::los`].
-    pub los: Option<f64>,
-    /// See [`Pairs::ratio`].
-    pub pairs_ratio: Option<f64>,
 }
 
 /// A number of Elo with its 95 % interval. None stands for what the games do not bound, such as the
@@ -264,7 +146,6 @@ pub struct Elo {
 }
 
 impl Elo {
-    /// Nothing is known.
     pub const UNKNOWN: Self = Self { value: None, low: None, high: None };
 
     /// Half of the interval, which fastchess prints behind "±"; None where an end is missing.
@@ -277,13 +158,7 @@ impl Elo {
         self.low.is_none_or(|low| low <= 0.0) && self.high.is_none_or(|high| 0.0 <= high)
     }
 
-    /// The same difference, seen by the other player.
-    pub fn turned(&self) -> Self {
-        let turn = |end: Option<f64>| end.map(|elo| -elo);
-        Self { value: turn(self.value), low: turn(self.high), high: turn(self.low) }
-    }
-
-    /// Value and interval as cells of a table; what all is measured from has no interval.
+    /// Value and interval as cells of a table; the zero of a rating has no interval.
     pub fn cells(&self) -> [String; 2] {
         match self.half_width() {
             Some(0.0) => ["0".to_string(), "-".to_string()],
@@ -327,4 +202,220 @@ fn logistic(score: f64) -> Option<f64> {
 /// The score, 0 to 1, that is expected at a difference in logistic Elo.
 pub fn expected(elo: f64) -> f64 {
     1.0 / (1.0 + 10_f64.powf(-elo / 400.0))
+}
+
+/// The match of two players, seen by the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Met {
+    pub players: [String; 2],
+    pub pairs: u64,
+    /// Pairs that scored 0, 0.5, 1, 1.5 and 2.
+    pub counts: Pairs,
+    /// The mean score of a game, 0 to 1.
+    pub score: Option<f64>,
+    pub elo: Elo,
+}
+
+impl Met {
+    /// The players of a meeting, called by the names at their places.
+    pub fn of(names: &[String], Meeting { players, pairs }: &Meeting) -> Self {
+        Self {
+            players: players.map(|player| names[player].clone()),
+            pairs: pairs.len(),
+            counts: *pairs,
+            score: pairs.score(),
+            elo: pairs.elo(),
+        }
+    }
+
+    /// Pairs by their score, the mean score of a game, Elo and its interval.
+    pub fn table(all: &[Self]) -> Table {
+        let columns = ["pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
+        let columns = columns.map(|title| (title, Align::Right));
+        let names = [("player", Align::Left), ("against", Align::Left)];
+        // Names that were cut would be those of several players.
+        let mut table = Table::new(&[&names[..], &columns].concat()).width(160);
+        for Self { players: [first, second], pairs, counts, score, elo } in all {
+            let counts = counts.0.map(|count| count.to_string()).join(", ");
+            let cells = [first.clone(), second.clone(), pairs.to_string(), counts, percent(*score)];
+            table.row(cells.into_iter().chain(elo.cells()));
+        }
+        table
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_string(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// Two players, the one that is ahead first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    pub stronger: String,
+    pub weaker: String,
+    /// Logistic Elo of the stronger above the weaker.
+    pub difference: Elo,
+    /// Probability that equal players are as far apart; None where nothing is known.
+    pub p: Option<f64>,
+    /// Whether the difference stands.
+    pub decided: bool,
+    /// Why it does not.
+    pub why: Option<String>,
+}
+
+impl Verdict {
+    /// Of a match of two players whose pairs are seen by the first.
+    pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
+        let ahead = pairs.score().is_none_or(|score| score >= 0.5);
+        let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };
+        let pairs = if ahead { *pairs } else { pairs.turned() };
+        let mut verdict = Self::open([stronger, weaker], pairs.elo(), pairs.p(), pairs.len());
+        decide(std::slice::from_mut(&mut verdict), &[0]);
+        verdict
+    }
+
+    /// Undecided, unless so few pairs decide against it.
+    fn open(names: [&str; 2], difference: Elo, p: Option<f64>, pairs: u64) -> Self {
+        let [stronger, weaker] = names.map(str::to_string);
+        let why = match pairs {
+            0 => Some("no games measure them with each other".to_string()),
+            FEW_PAIRS.. => None,
+            _ => Some(format!("{}, fewer than {FEW_PAIRS}", counted(pairs, "pair"))),
+        };
+        Self { stronger, weaker, difference, p, decided: false, why }
+    }
+
+    /// The stronger player and its lead, or why these games cannot tell.
+    pub fn sentence(&self) -> String {
+        let Self { stronger, weaker, difference, .. } = self;
+        let lead = format!("{stronger}'s Elo is higher than {weaker}'s: {difference}");
+        match &self.why {
+            Some(why) => format!("{lead}; {why}: these games cannot tell."),
+            None => format!("{lead}: {stronger} is stronger."),
+        }
+    }
+}
+
+/// Decides every verdict, or says why it stays open. As among evaluations, a difference stands after
+/// Holm's correction for all that are looked at together: the `neighbours` in a ranking, by place,
+/// are looked at together; for all others, all. So among all verdicts on equal players any names a
+/// winner in 5 % of matches at most, if their length was fixed beforehand.
+fn decide(verdicts: &mut [Verdict], neighbours: &[usize]) {
+    let p = |place: usize| verdicts[place].p.filter(|_| verdicts[place].why.is_none());
+    let of_neighbours: Vec<f64> = neighbours.iter().filter_map(|place| p(*place)).collect();
+    let of_all: Vec<f64> = (0..verdicts.len()).filter_map(p).collect();
+    let limits = [of_all, of_neighbours].map(|family| chance::holm(&family, LEVEL));
+    for (place, verdict) in verdicts.iter_mut().enumerate() {
+        let limit = limits[usize::from(neighbours.contains(&place))];
+        let stands = verdict.p.is_some_and(|p| limit.is_some_and(|limit| p <= limit));
+        let open = match stands && !verdict.difference.contains_zero() {
+            true => None,
+            false if verdict.difference.contains_zero() => Some("the interval contains zero"),
+            false => Some("among so many differences such a one may be random (Holm)"),
+        };
+        verdict.why = verdict.why.take().or(open.map(str::to_string));
+        verdict.decided = verdict.why.is_none();
+    }
+}
+
+/// A sequential test of H0, the difference is `elo0`, against H1, it is `elo1`, each with 5 % of
+/// error.
+///
+/// A. Wald's test, generalised to what is not known besides the difference: how often pairs score
+/// what. Of all distributions of a pair's score that have the difference of a hypothesis, the one
+/// is taken that suits the counts best; LLR is the logarithm of how much better H1's explains them
+/// than H0's. As in fastchess a count of 0 stands for a thousandth, so that one kind of pair alone
+/// does not end a match. An interval taken when the test has stopped leans to the side on which it
+/// stopped.
+///
+/// Source: M. Van den Bergh, "Comments on Normalized Elo" (2020), proposition 1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sprt {
+    pub elo0: f64,
+    /// Above `elo0`.
+    pub elo1: f64,
+}
+
+/// The state of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Decision {
+    GoOn,
+    H0,
+    H1,
+}
+
+impl Sprt {
+    /// The LLR at which H1 is accepted; H0 is at its negative.
+    pub const BOUND: f64 = 2.944_438_979_166_440_3;
+
+    /// None unless `elo0` is below `elo1`, both within 1000.
+    pub fn new(elo0: f64, elo1: f64) -> Option<Self> {
+        (-1000.0 <= elo0 && elo0 < elo1 && elo1 <= 1000.0).then_some(Self { elo0, elo1 })
+    }
+
+    /// The logarithm of the generalised likelihood ratio, above 0 where H1 explains the pairs
+    /// better; 0 without pairs.
+    pub fn llr(&self, pairs: &Pairs) -> f64 {
+        if pairs.is_empty() {
+            return 0.0;
+        }
+        let counts = pairs.0.map(|count| if count == 0 { 1e-3 } else { count as f64 });
+        let total: f64 = counts.iter().sum();
+        let seen = counts.map(|count| count / total);
+        let [h0, h1] =
+            [self.elo0, self.elo1].map(|elo| tilted(&seen, &SCORES.map(|it| it - expected(elo))));
+        (0..5).map(|i| counts[i] * (h1[i] / h0[i]).ln()).sum()
+    }
+
+    /// To be asked after each pair, and no more once it is decided.
+    pub fn decide(&self, pairs: &Pairs) -> Decision {
+        match self.llr(pairs) {
+            llr if llr >= Self::BOUND => Decision::H1,
+            llr if llr <= -Self::BOUND => Decision::H0,
+            _ => Decision::GoOn,
+        }
+    }
+
+    /// The LLR and the decision in words.
+    pub fn sentence(&self, pairs: &Pairs) -> String {
+        let (Self { elo0, elo1 }, bound) = (self, Self::BOUND);
+        let llr = format!("LLR {:.2} ({:.2} to {bound:.2})", self.llr(pairs), -bound);
+        match self.decide(pairs) {
+            Decision::GoOn => format!("{llr}: open between {elo0} and {elo1} Elo."),
+            Decision::H0 => format!("{llr}: H0, {elo0} Elo, is accepted against {elo1}."),
+            Decision::H1 => format!("{llr}: H1, {elo1} Elo, is accepted against {elo0}."),
+        }
+    }
+}
+
+/// Of all distributions in which `values` have the mean 0, the one that makes the shares seen most
+/// likely. Some of the values are below 0 and some above, and no share is 0.
+fn tilted(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
+    // Each share is divided by 1 + theta * value; the sum below falls from infinity to minus
+    // infinity between the poles.
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mut low, mut high) = (-1.0 / most, -1.0 / least);
+    let mut theta = 0.0;
+    for _ in 0..200 {
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for (share, value) in seen.iter().zip(values) {
+            let part = value / (1.0 + theta * value);
+            sum += share * part;
+            slope += share * part * part;
+        }
+        if sum > 0.0 {
+            low = theta;
+        } else {
+            high = theta;
+        }
+        let newton = theta + sum / slope;
+        let next = if low < newton && newton < high { newton } else { 0.5 * (low + high) };
+        let done = (next - theta).abs() <= 1e-13 * (1.0 + theta.abs());
+        theta = next;
+        if done {
+            break;
+        }
+    }
+    std::array::from_fn(|i| seen[i] / (1.0 + theta * values[i]))
 }

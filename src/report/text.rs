@@ -3,7 +3,7 @@
 use super::compare::{Comparison, Measured, Pair, Records};
 use super::estimate::Estimate;
 use super::verdict::ROUNDING;
-use super::{Align, Table, games};
+use super::{Align, Table};
 use crate::digits::grouped;
 
 /// Characters a line.
@@ -43,7 +43,7 @@ impl Comparison {
             let mark = if one.at_border { " (border)" } else { "" };
             let mut cells = vec![one.name.clone(), loss(one.loss.mean), interval(&one.loss)];
             if self.games.is_some() {
-                cells.extend(games::cells(one.elo));
+                cells.extend(one.elo.map_or(["-", "-"].map(str::to_string), |elo| elo.cells()));
             }
             cells.push(scale + mark);
             cells.extend(one.loss_fixed.map(|estimate| loss(estimate.mean)));

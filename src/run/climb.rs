@@ -31,7 +31,7 @@ use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device, initial_of_size};
 use crate::output;
-use crate::report::elo::{Anchor, Elo, Meeting, Pairs, ratings};
+use crate::report::elo::{Meeting, Pairs, ratings};
 use crate::report::{Align, Table};
 use crate::sample::mix;
 use crate::train::checkpoint::Checkpoint;
@@ -73,7 +73,7 @@ pub struct Generation {
 
 impl Generation {
     fn pairs(&self) -> Pairs {
-        Pairs::new(self.against_best, 0)
+        Pairs::new(self.against_best)
     }
 
     /// Whether it is the best from now on.
@@ -282,32 +282,28 @@ impl<'a> Climb<'a> {
     }
 
     /// A row a generation; all are rated together, the start at 0.
-    ///
-    /// # Errors
-    /// If they cannot be rated.
-    pub fn table(&self) -> Result<Table> {
+    pub fn table(&self) -> Table {
         let names: Vec<String> = (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
         let of = |(number, it): (usize, &Generation)| {
             let meeting = |other: u64, counts| Meeting {
                 players: [number, other as usize],
-                pairs: Pairs::new(counts, 0),
+                pairs: Pairs::new(counts),
             };
             let start = it.against_start.map(|counts| meeting(0, counts));
             [Some(meeting(it.best, it.against_best)), start]
         };
         let meetings: Vec<Meeting> = (1..).zip(&self.generations).flat_map(of).flatten().collect();
-        let rated = ratings(&names, &meetings, Anchor::Player(0))?;
+        let rated = ratings(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
         let right = ["generation", "met", "Elo", "95 % interval", "", &above, "95 % interval"];
         let mut table = Table::new(&right.map(|title| (title, Align::Right))).width(160);
         for (number, it) in (1..).zip(&self.generations) {
-            let player = rated.players.iter().find(|player| player.place == number);
             let [alone, alone_interval] = it.pairs().elo().cells();
-            let [elo, interval] = player.map_or(Elo::UNKNOWN, |player| player.elo).cells();
+            let [elo, interval] = rated.elo(number).cells();
             let kept = if it.is_kept() { "kept" } else { "dropped" }.to_string();
             let row = [number.to_string(), it.best.to_string()];
             table.row(row.into_iter().chain([alone, alone_interval, kept, elo, interval]));
         }
-        Ok(table)
+        table
     }
 }

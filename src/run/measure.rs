@@ -236,7 +236,7 @@ impl Measurement {
         comparison.notes.clone_from(&self.notes);
         comparison.sentences.splice(0..0, self.unscored.clone());
         if let Some(played) = &self.played {
-            comparison.add_games(played)?;
+            comparison.add_games(played);
         }
         Ok(())
     }

@@ -108,8 +108,8 @@ fn the_games_of_a_match_tell_what_it_told_and_are_data() {
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let read = played::read(std::slice::from_ref(&pgn)).unwrap();
     assert!(read.notes.is_empty(), "{:?}", read.notes);
-    let figures = serde_json::to_value(read.played.meetings[0].pairs.figures()).unwrap();
-    assert_eq!(figures["counts"], told["meetings"][0]["counts"]);
+    let counts = serde_json::to_value(read.played.meetings[0].pairs).unwrap();
+    assert_eq!(counts, told["meetings"][0]["counts"]);
     assert_eq!(read.played.names, ["quickstart-32.bin", "material"]);
     let fact = |name: &str| read.played.manner.iter().find(|it| it.0 == name).unwrap().1.clone();
     assert_eq!((fact("nodes a move"), fact("games")), ("60".to_string(), "16".to_string()));

@@ -65,7 +65,7 @@ fn what_cannot_be_matched_is_refused() {
         (&["material", "--engine", "no/such/engine"], "no/such/engine"),
         (&["material", "material"], "named twice"),
         (&["material", "score"], "score"),
-        (&["material", NET, "--sprt", "5,0"], "elo"),
+        (&["material", NET, "--sprt", "5,0"], "ELO0"),
         (&["material", NET, "--book", "no/such/book.epd"], "no/such/book.epd"),
     ] {
         let output = matched(arguments);

@@ -56,7 +56,7 @@ fn rounds_pair_games_in_whatever_order_they_ended() {
         if played.names[0] == "b" {
             meetings[0].pairs = meetings[0].pairs.turned();
         }
-        assert_eq!(meetings[0].pairs, Pairs::new([0, 2, 0, 0, 1], 0), "{text}");
+        assert_eq!(meetings[0].pairs, Pairs::new([0, 2, 0, 0, 1]), "{text}");
         assert!(notes.is_empty(), "{notes:?}");
     }
 }
@@ -78,7 +78,7 @@ fn games_that_follow_each_other_are_pairs_where_rounds_are_none() {
         one(ba, "1-0", "6", START),
     ];
     let found = read(&text.concat()).unwrap();
-    assert_eq!(found.played.meetings[0].pairs, Pairs::new([0, 0, 0, 1, 0], 0));
+    assert_eq!(found.played.meetings[0].pairs, Pairs::new([0, 0, 0, 1, 0]));
     let note = &found.notes[0];
     assert!(note.ends_with("1 game without a result and 3 without a pair left out"), "{note}");
     // Moves of a book are an opening, too.
@@ -184,10 +184,6 @@ fn a_comparison_shows_elo_beside_loss() {
     assert!(row("pesto.json").is_null());
     let sentences = told["games"]["sentences"].to_string();
     assert!(sentences.contains("quickstart-32.bin is stronger."), "{sentences}");
-    assert!(
-        sentences.contains("both decide 1 pair of evaluations, and agree on 1."),
-        "{sentences}"
-    );
     let output = compare(&pgn, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();

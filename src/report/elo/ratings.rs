@@ -2,15 +2,13 @@
 //!
 //! The expected score of a game is the logistic function of the difference in Elo. The ratings are
 //! those at which each player's expected points are the points that it made, which is maximum
-//! likelihood where nobody draws, and needs no model of draws. Their covariance is the sandwich
-//! `H⁻¹ M H⁻¹`: `H` is the slope of the expected points, `M` the variance of the points as the
-//! pairs show it, around what the ratings expect. So pairs, not games, are what is independent,
-//! and where the ratings do not fit (who beats whom may go round in a circle), the intervals widen.
+//! likelihood without draws, and needs no model of draws. Their covariance is the sandwich
+//! `H⁻¹ M H⁻¹`: `H` is the slope of the expected points, `M` the variance of the points of pairs
+//! around what the ratings expect. So where the ratings do not fit (results may be intransitive),
+//! the intervals widen.
 //!
-//! A finite rating needs points that flow both ways: whoever is better than all that one can
-//! measure has no upper end. Players are placed together where each took points from another,
-//! by however many steps; who won everything against these, or lost it, gets one end of an
-//! interval only.
+//! A finite rating needs points that flow both ways: players are placed together where each took
+//! points from another, by however many steps. The others have no rating.
 //!
 //! Sources: L. R. Ford, "Solution of a ranking problem from binary comparisons" (1957), for when
 //! ratings exist; H. White, "Maximum likelihood estimation of misspecified models" (1982), for the
@@ -19,23 +17,12 @@
 use faer::{Mat, Side, linalg::solvers::Solve};
 use serde::Serialize;
 
-use super::verdict::{self, Verdict, few};
-use super::{Elo, Pairs, Z, expected};
+use super::{Elo, Pairs, Verdict, Z, decide, percent};
 use crate::report::chance;
 use crate::report::table::{Align, Table};
 
 /// Elo of one step of the logit.
 const STEP: f64 = 400.0 / std::f64::consts::LN_10;
-
-/// What is zero Elo.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Anchor {
-    /// The mean of all that are placed: of the players that took points from each other, the most.
-    #[default]
-    Mean,
-    /// A player, by place; those that it can be measured with are placed.
-    Player(usize),
-}
 
 /// The pairs of two players, given by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +35,7 @@ pub struct Meeting {
 /// Several players, rated together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratings {
-    /// The strongest first; those of whom nothing is known last.
+    /// The strongest first.
     pub players: Vec<Rating>,
     /// On all pairs of players, in the order of the ranking.
     pub verdicts: Vec<Verdict>,
@@ -63,71 +50,70 @@ pub struct Rating {
     pub pairs: u64,
     /// The mean score of its games, 0 to 1; None without games.
     pub score: Option<f64>,
-    /// Logistic Elo above the anchor. An end without value takes the ratings of those that it
-    /// played for known.
+    /// Logistic Elo above zero.
     pub elo: Elo,
 }
 
-/// Nothing to rate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RatingsError {
-    #[error("{0} players to rate; expected at least 2")]
-    Few(usize),
-    #[error("{0} is named twice; name each player once")]
-    Twice(String),
-    #[error("there is no player {place} among {players}")]
-    Place { place: usize, players: usize },
-    #[error("{0} met itself")]
-    Itself(String),
-}
-
 /// Rates players by their meetings, of which there may be several of the same two, and none of
-/// others.
-pub fn ratings(
-    names: &[String],
-    meetings: &[Meeting],
-    anchor: Anchor,
-) -> Result<Ratings, RatingsError> {
-    let table = Crosstable::new(names, meetings)?;
+/// others. `zero` is the player, by place, that has 0 Elo; None for the mean of all that are placed.
+///
+/// # Panics
+/// If a place is that of no name.
+pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> Ratings {
     let count = names.len();
-    if let Anchor::Player(place) = anchor
-        && place >= count
-    {
-        return Err(RatingsError::Place { place, players: count });
+    let mut rows = vec![vec![Pairs::default(); count]; count];
+    for Meeting { players: [a, b], pairs } in meetings {
+        rows[*a][*b].merge(pairs);
+        rows[*b][*a].merge(&pairs.turned());
     }
-    let placed = table.placed(anchor);
-    let fit = Fit::new(&table, &placed, anchor);
-    let elo: Vec<Elo> = (0..count)
-        .map(|player| match placed.iter().position(|it| *it == player) {
-            Some(at) => fit.rating(at),
-            None => table.bound(player, &placed, &fit),
-        })
-        .collect();
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|a, b| height(&elo[*b]).total_cmp(&height(&elo[*a])));
+    let table = Crosstable(rows);
+    let placed = table.placed(zero);
+    let fit = Fit::new(&table, &placed, zero);
+    let at = |player: usize| placed.iter().position(|it| *it == player);
+    let rating = |place: usize| {
+        let met = table.met(place);
+        let elo = at(place).map_or(Elo::UNKNOWN, |at| fit.rating(at));
+        Rating { name: names[place].clone(), place, pairs: met.len(), score: met.score(), elo }
+    };
+    let mut players: Vec<Rating> = (0..count).map(rating).collect();
+    let height = |it: &Rating| match (it.elo.value, it.score) {
+        (Some(value), _) => value,
+        (None, Some(score)) if score > 0.5 => f64::INFINITY,
+        (None, _) => f64::NEG_INFINITY,
+    };
+    players.sort_by(|a, b| height(b).total_cmp(&height(a)));
 
-    let players = order.iter().map(|place| Rating {
-        name: names[*place].clone(),
-        place: *place,
-        pairs: table.met(*place).len(),
-        score: table.met(*place).score(),
-        elo: elo[*place],
-    });
     let (mut verdicts, mut neighbours) = (Vec::new(), Vec::new());
-    for (rank, stronger) in order.iter().enumerate() {
-        for (behind, weaker) in order[rank + 1..].iter().enumerate() {
-            if behind == 0 {
-                neighbours.push(verdicts.len());
-            }
-            verdicts.push(table.compare(names, [*stronger, *weaker], &placed, &fit));
+    for (rank, stronger) in players.iter().enumerate() {
+        neighbours.push(verdicts.len());
+        for weaker in &players[rank + 1..] {
+            let own = &table.0[stronger.place][weaker.place];
+            let names = [stronger, weaker].map(|it| &it.name[..]);
+            let verdict = match [stronger, weaker].map(|it| at(it.place)) {
+                [Some(a), Some(b)] => {
+                    let least = stronger.pairs.min(weaker.pairs);
+                    let (difference, p) = fit.difference(a, b, least);
+                    let mut verdict = Verdict::open(names, difference, p, least);
+                    if own.score().is_some_and(|score| score < 0.5) {
+                        let why = "their own games point the other way".to_string();
+                        verdict.why = verdict.why.or(Some(why));
+                    }
+                    verdict
+                }
+                // The ratings do not reach both; their own games may still tell.
+                _ => Verdict::open(names, own.elo(), own.p(), own.len()),
+            };
+            verdicts.push(verdict);
         }
     }
-    verdict::decide(&mut verdicts, &neighbours);
-    Ok(Ratings { players: players.collect(), verdicts })
+    // The last player has none behind it.
+    neighbours.pop();
+    decide(&mut verdicts, &neighbours);
+    Ratings { players, verdicts }
 }
 
 impl Ratings {
-    /// Elo of a player by its place among the names; unknown of a place that there is not.
+    /// Elo of a player by its place among the names.
     pub fn elo(&self, place: usize) -> Elo {
         let found = self.players.iter().find(|player| player.place == place);
         found.map_or(Elo::UNKNOWN, |player| player.elo)
@@ -143,29 +129,13 @@ impl Ratings {
             ("pairs", Align::Right),
             ("score", Align::Right),
         ]);
-        for (rank, player) in self.players.iter().enumerate() {
-            let [elo, interval] = player.elo.cells();
-            table.row([
-                (rank + 1).to_string(),
-                player.name.clone(),
-                elo,
-                interval,
-                player.pairs.to_string(),
-                player.score.map_or("-".to_string(), |score| format!("{:.1} %", 100.0 * score)),
-            ]);
+        for (rank, Rating { name, pairs, score, elo, .. }) in (1..).zip(&self.players) {
+            let [elo, interval] = elo.cells();
+            let rank: u32 = rank;
+            let (pairs, score) = (pairs.to_string(), percent(*score));
+            table.row([rank.to_string(), name.clone(), elo, interval, pairs, score]);
         }
         table
-    }
-}
-
-/// Where a player stands in the ranking.
-fn height(elo: &Elo) -> f64 {
-    // Bounds may overlap with ratings; who won everything stands above those it won against.
-    match (elo.value, elo.low, elo.high) {
-        (Some(value), ..) => value,
-        (None, Some(low), _) => 1e6 + low,
-        (None, None, Some(high)) => -1e6 + high,
-        (None, None, None) => f64::NEG_INFINITY,
     }
 }
 
@@ -173,28 +143,6 @@ fn height(elo: &Elo) -> f64 {
 struct Crosstable(Vec<Vec<Pairs>>);
 
 impl Crosstable {
-    fn new(names: &[String], meetings: &[Meeting]) -> Result<Self, RatingsError> {
-        let count = names.len();
-        if count < 2 {
-            return Err(RatingsError::Few(count));
-        }
-        if let Some(i) = (1..count).find(|i| names[..*i].contains(&names[*i])) {
-            return Err(RatingsError::Twice(names[i].clone()));
-        }
-        let mut rows = vec![vec![Pairs::default(); count]; count];
-        for Meeting { players: [a, b], pairs } in meetings {
-            if let Some(place) = [*a, *b].into_iter().find(|place| *place >= count) {
-                return Err(RatingsError::Place { place, players: count });
-            }
-            if a == b {
-                return Err(RatingsError::Itself(names[*a].clone()));
-            }
-            rows[*a][*b].merge(pairs);
-            rows[*b][*a].merge(&pairs.turned());
-        }
-        Ok(Self(rows))
-    }
-
     /// All pairs of a player.
     fn met(&self, player: usize) -> Pairs {
         let mut all = Pairs::default();
@@ -202,8 +150,9 @@ impl Crosstable {
         all
     }
 
-    /// The players that can be measured with each other, in order of place.
-    fn placed(&self, anchor: Anchor) -> Vec<usize> {
+    /// The players that can be measured with each other, in order of place: with the zero, or else
+    /// the most.
+    fn placed(&self, zero: Option<usize>) -> Vec<usize> {
         let count = self.0.len();
         let took = |a: usize, b: usize| self.0[a][b].score().is_some_and(|score| score > 0.0);
         let mut reach: Vec<Vec<bool>> =
@@ -218,66 +167,9 @@ impl Crosstable {
         let with = |a: usize| -> Vec<usize> {
             (0..count).filter(|b| reach[a][*b] && reach[*b][a]).collect()
         };
-        let pairs = |some: &[usize]| -> u64 { some.iter().map(|it| self.met(*it).len()).sum() };
-        match anchor {
-            Anchor::Player(place) => with(place),
-            // Of several as large the first, which is the last of the turned.
-            Anchor::Mean => (0..count)
-                .rev()
-                .map(with)
-                .max_by_key(|some| (some.len(), pairs(some)))
-                .expect("there are players"),
-        }
-    }
-
-    /// What is known of a player outside: one end, where it won all pairs against those placed or
-    /// lost them.
-    fn bound(&self, player: usize, placed: &[usize], fit: &Fit) -> Elo {
-        let mut all = Pairs::default();
-        placed.iter().for_each(|other| all.merge(&self.0[player][*other]));
-        let (Some(score), Some([low, high])) = (all.score(), all.interval()) else {
-            return Elo::UNKNOWN;
-        };
-        // A mean of expected scores that rises with the player's rating.
-        let reaches = |bound: f64| {
-            let mean = |elo: f64| {
-                let of = |at: usize| {
-                    let pairs = self.0[player][placed[at]].len() as f64;
-                    pairs * expected(elo - fit.elo(at))
-                };
-                (0..placed.len()).map(of).sum::<f64>() / all.len() as f64
-            };
-            let [mut below, mut above] = [-1e5, 1e5];
-            for _ in 0..100 {
-                let middle = 0.5 * (below + above);
-                if mean(middle) < bound { below = middle } else { above = middle }
-            }
-            Some(0.5 * (below + above))
-        };
-        match score {
-            1.0 => Elo { low: reaches(low), ..Elo::UNKNOWN },
-            0.0 => Elo { high: reaches(high), ..Elo::UNKNOWN },
-            _ => Elo::UNKNOWN,
-        }
-    }
-
-    /// Two players in the order of the ranking.
-    fn compare(&self, names: &[String], two: [usize; 2], placed: &[usize], fit: &Fit) -> Verdict {
-        let own = &self.0[two[0]][two[1]];
-        let at = two.map(|player| placed.iter().position(|it| *it == player));
-        let [stronger, weaker] = two.map(|player| &names[player][..]);
-        if let [Some(a), Some(b)] = at {
-            let least = two.map(|player| self.met(player).len()).into_iter().min().unwrap_or(0);
-            let (difference, p) = fit.difference(a, b, least);
-            let turned = own.score().is_some_and(|score| score < 0.5);
-            let against = || turned.then(|| "their own games point the other way".to_string());
-            let why = few(least).or_else(against);
-            return Verdict { why, ..Verdict::open(stronger, weaker, difference, p) };
-        }
-        // The ratings do not reach both; their own games may still tell.
-        let apart = own.is_empty().then(|| "no games measure them with each other".to_string());
-        let why = apart.or_else(|| few(own.len()));
-        Verdict { why, ..Verdict::open(stronger, weaker, own.elo(), own.p()) }
+        // Of several as large the first, which is the last in reverse.
+        let most = || (0..count).rev().map(with).max_by_key(Vec::len).unwrap_or_default();
+        zero.map_or_else(most, with)
     }
 }
 
@@ -290,7 +182,7 @@ struct Fit {
 }
 
 impl Fit {
-    fn new(table: &Crosstable, placed: &[usize], anchor: Anchor) -> Self {
+    fn new(table: &Crosstable, placed: &[usize], zero: Option<usize>) -> Self {
         let count = placed.len();
         let own = |a: usize, b: usize| &table.0[placed[a]][placed[b]];
         let pairs = |a: usize, b: usize| own(a, b).len() as f64;
@@ -347,10 +239,7 @@ impl Fit {
         let middle = laplacian(count, &met, scatter);
         let bread = slope(&logits).solve(&Mat::<f64>::identity(count, count));
         let covariance = &bread * &middle * &bread;
-        let zero = match anchor {
-            Anchor::Mean => None,
-            Anchor::Player(place) => placed.iter().position(|it| *it == place),
-        };
+        let zero = zero.and_then(|place| placed.iter().position(|it| *it == place));
         let base = match zero {
             Some(at) => logits[at],
             None => logits.iter().sum::<f64>() / count as f64,
