@@ -14,14 +14,8 @@ use crate::input;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Tables of a config. Serde would take a list for one, its values in the order of the keys.
-const TABLES: [&[&str]; 6] = [
-    &["data"],
-    &["data", "filter"],
-    &["model"],
-    &["target"],
-    &["optimizer"],
-    &["schedule"],
-];
+const TABLES: [&[&str]; 6] =
+    [&["data"], &["data", "filter"], &["model"], &["target"], &["optimizer"], &["schedule"]];
 
 /// Why a config cannot be used.
 #[derive(Debug, thiserror::Error)]

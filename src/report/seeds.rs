@@ -139,6 +139,10 @@ pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     let above_first = [None].into_iter().chain(differences.into_iter().map(Some));
     let measured = above_first.zip(spreads).enumerate();
     measured
-        .map(|(place, (above_first, seeds))| Measured { loss: means.mean(place), seeds, above_first })
+        .map(|(place, (above_first, seeds))| Measured {
+            loss: means.mean(place),
+            seeds,
+            above_first,
+        })
         .collect()
 }

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::arena::{Manner, Pace, Standing, play};
-use super::folder::{BEST, LAST, NET, RunFolder, TERMS_SVG};
+use super::folder::{BEST, LAST, NET, RunFolder, TERMS_CSV};
 use super::train::{Means, begin, resume};
 use super::{OwnPlayer, export};
 use crate::config::Config;
@@ -144,7 +144,9 @@ impl<'a> Climb<'a> {
             let elo = generation.pairs().elo();
             let kept = if generation.is_kept() { "kept" } else { "dropped" };
             let met = self.named(generation.best);
-            self.means.listener.remark(&format!("generation {number}: {kept}, Elo {elo} above {met}"));
+            self.means
+                .listener
+                .remark(&format!("generation {number}: {kept}, Elo {elo} above {met}"));
             self.generations.push(generation);
         }
         Ok(true)
@@ -223,7 +225,7 @@ impl<'a> Climb<'a> {
     fn train(&self, number: u64) -> Result<bool> {
         let path = self.folder(number).join("run");
         // Written last, or nearly so.
-        if [NET, TERMS_SVG].iter().any(|name| path.join(name).exists()) {
+        if [NET, TERMS_CSV].iter().any(|name| path.join(name).exists()) {
             return Ok(true);
         }
         if path.join(LAST).exists() {
@@ -283,7 +285,8 @@ impl<'a> Climb<'a> {
 
     /// A row a generation; all are rated together, the start at 0.
     pub fn table(&self) -> Table {
-        let names: Vec<String> = (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
+        let names: Vec<String> =
+            (0..=self.generations.len()).map(|it| self.named(it as u64)).collect();
         let of = |(number, it): (usize, &Generation)| {
             let meeting = |other: u64, counts| Meeting {
                 players: [number, other as usize],

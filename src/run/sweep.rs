@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use serde::Serialize;
 
 use super::evaluator::Evaluator;
-use super::folder::{BEST, LAST, NET, RunFolder, TERMS_SVG};
+use super::folder::{BEST, LAST, NET, RunFolder, TERMS_CSV};
 use super::recipe;
 use super::train::{Means, NothingLearnt, begin, check, resume};
 use crate::config::{Config, Target};
@@ -239,7 +239,9 @@ impl<'a> Sweep<'a> {
                 let number = place * self.seeds + seed + 1;
                 match self.train(member, seed, &format!("{number} of {runs}")) {
                     Ok(None) => return Ok(None),
-                    Ok(Some(loss)) => losses.iter_mut().for_each(|all: &mut Vec<f64>| all.push(loss)),
+                    Ok(Some(loss)) => {
+                        losses.iter_mut().for_each(|all: &mut Vec<f64>| all.push(loss))
+                    }
                     // One seed that fails is enough.
                     Err(error) if is_of_values(&error) => {
                         let why = format!("{error:#}");
@@ -298,7 +300,13 @@ impl<'a> Sweep<'a> {
 
     /// The squared errors of a run's best weights, game by game; against the targets if there are
     /// any, else against the results.
-    fn sums(&self, truth: &Truth, samples: &[Sample], run: &Path, config: &Config) -> Result<Vec<f64>> {
+    fn sums(
+        &self,
+        truth: &Truth,
+        samples: &[Sample],
+        run: &Path,
+        config: &Config,
+    ) -> Result<Vec<f64>> {
         let place = self.means.place.open_for(config)?;
         let name = run.to_string_lossy();
         let evaluator = Evaluator::open(&name, &Given::default(), &place, self.means.listener)?;
@@ -383,8 +391,16 @@ pub struct Tried {
 impl Outcome {
     /// A row a member.
     pub fn table(&self) -> Table {
-        let columns =
-            ["validation", "of seeds", "test", "95 % interval", "above first", "games", "seeds", "sure"];
+        let columns = [
+            "validation",
+            "of seeds",
+            "test",
+            "95 % interval",
+            "above first",
+            "games",
+            "seeds",
+            "sure",
+        ];
         let columns = self.titles.iter().map(String::as_str).chain(columns);
         let columns: Vec<(&str, Align)> = columns.map(|title| (title, Align::Right)).collect();
         let mut table = Table::new(&columns).width(usize::MAX);
@@ -442,7 +458,7 @@ impl<'a> Games<'a> {
 fn targets(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
     let (wdl, promise) = (config.final_wdl(), config.promise());
     // Moves have no target, and the results are no other one.
-    if config.moves().is_some() || !config.needs_scores() {
+    if config.learns_moves() || !config.needs_scores() {
         return None;
     }
     let target = |sample: &Sample| {
@@ -474,7 +490,6 @@ impl Stage {
         let mut wanted = config.clone();
         wanted.data.window = wanted.data.window.or(found.data.window);
         wanted.target.scale = wanted.target.scale.or(found.target.scale);
-        wanted.target.resolve_every = wanted.target.resolve_every.or(found.target.resolve_every);
         let changed = recipe.changed([&scan.files, &scan.validating.files]);
         ensure!(
             wanted.resolved() == *found
@@ -484,7 +499,7 @@ impl Stage {
             path.display()
         );
         // Written last, or nearly so.
-        let result = if found.is_net() { NET } else { TERMS_SVG };
+        let result = if found.is_net() { NET } else { TERMS_CSV };
         Ok(if path.join(result).exists() { Stage::Finished } else { Stage::Begun })
     }
 }

@@ -69,7 +69,11 @@ fn values_may_have_commas() {
         ("model.hidden = 16, 32", "model.hidden", "16 | 32"),
         ("data.share=0.5,1", "data.share", "0.5 | 1"),
         ("model.head=[],[16],[16, 32]", "model.head", "[] | [16] | [16, 32]"),
-        ("a.b={shape=\"step\",from=1},\"a,b\",'c,]'", "a.b", "{shape=\"step\",from=1} | \"a,b\" | 'c,]'"),
+        (
+            "a.b={shape=\"step\",from=1},\"a,b\",'c,]'",
+            "a.b",
+            "{shape=\"step\",from=1} | \"a,b\" | 'c,]'",
+        ),
     ] {
         assert_eq!(of(text).expect(text), (key.to_string(), values.to_string()));
     }
@@ -275,7 +279,8 @@ fn targets_shares_and_members_that_diverge() {
         // Against a target of scores it would be half of that.
         assert!(diverged || number(&member["test"]["loss"]["mean"]) > 0.06, "{member}");
     }
-    let wrong = ["--over", "schedule.learning_rate.from=1e38,2e38", "--set", "model.activation=relu"];
+    let wrong =
+        ["--over", "schedule.learning_rate.from=1e38,2e38", "--set", "model.activation=relu"];
     refused(sweep(&config, &folder.path().join("none"), &wrong), "no member is left");
 }
 
