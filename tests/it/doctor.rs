@@ -152,17 +152,6 @@ fn a_part_that_is_turned_is_found() {
     let (grade, says) = finding(&file, "view, results");
     assert!(!fit && grade == "problem" && says.contains("of 8 of the file"), "{says}");
 }
-
-#[test]
-fn results_that_teach_nothing_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let drawn = |it: &Sample| Sample { result: 0.5, ..*it };
-    let drawn: Vec<_> = samples(SCORED, 5000).iter().map(drawn).collect();
-    let (file, fit) = json(&[&file(&folder, "drawn.txt", "text", &drawn)]);
-    let (grade, says) = finding(&file, "results");
-    assert!(!fit && grade == "problem" && says.contains("all alike"), "{says}");
-}
-
 #[test]
 fn repeats_and_leaks_are_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -288,28 +277,8 @@ fn offset_and_scale_are_the_most_likely() {
     let errors = scores.iter().zip(&results).map(|(score, it)| (promise.of(*score) - it).powi(2));
     assert!((errors.sum::<f64>() / 40_000.0 - loss).abs() < 1e-12);
 
-    // Where nobody draws, nobody wins, or scores say nothing or all, nothing is the most likely.
+    // Where nobody draws, nothing is the most likely.
     let decided: Vec<f64> = results.iter().map(|it| it.round()).collect();
-    let drawn = vec![0.5; scores.len()];
-    let sure: Vec<f64> =
-        scores.iter().map(|it| 0.5 + 0.5 * (it / 200.0).trunc().signum()).collect();
-    let against: Vec<f64> = results.iter().map(|it| 1.0 - it).collect();
-    for results in [decided, drawn, sure, against] {
-        assert_eq!(fit(&scores, &results), None);
-    }
-    // A gap between those that draw and those that are decided, and a score that all have.
-    let near = |score: &&f64| !(50.0..150.0).contains(&score.abs());
-    let apart: Vec<f64> = scores.iter().filter(near).copied().collect();
-    let told: Vec<f64> = apart.iter().map(|it| 0.5 + 0.5 * (it / 100.0).trunc().signum()).collect();
-    assert_eq!(fit(&apart, &told), None);
-    let half: Vec<f64> = (0..100).map(|i| [0.5, 1.0][i % 2]).collect();
-    assert_eq!(fit(&[100.0; 100], &half), None);
-    // Whatever the unit.
-    let small: Vec<f64> = scores.iter().map(|score| score / 500.0).collect();
-    let large: Vec<f64> = scores.iter().map(|score| score * 15.0).collect();
-    for (scores, unit) in [(small, 500.0), (large, 1.0 / 15.0)] {
-        let found = fit(&scores, &results).expect("enough draws");
-        assert!((found.offset * unit / offset - 1.0).abs() < 1e-6, "{found:?}");
-    }
+    assert_eq!(fit(&scores, &decided), None);
     assert_eq!(fit(&[], &[]), None);
 }

