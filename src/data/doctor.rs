@@ -118,7 +118,7 @@ pub struct Keys {
 }
 
 /// Shares of what came before in the same file, 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Repeats {
     /// Pieces, side to move, castling rights and en passant square are the same; a position and the
     /// same with colours swapped are one.
@@ -225,7 +225,7 @@ pub struct Finding {
 }
 
 /// Figures and findings of an exam.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     pub positions: u64,
     /// Each counted once; none where they are unknown.
@@ -275,31 +275,9 @@ pub struct Exam {
 impl Exam {
     /// Begins, for samples of a format that carries these facts.
     pub fn new(facts: &Facts) -> Self {
-        let it = Diagnosis {
-            positions: 0,
-            games: None,
-            bad_records: 0,
-            bad_examples: Vec::new(),
-            unfinished: 0,
-            white_to_move: 0,
-            side_to_move: Results::default(),
-            white: None,
-            scored: 0,
-            mates: 0,
-            scores: None,
-            in_check: 0,
-            moves: 0,
-            captures: 0,
-            promotions: 0,
-            noisy: 0,
-            repeats: Keys::default().repeats(),
-            scale: None,
-            against: None,
-            findings: Vec::new(),
-        };
         Self {
             colours: facts.colours != Holds::Never,
-            it,
+            it: Diagnosis::default(),
             white: Results::default(),
             keys: Keys::default(),
             draw: Spread::new(DRAWN),

@@ -13,7 +13,7 @@ use crate::sample::Sample;
 pub const SCORES: [u16; 9] = [25, 50, 100, 200, 400, 800, 1600, 10_000, 32_767];
 
 /// Counts over a stream of samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Stats {
     pub positions: u64,
     /// Games that differ; none where the positions do not know their games.
@@ -33,19 +33,9 @@ pub struct Stats {
     /// Positions by pieces, kings included: entry 0 is two, entry 30 is 32.
     pub pieces: [u64; 31],
     #[serde(skip)]
-    borders: Counted,
+    borders: Borders,
     #[serde(skip)]
     seen: HashSet<NonZeroU64>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted(Borders);
-
-/// Where the stream stands is no part of what was counted.
-impl PartialEq for Counted {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 impl Stats {
@@ -53,7 +43,7 @@ impl Stats {
         let position = &sample.position;
         self.positions += 1;
         if let Some(game) = sample.game
-            && self.borders.0.begins(sample)
+            && self.borders.begins(sample)
             && self.seen.insert(game)
         {
             *self.games.get_or_insert(0) += 1;

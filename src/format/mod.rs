@@ -11,7 +11,6 @@ pub mod binpack;
 pub mod book;
 pub mod bulletformat;
 mod chain;
-mod correlation;
 pub mod epd;
 mod fields;
 mod lines;
@@ -28,7 +27,6 @@ pub mod unpack;
 pub mod view;
 pub mod viriformat;
 
-pub use correlation::Correlation;
 pub use sink::{Sink, WriteError, write_all};
 pub use source::{BadRecords, ReadError, Source};
 pub use view::View;

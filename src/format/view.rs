@@ -8,7 +8,6 @@ use std::fmt;
 
 use shakmaty::{Color, Role};
 
-use super::Correlation;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -61,12 +60,11 @@ pub struct Evidence {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Evidence { of, turn, count, correlation, deviations } = self;
+        let Evidence { turn, count, correlation, deviations, .. } = self;
         write!(
             f,
-            "over {count} positions with {turn:?} to move the correlation of {} with material is \
-             {correlation:+.2}, {deviations:+.0} standard deviations from none",
-            of.name()
+            "correlation {correlation:+.2} with material over {count} positions with {turn:?} to \
+             move, {deviations:+.0} standard deviations from none"
         )
     }
 }
@@ -154,9 +152,9 @@ fn evidence(samples: &[Sample], of: Of, turn: Color) -> Evidence {
     }
     let correlation = sums.value().unwrap_or(0.0);
     // Fisher's transformation, whose deviation is 1 / sqrt(n - 3).
-    let freedom = (sums.count() / ALIKE - 3.0).max(0.0);
+    let freedom = (sums.count / ALIKE - 3.0).max(0.0);
     let deviations = correlation.clamp(-0.999_999, 0.999_999).atanh() * freedom.sqrt();
-    Evidence { of, turn, count: sums.count() as usize, correlation, deviations }
+    Evidence { of, turn, count: sums.count as usize, correlation, deviations }
 }
 
 /// Own minus their material in pawns: 1, 3, 3, 5, 9.
@@ -173,4 +171,34 @@ fn material(position: &Position) -> f64 {
         if piece.color == turn { value } else { -value }
     });
     f64::from(pieces.sum::<i32>())
+}
+
+/// The sums that a correlation is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Correlation {
+    count: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    yy: f64,
+    xy: f64,
+}
+
+impl Correlation {
+    fn add(&mut self, x: f64, y: f64) {
+        self.count += 1.0;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.yy += y * y;
+        self.xy += x * y;
+    }
+
+    /// Pearson's; none where one of both does not vary.
+    fn value(&self) -> Option<f64> {
+        let n = self.count;
+        let together = n * self.xy - self.x * self.y;
+        let (x, y) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
+        (x > 0.0 && y > 0.0).then(|| together / (x.sqrt() * y.sqrt()))
+    }
 }

@@ -5,9 +5,13 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 
 use super::io::{Inputs, Writing, count};
-use crate::data::extract::{Extract, Rules};
+use crate::data::extract::Extract;
 use crate::format::Holds;
+use crate::loader::{Filter, Rejected};
 use crate::sample::Sample;
+
+/// Scores this far from zero or farther are mates.
+const MATE: u16 = 31_000;
 
 /// Choose positions from games: PGN, viriformat, binpack
 ///
@@ -44,48 +48,39 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut extract = Extract::new(Rules {
-        skip_plies: args.skip_plies,
-        per_game: args.per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
-        quiet: args.quiet,
-        mates: !args.no_mates,
-        min_pieces: args.min_pieces,
-        seed: args.seed,
-    });
+    let filter = Filter {
+        min_ply: (args.skip_plies > 0).then_some(args.skip_plies),
+        skip_in_check: args.quiet,
+        skip_captures: args.quiet,
+        skip_promotions: args.quiet,
+        max_score: args.no_mates.then_some(MATE - 1),
+        min_pieces: (args.min_pieces > 0).then_some(args.min_pieces),
+        max_pieces: None,
+    };
     let mut written = args.writing.create_selection(&args.inputs)?;
-    let mut kept: Vec<Sample> = Vec::new();
+    let per_game = args.per_game.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+    let mut extract = Extract::new(per_game, args.seed);
+    let (mut rejected, mut drawn) = (Rejected::default(), Vec::<Sample>::new());
     let mut tally = args.inputs.each("extract", |source, block| {
-        let (path, format) = (source.path().display(), source.format());
-        let facts = format.facts;
-        for (option, asked, holds, fact) in [
-            ("--skip-plies", args.skip_plies > 0, facts.plies, "the ply"),
-            ("--quiet", args.quiet, facts.moves, "the move played"),
-            ("--per-game", args.per_game.is_some(), facts.games, "games"),
-        ] {
-            ensure!(
-                !asked || holds != Holds::Never,
-                "{path}: {option} needs to know {fact}, which {} does not tell; leave it out, or \
-                 extract from games",
-                format.name
-            );
-        }
+        filter.check(source.path(), source.format())?;
+        ensure!(
+            per_game.is_none() || source.format().facts.games != Holds::Never,
+            "{}: --per-game needs to know games, which {} does not tell; extract from games",
+            source.path().display(),
+            source.format().name
+        );
         written.print_losses(source);
-        extract.push(block, &mut kept);
-        kept.drain(..).try_for_each(|sample| written.write(&sample))
+        for sample in block {
+            match filter.rejects(sample) {
+                Some(rejection) => rejected.count(rejection),
+                None => extract.push(sample, &mut drawn),
+            }
+        }
+        drawn.drain(..).try_for_each(|sample| written.write(&sample))
     })?;
-    extract.finish(&mut kept);
-    kept.iter().try_for_each(|sample| written.write(sample))?;
-    let counts = extract.counts();
-    for (reason, count) in [
-        ("ply, move or game unknown", counts.unknown),
-        ("too early", counts.early),
-        ("too few pieces", counts.few_pieces),
-        ("score of a mate", counts.mate),
-        ("in check", counts.in_check),
-        ("capture or promotion", counts.tactical),
-        ("others of the game drawn", counts.crowded),
-    ] {
-        tally.without(reason, count);
-    }
+    extract.finish(&mut drawn);
+    drawn.iter().try_for_each(|sample| written.write(sample))?;
+    rejected.counts().for_each(|(key, count)| tally.without(key, count));
+    tally.without("others of the game drawn", extract.left_out);
     written.finish(tally)
 }
