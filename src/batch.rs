@@ -26,6 +26,12 @@ pub struct OfRank {
     pub size: usize,
 }
 
+impl Default for OfRank {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 impl OfRank {
     /// The only one.
     pub const ALL: Self = Self { rank: 0, size: 1 };
@@ -347,15 +353,13 @@ pub struct Batch {
     /// Centipawns, one a position; empty where the data has no scores, and with sources NaN where a
     /// position has none.
     pub scores: Arc<[f32]>,
-    /// Where the stream stands behind this batch, for resuming; opaque to training.
-    pub cursor: Option<Arc<str>>,
 }
 
 impl Batch {
     /// Of positions that are judged by the model alone, from nowhere in particular.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
         let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
-        Self { inputs, choices: None, base, weights, sources, results, scores, cursor: None }
+        Self { inputs, choices: None, base, weights, sources, results, scores }
     }
 
     /// What losses are multiplied by so that their mean is the weighted one: the weights over their

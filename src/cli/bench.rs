@@ -20,7 +20,7 @@ use crate::architecture::{Activation, Architecture};
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
 use crate::input;
-use crate::loader::{Cursors, Plan, Stream};
+use crate::loader::{Plan, Stream};
 use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
 use crate::run::{recipe, rounding};
 use crate::sample::Sample;
@@ -271,7 +271,7 @@ impl Bench {
         };
         let mut plan = self.plan.clone();
         recipe::plan_chunks(&mut plan, &self.config, compute, positions, &self.some);
-        let stream = Stream::new(plan, data::encoder(&self.config)?, Cursors::default());
+        let stream = Stream::new(plan, data::encoder(&self.config)?, 0);
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
         let (mut stages, mut told) = (Vec::new(), None);

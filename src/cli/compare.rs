@@ -142,10 +142,12 @@ pub fn run(args: Args) -> Result<()> {
 /// All positions of the files that the user names, or of those that the first run was trained on.
 fn plan(args: &Args, evaluators: &[Evaluator], filter: Option<&Filter>) -> Result<Plan> {
     let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
-    let Some(plan) = measure::plan(&args.data, recipe, evaluators)? else {
+    let Some(mut plan) = measure::plan(&args.data, recipe, evaluators)? else {
         bail!("name files of positions with --data (built in are {BUILT_IN})")
     };
     // Where a run took so many of each file, they are those that its own filter left.
-    let filter = filter.filter(|_| plan.limit.is_none()).unwrap_or(&plan.filter).clone();
-    Ok(Plan { filter, ..plan })
+    if let Some(filter) = filter.filter(|_| plan.reading.limit.is_none()) {
+        plan.reading.filter = filter.clone();
+    }
+    Ok(plan)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::formats;
 use super::{Config, ConfigError, Data, Learn, nearest};
 use crate::format::Format;
-use crate::loader::{Feed, Filter, Weighing};
+use crate::loader::{Feed, Filter, Reading, Weighing};
 use crate::point_of_view::PointOfView;
 use crate::train::target::{Promise, Worth};
 
@@ -132,11 +132,13 @@ impl Config {
         Ok(Feed {
             name: source.name(),
             files: source.files.clone(),
-            format: format.or(self.format().transpose()).transpose()?,
-            view: view.or(self.view().transpose()).transpose()?,
-            filter: source.filter.as_ref().unwrap_or(&self.data.filter).clone(),
-            scores: !self.learns_moves() && wdl < 1.0,
-            limit: source.limit.or(self.data.limit),
+            reading: Reading {
+                format: format.or(self.format().transpose()).transpose()?,
+                view: view.or(self.view().transpose()).transpose()?,
+                filter: source.filter.as_ref().unwrap_or(&self.data.filter).clone(),
+                scores: !self.learns_moves() && wdl < 1.0,
+                limit: source.limit.or(self.data.limit),
+            },
             share: source.batch_share,
             expected: None,
         })

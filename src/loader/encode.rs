@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::base::Base;
 use super::packed::Packed;
 use super::plans::{self, Plans};
 use crate::architecture::Architecture;
 use crate::batch::{Active, Batch, Inputs, Terms};
 use crate::features::MAX_ACTIVE;
-use crate::hce::{self, Coding, Trace};
+use crate::hce::{self, Coding, HceEvaluator, Trace};
+use crate::net::Net;
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 use crate::terms::{Chosen, Kind};
 
-/// What a model wants to see of a position.
+/// The inputs of a model.
 #[derive(Clone, Debug)]
 pub enum Encoder {
-    /// The rows of a net, and its output buckets; and what it is added to, if anything.
+    /// The rows of a net, and its output buckets; and its base, if any.
     Net(Arc<Architecture>, Option<Arc<Base>>),
     /// Handcrafted terms.
     Hce(Arc<TermsEncoder>),
@@ -73,16 +73,16 @@ pub(super) struct Found {
     pub counts: Vec<u64>,
 }
 
-/// What is known of positions besides their inputs, a value each.
+/// Labels of positions, a value each.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// Seen with the model's eyes, as scores are.
+    /// In the point of view of the model, as scores are.
     pub results: Vec<f32>,
     /// NaN where there is none.
     pub scores: Vec<f32>,
-    /// What losses count, 0 to 1.
+    /// Sample weights, 0 to 1.
     pub weights: Vec<f32>,
-    /// Of the run's sources, from 1; 0 where nobody counts them.
+    /// Sources, from 1; 0 where there are none.
     pub sources: Vec<u8>,
 }
 
@@ -101,7 +101,7 @@ impl Encoder {
         Encoder::Net(Arc::new(net.clone()), None)
     }
 
-    /// The same for a net that is added to something.
+    /// The same for a net with a base.
     pub fn on(self, base: Option<Base>) -> Self {
         match self {
             Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
@@ -114,7 +114,7 @@ impl Encoder {
         Encoder::Sum(Arc::new(net.clone()), Arc::new(terms))
     }
 
-    /// What the net is added to.
+    /// The base of the net.
     pub fn base(&self) -> Option<&Base> {
         match self {
             Encoder::Net(_, base) => base.as_deref(),
@@ -122,7 +122,7 @@ impl Encoder {
         }
     }
 
-    /// The logits of that for the side to move, a record each; none without.
+    /// The logits of the base for the side to move, a record each; empty without a base.
     pub(super) fn bases(&self, records: &[Packed]) -> Vec<f32> {
         self.base().map_or(Vec::new(), |base| base.logits(records))
     }
@@ -134,13 +134,13 @@ impl Encoder {
         }
     }
 
-    /// +1, or -1 where the model sees with the other side's eyes than the side to move.
+    /// Sign that converts scores of the side to move to the model's point of view.
     pub fn sign(&self, position: &Position) -> i32 {
         sign(self.point_of_view(), position)
     }
 
-    /// Whether boards that were turned to the side to move will not do. The handcrafted terms
-    /// are the same for both colours, so that a turned board has the same evaluation.
+    /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do. The
+    /// handcrafted terms are the same for both colours.
     pub fn needs_colours(&self) -> bool {
         let own = !matches!(self, Encoder::Hce(_)) && self.point_of_view() == PointOfView::White;
         own || self.base().is_some_and(Base::needs_colours)
@@ -171,43 +171,39 @@ impl Encoder {
             Encoder::Sum(net, terms) => {
                 let (active, labels) = lists(net, parts);
                 let pieces = terms.pieces(near(parts).par_chunks(SUM_PIECE)).pieces;
-                return batch(Inputs::Both(active, pieces), labels);
+                return labels.batch(Inputs::Both(active, pieces));
             }
         };
-        Batch { base: self.added(parts), ..batch(inputs, labels) }
+        Batch { base: self.added(parts), ..labels.batch(inputs) }
     }
 
-    /// What a net is added to, as logits with the model's eyes; empty without.
+    /// The base's logits in the model's point of view; empty without a base.
     fn added(&self, parts: &[Part]) -> Arc<[f32]> {
         if self.base().is_none() {
             return Arc::new([]);
         }
-        let of = |part: &Part| {
-            let Part { records, bases, .. } = *part;
-            let of =
-                move |place: usize| bases[place] * self.sign(&records[place].position()) as f32;
-            part.order.iter().map(move |place| of(*place as usize)).collect::<Vec<f32>>()
+        let places = parts.iter().flat_map(|part| part.order.iter().map(move |it| (part, *it)));
+        let logit = |(part, place): (&Part, u32)| {
+            let (record, base) = (&part.records[place as usize], part.bases[place as usize]);
+            base * self.sign(&record.position()) as f32
         };
-        parts.iter().flat_map(of).collect()
+        places.map(logit).collect()
     }
 }
 
 impl Labels {
-    /// Of so many positions, to be filled in.
-    fn zeros(positions: usize) -> Self {
-        let zeros = || vec![0.0; positions];
-        let sources = vec![0; positions];
-        Self { results: zeros(), scores: zeros(), weights: zeros(), sources }
-    }
-
-    /// None yet, and room for so many.
-    pub fn with_room(positions: usize) -> Self {
-        let room = || Vec::with_capacity(positions);
+    pub fn with_capacity(positions: usize) -> Self {
+        let floats = || Vec::with_capacity(positions);
         let sources = Vec::with_capacity(positions);
-        Self { results: room(), scores: room(), weights: room(), sources }
+        Self { results: floats(), scores: floats(), weights: floats(), sources }
     }
 
-    pub fn push(&mut self, record: &Packed, (result, score): (f32, f32)) {
+    pub fn push(&mut self, record: &Packed, point_of_view: PointOfView) {
+        let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
+        let (result, score) = match sign(point_of_view, &record.position()) {
+            1 => (result, score),
+            _ => (1.0 - result, -score),
+        };
         self.results.push(result);
         self.scores.push(score);
         self.weights.push(record.weight());
@@ -223,13 +219,12 @@ impl Labels {
 
     /// Bytes of all values.
     pub fn bytes(&self) -> usize {
-        let floats = [&self.results, &self.scores, &self.weights];
-        floats.iter().map(|it| size_of_val(&it[..])).sum::<usize>() + self.sources.len()
+        3 * size_of_val(&self.results[..]) + self.sources.len()
     }
 
-    /// Without what tells nothing: sources where nobody counts them, weights where all are 1, and
+    /// A batch with these labels: sources are left out where all are 0, weights where all are 1, and
     /// scores unless every position has one, or sources tell which do.
-    pub fn told(self) -> Self {
+    pub fn batch(self, inputs: Inputs) -> Batch {
         let Self { results, mut scores, mut weights, mut sources } = self;
         if sources.iter().all(|source| *source == 0) {
             sources.clear();
@@ -240,14 +235,9 @@ impl Labels {
         if sources.is_empty() && scores.iter().any(|score| score.is_nan()) {
             scores.clear();
         }
-        Self { results, scores, weights, sources }
+        let (weights, sources) = (weights.into(), sources.into());
+        Batch { weights, sources, ..Batch::new(inputs, results.into(), scores.into()) }
     }
-}
-
-fn batch(inputs: Inputs, labels: Labels) -> Batch {
-    let Labels { results, scores, weights, sources } = labels.told();
-    let (weights, sources) = (weights.into(), sources.into());
-    Batch { weights, sources, ..Batch::new(inputs, results.into(), scores.into()) }
 }
 
 impl TermsEncoder {
@@ -257,7 +247,7 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
         let found = self.pieces(records);
-        batch(Inputs::Terms(found.pieces), found.labels)
+        found.labels.batch(Inputs::Terms(found.pieces))
     }
 
     /// By term, how many of some positions have it, held or not.
@@ -285,9 +275,8 @@ impl TermsEncoder {
     pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> Encoded {
         let (mut terms, mut labels) = (Terms::default(), Labels::default());
         for record in records {
-            let position = record.position();
-            self.coding.encode(&position, trace, &mut terms);
-            labels.push(record, seen(PointOfView::White, record, &position));
+            self.coding.encode(&record.position(), trace, &mut terms);
+            labels.push(record, PointOfView::White);
         }
         (self.piece(terms), labels)
     }
@@ -328,62 +317,57 @@ fn near(parts: &[Part]) -> Vec<Packed> {
 }
 
 fn lists(net: &Architecture, parts: &[Part]) -> (Active, Labels) {
-    let (views, point_of_view) = (net.views(), net.inputs.views.point_of_view());
     let positions = parts.iter().map(|part| part.order.len()).sum();
-    let mut labels = Labels::zeros(positions);
-    let lists = views * MAX_ACTIVE;
-    let mut indices = vec![0; positions * lists];
-    let mut all_buckets = vec![0; positions];
-    let (mut rest, mut buckets) = (&mut indices[..], &mut all_buckets[..]);
-    let (mut results, mut scores) = (&mut labels.results[..], &mut labels.scores[..]);
-    let (mut weights, mut sources) = (&mut labels.weights[..], &mut labels.sources[..]);
+    let size = net.views() * MAX_ACTIVE;
+    let (mut indices, mut buckets) = (vec![0; positions * size], vec![0; positions]);
+    let mut labels = Labels::with_capacity(positions);
+    let (mut rest, mut rest_of_buckets) = (&mut indices[..], &mut buckets[..]);
     for Part { records, order, mirroring, .. } in parts {
-        let here = order.len();
-        take(&mut rest, here * lists)
-            .par_chunks_mut(lists * PIECE)
+        let here = rest.split_off_mut(..order.len() * size).expect("room for all");
+        let buckets = rest_of_buckets.split_off_mut(..order.len()).expect("room for all");
+        let pieces: Vec<Labels> = here
+            .par_chunks_mut(size * PIECE)
+            .zip(buckets.par_chunks_mut(PIECE))
             .zip(order.par_chunks(PIECE))
-            .zip(take(&mut results, here).par_chunks_mut(PIECE))
-            .zip(take(&mut scores, here).par_chunks_mut(PIECE))
-            .zip(take(&mut buckets, here).par_chunks_mut(PIECE))
-            .zip(take(&mut weights, here).par_chunks_mut(PIECE))
-            .zip(take(&mut sources, here).par_chunks_mut(PIECE))
-            .for_each(|((((((indices, order), results), scores), buckets), weights), sources)| {
+            .map(|((indices, buckets), order)| {
                 // Fetched first, one right after the other: they lie all over the memory, and
                 // the processor can wait for many at once.
                 let near: Vec<Packed> =
                     order.iter().map(|place| records[*place as usize]).collect();
-                let labels = results.iter_mut().zip(scores).zip(buckets).zip(weights).zip(sources);
-                for ((record, out), ((((result, score), bucket), weight), source)) in
-                    near.iter().zip(indices.chunks_exact_mut(lists)).zip(labels)
-                {
-                    let position = shown(record, *mirroring);
-                    net.inputs.write(&position, out);
-                    *bucket = net.bucket_of(&position) as u8;
-                    (*result, *score) = seen(point_of_view, record, &position);
-                    (*weight, *source) = (record.weight(), record.source());
-                }
-            });
+                write(net, &near, *mirroring, indices, buckets)
+            })
+            .collect();
+        pieces.iter().for_each(|piece| labels.append(piece));
     }
     if net.buckets == 1 {
-        all_buckets.clear();
+        buckets.clear();
     }
-    let (rows, places, buckets) = (net.rows(), MAX_ACTIVE, all_buckets);
+    let (rows, views, places) = (net.rows(), net.views(), MAX_ACTIVE);
     (Active { rows, views, places, indices, buckets }, labels)
 }
 
-/// The position, or its mirror image where it is that one's turn.
-pub(super) fn shown(record: &Packed, mirroring: Option<u64>) -> Position {
-    match mirroring.is_some_and(|pass| record.turns(pass)) {
-        true => record.position().mirrored(),
-        false => record.position(),
+/// Writes the lists and output buckets of some records, and returns their labels. Where mirror images
+/// are shown as well, half of the positions are mirrored in this pass.
+pub(super) fn write(
+    net: &Architecture,
+    records: &[Packed],
+    mirroring: Option<u64>,
+    indices: &mut [u16],
+    buckets: &mut [u8],
+) -> Labels {
+    let point_of_view = net.inputs.views.point_of_view();
+    let mut labels = Labels::with_capacity(records.len());
+    let lists = indices.chunks_exact_mut(net.views() * MAX_ACTIVE).zip(buckets);
+    for (record, (out, bucket)) in records.iter().zip(lists) {
+        let position = match mirroring.is_some_and(|pass| record.turns(pass)) {
+            true => record.position().mirrored(),
+            false => record.position(),
+        };
+        net.inputs.write(&position, out);
+        *bucket = net.bucket_of(&position) as u8;
+        labels.push(record, point_of_view);
     }
-}
-
-/// The first values of a slice, which keeps the others.
-fn take<'a, T>(from: &mut &'a mut [T], count: usize) -> &'a mut [T] {
-    let (taken, left) = std::mem::take(from).split_at_mut(count);
-    *from = left;
-    taken
+    labels
 }
 
 fn sign(point_of_view: PointOfView, position: &Position) -> i32 {
@@ -391,11 +375,69 @@ fn sign(point_of_view: PointOfView, position: &Position) -> i32 {
     if flips { -1 } else { 1 }
 }
 
-/// Result and score with the model's eyes; the score is NaN where there is none.
-pub(super) fn seen(point_of_view: PointOfView, record: &Packed, position: &Position) -> (f32, f32) {
-    let score = record.score().map_or(f32::NAN, f32::from);
-    match sign(point_of_view, position) {
-        1 => (record.result(), score),
-        _ => (1.0 - record.result(), -score),
+/// The evaluation below a net.
+#[derive(Clone, Debug)]
+pub enum Below {
+    Terms(HceEvaluator),
+    /// As engines load it.
+    Net(Arc<Net>),
+}
+
+impl From<HceEvaluator> for Below {
+    fn from(terms: HceEvaluator) -> Self {
+        Below::Terms(terms)
+    }
+}
+
+impl From<Net> for Below {
+    fn from(net: Net) -> Self {
+        Below::Net(Arc::new(net))
+    }
+}
+
+/// An evaluation whose centipawns are added to those of a net, and that stays as it is.
+#[derive(Clone, Debug)]
+pub struct Base {
+    below: Below,
+    /// Centipawns a logit: those of the net.
+    scale: f64,
+}
+
+impl Base {
+    pub fn new(below: impl Into<Below>, scale: f64) -> Self {
+        Self { below: below.into(), scale }
+    }
+
+    pub fn below(&self) -> &Below {
+        &self.below
+    }
+
+    /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do.
+    pub fn needs_colours(&self) -> bool {
+        match &self.below {
+            Below::Terms(_) => false,
+            Below::Net(net) => {
+                net.architecture().inputs.views.point_of_view() == PointOfView::White
+            }
+        }
+    }
+
+    /// Whole centipawns for the side to move, as searches add them up; of terms halves are rounded
+    /// away from zero.
+    pub fn value(&self, position: &Position) -> i32 {
+        match &self.below {
+            Below::Terms(terms) => terms.evaluate(position).round() as i32,
+            Below::Net(net) => net.evaluate(position),
+        }
+    }
+
+    /// The same as a logit.
+    pub fn logit(&self, position: &Position) -> f32 {
+        (f64::from(self.value(position)) / self.scale) as f32
+    }
+
+    /// The logits of records.
+    pub(super) fn logits(&self, records: &[Packed]) -> Vec<f32> {
+        records.par_iter().with_min_len(64).map(|it| self.logit(&it.position())).collect()
     }
 }

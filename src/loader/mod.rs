@@ -1,117 +1,93 @@
-//! Files to a stream of batches.
+//! Files to a stream of batches, in four stages: [`source`] reads files and filters positions,
+//! [`shuffle`] orders them in windows, [`encode`] writes down the inputs of a model, and [`stream`]
+//! yields batches without end.
 //!
-//! [`scan`] reads everything once: it counts, holds out games, and finds what is wrong before
-//! training begins. [`Stream`] then yields batches without end, in an order that depends on the
-//! data and the seed alone, from any [`Cursor`] on. Handcrafted terms, which take longer to find
-//! than to learn from, are found once and kept in a [`Store`], where memory allows it.
+//! [`scan`] reads everything once before training: it counts, holds out games ([`split`]), finds
+//! errors, and keeps what fits in memory. The order of positions depends on the data and the seed
+//! alone, and a stream begins behind any number of positions. Handcrafted terms, which take longer to
+//! find than to learn from, are found once and kept in a [`Store`], where memory allows it.
 
-mod base;
-mod collect;
-mod distinct;
 mod encode;
-mod feed;
 mod filter;
-mod held;
-mod kept;
-mod lane;
-mod order;
 mod packed;
 mod plans;
 mod prepared;
-mod read;
 mod scan;
-mod sketch;
+mod shuffle;
+mod source;
 mod split;
 mod store;
-mod stored;
 mod stream;
 mod traces;
-mod walk;
-mod weighing;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 use crate::batch::{OfRank, Pairs};
-pub use base::{Base, Below};
-pub use collect::{Part, collect};
-pub use encode::{Encoder, TERMS_PIECE, TermsEncoder};
-pub use feed::{Feed, apportion};
-pub use filter::{Filter, Rejected, Rejection};
-pub use held::Held;
-pub use kept::Kept;
+pub use encode::{Base, Below, Encoder, TERMS_PIECE, TermsEncoder};
+pub use filter::{Filter, Rejected, Rejection, Weighing};
 pub use plans::{PLANS, pairs_of};
-pub use prepared::{Preparation, Prepare, Prepared, PreparedStream};
-pub use scan::{Scan, Validating, scan, scan_terms};
-pub use sketch::Sketch;
-pub use split::{Share, Split, Test};
+pub use prepared::{Preparation, Prepare, Prepared};
+pub use scan::{Kept, Part, Scan, Validating, collect, scan, scan_terms};
+pub use shuffle::Cut;
+pub use source::{Feed, Reading, apportion};
+pub use split::{Held, Share, Sketch, Split, Test};
 pub use store::Store;
-pub use stored::Stored;
-pub use stream::{Cursor, Cursors, Stream};
+pub use stream::Stream;
 pub use traces::{push, read_traces};
-pub use walk::Cut;
-pub use weighing::Weighing;
 
-use crate::format::{Format, ReadError};
-use crate::point_of_view::PointOfView;
+use crate::format::ReadError;
 use crate::sample::Sample;
 
-/// Which positions to read, and how.
-#[derive(Clone, Debug)]
+/// Positions to read, and how.
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
-    /// Where they come from, if from several sources: each file is of one of them.
+    /// How files are read that are of no source.
+    pub reading: Reading,
+    /// Sources, if there are several: each file is of one of them.
     pub feeds: Vec<Feed>,
     /// Files whose positions validate, all of them: then none of the games that are held out of
     /// `files` does, and all of those are the test. Read as `files` are.
     pub validation: Vec<PathBuf>,
-    /// None: each file's content tells.
-    pub format: Option<&'static Format>,
-    /// Bad records to bear with, a file.
+    /// Bad records to skip, a file.
     pub bad_records: u64,
-    /// From whose point of view scores and results are; None: those that are usual for the format.
-    pub view: Option<PointOfView>,
-    /// Whether material must bear out the point of view.
+    /// Whether the point of view is checked against material.
     pub check_view: bool,
-    pub filter: Filter,
     pub weighing: Weighing,
     pub split: Split,
-    /// Of the games that are held out, how many are kept for the test.
+    /// The part of the held-out games that is kept for the test.
     pub test: Test,
-    /// Of the games that are not held out, how many training takes.
+    /// The part of the other games that training takes.
     pub share: Share,
-    /// Whether positions without a score are skipped.
-    pub scores: bool,
-    /// Whether boards that were turned to the side to move will not do.
+    /// Whether the model needs the colours of pieces: boards flipped to the side to move will not
+    /// do.
     pub colours: bool,
-    /// Positions to take of each file at most, the first that pass the filter.
-    pub limit: Option<u64>,
     /// Positions that are shuffled together.
     pub window: usize,
     pub shuffle: bool,
-    /// Positions that stay together from pass to pass where the data are kept, so that their work
-    /// can be planned once; 0: none do.
+    /// Positions that stay together from pass to pass over data in memory, so that their work can be
+    /// planned once; 0: none do.
     pub chunk: usize,
-    /// Bytes that such plans may take; 0 where nobody has use for them.
+    /// Bytes that such plans may take; 0: none are made.
     pub plans: usize,
     /// Pairs of inputs, at most, that such plans name in the place of two.
     pub pairs: usize,
-    /// Pairs that chunks of data name which stream by, and are planned as they come; none where no
-    /// one has use for them.
+    /// Pairs that the plans of streamed data name; none: streamed data is not planned.
     pub passing: Option<Arc<Pairs>>,
-    /// Whether positions are shown turned left to right as well, in every other pass.
+    /// Whether positions are shown mirrored left to right as well, in every other pass.
     pub mirrored_copies: bool,
     pub seed: u64,
     /// Positions a batch.
     pub batch: usize,
     /// The slice of each batch that is encoded.
     pub of_rank: OfRank,
-    /// Positions an epoch must have, if they were counted.
+    /// Positions an epoch must have, once they were counted.
     pub expected: Option<u64>,
 }
 
-/// What the games of a plan are for.
+/// Purpose of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subset {
     Train,
@@ -119,11 +95,23 @@ pub enum Subset {
     Validation,
     /// Held out, and left alone until evaluations are measured.
     Test,
-    /// Of none of them.
+    /// None of them.
     Unused,
 }
 
 impl Plan {
+    /// All positions of some files, as they are.
+    pub fn reading(files: Vec<PathBuf>) -> Self {
+        let (check_view, shuffle) = (true, true);
+        Self { files, check_view, shuffle, window: 1 << 20, batch: 16_384, ..Self::default() }
+    }
+
+    /// The same, with at most so many positions of each file.
+    pub fn limited(mut self, limit: u64) -> Self {
+        self.reading.limit = Some(limit);
+        self
+    }
+
     /// Whether the positions to train on are read once and kept, once they were counted.
     pub fn keeps(&self) -> bool {
         self.expected.is_some_and(|all| all <= self.window as u64)
@@ -145,7 +133,7 @@ impl Plan {
         !self.validation.is_empty() || self.split.share > 0.0 && self.test.0 < 1.0
     }
 
-    /// How the files are read that only validate, where there are some.
+    /// The plan of the files that only validate, where there are some.
     pub fn validating(&self) -> Option<Self> {
         (!self.validation.is_empty()).then(|| Self {
             files: self.validation.clone(),
@@ -156,7 +144,7 @@ impl Plan {
         })
     }
 
-    /// What the game of a position of `files` is for.
+    /// Purpose of the game of a position of `files`.
     pub fn subset(&self, sample: &Sample) -> Subset {
         self.subset_of(sample.group())
     }
@@ -167,38 +155,6 @@ impl Plan {
             true => Subset::Validation,
             false if self.share.takes_group(group) => Subset::Train,
             false => Subset::Unused,
-        }
-    }
-
-    /// All positions of some files, as they are.
-    pub fn reading(files: Vec<PathBuf>) -> Self {
-        Self {
-            files,
-            feeds: Vec::new(),
-            validation: Vec::new(),
-            format: None,
-            bad_records: 0,
-            view: None,
-            check_view: true,
-            filter: Filter::default(),
-            weighing: Weighing::default(),
-            split: Split { share: 0.0, seed: 0 },
-            test: Test(0.0),
-            share: Share::ALL,
-            scores: false,
-            colours: false,
-            limit: None,
-            window: 1 << 20,
-            shuffle: true,
-            chunk: 0,
-            plans: 0,
-            pairs: 0,
-            passing: None,
-            mirrored_copies: false,
-            seed: 0,
-            batch: 16_384,
-            of_rank: OfRank::ALL,
-            expected: None,
         }
     }
 }
@@ -261,6 +217,4 @@ pub enum LoadError {
          before; restore it and resume"
     )]
     Changed { found: u64, expected: u64 },
-    #[error("the checkpoint's place in the data, {0:?}, cannot be read")]
-    Cursor(String),
 }

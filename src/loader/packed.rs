@@ -1,6 +1,6 @@
 //! What training needs of a position, in 32 bytes.
 
-use super::weighing::{self, Weighing};
+use super::filter::{Weighing, weight};
 use crate::sample::{Position, Sample, mix};
 
 /// A result, 0 to 1, and beside it the source that a position came from, if any.
@@ -51,7 +51,7 @@ pub struct Packed {
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
     turn_and_ep: u8,
-    /// What its loss counts, see [`weighing`].
+    /// What its loss counts, see [`weight`].
     weight: u8,
 }
 
@@ -79,7 +79,7 @@ impl Packed {
 
     /// What its loss counts, 0 to 1.
     pub fn weight(&self) -> f32 {
-        weighing::weight(self.weight)
+        weight(self.weight)
     }
 
     /// Puts another position in its place, with the same result and the same score.

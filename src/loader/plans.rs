@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::Plan;
-use super::encode::{Labels, Part, seen, shown};
+use super::encode::{Labels, Part, write};
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Bits, ChunkPlan, Lists, Pairs, Planner};
@@ -159,11 +159,12 @@ impl Stretch<'_> {
     }
 }
 
-/// What one thread plans with.
+/// The buffers of one thread.
 #[derive(Default)]
 pub(super) struct Workspace {
     planner: Planner,
     plan: ChunkPlan,
+    records: Vec<Packed>,
     all: Vec<u32>,
     indices: Vec<u16>,
     buckets: Vec<u8>,
@@ -171,50 +172,29 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// The plan of a stretch, which is kept from now on if it can be.
+    /// Plans a stretch; a whole chunk is kept from now on where there is room.
     fn make(&mut self, net: &Architecture, stretch: Stretch) -> Planned {
         let Stretch { part, plans, order } = stretch;
-        let records = || order.iter().map(|place| &part.records[*place as usize]);
-        let mut labels = Labels::with_room(order.len());
-        let point_of_view = net.inputs.views.point_of_view();
-        for record in records() {
-            labels.push(record, seen(point_of_view, record, &record.position()));
-        }
-        let plan = self.plan(net, &plans.pairs, records(), part.mirroring);
+        self.records.clear();
+        self.records.extend(order.iter().map(|place| part.records[*place as usize]));
+        let positions = order.len();
+        self.indices.resize(positions * net.views() * MAX_ACTIVE, 0);
+        self.buckets.resize(positions, 0);
+        let (indices, buckets) = (&mut self.indices, &mut self.buckets);
+        let labels = write(net, &self.records, part.mirroring, indices, buckets);
+        plans.pairs.shorten(indices, MAX_ACTIVE, &mut self.bits);
+        self.all.clear();
+        self.all.extend(0..positions as u32);
+        let buckets = if net.buckets == 1 { &[][..] } else { &buckets[..] };
+        let lists = Lists { indices, buckets, places: MAX_ACTIVE };
+        self.planner.order(net, lists, &self.all, &plans.pairs, &mut self.plan);
+        self.planner.invert(&mut self.plan);
+        // A copy has no unused capacity.
+        let plan = self.plan.clone();
         match stretch.whole() {
             Some(whole) => plans.keep(whole, plan, labels),
             None => Planned::new(plan, labels),
         }
-    }
-
-    /// The plan of some records, no larger than it must be.
-    fn plan<'a>(
-        &mut self,
-        net: &Architecture,
-        pairs: &Arc<Pairs>,
-        records: impl ExactSizeIterator<Item = &'a Packed>,
-        mirroring: Option<u64>,
-    ) -> ChunkPlan {
-        let positions = records.len();
-        let size = net.views() * MAX_ACTIVE;
-        self.indices.resize(positions * size, 0);
-        self.buckets.clear();
-        for (record, out) in records.zip(self.indices.chunks_exact_mut(size)) {
-            let position = shown(record, mirroring);
-            net.inputs.write(&position, out);
-            self.buckets.push(net.bucket_of(&position) as u8);
-        }
-        if net.buckets == 1 {
-            self.buckets.clear();
-        }
-        pairs.shorten(&mut self.indices, MAX_ACTIVE, &mut self.bits);
-        self.all.clear();
-        self.all.extend(0..positions as u32);
-        let lists = Lists { indices: &self.indices, buckets: &self.buckets, places: MAX_ACTIVE };
-        self.planner.order(net, lists, &self.all, pairs, &mut self.plan);
-        self.planner.invert(&mut self.plan);
-        // A copy has no room to spare.
-        self.plan.clone()
     }
 }
 
@@ -237,7 +217,7 @@ pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>
     let mut made = made.into_iter();
     let next = |(_, kept): (_, Option<Planned>)| kept.or_else(|| made.next());
     let planned: Vec<Planned> = kept.into_iter().filter_map(next).collect();
-    let mut labels = Labels::with_room(planned.iter().map(|it| it.plan.len()).sum());
+    let mut labels = Labels::with_capacity(planned.iter().map(|it| it.plan.len()).sum());
     planned.iter().for_each(|planned| labels.append(&planned.labels));
     (planned.into_iter().map(|planned| planned.plan).collect(), labels)
 }

@@ -1,15 +1,13 @@
 //! Rows that depend on the weights of a run: quiet ends of positions, or of all their moves.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
 
 use rayon::prelude::*;
 
 use super::encode::{Encoder, Part, TERMS_PIECE};
 use super::packed::Packed;
-use super::stream::Cursor;
-use super::walk::{Cut, Walk};
-use super::{LoadError, Weighing};
+use super::shuffle::{Cut, Walk};
+use super::{Stream, Weighing};
 use crate::batch::{Batch, Choices};
 use crate::sample::{Position, Sample};
 
@@ -199,31 +197,19 @@ impl Prepared {
     }
 }
 
-/// Full batches without end, which run on over the borders of windows and epochs, or whole epochs.
-pub struct PreparedStream {
-    batches: Receiver<Batch>,
-}
-
-impl PreparedStream {
-    /// Starts the thread that searches and encodes a few batches ahead.
-    pub fn new(by: Preparation, cut: Cut, from: Cursor) -> Self {
-        let (sender, batches) = sync_channel(2);
-        std::thread::spawn(move || {
-            let walk = Walk::new(by.samples.len(), cut, from);
-            let all = cut.batch.is_none().then(|| by.all());
-            let mut place = Place { by, walk, window: None };
-            // Ends when the receiver is dropped.
-            while sender.send(place.next(all.as_ref(), cut.batch)).is_ok() {}
-        });
-        Self { batches }
-    }
-}
-
-impl Iterator for PreparedStream {
-    type Item = Result<Batch, LoadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.batches.recv().ok().map(Ok)
+impl Stream {
+    /// Searches and encodes full batches, which run on over the borders of windows and epochs, or
+    /// whole epochs.
+    pub fn prepared(by: Preparation, cut: Cut, from: u64) -> Self {
+        let walk = Walk::new(by.samples.len(), cut, from);
+        let mut place = Place { by, walk, window: None };
+        let mut all = None;
+        Self::spawn(2, move || {
+            Ok(Some(match cut.batch {
+                None => all.get_or_insert_with(|| place.by.all()).clone(),
+                Some(size) => place.take(size).encode(&place.by.encoder),
+            }))
+        })
     }
 }
 
@@ -236,17 +222,6 @@ struct Place {
 }
 
 impl Place {
-    fn next(&mut self, all: Option<&Batch>, size: Option<usize>) -> Batch {
-        let batch = match (all, size) {
-            (Some(all), _) => {
-                self.walk.skip();
-                all.clone()
-            }
-            (None, size) => self.take(size.unwrap_or(usize::MAX)).encode(&self.by.encoder),
-        };
-        Batch { cursor: Some(self.walk.text()), ..batch }
-    }
-
     /// The next positions.
     fn take(&mut self, size: usize) -> Prepared {
         let mut taken = self.by.none();

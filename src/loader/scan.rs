@@ -1,16 +1,17 @@
-//! One look at all the data before training.
+//! One pass over all the data before training; and positions in memory.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::distinct::Distinct;
-use super::encode::TermsEncoder;
-use super::held::Holding;
+use super::encode::{Encoded, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
-use super::read::Filtered;
-use super::{Held, Kept, LoadError, Plan, Rejected, Share, Sketch, Subset};
+use super::source::{Filtered, Turns};
+use super::split::{Distinct, Holding};
+use super::{Held, LoadError, Plan, Rejected, Share, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::format::Holds;
@@ -19,7 +20,7 @@ use crate::hce::Trace;
 use crate::input::regular;
 use crate::sample::{Sample, Spread};
 
-/// What the data holds.
+/// Facts about the data.
 #[derive(Debug, Default)]
 pub struct Scan {
     pub files: Vec<DataFile>,
@@ -46,7 +47,7 @@ pub struct Scan {
     pub kept: Option<Kept>,
 }
 
-/// What the files hold that only validate.
+/// Facts about the files that only validate.
 #[derive(Debug, Default)]
 pub struct Validating {
     /// None, where games that are held out validate.
@@ -61,7 +62,8 @@ pub struct Validating {
 /// Positions of a file, about, on which its point of view is measured.
 const PROBE: usize = 50_000;
 
-/// What is kept of the others, for a look at them, for fitting a scale and for the training loss.
+/// Positions to train on that are sampled, for a look at them, for fitting a scale and for the
+/// training loss.
 pub const SOME: usize = 1 << 17;
 
 /// Reads all files, several at a time; `seen` is told of positions as they are read. Up to `keep`
@@ -85,10 +87,7 @@ pub fn scan_terms(
     encoder: Option<&TermsEncoder>,
     seen: &(dyn Fn(u64) + Sync),
 ) -> Result<Scan, LoadError> {
-    let own = match plan.validating() {
-        Some(plan) => Some(read_all(&plan, 0, None, seen)?),
-        None => None,
-    };
+    let own = plan.validating().map(|plan| read_all(&plan, 0, None, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
         return Err(LoadError::EmptyValidation(skipped(own)));
     }
@@ -111,7 +110,7 @@ pub fn scan_terms(
     Ok(scan)
 }
 
-/// How many positions were read, and what skipped how many of them.
+/// How many positions were read, and how many of them each key skipped.
 fn skipped(scan: &Scan) -> String {
     let skipped: Vec<String> =
         scan.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
@@ -119,66 +118,8 @@ fn skipped(scan: &Scan) -> String {
     format!("of {} positions {skipped} were skipped", scan.read)
 }
 
-/// What is known of a file that was read.
-struct OfFile {
-    file: DataFile,
-    rejected: Rejected,
-    train: u64,
-    left_out: u64,
-    sketch: Sketch,
-    some: Vec<Sample>,
-    kept: Option<Kept>,
-}
-
-/// Reads all files that are not for validation alone.
-fn read_all(
-    plan: &Plan,
-    keep: u64,
-    encoder: Option<&TermsEncoder>,
-    seen: &(dyn Fn(u64) + Sync),
-) -> Result<Scan, LoadError> {
-    let (validation, test) = (Holding::default(), Holding::default());
-    let room = Room { positions: AtomicU64::new(keep), validation: &validation, test: &test };
-    let places = (0..plan.files.len()).into_par_iter();
-    let read: Vec<Result<OfFile, LoadError>> =
-        places.map(|place| scan_file(place, plan, &room, encoder, seen)).collect();
-    let mut sum = Scan {
-        of_feeds: vec![0; plan.feeds.len()],
-        kept: Some(Kept::default()),
-        ..Scan::default()
-    };
-    for (path, read) in plan.files.iter().zip(read) {
-        let OfFile { file, rejected, train, left_out, sketch, some, kept } = read?;
-        if let Some(feed) = usize::from(plan.reading_of(path).source).checked_sub(1) {
-            sum.of_feeds[feed] += train;
-        }
-        sum.read += file.positions.unwrap_or(0);
-        sum.games += file.games;
-        sum.files.push(file);
-        sum.rejected.add(&rejected);
-        sum.train += train;
-        sum.left_out += left_out;
-        sum.sketch.join(&sketch);
-        sum.some.extend(some);
-        sum.kept = sum.kept.zip(kept).map(|(mut all, kept)| {
-            all.join(kept);
-            all
-        });
-    }
-    (sum.validation, sum.test) = (validation.end(), test.end());
-    Ok(sum)
-}
-
-/// Where positions go.
-struct Room<'a> {
-    /// To train on, that may still be kept.
-    positions: AtomicU64,
-    validation: &'a Holding,
-    test: &'a Holding,
-}
-
-/// Whether games of the files are held out, where some are wanted, of those that validate and of
-/// those of the test.
+/// Checks that games of the files are held out, where some are wanted: of those that validate and
+/// of those of the test.
 pub(super) fn held_out(
     plan: &Plan,
     [validation, test]: [usize; 2],
@@ -193,7 +134,7 @@ pub(super) fn held_out(
     Ok(())
 }
 
-/// What to do about a share that leaves nothing, behind what else was left out.
+/// The remedy for a share that leaves nothing, behind what else was left out.
 pub(super) fn beyond(share: Share, left_out: u64) -> String {
     match left_out {
         0 => String::new(),
@@ -205,75 +146,97 @@ pub(super) fn beyond(share: Share, left_out: u64) -> String {
     }
 }
 
-fn scan_file(
-    place: usize,
+/// Limits and places that the files of a plan share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    encoder: Option<&'a TermsEncoder>,
+    /// Positions to train on that may still be kept.
+    keep: AtomicU64,
+    validation: Holding,
+    test: Holding,
+    seen: &'a (dyn Fn(u64) + Sync),
+}
+
+/// Reads all files of a plan but those for validation alone.
+fn read_all(
     plan: &Plan,
-    room: &Room,
+    keep: u64,
     encoder: Option<&TermsEncoder>,
     seen: &(dyn Fn(u64) + Sync),
-) -> Result<OfFile, LoadError> {
-    let path = &plan.files[place];
+) -> Result<Scan, LoadError> {
+    let (validation, test) = (Holding::default(), Holding::default());
+    let shared = Shared { plan, encoder, keep: AtomicU64::new(keep), validation, test, seen };
+    let files = 0..plan.files.len();
+    let read: Vec<Result<Scan, LoadError>> =
+        files.into_par_iter().map(|number| scan_file(number, &shared)).collect();
+    let of_feeds = vec![0; plan.feeds.len()];
+    let mut sum = Scan { of_feeds, kept: Some(Kept::default()), ..Scan::default() };
+    for file in read {
+        sum.join(file?);
+    }
+    (sum.validation, sum.test) = (shared.validation.end(), shared.test.end());
+    Ok(sum)
+}
+
+impl Scan {
+    /// Adds what was found in the next file.
+    fn join(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.read += other.read;
+        self.rejected.add(&other.rejected);
+        self.train += other.train;
+        self.of_feeds.iter_mut().zip(other.of_feeds).for_each(|(sum, count)| *sum += count);
+        self.left_out += other.left_out;
+        self.sketch.join(&other.sketch);
+        self.games += other.games;
+        self.some.extend(other.some);
+        self.kept = self.kept.take().zip(other.kept).map(|(mut all, kept)| {
+            all.0.extend(kept.0);
+            all
+        });
+    }
+}
+
+fn scan_file(number: usize, shared: &Shared) -> Result<Scan, LoadError> {
+    let path = &shared.plan.files[number];
     let named = |error| LoadError::Hash { path: path.clone(), error };
     // It is read once to be hashed, and may be read again in each epoch.
     regular(path).map_err(named)?;
-    let read = || match encoder {
-        None => read_file(place, plan, room, &mut |_| (), seen),
-        // Its end waits for all that was begun.
-        Some(encoder) => rayon::scope(|scope| {
-            let mut find = |kept: &mut Kept| {
-                if let Some((records, room)) = kept.filled() {
-                    scope.spawn(move |_| {
-                        let found = encoder.encoded(&mut Trace::default(), &records);
-                        room.set(found).expect("each piece is filled once");
-                    });
-                }
-            };
-            read_file(place, plan, room, &mut find, seen)
-        }),
-    };
+    // The end of the scope waits for all terms that are being found.
+    let read = || rayon::scope(|scope| read_file(number, shared, scope));
     let (read, hash) = rayon::join(read, || digest::of_file(path));
-    let (mut of_file, (bytes, sha256)) = (read?, hash.map_err(named)?);
-    of_file.file.bytes = bytes;
-    of_file.file.sha256 = sha256;
-    Ok(of_file)
+    let (mut scan, (bytes, sha256)) = (read?, hash.map_err(named)?);
+    scan.files[0].bytes = bytes;
+    scan.files[0].sha256 = sha256;
+    Ok(scan)
 }
 
-/// `with_kept` hears of each record that is kept.
-fn read_file(
-    place: usize,
-    plan: &Plan,
-    room: &Room,
-    with_kept: &mut dyn FnMut(&mut Kept),
-    seen: &(dyn Fn(u64) + Sync),
-) -> Result<OfFile, LoadError> {
-    let path = &plan.files[place];
-    let mut file = Filtered::open(path, plan)?;
-    let mut kept = Some(Kept::none_of(path));
-    let mut block = Vec::new();
+fn read_file<'a>(
+    number: usize,
+    shared: &'a Shared,
+    scope: &rayon::Scope<'a>,
+) -> Result<Scan, LoadError> {
+    let &Shared { plan, encoder, .. } = shared;
+    let path = &plan.files[number];
+    let mut kept = Some(KeptFile { path: path.clone(), ..KeptFile::default() });
+    let (mut records, mut piece) = (Vec::new(), Vec::new());
     let (mut validation, mut test) = (Vec::new(), Vec::new());
-    let mut games = Distinct::default();
-    let mut sketch = Sketch::default();
+    let (mut games, mut sketch) = (Distinct::default(), Sketch::default());
     let mut probe = Vec::new();
     let mut some = Spread::new(SOME.div_ceil(plan.files.len()));
     let (mut train, mut left_out) = (0, 0);
-    loop {
-        block.clear();
-        let (before, trained) = (file.read, train);
-        let more = file.next(&mut block)?;
+    let file = each_block(path, plan, shared.seen, |block| {
         if plan.check_view && probe.len() < PROBE {
-            probe.extend_from_slice(&block);
+            probe.extend_from_slice(block);
         }
-        for sample in &block {
+        records.clear();
+        for sample in block {
             games.add(sample.game);
             match plan.subset(sample) {
                 Subset::Validation => validation.push(*sample),
                 Subset::Test => test.push(*sample),
                 Subset::Train => {
-                    train += 1;
-                    if let Some(kept) = &mut kept {
-                        kept.push(Packed::weighed(sample, &plan.weighing));
-                        with_kept(kept);
-                    }
+                    records.push(Packed::weighed(sample, &plan.weighing));
                     some.add(sample);
                 }
                 Subset::Unused => {
@@ -283,31 +246,27 @@ fn read_file(
             }
             sketch.add(sample);
         }
-        for (held, holding) in [(&mut validation, room.validation), (&mut test, room.test)] {
-            if !held.is_empty() {
-                holding.add(place, held);
-                held.clear();
+        shared.validation.add(number, &mut validation);
+        shared.test.add(number, &mut test);
+        train += records.len() as u64;
+        if let Some(file) = kept.as_mut().filter(|_| fits(&shared.keep, records.len() as u64)) {
+            file.blocks.push(records.clone());
+            for record in records.iter().filter(|_| encoder.is_some()) {
+                piece.push(*record);
+                if piece.len() == TERMS_PIECE {
+                    let (piece, found) = (std::mem::take(&mut piece), Found::default());
+                    file.terms.push(found.clone());
+                    scope.spawn(move |_| {
+                        let encoder = encoder.expect("terms are found");
+                        let terms = encoder.encoded(&mut Trace::default(), &piece);
+                        found.set(terms).expect("each piece is filled once");
+                    });
+                }
             }
-        }
-        if let Some(kept) = &mut kept {
-            kept.end_block();
-        }
-        // One too many, and nobody keeps any.
-        let positions = &room.positions;
-        let most = positions.load(Ordering::Relaxed).saturating_add(1);
-        let trained = (train - trained).min(most);
-        if positions
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(trained))
-            .is_err()
-        {
-            positions.store(0, Ordering::Relaxed);
+        } else {
             kept = None;
         }
-        seen(file.read - before);
-        if !more {
-            break;
-        }
-    }
+    })?;
     check_view(path, &file, &probe)?;
     let source = file.source();
     let data_file = DataFile {
@@ -319,13 +278,56 @@ fn read_file(
         games: games.count(),
         bad_records: Some(source.bad_records().count),
     };
-    let some = some.samples().copied().collect();
-    let rejected = file.rejected;
-    Ok(OfFile { file: data_file, rejected, train, left_out, sketch, some, kept })
+    let mut of_feeds = vec![0; plan.feeds.len()];
+    if let Some(feed) = usize::from(plan.reading_of(path).0).checked_sub(1) {
+        of_feeds[feed] = train;
+    }
+    Ok(Scan {
+        files: vec![data_file],
+        read: file.read,
+        rejected: file.rejected,
+        train,
+        of_feeds,
+        left_out,
+        sketch,
+        games: games.count(),
+        some: some.samples().copied().collect(),
+        kept: kept.map(|file| Kept(vec![file])),
+        ..Scan::default()
+    })
 }
 
-/// Whether material bears out from whose point of view results and scores are: read wrongly, data
-/// ruins what learns from it.
+/// Takes so many positions from those that may still be kept. Once there are too many, none may.
+fn fits(keep: &AtomicU64, count: u64) -> bool {
+    let taken = |left: u64| left.checked_sub(count);
+    let fits = keep.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
+    if !fits {
+        keep.store(0, Ordering::Relaxed);
+    }
+    fits
+}
+
+/// Reads a file block by block; `seen` is told of positions as they are read.
+fn each_block<'a>(
+    path: &'a Path,
+    plan: &'a Plan,
+    seen: &dyn Fn(u64),
+    mut take: impl FnMut(&[Sample]),
+) -> Result<Filtered<'a>, LoadError> {
+    let mut file = Filtered::open(path, plan)?;
+    let (mut block, mut more) = (Vec::new(), true);
+    while more {
+        block.clear();
+        let before = file.read;
+        more = file.next(&mut block)?;
+        take(&block);
+        seen(file.read - before);
+    }
+    Ok(file)
+}
+
+/// Checks the point of view of results and scores against material: data that is read wrongly ruins
+/// the model.
 fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), LoadError> {
     let source = file.source();
     let colours = source.format().facts.colours != Holds::Never;
@@ -335,4 +337,115 @@ fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), Load
         }
     }
     Ok(())
+}
+
+/// The positions to train on, as they were read.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Vec<KeptFile>);
+
+#[derive(Debug, Default)]
+struct KeptFile {
+    path: PathBuf,
+    blocks: Vec<Vec<Packed>>,
+    /// The terms of the first pieces, where they were found while the rest was read.
+    terms: Vec<Found>,
+}
+
+/// The terms of a piece, once they are found.
+type Found = Arc<OnceLock<Encoded>>;
+
+/// Without the terms.
+impl Clone for KeptFile {
+    fn clone(&self) -> Self {
+        let (path, blocks) = (self.path.clone(), self.blocks.clone());
+        Self { path, blocks, terms: Vec::new() }
+    }
+}
+
+impl Kept {
+    /// All records, file after file, in pieces; with their terms, where these were found.
+    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<Encoded>)> {
+        let mut pieces = Vec::new();
+        for KeptFile { blocks, terms, .. } in self.0 {
+            let mut records = blocks.into_iter().flatten().peekable();
+            let mut terms = terms.into_iter();
+            while records.peek().is_some() {
+                let mut piece = Vec::with_capacity(TERMS_PIECE);
+                piece.extend(records.by_ref().take(TERMS_PIECE));
+                let found = terms.next().and_then(Arc::into_inner).and_then(OnceLock::into_inner);
+                pieces.push((piece, found));
+            }
+        }
+        pieces
+    }
+
+    /// Takes the records of some files, in the order in which
+    /// [`blocks`](super::source::blocks) reads them.
+    pub(super) fn take(&mut self, files: &[PathBuf]) -> Vec<Packed> {
+        let wanted: HashSet<&PathBuf> = files.iter().collect();
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (taken, left) = all.partition(|file: &KeptFile| wanted.contains(&file.path));
+        self.0 = left;
+        let count = taken.iter().flat_map(|file: &KeptFile| &file.blocks).map(Vec::len).sum();
+        let mut records = Vec::with_capacity(count);
+        let blocks = taken.into_iter().map(|file: KeptFile| file.blocks.into_iter());
+        Turns::new(blocks).for_each(|block| records.extend(block));
+        records
+    }
+}
+
+/// Positions to collect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    All,
+    /// Those of games to train on.
+    Train,
+    /// Those that the plan's split holds out.
+    HeldOut,
+    /// Those by which training chooses: some of them, or all of the plan's files for validation.
+    Validation,
+    /// The others that are held out.
+    Test,
+}
+
+impl Part {
+    fn has(self, subset: Subset) -> bool {
+        match self {
+            Part::All => true,
+            Part::Train => subset == Subset::Train,
+            Part::HeldOut => matches!(subset, Subset::Validation | Subset::Test),
+            Part::Validation => subset == Subset::Validation,
+            Part::Test => subset == Subset::Test,
+        }
+    }
+}
+
+/// The positions of all files that pass the filter, in order; `seen` is told of those read.
+///
+/// # Errors
+/// The first file that cannot be read, and files from which nothing is left.
+pub fn collect(
+    plan: &Plan,
+    part: Part,
+    seen: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<Sample>, LoadError> {
+    if let Some(validating) = plan.validating().filter(|_| part == Part::Validation) {
+        return collect(&validating, part, seen);
+    }
+    let of_file = |path: &PathBuf| {
+        let mut samples = Vec::new();
+        each_block(path, plan, seen, |block| {
+            samples.extend(block.iter().filter(|it| part.has(plan.subset(it))));
+        })?;
+        Ok(samples)
+    };
+    let files: Vec<Result<Vec<Sample>, LoadError>> = plan.files.par_iter().map(of_file).collect();
+    let mut samples = Vec::new();
+    for file in files {
+        samples.extend(file?);
+    }
+    match samples.is_empty() {
+        true => Err(LoadError::Empty("neither the filter nor the split left one".into())),
+        false => Ok(samples),
+    }
 }

@@ -1,10 +1,16 @@
-//! Which games are held out, what for, and which of the others are used.
+//! Games: which are held out, what for, which of the others are used, and how many there are.
+
+use std::collections::{BTreeSet, HashSet};
+use std::num::NonZeroU64;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
 
 use crate::sample::{Sample, mix};
 
 /// A share of the games, chosen by their content: a game that stands in several files is on the
 /// same side in all of them. Where games are unknown, the position stands for the game.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Split {
     /// 0 to 1.
     pub share: f64,
@@ -21,18 +27,15 @@ impl Split {
     }
 }
 
-/// The share of the held-out games that is kept for the test; the others validate.
+/// The share of the held-out games that is kept for the test, 0 to 1; the others validate.
 ///
-/// The choice follows from a game's content alone and knows nothing of [`Split`] and [`Share`]; a
+/// The choice follows from a game's content alone and is independent of [`Split`] and [`Share`]; a
 /// smaller share is a part of every larger one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Test(
-    /// 0 to 1.
-    pub f64,
-);
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Test(pub f64);
 
 impl Test {
-    /// What a config has that does not say; the games on which runs without any are measured.
+    /// The default of a config.
     pub const DEFAULT: Self = Self(0.5);
 
     pub fn takes(&self, sample: &Sample) -> bool {
@@ -46,15 +49,12 @@ impl Test {
     }
 }
 
-/// The share of the games that training takes of those that are not held out.
+/// The share of the games that training takes of those that are not held out, above 0, up to 1.
 ///
-/// The choice follows from a game's content alone and knows nothing of [`Split`], so the held-out
+/// The choice follows from a game's content alone and is independent of [`Split`], so the held-out
 /// games are the same whatever the share; a smaller share is a part of every larger one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share(
-    /// Above 0, up to 1.
-    pub f64,
-);
+pub struct Share(pub f64);
 
 impl Share {
     pub const ALL: Self = Self(1.0);
@@ -70,7 +70,181 @@ impl Share {
     }
 }
 
+impl Default for Share {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 /// An exact number from 0 to below 1, of 53 bits.
 fn draw(salt: u64, group: u64) -> f64 {
     (mix(salt, group) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
+/// share one game in 500 share some of these almost surely; a smaller share can escape.
+///
+/// As text: hexadecimal words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Sketch(BTreeSet<u64>);
+
+impl Sketch {
+    const SIZE: usize = 2048;
+
+    pub fn add(&mut self, sample: &Sample) {
+        self.add_group(sample.group());
+    }
+
+    pub(super) fn add_group(&mut self, group: u64) {
+        if self.0.len() < Self::SIZE {
+            self.0.insert(group);
+        } else if self.0.last().is_some_and(|last| group < *last) && self.0.insert(group) {
+            self.0.pop_last();
+        }
+    }
+
+    /// Both together.
+    pub fn join(&mut self, other: &Sketch) {
+        self.0.extend(&other.0);
+        while self.0.len() > Self::SIZE {
+            self.0.pop_last();
+        }
+    }
+
+    /// How many games are in both: few of those that the data share, or none.
+    pub fn shared(&self, other: &Sketch) -> usize {
+        self.0.intersection(&other.0).count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn contains(&self, sample: &Sample) -> bool {
+        self.0.contains(&sample.group())
+    }
+}
+
+impl From<Sketch> for String {
+    fn from(sketch: Sketch) -> Self {
+        let words: Vec<String> = sketch.0.iter().map(|hash| format!("{hash:016x}")).collect();
+        words.join(" ")
+    }
+}
+
+impl TryFrom<String> for Sketch {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.split_whitespace().map(|word| u64::from_str_radix(word, 16)).collect::<Result<_, _>>()
+    }
+}
+
+impl FromIterator<u64> for Sketch {
+    fn from_iter<I: IntoIterator<Item = u64>>(hashes: I) -> Self {
+        Self(hashes.into_iter().collect())
+    }
+}
+
+/// The positions of the games that validate, or of those of the test.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    /// At most [`Held::MOST`] of them: games drawn from all files.
+    pub samples: Vec<Sample>,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl Held {
+    /// Positions in memory.
+    pub const MOST: usize = 500_000;
+
+    /// The games of those in memory; positions, where games are unknown.
+    pub fn groups(&self) -> usize {
+        self.samples.iter().map(Sample::group).collect::<HashSet<u64>>().len()
+    }
+}
+
+/// Held-out positions of files that are read at the same time.
+#[derive(Default)]
+pub(super) struct Holding(Mutex<Draw>);
+
+#[derive(Default)]
+struct Draw {
+    /// Each with the place of its file; those of one file in their order.
+    samples: Vec<(usize, Sample)>,
+    total: u64,
+    /// Places in the draw beyond this one are left out.
+    cut: Option<u64>,
+}
+
+/// The place of a position's game in the draw.
+fn place(sample: &Sample) -> u64 {
+    mix(1, sample.group())
+}
+
+impl Holding {
+    /// Takes over the next positions of a file.
+    pub fn add(&self, file: usize, samples: &mut Vec<Sample>) {
+        if samples.is_empty() {
+            return;
+        }
+        let mut draw = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        draw.total += samples.len() as u64;
+        let cut = draw.cut.unwrap_or(u64::MAX);
+        let kept = samples.drain(..).filter(|sample| place(sample) <= cut);
+        draw.samples.extend(kept.map(|sample| (file, sample)));
+        if draw.samples.len() >= 2 * Held::MOST {
+            draw.thin();
+        }
+    }
+
+    /// Returns all positions in the order of the files, or those drawn in the order of the draw.
+    pub fn end(self) -> Held {
+        let mut draw = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match draw.total > Held::MOST as u64 {
+            true => draw.thin(),
+            false => draw.samples.sort_by_key(|(file, _)| *file),
+        }
+        let samples = draw.samples.into_iter().map(|(_, sample)| sample).collect();
+        Held { samples, total: draw.total }
+    }
+}
+
+impl Draw {
+    /// Keeps the games whose hashes come first, whichever file they are in or is read first.
+    fn thin(&mut self) {
+        self.samples.sort_by_key(|(file, sample)| (place(sample), *file));
+        self.samples.truncate(Held::MOST);
+        self.cut = self.samples.last().map(|(_, sample)| place(sample));
+    }
+}
+
+/// Games by their hashes. A file in which games are interleaved comes back to each of them.
+#[derive(Debug, Default)]
+pub(super) struct Distinct {
+    last: Option<NonZeroU64>,
+    seen: HashSet<NonZeroU64>,
+    /// Games behind the most, which count whenever another begins.
+    more: u64,
+}
+
+impl Distinct {
+    /// Games that are remembered, in some 70 MB.
+    const MOST: usize = 1 << 22;
+
+    pub fn add(&mut self, game: Option<NonZeroU64>) {
+        let Some(known) = game.filter(|_| game != self.last) else { return };
+        self.last = game;
+        if self.seen.len() < Self::MOST {
+            self.seen.insert(known);
+        } else if !self.seen.contains(&known) {
+            self.more += 1;
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.seen.len() as u64 + self.more
+    }
 }

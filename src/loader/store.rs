@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
-use super::kept::Kept;
+use super::encode::{Found, TERMS_PIECE, TermsEncoder};
+use super::shuffle::{Cut, Walk};
+use super::{Kept, Stream};
 use crate::batch::{Batch, Columns, Inputs, OfRank, Terms};
 use crate::hce::Trace;
 
@@ -16,20 +17,14 @@ pub struct Store {
     pub pieces: Vec<Arc<Terms>>,
     /// The number of each piece's first position.
     starts: Vec<usize>,
-    /// Seen by White.
-    pub results: Arc<[f32]>,
-    /// Seen by White; empty unless every position has one, or sources tell which do.
-    pub scores: Arc<[f32]>,
-    /// What losses count, 0 to 1; empty where all count alike.
-    pub weights: Arc<[f32]>,
-    /// As batches have them.
-    pub sources: Arc<[u8]>,
+    /// Without inputs, in White's point of view.
+    labels: Batch,
     /// By term, the positions that have it, held or not.
     pub counts: Vec<u64>,
 }
 
 impl Store {
-    /// Finds the terms of all records, as far as [`scan`](super::scan) has not done so
+    /// Finds the terms of all records, as far as [`scan_terms`](super::scan_terms) has not done so
     /// with the same encoder.
     pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
         let encoded = records
@@ -42,43 +37,38 @@ impl Store {
     }
 
     pub(super) fn new(Found { pieces, labels, counts }: Found) -> Self {
-        let Labels { results, scores, weights, sources } = labels.told();
         let starts = pieces.iter().scan(0, |next, piece| {
             let start = *next;
             *next += piece.len();
             Some(start)
         });
         let starts = starts.collect();
-        let (results, scores, weights) = (results.into(), scores.into(), weights.into());
-        Self { pieces, starts, results, scores, weights, sources: sources.into(), counts }
+        Self { pieces, starts, labels: labels.batch(Inputs::Terms(Vec::new())), counts }
     }
 
     /// The number of positions.
     pub fn len(&self) -> usize {
-        self.results.len()
+        self.labels.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.results.is_empty()
+        self.labels.is_empty()
     }
 
     /// Bytes that the arrays hold.
     pub fn bytes(&self) -> usize {
+        let Batch { results, scores, weights, sources, .. } = &self.labels;
         let pieces: usize = self.pieces.iter().map(|piece| piece.bytes()).sum();
-        let columns = [&self.results, &self.scores, &self.weights];
-        let columns: usize = columns.iter().map(|column| size_of_val(&column[..])).sum();
-        pieces + columns + self.sources.len()
+        let labels: usize = [results, scores, weights].iter().map(|it| size_of_val(&it[..])).sum();
+        pieces + labels + sources.len()
     }
 
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
-        let (results, scores) = (self.results.clone(), self.scores.clone());
-        let (weights, sources) = (self.weights.clone(), self.sources.clone());
-        let inputs = Inputs::Terms(self.pieces.clone());
-        Batch { weights, sources, ..Batch::new(inputs, results, scores) }
+        Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
     }
 
-    /// A share of them: so many whole pieces.
+    /// The whole pieces of a rank.
     pub fn part(&self, of_rank: OfRank) -> Batch {
         if of_rank == OfRank::ALL {
             return self.all();
@@ -102,7 +92,7 @@ impl Store {
         self.labelled(Inputs::Terms(inputs), || places.iter().cloned().flatten())
     }
 
-    /// A batch with what is known of the positions at these places.
+    /// A batch with the labels of the positions at these places.
     fn labelled<I: Iterator<Item = usize>>(&self, inputs: Inputs, places: impl Fn() -> I) -> Batch {
         fn pick<T: Copy>(values: &Arc<[T]>, places: impl Iterator<Item = usize>) -> Arc<[T]> {
             match values.is_empty() {
@@ -110,10 +100,10 @@ impl Store {
                 false => places.map(|place| values[place]).collect(),
             }
         }
+        let Batch { results, scores, weights, sources, .. } = &self.labels;
         let floats = |values: &Arc<[f32]>| pick(values, places());
-        let (weights, sources) = (floats(&self.weights), pick(&self.sources, places()));
-        let batch = Batch::new(inputs, floats(&self.results), floats(&self.scores));
-        Batch { weights, sources, ..batch }
+        let (weights, sources) = (floats(weights), pick(sources, places()));
+        Batch { weights, sources, ..Batch::new(inputs, floats(results), floats(scores)) }
     }
 
     /// Takes the entries of terms out that the encoder holds; they become sums.
@@ -150,5 +140,21 @@ impl Store {
     fn row(&self, place: usize) -> (&Terms, usize) {
         let piece = self.starts.partition_point(|start| *start <= place) - 1;
         (&self.pieces[piece], place - self.starts[piece])
+    }
+}
+
+impl Stream {
+    /// Batches of a store, which run on over the borders of epochs, or whole epochs.
+    pub fn stored(store: Arc<Store>, cut: Cut, from: u64) -> Self {
+        let mut walk = Walk::new(store.len(), cut, from);
+        Self::spawn(4, move || {
+            let Some(size) = cut.batch else { return Ok(Some(store.part(cut.of_rank))) };
+            let mut places = Vec::with_capacity(size);
+            while places.len() < size {
+                let (_, passed) = walk.on(size - places.len(), usize::MAX);
+                places.extend_from_slice(&walk.order()[passed]);
+            }
+            Ok(Some(store.batch(&places[cut.of_rank.range(size)])))
+        })
     }
 }

@@ -1,84 +1,19 @@
 //! Batches without end.
 
-use std::path::PathBuf;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 
-use super::encode::Encoder;
-use super::lane::Lanes;
-use super::order::{Chunks, random, shuffled};
+use super::encode::{Encoder, Part};
 use super::packed::Packed;
 use super::plans::Plans;
-use super::read::Interleaved;
+use super::shuffle::{Chunks, random, shuffled};
+use super::source::blocks;
 use super::{Kept, LoadError, Plan};
-use crate::batch::Batch;
+use crate::batch::{Batch, OfRank};
 use crate::format::BLOCK;
-
-/// A place in a stream: the next position to come.
-///
-/// An epoch is one pass over the data; a window is what was read together and shuffled; the
-/// offset counts positions in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cursor {
-    pub epoch: u64,
-    pub window: u64,
-    pub offset: usize,
-}
-
-/// A place in every source: a cursor each, or the only one there is. As text a list, or the one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Cursors {
-    One(Cursor),
-    Each(Vec<Cursor>),
-}
-
-impl Default for Cursors {
-    fn default() -> Self {
-        Self::One(Cursor::default())
-    }
-}
-
-impl Cursors {
-    /// Reads what [`Batch::cursor`] says; an empty text is the beginning.
-    pub fn parse(text: &str) -> Result<Self, LoadError> {
-        if text.is_empty() {
-            return Ok(Self::default());
-        }
-        serde_json::from_str(text).map_err(|_| LoadError::Cursor(text.to_string()))
-    }
-
-    /// As text.
-    pub(super) fn of(cursors: Vec<Cursor>) -> String {
-        let place = match cursors[..] {
-            [only] => Self::One(only),
-            _ => Self::Each(cursors),
-        };
-        serde_json::to_string(&place).expect("numbers have a JSON form")
-    }
-
-    /// The cursor of each of so many sources.
-    fn each(self, sources: usize) -> Result<Vec<Cursor>, LoadError> {
-        let cursors = match self {
-            // The beginning is the same everywhere.
-            Self::One(first) if first == Cursor::default() => vec![first; sources],
-            Self::One(only) => vec![only],
-            Self::Each(all) => all,
-        };
-        match cursors.len() == sources {
-            true => Ok(cursors),
-            false => Err(LoadError::Cursor(format!("{cursors:?}"))),
-        }
-    }
-
-    /// The cursor of data that have one.
-    pub fn only(self) -> Result<Cursor, LoadError> {
-        Ok(self.each(1)?[0])
-    }
-}
 
 /// The stream: full batches, which run on over the borders of windows and epochs.
 pub struct Stream {
@@ -86,36 +21,47 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Starts the threads that read ahead: by one window of each source, and by a few batches.
+    /// Starts the threads that read ahead: by one window of each source, and by a few batches. The
+    /// stream begins behind the first `from` positions.
     ///
     /// Data that fits the window (`plan.expected` tells) is read once and kept; each epoch then
     /// only has its own order, of positions or of chunks of them. Else each epoch reads the files
-    /// anew, in a seeded order. Sources with a share of each batch have epochs of their own. A place
-    /// that is none of this plan is the first error that comes.
-    pub fn new(plan: Plan, encoder: Encoder, from: Cursors) -> Self {
+    /// anew, in a seeded order. Sources with a share of each batch have epochs of their own.
+    pub fn new(plan: Plan, encoder: Encoder, from: u64) -> Self {
         Self::of(plan, encoder, from, None)
     }
 
-    /// The same of data that need not be read again, since a scan of this plan has `kept` it.
-    pub fn of(plan: Plan, encoder: Encoder, from: Cursors, mut kept: Option<Kept>) -> Self {
-        let (sender, batches) = sync_channel(4);
-        let (quotas, of_rank, chunk) = (plan.quotas(), plan.of_rank, plan.chunk);
-        let lanes = from.each(quotas.len()).map(|cursors| {
-            let mut lanes = Lanes::new(of_rank, chunk);
-            for (quota, from) in quotas.into_iter().zip(cursors) {
-                let kept = kept.as_mut().map(|kept| kept.split_off(&quota.plan.files));
-                lanes.open(quota, &encoder, from, kept);
+    /// The same of data that is not read again, since a scan of this plan has `kept` it.
+    pub fn of(plan: Plan, encoder: Encoder, from: u64, mut kept: Option<Kept>) -> Self {
+        let (batch, of_rank, chunk) = (plan.batch as u64, plan.of_rank, plan.chunk);
+        let parts = plan.parts();
+        let start = |part: Plan| {
+            let from = if part.batch as u64 == batch { from } else { from / batch * part.batch as u64 };
+            let kept = kept.as_mut().map(|kept| kept.take(&part.files));
+            Source::start(part, &encoder, from, kept)
+        };
+        let mut sources: Vec<Source> = parts.into_iter().map(start).collect();
+        Self::spawn(4, move || {
+            for source in &mut sources {
+                if !source.advance()? {
+                    return Ok(None);
+                }
             }
-            lanes
-        });
+            let parts = slice(sources.iter().flat_map(Source::parts).collect(), of_rank, chunk);
+            Ok(Some(encoder.encode_parts(&parts)))
+        })
+    }
+
+    /// Starts a thread that makes batches, up to `ahead` of them ahead, until there are none, one
+    /// fails, or the stream is dropped.
+    pub(super) fn spawn(
+        ahead: usize,
+        mut next: impl FnMut() -> Result<Option<Batch>, LoadError> + Send + 'static,
+    ) -> Self {
+        let (sender, batches) = sync_channel(ahead);
         std::thread::spawn(move || {
-            let mut lanes = match lanes {
-                Ok(lanes) => lanes,
-                Err(error) => return drop(sender.send(Err(error))),
-            };
-            while let Some(batch) = lanes.next(&encoder) {
+            while let Some(batch) = next().transpose() {
                 let is_last = batch.is_err();
-                // Nobody listens any more, or there is no more to say.
                 if sender.send(batch).is_err() || is_last {
                     return;
                 }
@@ -133,139 +79,212 @@ impl Iterator for Stream {
     }
 }
 
+/// The slice of a batch that a rank has, in whole chunks where each rank has several.
+fn slice(parts: Vec<Part>, of_rank: OfRank, chunk: usize) -> Vec<Part> {
+    let count: usize = parts.iter().map(|part| part.order.len()).sum();
+    let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
+    let range = of_rank.range(count.div_ceil(unit));
+    let [start, end] = [range.start, range.end].map(|border| (border * unit).min(count));
+    let mut first = 0;
+    let within = parts.into_iter().filter_map(|part| {
+        let here = first..first + part.order.len();
+        first = here.end;
+        let [start, end] =
+            [start, end].map(|border| border.clamp(here.start, here.end) - here.start);
+        (start < end).then(|| Part { order: &part.order[start..end], ..part })
+    });
+    within.collect()
+}
+
+/// The windows of some files.
+struct Source {
+    windows: Receiver<Result<Window, LoadError>>,
+    /// Those that the batch under way takes from, the last one still in use.
+    open: Vec<Window>,
+    /// Positions a batch.
+    batch: usize,
+    /// Whether mirror images are shown as well.
+    mirrors: bool,
+}
+
 /// Records that are shuffled together.
-pub(super) struct Window {
-    pub cursor: Cursor,
-    pub records: Arc<Records>,
-    pub order: Vec<u32>,
+struct Window {
+    epoch: u64,
+    records: Arc<Records>,
+    order: Vec<u32>,
+    /// The places in the order that the batch under way takes.
+    taken: Range<usize>,
 }
 
-/// Records, and what [`Encoder::bases`] says of them.
-pub(super) struct Records {
-    pub records: Vec<Packed>,
-    pub bases: Vec<f32>,
-    /// Of those that come again in the same chunks.
-    pub plans: Option<Plans>,
+/// Records, and their [bases](Encoder::bases).
+struct Records {
+    records: Vec<Packed>,
+    bases: Vec<f32>,
+    plans: Option<Plans>,
 }
 
-/// Why there are no more windows.
-pub(super) enum Stop {
-    /// Nobody listens any more.
-    Unheard,
-    Error(LoadError),
-}
+impl Source {
+    /// Starts the thread that reads, from this position on.
+    fn start(plan: Plan, encoder: &Encoder, from: u64, kept: Option<Vec<Packed>>) -> Self {
+        let (sender, windows) = sync_channel(1);
+        let (batch, mirrors) = (plan.batch, plan.mirrored_copies);
+        let reader = Reader { plan: Arc::new(plan), encoder: encoder.clone() };
+        std::thread::spawn(move || {
+            let end = match reader.plan.keeps() {
+                true => reader.keep(from, kept, &sender),
+                false => reader.read_on(from, &sender),
+            };
+            if let Err(error) = end {
+                // Without a receiver the stream has ended.
+                let _ = sender.send(Err(error));
+            }
+        });
+        Self { windows, open: Vec::new(), batch, mirrors }
+    }
 
-impl From<LoadError> for Stop {
-    fn from(error: LoadError) -> Self {
-        Stop::Error(error)
+    /// Takes the positions of the next batch; false where no more come.
+    fn advance(&mut self) -> Result<bool, LoadError> {
+        // Earlier windows are used up.
+        self.open.drain(..self.open.len().saturating_sub(1));
+        if let Some(last) = self.open.last_mut() {
+            last.taken.start = last.taken.end;
+        }
+        let mut missing = self.batch;
+        loop {
+            if let Some(Window { order, taken, .. }) = self.open.last_mut() {
+                let more = missing.min(order.len() - taken.end);
+                taken.end += more;
+                missing -= more;
+            }
+            if missing == 0 {
+                return Ok(true);
+            }
+            match self.windows.recv() {
+                Ok(window) => self.open.push(window?),
+                Err(_) => return Ok(false),
+            }
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.open.iter().map(|Window { epoch, records, order, taken }| Part {
+            records: &records.records,
+            bases: &records.bases,
+            order: &order[taken.clone()],
+            plans: records.plans.as_ref(),
+            mirroring: self.mirrors.then_some(*epoch),
+        })
     }
 }
 
 type Windows = SyncSender<Result<Window, LoadError>>;
 
-/// Reads everything once, unless it was kept, and sends it in a new order each epoch.
-pub(super) fn keep(
-    plan: &Arc<Plan>,
-    encoder: &Encoder,
-    from: Cursor,
-    kept: Option<Kept>,
-    windows: &Windows,
-) -> Result<(), Stop> {
-    let mut records = match kept {
-        Some(kept) => kept.interleaved(&plan.files),
-        None => read_whole(plan)?,
-    };
-    check_count(plan, records.len() as u64)?;
-    let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
-    let bases = encoder.bases(&records);
-    let plans = match encoder {
-        Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
-        _ => None,
-    };
-    let records = Arc::new(Records { records, bases, plans });
-    for epoch in from.epoch.. {
-        let cursor = Cursor { epoch, window: 0, offset: 0 };
-        let positions = records.records.len();
-        let order = match &chunks {
-            Some(chunks) => chunks.order(plan, epoch, positions),
-            None => shuffled(plan, cursor, positions),
+/// Makes windows of the files of a plan, until the stream is dropped.
+struct Reader {
+    plan: Arc<Plan>,
+    encoder: Encoder,
+}
+
+impl Reader {
+    /// The epoch of a position, and its place in it.
+    fn place(&self, position: u64) -> (u64, u64) {
+        let epoch = self.plan.expected.unwrap_or(u64::MAX).max(1);
+        (position / epoch, position % epoch)
+    }
+
+    /// Reads everything once, unless it was kept, and sends it in a new order each epoch.
+    fn keep(
+        &self,
+        from: u64,
+        kept: Option<Vec<Packed>>,
+        windows: &Windows,
+    ) -> Result<(), LoadError> {
+        let (plan, encoder) = (&self.plan, &self.encoder);
+        let mut records = kept.unwrap_or_default();
+        if records.is_empty() {
+            records.reserve_exact(plan.expected.unwrap_or(0) as usize);
+            for block in blocks(plan.clone(), plan.files.clone()) {
+                records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
+            }
+        }
+        self.check_count(records.len() as u64)?;
+        let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
+        let bases = encoder.bases(&records);
+        let plans = match encoder {
+            Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
+            _ => None,
         };
-        send(cursor, records.clone(), order, windows)?;
-    }
-    Ok(())
-}
-
-fn read_whole(plan: &Arc<Plan>) -> Result<Vec<Packed>, LoadError> {
-    let mut records = Vec::with_capacity(plan.expected.unwrap_or(0) as usize);
-    let mut source = Interleaved::new(plan.clone(), plan.files.clone());
-    while let Some(block) = source.next() {
-        records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-    }
-    Ok(records)
-}
-
-/// Reads window after window, epoch after epoch.
-pub(super) fn read_on(
-    plan: &Arc<Plan>,
-    encoder: &Encoder,
-    from: Cursor,
-    windows: &Windows,
-) -> Result<(), Stop> {
-    for epoch in from.epoch.. {
-        let first = if epoch == from.epoch { from.window } else { 0 };
-        let mut files: Vec<PathBuf> = plan.files.clone();
-        if plan.shuffle {
-            files.shuffle(&mut random(plan.seed, epoch, 0));
-        }
-        let mut source = Interleaved::new(plan.clone(), files);
-        let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
-        let (mut window, mut found) = (0, 0);
-        let mut more = true;
-        while more {
-            match source.next() {
-                Some(block) => {
-                    let block = block?;
-                    found += block.len() as u64;
-                    records.extend(block.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-                }
-                None => more = false,
-            }
-            while records.len() >= plan.window || !more && !records.is_empty() {
-                let full = plan.window.min(records.len());
-                let mut rest = Vec::with_capacity(plan.window + BLOCK);
-                rest.extend_from_slice(&records[full..]);
-                records.truncate(full);
-                let full = std::mem::replace(&mut records, rest);
-                if window >= first {
-                    let cursor = Cursor { epoch, window, offset: 0 };
-                    let order = shuffled(plan, cursor, full.len());
-                    let pairs = plan.passing.clone();
-                    let plans = pairs.map(|pairs| Plans::passing(plan.chunk, pairs));
-                    let full = Records { bases: encoder.bases(&full), records: full, plans };
-                    send(cursor, Arc::new(full), order, windows)?;
-                }
-                window += 1;
+        let records = Arc::new(Records { records, bases, plans });
+        let (first, mut done) = self.place(from);
+        for epoch in first.. {
+            let positions = records.records.len();
+            let order = match &chunks {
+                Some(chunks) => chunks.order(plan, epoch, positions),
+                None => shuffled((plan.seed, plan.shuffle), epoch, 0, positions),
+            };
+            let passed = std::mem::take(&mut done) as usize;
+            let window = Window { epoch, records: records.clone(), order, taken: passed..passed };
+            if windows.send(Ok(window)).is_err() {
+                break;
             }
         }
-        check_count(plan, found)?;
+        Ok(())
     }
-    Ok(())
-}
 
-/// Data that changes under a run, or is none at all, must not go unnoticed.
-fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
-    match plan.expected {
-        Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
-        _ if found == 0 => Err(LoadError::Empty("the files hold none".into())),
-        _ => Ok(()),
+    /// Reads window after window, epoch after epoch.
+    fn read_on(&self, from: u64, windows: &Windows) -> Result<(), LoadError> {
+        let plan = &self.plan;
+        let size = plan.window as u64;
+        let (first, done) = self.place(from);
+        let (mut skipped, mut done) = (done / size, (done % size) as usize);
+        for epoch in first.. {
+            let mut files = plan.files.clone();
+            if plan.shuffle {
+                files.shuffle(&mut random(plan.seed, epoch, 0));
+            }
+            let mut blocks = blocks(plan.clone(), files);
+            let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
+            let (mut number, mut found, mut more) = (0, 0, true);
+            while more {
+                match blocks.next().transpose()? {
+                    Some(block) => {
+                        found += block.len() as u64;
+                        records.extend(block.iter().map(|it| Packed::weighed(it, &plan.weighing)));
+                    }
+                    None => more = false,
+                }
+                while records.len() >= plan.window || !more && !records.is_empty() {
+                    let mut rest = Vec::with_capacity(plan.window + BLOCK);
+                    rest.extend(records.drain(plan.window.min(records.len())..));
+                    let full = std::mem::replace(&mut records, rest);
+                    if number >= skipped {
+                        let order =
+                            shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
+                        let plans = plan.passing.clone();
+                        let plans = plans.map(|pairs| Plans::passing(plan.chunk, pairs));
+                        let bases = self.encoder.bases(&full);
+                        let records = Arc::new(Records { records: full, bases, plans });
+                        let passed = std::mem::take(&mut done);
+                        let window = Window { epoch, records, order, taken: passed..passed };
+                        if windows.send(Ok(window)).is_err() {
+                            return Ok(());
+                        }
+                    }
+                    number += 1;
+                }
+            }
+            self.check_count(found)?;
+            skipped = 0;
+        }
+        Ok(())
     }
-}
 
-fn send(
-    cursor: Cursor,
-    records: Arc<Records>,
-    order: Vec<u32>,
-    windows: &Windows,
-) -> Result<(), Stop> {
-    windows.send(Ok(Window { cursor, records, order })).map_err(|_| Stop::Unheard)
+    /// Data that changes during a run, or is empty, is an error.
+    fn check_count(&self, found: u64) -> Result<(), LoadError> {
+        match self.plan.expected {
+            Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
+            _ if found == 0 => Err(LoadError::Empty("the files hold none".into())),
+            _ => Ok(()),
+        }
+    }
 }

@@ -100,10 +100,10 @@ fn read(
 ) -> Result<([Side; 2], Tally), LoadError> {
     let mut sides: [Side; 2] = Default::default();
     let mut tally = Tally::new(own.list.len());
-    let mut left = plan.limit.unwrap_or(u64::MAX);
+    let mut left = plan.reading.limit.unwrap_or(u64::MAX);
     trace::read(path, own, plan.bad_records, |traced| {
-        let unscored = plan.scores && traced.sample.score.is_none();
-        if left == 0 || unscored || plan.filter.rejects(&traced.sample).is_some() {
+        let unscored = plan.reading.scores && traced.sample.score.is_none();
+        if left == 0 || unscored || plan.reading.filter.rejects(&traced.sample).is_some() {
             return;
         }
         left -= 1;

@@ -179,17 +179,12 @@ impl Recipe {
     /// How the positions of the run's data are read to be measured: all of them, or those that it
     /// took where it took so many of each file.
     pub fn measured_again(&self) -> Result<Plan> {
-        let Plan { format, bad_records, view, mut feeds, filter, scores, limit, .. } =
-            self.plan()?;
-        for feed in feeds.iter_mut().filter(|feed| feed.limit.is_none()) {
-            (feed.filter, feed.scores) = (Filter::default(), false);
+        let Plan { mut reading, bad_records, mut feeds, .. } = self.plan()?;
+        let readings = feeds.iter_mut().map(|feed| &mut feed.reading).chain([&mut reading]);
+        for reading in readings.filter(|reading| reading.limit.is_none()) {
+            (reading.filter, reading.scores) = (Filter::default(), false);
         }
-        let files = self.unchanged_data()?;
-        let plan = Plan { format, bad_records, view, feeds, ..Plan::reading(files) };
-        Ok(match limit {
-            None => plan,
-            limit => Plan { limit, filter, scores, ..plan },
-        })
+        Ok(Plan { reading, bad_records, feeds, ..Plan::reading(self.unchanged_data()?) })
     }
 
     /// An error if a file of the run's data cannot be opened.

@@ -18,9 +18,8 @@ const STATE: &str = "state";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub step: u64,
+    /// Positions trained on, behind which the stream of batches goes on.
     pub positions: u64,
-    /// Where the stream of batches goes on; empty at the beginning.
-    pub cursor: String,
     pub best: Option<Best>,
     /// Looks at the held-out positions since the best one.
     pub unimproved: u64,

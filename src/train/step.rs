@@ -48,9 +48,6 @@ impl Trainer<'_> {
         self.state.converged = converged;
         self.state.step += 1;
         self.state.positions += positions;
-        if let Some(cursor) = &batch.cursor {
-            self.state.cursor = cursor.to_string();
-        }
         let State { step, positions, .. } = self.state;
         let loss = self.loss.unwrap_or(f64::NAN);
         Ok(Progress { step, positions, loss, learning_rate, converged })

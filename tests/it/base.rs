@@ -359,7 +359,7 @@ fn bases_go_with_their_records() {
 
 /// By the rows of its lists, what is added to each position of the data.
 fn games(encoder: &Encoder) -> HashMap<Vec<u16>, f32> {
-    let plan = Plan { limit: Some(6000), ..Plan::reading(vec![GAMES.into()]) };
+    let plan = Plan::reading(vec![GAMES.into()]).limited(6000);
     let samples = collect(&plan, Part::All, &|_| ()).unwrap();
     let batch = encoder.encode(&samples);
     let base = encoder.base().unwrap();

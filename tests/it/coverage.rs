@@ -33,7 +33,8 @@ struct Drawn {
 impl Population {
     fn new(limit: Option<u64>, names: &[&'static str]) -> Self {
         let files = vec!["data/selfplay-sf15.vf".into()];
-        let plan = Plan { colours: true, limit, ..Plan::reading(files) };
+        let mut plan = Plan { colours: true, ..Plan::reading(files) };
+        plan.reading.limit = limit;
         let samples = collect(&plan, Part::All, &|_| ()).expect("games");
         let material = hce::HceEvaluator::new(&HceWeights::material());
         let pesto = std::fs::read_to_string("tests/it/fixtures/pesto.json").expect("a fixture");

@@ -121,7 +121,6 @@ fn any_number_of_men_will_do() {
         base: [].into(),
         weights: [].into(),
         sources: [].into(),
-        cursor: None,
     };
     // The dense matrix holds ones, so that an input that occurs twice would count once there.
     let Inputs::Active(active) = &batch.inputs else { unreachable!() };

@@ -67,7 +67,7 @@ pub fn all_terms() -> Encoder {
 
 /// The first positions of the games that come with the project.
 pub fn recorded(count: u64) -> Vec<Sample> {
-    let plan = Plan { limit: Some(count), ..Plan::reading(vec!["data/selfplay-sf15.vf".into()]) };
+    let plan = Plan::reading(vec!["data/selfplay-sf15.vf".into()]).limited(count);
     collect(&plan, Part::All, &|_| ()).unwrap()
 }
 

@@ -2,7 +2,7 @@
 //! reproduced by an independent program to six digits.
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::loader::{Cursors, Encoder, Plan, Stream};
+use nnuance::loader::{Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
@@ -76,7 +76,8 @@ pub fn losses_of(
     compute: Compute,
     bias_correction: bool,
 ) -> Vec<f64> {
-    let plan = Plan { scores: true, shuffle: false, ..plan };
+    let mut plan = Plan { shuffle: false, ..plan };
+    plan.reading.scores = true;
     let settings = Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
@@ -115,7 +116,7 @@ pub fn losses_of(
         facts: Default::default(),
     };
     let mut watch = Losses::default();
-    train::run(&job, start, Stream::new(plan, Encoder::net(net), Cursors::default()), &mut watch)
+    train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &mut watch)
         .expect("a run");
     watch.0
 }

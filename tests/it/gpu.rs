@@ -166,7 +166,6 @@ fn any_lists_will_do_in_one_part_or_in_many() {
         base: [].into(),
         weights: [].into(),
         sources: [].into(),
-        cursor: None,
     };
     let (kind, weights) = net(Views::Perspective, 20, Activation::SCReLU);
     let right = model(&kind, &weights, &flex(), fused())

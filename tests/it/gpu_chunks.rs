@@ -2,7 +2,7 @@
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs};
-use nnuance::loader::{Cursors, Encoder, PLANS, Plan, Stream};
+use nnuance::loader::{Encoder, PLANS, Plan, Stream};
 use nnuance::model::{Aim, Kind, Model, Traffic, initial};
 
 use crate::drawn;
@@ -17,15 +17,14 @@ const BATCHES: usize = 4;
 fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
     let positions = BATCHES * BATCH - CHUNK / 2;
     let plan = Plan {
-        limit: Some(positions as u64),
         batch: BATCH,
         expected: Some(positions as u64),
         chunk: CHUNK,
         plans: PLANS,
         pairs,
-        ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()])
+        ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(positions as u64)
     };
-    let stream = Stream::new(plan, Encoder::net(net), Cursors::default());
+    let stream = Stream::new(plan, Encoder::net(net), 0);
     stream.take(passes * BATCHES).map(|batch| batch.expect("a batch")).collect()
 }
 

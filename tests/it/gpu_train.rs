@@ -7,7 +7,7 @@ use std::sync::Arc;
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::Batch;
-use nnuance::loader::{Cursors, Encoder, Plan, Stream};
+use nnuance::loader::{Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
 use nnuance::model::{Compute, Device, Kind, initial};
@@ -126,8 +126,8 @@ fn the_losses_of_bullet_come_out() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let plan =
-        Plan { scores: true, window: 10_000, shuffle: false, ..Plan::reading(vec![DATA.into()]) };
+    let mut plan = Plan { window: 10_000, shuffle: false, ..Plan::reading(vec![DATA.into()]) };
+    plan.reading.scores = true;
     let net = Architecture::simple(Views::Perspective, 32, Activation::SCReLU);
     let run = Run {
         kind: Kind::Net(net.clone()),
@@ -137,7 +137,7 @@ fn the_losses_of_bullet_come_out() {
         folder: folder.path(),
     };
     let start = fresh(initial(&net, 198_273_612));
-    let stream = Stream::new(plan, Encoder::net(&net), Cursors::default());
+    let stream = Stream::new(plan, Encoder::net(&net), 0);
     let (losses, _) = run.from(start, stream).expect("a run");
     println!("{losses:?}");
     assert_eq!(losses.len(), 10);

@@ -166,7 +166,7 @@ fn the_draw_of_the_test_knows_nothing_of_other_draws() {
         (z ^ z >> 33) & 1 == 0
     };
     let mut samples =
-        collect(&Plan { limit: Some(1), ..Plan::reading(vec![GAMES.into()]) }, Part::All, &|_| {})
+        collect(&Plan::reading(vec![GAMES.into()]).limited(1), Part::All, &|_| {})
             .expect("a position");
     let sample = &mut samples[0];
     let mut smaller = 0;
@@ -356,7 +356,7 @@ learning_rate = 0.01
 #[test]
 fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let source = Plan { limit: Some(6000), ..Plan::reading(vec![GAMES.into()]) };
+    let source = Plan::reading(vec![GAMES.into()]).limited(6000);
     let samples = collect(&source, Part::All, &|_| {}).expect("games");
     let mut sparse = samples.clone();
     sparse.iter_mut().step_by(3).for_each(|sample| sample.score = None);
@@ -628,7 +628,7 @@ fn what_validates_is_not_trained_on() {
     let plain = folder.path().join("high.plain");
     write_all(&plain, Format::named("plain").expect("registered"), &high).expect("a file");
     let mut own = Plan { validation: vec![plain], ..plan(&data) };
-    own.filter.max_score = Some(800);
+    own.reading.filter.max_score = Some(800);
     own.check_view = false;
     let error = scan(&own, 0, &|_| {}).expect_err("none is left").to_string();
     assert!(error.contains("`data.validation`") && error.contains("by max_score"), "{error}");

@@ -4,7 +4,7 @@ use nnuance::architecture::Views;
 use nnuance::batch::Inputs;
 use nnuance::config::Config;
 use nnuance::features::MAX_ACTIVE;
-use nnuance::loader::{Cursors, Part, Plan, Stream, collect};
+use nnuance::loader::{Part, Plan, Stream, collect};
 use nnuance::sample::{Position, Sample};
 
 use crate::games;
@@ -30,7 +30,7 @@ fn mirror_images_are_those_of_the_board() {
 #[test]
 fn mirrored_copies_are_shown_in_every_other_pass() {
     let samples = collect(
-        &Plan { limit: Some(700), ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]) },
+        &Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(700),
         Part::All,
         &|_| (),
     )
@@ -50,14 +50,13 @@ fn mirrored_copies_are_shown_in_every_other_pass() {
     let expected = sorted([rows(&samples), rows(&images)].concat());
     for window in [1000, 130] {
         let plan = Plan {
-            limit: Some(700),
             batch: 350,
             window,
             expected: Some(700),
             mirrored_copies: true,
-            ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()])
+            ..Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(700)
         };
-        let mut stream = Stream::new(plan, encoder.clone(), Cursors::default());
+        let mut stream = Stream::new(plan, encoder.clone(), 0);
         let mut shown = Vec::new();
         for _ in 0..4 {
             let Inputs::Active(active) = stream.next().unwrap().unwrap().inputs else { panic!() };

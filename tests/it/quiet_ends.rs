@@ -130,7 +130,7 @@ fn a_round_is_a_run_on_the_quiet_ends_as_given() {
     assert_eq!(round.state.step, 0);
     let ends = QuietEnds(Searcher::of(&recipe, &round.weights).unwrap());
 
-    let plan = Plan { limit: Some(6000), ..Plan::reading(vec![POSITIONS.into()]) };
+    let plan = Plan::reading(vec![POSITIONS.into()]).limited(6000);
     let samples = collect(&plan, Part::All, &|_| ()).unwrap();
     let end = |(sample, rows): (&Sample, Vec<(Position, f64)>)| {
         let (position, _) = rows[0];

@@ -7,7 +7,7 @@ use std::process::Command;
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::Views;
 use nnuance::config::Config;
-use nnuance::loader::{Cursors, LoadError, Part, Plan, Scan, Share, Split, Stream, collect, scan};
+use nnuance::loader::{LoadError, Part, Plan, Scan, Share, Split, Stream, collect, scan};
 use nnuance::sample::Sample;
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ checkpoints = 100
 "#;
 
 fn plan() -> Plan {
-    Plan { split: SPLIT, limit: Some(400_000), ..Plan::reading(vec![GAMES.into()]) }
+    Plan { split: SPLIT, ..Plan::reading(vec![GAMES.into()]).limited(400_000) }
 }
 
 fn scanned(plan: &Plan) -> Scan {
@@ -113,7 +113,7 @@ fn training_sees_the_games_of_its_share_and_no_others() {
     for window in [slow.len(), 10_000] {
         let (batch, expected_count) = (slow.len(), Some(found.train));
         let plan = Plan { share, window, batch, expected: expected_count, ..plan() };
-        let mut stream = Stream::new(plan, games::lists(Views::Perspective), Cursors::default());
+        let mut stream = Stream::new(plan, games::lists(Views::Perspective), 0);
         for epoch in 0..2 {
             let batch = stream.next().expect("no end").expect("good data");
             let scores = batch.scores.iter().map(|score| *score as i32).collect();

@@ -6,7 +6,7 @@ use nnuance::config::Config;
 use nnuance::features::MAX_ACTIVE;
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{
-    Cursors, Feed, Filter, LoadError, Part, Plan, Split, Stream, apportion, collect, scan,
+    Feed, Part, Plan, Reading, Split, Stream, apportion, collect, scan,
 };
 use nnuance::log::BySource;
 use nnuance::loss::sigmoid;
@@ -27,11 +27,7 @@ fn feed(name: &str, file: &str, limit: u64, share: Option<f64>) -> Feed {
     Feed {
         name: name.into(),
         files: vec![file.into()],
-        format: None,
-        view: None,
-        filter: Filter::default(),
-        scores: false,
-        limit: Some(limit),
+        reading: Reading { limit: Some(limit), ..Reading::default() },
         share,
         expected: None,
     }
@@ -87,7 +83,7 @@ fn each_batch_has_the_share_of_each_source() {
             let nnuance::batch::Inputs::Active(active) = &batch.inputs else { unreachable!() };
             *of_source.entry((sample.source, active.indices.clone())).or_default() += 1;
         }
-        let mut stream = Stream::new(plan, encoder, Cursors::default());
+        let mut stream = Stream::new(plan, encoder, 0);
         let mut seen: HashMap<(u8, Key), i64> = HashMap::new();
         // Three epochs of the second source: 90 batches with 20 of the first, and 30 of it each.
         for _ in 0..30 {
@@ -111,7 +107,7 @@ fn each_batch_has_the_share_of_each_source() {
     }
 }
 
-/// From any cursor on the same batches come, kept or streamed.
+/// From any position on the same batches come, kept or streamed.
 #[test]
 fn streams_of_several_sources_go_on_from_where_they_were() {
     for (window, shares) in [
@@ -122,24 +118,17 @@ fn streams_of_several_sources_go_on_from_where_they_were() {
     ] {
         let plan = Plan { window, ..plan(shares) };
         let encoder = games::lists(Views::Perspective);
-        let from = |cursors| Stream::new(plan.clone(), encoder.clone(), cursors);
+        let from = |passed| Stream::new(plan.clone(), encoder.clone(), passed);
         let batch = |stream: &mut Stream| stream.next().expect("no end").expect("good data");
-        let mut whole = from(Cursors::default());
+        let mut whole = from(0);
         let all: Vec<_> = (0..60).map(|_| batch(&mut whole)).collect();
         for start in [1, 7, 23, 40] {
-            let text = all[start - 1].cursor.as_ref().expect("a place");
-            let mut stream = from(Cursors::parse(text).expect("a place"));
+            let mut stream = from(50 * start as u64);
             for (number, expected) in all[start..].iter().take(12).enumerate() {
                 assert!(batch(&mut stream) == *expected, "{window} {shares:?} {start}+{number}");
             }
         }
     }
-    // A place in one source is none in two.
-    let text = r#"{"epoch":1,"window":0,"offset":3}"#;
-    let plan = plan([Some(1.0), Some(1.0)]);
-    let mut stream =
-        Stream::new(plan, games::lists(Views::Perspective), Cursors::parse(text).expect("a place"));
-    assert!(matches!(stream.next(), Some(Err(LoadError::Cursor(_)))));
 }
 
 /// What the first look at the data has kept comes in the order in which it would be read again.
@@ -166,7 +155,7 @@ fn kept_positions_come_as_if_they_were_read() {
         plan.expect(&found);
         assert!(scan(&plan, found.train - 1, &|_| ()).expect("good data").kept.is_none());
         let encoder = games::lists(Views::Perspective);
-        let from = |kept| Stream::of(plan.clone(), encoder.clone(), Cursors::default(), kept);
+        let from = |kept| Stream::of(plan.clone(), encoder.clone(), 0, kept);
         let streams = [found.kept, None].map(from);
         let [kept, read] = streams.map(|stream| stream.take(25).collect::<Result<Vec<_>, _>>());
         assert!(kept.expect("good data") == read.expect("good data"));

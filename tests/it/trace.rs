@@ -281,8 +281,8 @@ fn rows_are_on_the_sides_of_their_games() {
             let samples = collect(&plan, part, &|_| ()).unwrap();
             let white =
                 |it: &Sample| f32::from(it.score.unwrap()) * it.position.turn().fold_wb(1.0, -1.0);
-            assert_eq!(store.scores[..], samples.iter().map(white).collect::<Vec<f32>>());
-            assert!(store.results.iter().all(|result| *result == 1.0));
+            assert_eq!(store.all().scores[..], samples.iter().map(white).collect::<Vec<f32>>());
+            assert!(store.all().results.iter().all(|result| *result == 1.0));
         }
     }
 }

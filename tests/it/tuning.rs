@@ -187,7 +187,7 @@ pub fn killed_and_resumed(text: &str, kills: usize) {
 /// The positions that a run of [`config`] trains on, with `share` of them held out.
 fn trained_on(limit: u64, share: f64) -> Vec<Sample> {
     let split = Split { share, seed: 0 };
-    let plan = Plan { limit: Some(limit), split, ..Plan::reading(vec![POSITIONS.into()]) };
+    let plan = Plan { split, ..Plan::reading(vec![POSITIONS.into()]).limited(limit) };
     let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
     samples.retain(|sample| !split.holds_out(sample));
     samples
@@ -455,7 +455,7 @@ fn memory_holds_what_the_files_say() {
     };
     let files = [POSITIONS, "data/selfplay_sf151_quiet.epd"].map(PathBuf::from).to_vec();
     let split = Split { share: 0.2, seed: 4 };
-    let plan = Plan { limit: Some(6000), split, ..Plan::reading(files) };
+    let plan = Plan { split, ..Plan::reading(files).limited(6000) };
     let kept = loader::scan(&plan, u64::MAX, &|_| ()).unwrap().kept.unwrap();
     let store = Store::encode(kept, &encoder());
     // Found on the way, or behind a clone that leaves behind what was found.
@@ -792,7 +792,7 @@ fn a_tuned_run_is_measured_on_games_that_it_has_not_seen() {
     let folder = tempfile::tempdir().unwrap();
     let games = folder.path().join("games.vf");
     let whole = Path::new("data/selfplay-sf15.vf");
-    let plan = Plan { limit: Some(40_000), ..Plan::reading(vec![whole.into()]) };
+    let plan = Plan::reading(vec![whole.into()]).limited(40_000);
     let mut samples = collect(&plan, Part::All, &|_| ()).unwrap();
     // The last game is cut, and would be none.
     let last = samples.last().and_then(|it| it.game);
@@ -813,7 +813,7 @@ fn a_tuned_run_is_measured_on_games_that_it_has_not_seen() {
         test: Test::DEFAULT,
         ..Plan::reading(vec![games])
     };
-    filtered.filter.skip_captures = true;
+    filtered.reading.filter.skip_captures = true;
     let test = collect(&filtered, Part::Test, &|_| ()).unwrap();
     assert_eq!(found["measured_on"]["positions"], test.len());
     // Which of the two is better, some 25 games cannot tell, and are not asked.

@@ -9,7 +9,7 @@ use super::laps::LAPS;
 use crate::batch::Batch;
 use crate::cli::progress::bar;
 use crate::config::Config;
-use crate::loader::{Cursors, Encoder, LoadError, Plan, Scan, Stream, scan};
+use crate::loader::{Encoder, LoadError, Plan, Scan, Stream, scan};
 use crate::run::recipe;
 use crate::train::stages::Stages;
 
@@ -62,7 +62,7 @@ pub fn encoder(config: &Config) -> Result<Encoder> {
 
 /// What the loader yields where nothing else works, and some of its batches.
 pub fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Vec<Batch>)> {
-    let mut stream = Stream::new(plan.clone(), encoder, Cursors::default());
+    let mut stream = Stream::new(plan.clone(), encoder, 0);
     let mut next = || stream.next().context("the loader ended")?.map_err(anyhow::Error::from);
     let batches = (0..BATCHES).map(|_| next()).collect::<Result<Vec<Batch>>>()?;
     // What the loader has prepared meanwhile must not count.
@@ -74,7 +74,7 @@ pub fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Ve
 
 /// Some batches of the loader.
 pub fn batches(plan: &Plan, encoder: Encoder) -> Result<Vec<Batch>> {
-    let stream = Stream::new(plan.clone(), encoder, Cursors::default());
+    let stream = Stream::new(plan.clone(), encoder, 0);
     stream.take(BATCHES).map(|batch| Ok(batch?)).collect()
 }
 

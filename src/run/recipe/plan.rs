@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::batch::OfRank;
 use crate::config::{BatchSize, Config, Inputs, Learn};
-use crate::loader::{PAIRS, PLANS, Plan, Share, Split, pairs_of};
+use crate::loader::{PAIRS, PLANS, Plan, Reading, Share, Split, pairs_of};
 use crate::model::{Compute, Precision};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
@@ -18,37 +17,35 @@ use crate::sample::Sample;
 pub fn plan(config: &Config) -> Result<Plan> {
     Ok(Plan {
         files: config.data.all_files(),
+        reading: Reading {
+            format: config.format()?,
+            view: config.view()?,
+            filter: config.data.filter.clone(),
+            scores: config.needs_scores(),
+            limit: config.data.limit,
+        },
         feeds: config.feeds()?,
         validation: config.data.validation.clone(),
-        format: config.format()?,
         bad_records: config.data.bad_records,
-        view: config.view()?,
         check_view: config.data.check_view,
-        filter: config.data.filter.clone(),
         weighing: config.weighing(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
         test: config.test(),
         share: Share(config.data.share),
-        scores: config.needs_scores(),
         colours: match config.inputs()? {
             Inputs::Net(views) => views.point_of_view() == PointOfView::White,
             Inputs::Hce | Inputs::Trace => false,
         },
-        limit: config.data.limit,
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
         chunk: config.chunk(),
-        plans: 0,
-        pairs: 0,
-        passing: None,
         mirrored_copies: config.data.mirrored_copies,
         seed: config.seed,
         batch: match config.batch() {
             BatchSize::Positions(count) => count,
             BatchSize::All => usize::MAX,
         },
-        of_rank: OfRank::ALL,
-        expected: None,
+        ..Plan::default()
     })
 }
 

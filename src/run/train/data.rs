@@ -10,8 +10,8 @@ use crate::config::{BatchSize, Config, Learn};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Cursors, Cut, Encoder, Kept, LoadError, Part, Plan, Preparation, Prepare, PreparedStream, Scan,
-    Sketch, Store, Stored, Stream, TermsEncoder, Validating, Weighing, scan_terms,
+    Cut, Encoder, Kept, LoadError, Part, Plan, Preparation, Prepare, Scan, Sketch, Store, Stream,
+    TermsEncoder, Validating, Weighing, scan_terms,
 };
 use crate::run::listener::Listener;
 use crate::run::objective;
@@ -283,12 +283,13 @@ impl Data {
         recipe: &Recipe,
         start: &Checkpoint,
         of_rank: OfRank,
-    ) -> Result<Batches> {
-        let place = Cursors::parse(&start.state.cursor)?;
+    ) -> Result<Stream> {
+        let from = start.state.positions;
+        let cut = cut(&recipe.config, of_rank);
         Ok(match &mut self.source {
             BatchSource::Files { plan, encoder, kept } => {
                 let plan = Plan { of_rank, ..Plan::clone(plan) };
-                Batches::Stream(Stream::of(plan, encoder.clone(), place, kept.take()))
+                Stream::of(plan, encoder.clone(), from, kept.take())
             }
             BatchSource::Store(store) => {
                 ensure!(
@@ -297,13 +298,11 @@ impl Data {
                     store.len(),
                     of_rank.size
                 );
-                let cut = cut(&recipe.config, of_rank);
-                Batches::Stored(Stored::new(store.clone(), cut, place.only()?))
+                Stream::stored(store.clone(), cut, from)
             }
             BatchSource::Prepared { by, .. } => {
                 let by = by.clone().context("rows are prepared before they are learnt")?;
-                let cut = cut(&recipe.config, of_rank);
-                Batches::Prepared(PreparedStream::new(by, cut, place.only()?))
+                Stream::prepared(by, cut, from)
             }
         })
     }
@@ -315,23 +314,4 @@ fn cut(config: &Config, of_rank: OfRank) -> Cut {
         BatchSize::All => None,
     };
     Cut { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank }
-}
-
-/// Batches without end.
-pub enum Batches {
-    Stream(Stream),
-    Stored(Stored),
-    Prepared(PreparedStream),
-}
-
-impl Iterator for Batches {
-    type Item = Result<Batch, LoadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Batches::Stream(stream) => stream.next(),
-            Batches::Stored(stored) => stored.next(),
-            Batches::Prepared(prepared) => prepared.next(),
-        }
-    }
 }

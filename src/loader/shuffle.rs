@@ -1,0 +1,160 @@
+//! Order of positions: a function of the seed, the epoch and the window.
+
+use std::ops::Range;
+
+use rand::seq::SliceRandom;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use rayon::prelude::*;
+
+use super::Plan;
+use super::encode::Encoder;
+use super::packed::Packed;
+use crate::batch::OfRank;
+use crate::sample::mix;
+
+/// A generator for one subset in one epoch.
+pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(mix(mix(mix(0, seed), epoch), subset))
+}
+
+/// The order of a window; data in memory are one window.
+pub(super) fn shuffled(
+    (seed, shuffle): (u64, bool),
+    epoch: u64,
+    window: u64,
+    positions: usize,
+) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..positions as u32).collect();
+    if shuffle {
+        order.shuffle(&mut random(seed, epoch, window + 1));
+    }
+    order
+}
+
+/// Data that come chunk by chunk, in the same chunks in each pass.
+pub(super) struct Chunks {
+    /// Sorts of chunks, which come by turns; 1 where all are alike.
+    sorts: usize,
+}
+
+impl Chunks {
+    /// Shuffles records, as the first pass goes over them. The remainder of less than a chunk comes
+    /// last.
+    ///
+    /// With king buckets, the positions of each batch are sorted by bucket and cut into chunks, again
+    /// and again. A chunk then meets hardly more rows than one of a net without king buckets, and one
+    /// chunk of each sort is a fair sample.
+    pub fn arrange(plan: &Plan, encoder: &Encoder, records: &mut [Packed]) -> Self {
+        let mut order = shuffled((plan.seed, plan.shuffle), 0, 0, records.len());
+        let mut sorts = 1;
+        if let Encoder::Net(net, _) = encoder
+            && net.inputs.kings.count() > 1
+        {
+            sorts = (plan.batch.min(records.len()) / plan.chunk).max(1);
+            let kings = |record: &Packed| net.inputs.kings_of(&record.position()) as u16;
+            let kings: Vec<u16> = records.par_iter().map(kings).collect();
+            let whole = records.len() / plan.chunk * plan.chunk;
+            let batches = order[..whole].par_chunks_mut(sorts * plan.chunk);
+            batches.for_each(|batch| batch.sort_by_key(|place| kings[*place as usize]));
+        }
+        arrange(records, &order);
+        Self { sorts }
+    }
+
+    /// The order of a pass over so many positions: as they are in the first, and then the chunks of
+    /// each sort in a new order. Incomplete groups of sorts come last, then the incomplete chunk.
+    ///
+    /// Where a pass begins within a batch, behind a part of a chunk, one chunk is cut: its beginning
+    /// completes that part, and its end comes behind the others. So all other chunks stay whole.
+    pub fn order(&self, plan: &Plan, epoch: u64, positions: usize) -> Vec<u32> {
+        let (chunk, chunks) = (plan.chunk, positions / plan.chunk);
+        let mut order: Vec<usize> = (0..chunks).collect();
+        if epoch > 0 {
+            let mut random = random(plan.seed, epoch, 1);
+            let whole = chunks / self.sorts * self.sorts;
+            for sort in 0..self.sorts {
+                let mut of_sort: Vec<usize> = (sort..whole).step_by(self.sorts).collect();
+                of_sort.shuffle(&mut random);
+                let places = (sort..whole).step_by(self.sorts);
+                places.zip(of_sort).for_each(|(place, number)| order[place] = number);
+            }
+        }
+        let mut places: Vec<u32> =
+            order.iter().flat_map(|number| number * chunk..(number + 1) * chunk).map(|it| it as u32).collect();
+        let before = (u128::from(epoch) * positions as u128 % chunk as u128) as usize;
+        if before > 0 && chunks > 0 {
+            places[chunk - before..].rotate_left(before);
+        }
+        places.extend((chunks * chunk) as u32..positions as u32);
+        places
+    }
+}
+
+/// Puts records in this order, in place.
+fn arrange(records: &mut [Packed], order: &[u32]) {
+    let mut is_done = vec![false; records.len()];
+    for start in 0..records.len() {
+        let first = records[start];
+        let mut place = start;
+        while !is_done[place] {
+            is_done[place] = true;
+            let from = order[place] as usize;
+            records[place] = if from == start { first } else { records[from] };
+            place = from;
+        }
+    }
+}
+
+/// How positions in memory are cut into batches.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Positions a batch; None: all of them, in the order of the files.
+    pub batch: Option<usize>,
+    pub shuffle: bool,
+    pub seed: u64,
+    /// The slice of each batch that is encoded.
+    pub of_rank: OfRank,
+}
+
+/// A place in positions in memory, which are passed epoch after epoch.
+pub(super) struct Walk {
+    cut: Cut,
+    /// Positions of an epoch.
+    length: u64,
+    /// Positions passed.
+    passed: u64,
+    /// The epoch of `order`; none before the first step.
+    epoch: Option<u64>,
+    order: Vec<u32>,
+}
+
+impl Walk {
+    /// Starts behind `passed` positions.
+    ///
+    /// # Panics
+    /// Without positions.
+    pub fn new(positions: usize, cut: Cut, passed: u64) -> Self {
+        assert!(positions > 0, "a walk needs positions");
+        Self { cut, length: positions as u64, passed, epoch: None, order: Vec::new() }
+    }
+
+    /// Goes on by so many positions at most, not beyond the end of the epoch, nor of a window of so
+    /// many: the epoch, and the places in its [order](Walk::order) that were passed.
+    pub fn on(&mut self, most: usize, window: usize) -> (u64, Range<usize>) {
+        let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
+        let positions = self.length as usize;
+        if self.epoch != Some(epoch) {
+            self.order = shuffled((self.cut.seed, self.cut.shuffle), epoch, 0, positions);
+            self.epoch = Some(epoch);
+        }
+        let border = (begin / window + 1).saturating_mul(window);
+        let end = positions.min(border).min(begin.saturating_add(most));
+        self.passed += (end - begin) as u64;
+        (epoch, begin..end)
+    }
+
+    /// The positions in the order of the epoch in which it went on last.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+}

@@ -1,0 +1,269 @@
+//! Files to positions: formats, filters, and the turns in which files are read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+
+use super::{Filter, LoadError, Plan, Rejected, Rejection, Scan, Subset};
+use crate::format::{Format, Holds, Source};
+use crate::point_of_view::PointOfView;
+use crate::sample::{Sample, mix};
+
+/// How files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// None: each file's content tells.
+    pub format: Option<&'static Format>,
+    /// The point of view of scores and results; None: that which is usual for the format.
+    pub view: Option<PointOfView>,
+    pub filter: Filter,
+    /// Whether positions without a score are skipped.
+    pub scores: bool,
+    /// Positions to take of each file at most, the first that pass the filter.
+    pub limit: Option<u64>,
+}
+
+/// One of several sources: some of the files of a plan.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// Its name in the log and on the page.
+    pub name: String,
+    pub files: Vec<PathBuf>,
+    pub reading: Reading,
+    /// Its share of each batch, against those of the others; none where batches take positions as
+    /// they come.
+    pub share: Option<f64>,
+    /// Positions to train on, once they were counted.
+    pub expected: Option<u64>,
+}
+
+impl Plan {
+    /// The number of a file's source, from 1, or 0 without sources; and how the file is read.
+    pub(super) fn reading_of(&self, path: &Path) -> (u8, &Reading) {
+        match self.feeds.iter().position(|feed| feed.files.iter().any(|file| file == path)) {
+            None => (0, &self.reading),
+            Some(number) => {
+                let source = u8::try_from(number + 1).expect("a plan has up to 255 sources");
+                (source, &self.feeds[number].reading)
+            }
+        }
+    }
+
+    /// Takes over the counts of a scan.
+    pub fn expect(&mut self, scan: &Scan) {
+        self.expected = Some(scan.train);
+        let counted = self.feeds.iter_mut().zip(&scan.of_feeds);
+        counted.for_each(|(feed, count)| feed.expected = Some(*count));
+    }
+
+    /// Positions of a batch that each source gives; none where batches take them as they come.
+    pub fn shares(&self) -> Option<Vec<usize>> {
+        let shares: Vec<f64> = self.feeds.iter().map(|feed| feed.share).collect::<Option<_>>()?;
+        (!shares.is_empty()).then(|| apportion(&shares, self.batch))
+    }
+
+    /// The plan of each source that has a share of each batch, which is then its `batch`; or the
+    /// plan itself.
+    pub(super) fn parts(&self) -> Vec<Self> {
+        let Some(shares) = self.shares() else { return vec![self.clone()] };
+        let part = |(number, batch): (usize, usize)| {
+            let Feed { files, expected, .. } = self.feeds[number].clone();
+            let window = match expected {
+                // What fits the window as a whole is kept, each source of it as well.
+                Some(expected) if self.keeps() => expected.max(1) as usize,
+                _ => {
+                    let part = batch as f64 / self.batch as f64;
+                    ((self.window as f64 * part) as usize).max(batch)
+                }
+            };
+            // Sources that share a seed must not share an order.
+            let seed = mix(self.seed, number as u64);
+            Self { files, expected, window, seed, batch, ..self.clone() }
+        };
+        shares.into_iter().enumerate().map(part).collect()
+    }
+}
+
+/// Cuts a batch by shares: each gets at least 1, and what is left over goes to those that miss most
+/// of theirs, the first where they are level.
+pub fn apportion(shares: &[f64], batch: usize) -> Vec<usize> {
+    let sum: f64 = shares.iter().sum();
+    let due: Vec<f64> = shares.iter().map(|share| share / sum * batch as f64).collect();
+    let mut parts: Vec<usize> = due.iter().map(|due| (*due as usize).max(1)).collect();
+    let lack = |parts: &[usize], place: usize| due[place] - parts[place] as f64;
+    while parts.iter().sum::<usize>() < batch {
+        let by_lack = |a: &usize, b: &usize| lack(&parts, *a).total_cmp(&lack(&parts, *b));
+        let place = (0..parts.len()).rev().max_by(by_lack).expect("there are shares");
+        parts[place] += 1;
+    }
+    while parts.iter().sum::<usize>() > batch {
+        let by_lack = |a: &usize, b: &usize| lack(&parts, *a).total_cmp(&lack(&parts, *b));
+        // More sources than positions.
+        let large = (0..parts.len()).filter(|place| parts[*place] > 1);
+        let Some(place) = large.min_by(by_lack) else { break };
+        parts[place] -= 1;
+    }
+    parts
+}
+
+/// An open file behind its filter.
+pub struct Filtered<'a> {
+    path: &'a Path,
+    source: Source,
+    reading: &'a Reading,
+    /// The number of the file's source in the plan.
+    number: u8,
+    /// Whether any position had a score.
+    scored: bool,
+    /// Positions that may still pass.
+    left: u64,
+    /// Positions read.
+    pub read: u64,
+    pub rejected: Rejected,
+    raw: Vec<Sample>,
+}
+
+impl<'a> Filtered<'a> {
+    /// Opens a file and checks that its format has all the facts that the plan needs.
+    pub fn open(path: &'a Path, plan: &'a Plan) -> Result<Self, LoadError> {
+        let (number, reading) = plan.reading_of(path);
+        let source = Source::open(path, reading.format, plan.bad_records)?;
+        let source = match reading.view {
+            Some(view) => source.seen_by(view)?,
+            None => source,
+        };
+        let format = source.format();
+        reading.filter.check(path, format)?;
+        plan.weighing.check(path, format)?;
+        if plan.colours && format.facts.colours == Holds::Never {
+            return Err(LoadError::NoColours { path: path.to_path_buf() });
+        }
+        if reading.scores && format.facts.scores == Holds::Never {
+            return Err(LoadError::NoScore { path: path.to_path_buf() });
+        }
+        let (left, rejected) = (reading.limit.unwrap_or(u64::MAX), Rejected::default());
+        let (scored, raw, read) = (false, Vec::new(), 0);
+        Ok(Self { path, source, reading, number, scored, left, read, rejected, raw })
+    }
+
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Appends the next positions that pass; false at the end of the file. Where scores are
+    /// needed, positions without one are skipped, and a file without any is an error.
+    pub fn next(&mut self, out: &mut Vec<Sample>) -> Result<bool, LoadError> {
+        self.raw.clear();
+        let more = self.source.next_block(&mut self.raw)?;
+        for sample in &self.raw {
+            if self.left == 0 {
+                return Ok(false);
+            }
+            self.read += 1;
+            self.scored |= sample.score.is_some();
+            if let Some(rejection) = self.reading.filter.rejects(sample) {
+                self.rejected.count(rejection);
+            } else if self.reading.scores && sample.score.is_none() {
+                self.rejected.count(Rejection::NoScore);
+            } else {
+                out.push(Sample { source: self.number, ..*sample });
+                self.left -= 1;
+            }
+        }
+        if !more && self.reading.scores && !self.scored && self.rejected.has(Rejection::NoScore) {
+            return Err(LoadError::NoScore { path: self.path.to_path_buf() });
+        }
+        Ok(more && self.left > 0)
+    }
+}
+
+/// Files open at a time.
+const SIDE_BY_SIDE: usize = 8;
+
+/// Items of several files, one of each open file in turn. The turns fix the order of the items,
+/// whichever file is read faster.
+pub(super) struct Turns<W, F> {
+    waiting: W,
+    open: Vec<F>,
+    turn: usize,
+}
+
+impl<W: Iterator<Item = F>, F: Iterator> Turns<W, F> {
+    pub fn new(mut files: W) -> Self {
+        let open = files.by_ref().take(SIDE_BY_SIDE).collect();
+        Self { waiting: files, open, turn: 0 }
+    }
+}
+
+impl<W: Iterator<Item = F>, F: Iterator> Iterator for Turns<W, F> {
+    type Item = F::Item;
+
+    fn next(&mut self) -> Option<F::Item> {
+        while !self.open.is_empty() {
+            self.turn %= self.open.len();
+            if let Some(item) = self.open[self.turn].next() {
+                self.turn += 1;
+                return Some(item);
+            }
+            drop(self.open.remove(self.turn));
+            self.open.extend(self.waiting.next());
+        }
+        None
+    }
+}
+
+/// Blocks of positions to train on, read side by side. Each file has a thread that reads ahead by
+/// two blocks.
+pub(super) fn blocks(
+    plan: Arc<Plan>,
+    files: Vec<PathBuf>,
+) -> impl Iterator<Item = Result<Vec<Sample>, LoadError>> {
+    Turns::new(files.into_iter().map(move |path| ReadAhead::new(path, plan.clone())))
+}
+
+/// The blocks of one file.
+struct ReadAhead {
+    path: PathBuf,
+    blocks: Receiver<Result<Vec<Sample>, LoadError>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ReadAhead {
+    fn new(path: PathBuf, plan: Arc<Plan>) -> Self {
+        let (sender, blocks) = sync_channel(2);
+        let file = path.clone();
+        let thread = std::thread::spawn(move || {
+            let read = || -> Result<(), LoadError> {
+                let mut file = Filtered::open(&file, &plan)?;
+                let mut more = true;
+                while more {
+                    let mut block = Vec::new();
+                    more = file.next(&mut block)?;
+                    block.retain(|it| plan.subset(it) == Subset::Train);
+                    if sender.send(Ok(block)).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            if let Err(error) = read() {
+                // Without a receiver the stream has ended.
+                let _ = sender.send(Err(error));
+            }
+        });
+        Self { path, blocks, thread: Some(thread) }
+    }
+}
+
+impl Iterator for ReadAhead {
+    type Item = Result<Vec<Sample>, LoadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Ok(block) = self.blocks.recv() {
+            return Some(block);
+        }
+        let panicked = self.thread.take().is_some_and(|thread| thread.join().is_err());
+        panicked.then(|| Err(LoadError::Died { path: self.path.clone() }))
+    }
+}
