@@ -57,7 +57,7 @@ pub enum Inputs {
 }
 
 /// Lists of the inputs that are one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Active {
     /// Rows of the accumulator's weights.
     pub rows: usize,
@@ -71,16 +71,42 @@ pub struct Active {
     pub buckets: Vec<u8>,
 }
 
-/// The lists of [`Active`], wherever they are kept.
+/// One-hot inputs of a batch, listed or planned.
 #[derive(Clone, Copy, Debug)]
-pub struct Lists<'a> {
-    /// `[batch, views, places]`; a row that occurs twice counts twice, places that hold the number
-    /// of rows count for nothing.
-    pub indices: &'a [u16],
-    /// `[batch]`; may be empty where there is one bucket.
-    pub buckets: &'a [u8],
-    /// Places a list, 1 to 128.
-    pub places: usize,
+pub enum OneHot<'a> {
+    Lists(&'a Active),
+    /// Chunk after chunk.
+    Plans(&'a [Arc<ChunkPlan>]),
+}
+
+impl<'a> OneHot<'a> {
+    /// # Panics
+    /// If they are planned.
+    pub fn lists(self) -> &'a Active {
+        let OneHot::Lists(active) = self else { panic!("plans are for fused operations") };
+        active
+    }
+
+    /// The number of positions.
+    #[allow(clippy::len_without_is_empty, reason = "no batch is empty")]
+    pub fn len(self) -> usize {
+        match self {
+            OneHot::Lists(active) => active.len(),
+            OneHot::Plans(plans) => plans.iter().map(|plan| plan.len()).sum(),
+        }
+    }
+}
+
+impl Inputs {
+    /// # Panics
+    /// Without one-hot inputs.
+    pub fn one_hot(&self) -> OneHot<'_> {
+        match self {
+            Inputs::Active(active) | Inputs::Both(active, _) => OneHot::Lists(active),
+            Inputs::Planned(plans) => OneHot::Plans(plans),
+            Inputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
+        }
+    }
 }
 
 impl Active {
@@ -89,11 +115,6 @@ impl Active {
         let Self { rows, views, places, buckets, .. } = self;
         let (rows, views, places, buckets) = (*rows, *views, *places, buckets.clone());
         Listed { rows, views, places, positions: self.len(), buckets }
-    }
-
-    /// As they are lent.
-    pub fn lists(&self) -> Lists<'_> {
-        Lists { indices: &self.indices, buckets: &self.buckets, places: self.places }
     }
 
     /// The number of positions.

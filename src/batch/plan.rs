@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Lists, Pairs};
+use super::{Active, Pairs};
 use crate::architecture::{Architecture, PIECES};
 use crate::prefetch::prefetch;
 
@@ -164,12 +164,12 @@ impl Planner {
     pub fn order(
         &mut self,
         net: &Architecture,
-        lists: Lists,
+        lists: &Active,
         chosen: &[u32],
         pairs: &Arc<Pairs>,
         plan: &mut ChunkPlan,
     ) {
-        let Lists { indices, buckets, places } = lists;
+        let &Active { ref indices, ref buckets, places, .. } = lists;
         let (rows, together) = (pairs.rows(), ChunkPlan::together(net));
         assert_eq!(rows - pairs.parents().len(), net.rows(), "pairs of other inputs");
         assert!(chosen.len() <= MOST, "{} positions in a chunk", chosen.len());

@@ -9,7 +9,7 @@ use super::Plan;
 use super::encode::{Labels, Part, write};
 use super::packed::Packed;
 use crate::architecture::Architecture;
-use crate::batch::{Bits, ChunkPlan, Lists, Pairs, Planner};
+use crate::batch::{Active, Bits, ChunkPlan, Pairs, Planner};
 use crate::features::MAX_ACTIVE;
 use crate::sample::{Position, Sample};
 
@@ -166,8 +166,7 @@ pub(super) struct Workspace {
     plan: ChunkPlan,
     records: Vec<Packed>,
     all: Vec<u32>,
-    indices: Vec<u16>,
-    buckets: Vec<u8>,
+    lists: Active,
     bits: Vec<Bits>,
 }
 
@@ -178,16 +177,15 @@ impl Workspace {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
         let positions = order.len();
-        self.indices.resize(positions * net.views() * MAX_ACTIVE, 0);
-        self.buckets.resize(positions, 0);
-        let (indices, buckets) = (&mut self.indices, &mut self.buckets);
+        let Active { rows, views, places, indices, buckets } = &mut self.lists;
+        (*rows, *views, *places) = (net.rows(), net.views(), MAX_ACTIVE);
+        indices.resize(positions * net.views() * MAX_ACTIVE, 0);
+        buckets.resize(positions, 0);
         let labels = write(net, &self.records, part.mirroring, indices, buckets);
         plans.pairs.shorten(indices, MAX_ACTIVE, &mut self.bits);
         self.all.clear();
         self.all.extend(0..positions as u32);
-        let buckets = if net.buckets == 1 { &[][..] } else { &buckets[..] };
-        let lists = Lists { indices, buckets, places: MAX_ACTIVE };
-        self.planner.order(net, lists, &self.all, &plans.pairs, &mut self.plan);
+        self.planner.order(net, &self.lists, &self.all, &plans.pairs, &mut self.plan);
         self.planner.invert(&mut self.plan);
         // A copy has no unused capacity.
         let plan = self.plan.clone();

@@ -343,7 +343,7 @@ fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), Load
 #[derive(Clone, Debug, Default)]
 pub struct Kept(Vec<KeptFile>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct KeptFile {
     path: PathBuf,
     blocks: Vec<Vec<Packed>>,
@@ -353,14 +353,6 @@ struct KeptFile {
 
 /// The terms of a piece, once they are found.
 type Found = Arc<OnceLock<Encoded>>;
-
-/// Without the terms.
-impl Clone for KeptFile {
-    fn clone(&self) -> Self {
-        let (path, blocks) = (self.path.clone(), self.blocks.clone());
-        Self { path, blocks, terms: Vec::new() }
-    }
-}
 
 impl Kept {
     /// All records, file after file, in pieces; with their terms, where these were found.

@@ -79,8 +79,11 @@ impl Chunks {
                 places.zip(of_sort).for_each(|(place, number)| order[place] = number);
             }
         }
-        let mut places: Vec<u32> =
-            order.iter().flat_map(|number| number * chunk..(number + 1) * chunk).map(|it| it as u32).collect();
+        let mut places: Vec<u32> = order
+            .iter()
+            .flat_map(|number| number * chunk..(number + 1) * chunk)
+            .map(|it| it as u32)
+            .collect();
         let before = (u128::from(epoch) * positions as u128 % chunk as u128) as usize;
         if before > 0 && chunks > 0 {
             places[chunk - before..].rotate_left(before);

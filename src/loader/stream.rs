@@ -36,7 +36,8 @@ impl Stream {
         let (batch, of_rank, chunk) = (plan.batch as u64, plan.of_rank, plan.chunk);
         let parts = plan.parts();
         let start = |part: Plan| {
-            let from = if part.batch as u64 == batch { from } else { from / batch * part.batch as u64 };
+            let from =
+                if part.batch as u64 == batch { from } else { from / batch * part.batch as u64 };
             let kept = kept.as_mut().map(|kept| kept.take(&part.files));
             Source::start(part, &encoder, from, kept)
         };
@@ -258,8 +259,7 @@ impl Reader {
                     rest.extend(records.drain(plan.window.min(records.len())..));
                     let full = std::mem::replace(&mut records, rest);
                     if number >= skipped {
-                        let order =
-                            shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
+                        let order = shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
                         let plans = plan.passing.clone();
                         let plans = plans.map(|pairs| Plans::passing(plan.chunk, pairs));
                         let bases = self.encoder.bases(&full);

@@ -7,8 +7,9 @@ use burn::tensor::Tensor;
 
 use super::aim::Aim;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, Job, Kept, OneHot, net_gradients, net_logits};
+use super::ops::{Arrays, Done, Job, Kept, net_gradients, net_logits};
 use crate::architecture::Architecture;
+use crate::batch::OneHot;
 
 /// How a model computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

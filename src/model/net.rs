@@ -5,7 +5,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 
 use super::fused::Fused;
-use super::ops::{Arrays, Done, OneHot};
+use super::ops::{Arrays, Done};
 use super::rounding::trained;
 use super::{Aim, Compute, Evaluation, Rounding, Slope, dense, head};
 use crate::architecture::{Architecture, Array, PIECES, Part};
@@ -143,7 +143,7 @@ impl NetModel {
             let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);
         };
-        let (loss, arrays) = fused.gradients(self.arrays(), one_hot(inputs), aim, done);
+        let (loss, arrays) = fused.gradients(self.arrays(), inputs.one_hot(), aim, done);
         let mut gradients = GradientsParams::new();
         for (array, gradient) in self.net.arrays().iter().zip(arrays.0) {
             let id = id(array.part).into();
@@ -211,9 +211,9 @@ impl NetModel {
 impl Evaluation for NetModel {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         if let Some(fused) = &self.fused {
-            return fused.logits(self.arrays(), one_hot(inputs));
+            return fused.logits(self.arrays(), inputs.one_hot());
         }
-        let active = one_hot(inputs).lists();
+        let active = inputs.one_hot().lists();
         let device = self.output.bias.val().device();
         let accumulators = self.accumulators(active, &device);
         head::logits(&self.net, &self.maps(), accumulators, &active.buckets)
@@ -221,13 +221,5 @@ impl Evaluation for NetModel {
 
     fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         self.slope_in_stages(inputs, aim, None)
-    }
-}
-
-fn one_hot(inputs: &Inputs) -> OneHot<'_> {
-    match inputs {
-        Inputs::Active(active) | Inputs::Both(active, _) => OneHot::Active(active),
-        Inputs::Planned(plans) => OneHot::Planned(plans),
-        Inputs::Terms(_) => panic!("a net takes one-hot inputs, not handcrafted terms"),
     }
 }

@@ -116,8 +116,7 @@ pub fn losses_of(
         facts: Default::default(),
     };
     let mut watch = Losses::default();
-    train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &mut watch)
-        .expect("a run");
+    train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &mut watch).expect("a run");
     watch.0
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
-use nnuance::batch::{Active, ChunkPlan, Inputs, Lists, Pairs, Planner};
+use nnuance::batch::{Active, ChunkPlan, Inputs, Pairs, Planner};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Device, Kind, Model, Traffic, initial};
@@ -41,8 +41,9 @@ impl Positions {
                 true => &[],
                 false => &active.buckets[150 * number..][..positions],
             };
-            let lists = Lists { indices: &lists, buckets, places };
-            planner.order(net, lists, &chosen, &pairs, &mut plan);
+            let (rows, buckets) = (net.rows(), buckets.to_vec());
+            let lists = Active { rows, views, places, indices: lists, buckets };
+            planner.order(net, &lists, &chosen, &pairs, &mut plan);
             planner.invert(&mut plan);
             Arc::new(plan)
         };

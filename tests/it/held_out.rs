@@ -165,9 +165,8 @@ fn the_draw_of_the_test_knows_nothing_of_other_draws() {
         z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         (z ^ z >> 33) & 1 == 0
     };
-    let mut samples =
-        collect(&Plan::reading(vec![GAMES.into()]).limited(1), Part::All, &|_| {})
-            .expect("a position");
+    let mut samples = collect(&Plan::reading(vec![GAMES.into()]).limited(1), Part::All, &|_| {})
+        .expect("a position");
     let sample = &mut samples[0];
     let mut smaller = 0;
     // Of those drawn by others, how many the test takes; and of the rest.

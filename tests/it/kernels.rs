@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Inputs, Kings, Views};
-use nnuance::batch::{ChunkPlan, Lists, Pairs, Planner};
+use nnuance::batch::{Active, ChunkPlan, OneHot, Pairs, Planner};
 use nnuance::model::Aim;
 use nnuance::model::ops::cpu::{
-    Gradients, Kernel, Level, Positions, Precision, Scratch, Weights, logits, loss,
+    Gradients, Kernel, Level, Precision, Scratch, Weights, logits, loss,
 };
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -41,7 +41,7 @@ struct Tensors<T> {
 struct Case {
     kernel: Kernel,
     weights: Tensors<f32>,
-    indices: Vec<u16>,
+    lists: Active,
     targets: Vec<f32>,
 }
 
@@ -62,6 +62,10 @@ impl Right {
     fn can_be_told(&self) -> bool {
         self.nearest > 5e-7 && self.size > 0.02
     }
+}
+
+fn listed(net: &Architecture, indices: Vec<u16>, places: usize) -> Active {
+    Active { rows: net.rows(), views: net.views(), places, indices, buckets: Vec::new() }
 }
 
 impl Case {
@@ -94,7 +98,7 @@ impl Case {
                 }
             }
         }
-        Case { kernel: kernel.clone(), weights, indices, targets }
+        Case { kernel: kernel.clone(), weights, lists: listed(net, indices, PLACES), targets }
     }
 
     fn weights(&self) -> Weights<'_> {
@@ -103,13 +107,12 @@ impl Case {
         Weights::new(&self.kernel.net, arrays.into_iter())
     }
 
-    fn positions(&self) -> Positions<'_> {
-        Positions::Lists(Lists { indices: &self.indices, buckets: &[], places: PLACES })
+    fn positions(&self) -> OneHot<'_> {
+        OneHot::Lists(&self.lists)
     }
 
     /// Plans of chunks of so many positions, the last what is left.
     fn plans(&self, sizes: &[usize]) -> Vec<Arc<ChunkPlan>> {
-        let Positions::Lists(lists) = self.positions() else { unreachable!("lists") };
         let (mut planner, mut start) = (Planner::default(), 0);
         let pairs = Arc::new(Pairs::none(ROWS));
         let rest = self.targets.len() - sizes.iter().sum::<usize>();
@@ -117,7 +120,7 @@ impl Case {
             let chosen: Vec<u32> = (start..start + *size as u32).collect();
             start += *size as u32;
             let mut plan = ChunkPlan::default();
-            planner.order(&self.kernel.net, lists, &chosen, &pairs, &mut plan);
+            planner.order(&self.kernel.net, &self.lists, &chosen, &pairs, &mut plan);
             planner.invert(&mut plan);
             Arc::new(plan)
         };
@@ -129,7 +132,7 @@ impl Case {
         self.run_on(self.positions(), scratch)
     }
 
-    fn run_on(&self, positions: Positions, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
+    fn run_on(&self, positions: OneHot, scratch: &mut Scratch) -> (f64, Tensors<f32>) {
         let mut all = self.weights.clone();
         let Tensors { accumulator, bias, output, output_bias } = &mut all;
         let arrays = [accumulator, bias, output, &mut output_bias[..]];
@@ -158,7 +161,7 @@ impl Case {
         };
         let (mut logits, mut loss, mut size, mut nearest) = (vec![], 0.0, 0.0, 1.0);
         let batch = self.targets.len() as f64;
-        let positions = self.indices.chunks_exact(views * PLACES);
+        let positions = self.lists.indices.chunks_exact(views * PLACES);
         for (position, &target) in positions.zip(&self.targets) {
             let lists: Vec<Vec<usize>> = position
                 .chunks_exact(PLACES)
@@ -324,7 +327,12 @@ fn mixed_holds_weights_and_sums_within_8() {
         indices[0] = 0;
         indices[PLACES..PLACES + 2].copy_from_slice(&[0, 0]);
         indices[2 * PLACES] = 1;
-        let case = Case { kernel, weights, indices, targets: vec![0.0; 3] };
+        let case = Case {
+            lists: listed(&kernel.net, indices, PLACES),
+            kernel,
+            weights,
+            targets: vec![0.0; 3],
+        };
         let mut got = vec![0.0; 3];
         logits(&case.kernel, &case.weights(), case.positions(), &mut got, &mut Scratch::default());
         let right = [8.0, 8.0, 0.0];
@@ -380,7 +388,12 @@ fn the_derivative_at_a_kink_is_that_of_burns_ops() {
                 };
                 let mut indices = vec![ROWS as u16; PLACES];
                 indices[..2].copy_from_slice(&[0, 1]);
-                let case = Case { kernel, weights, indices, targets: vec![0.0] };
+                let case = Case {
+                    lists: listed(&kernel.net, indices, PLACES),
+                    kernel,
+                    weights,
+                    targets: vec![0.0],
+                };
                 let (_, got) = case.run(&mut Scratch::default());
                 let slope = got.bias[0] / (got.output_bias[0] * 0.5);
                 assert!((slope - right).abs() < 1e-3, "{:?} at {bias}: {slope}", case.kernel);
@@ -402,10 +415,10 @@ fn nets_of_many_rows_match_too() {
                 kernel.net.inputs = Inputs { kings, ..kernel.net.inputs };
                 let rows = kernel.net.rows() as u16;
                 let mut case = Case::random(&kernel, 40, 9);
-                for row in case.indices.iter_mut().filter(|row| **row < rows) {
+                for row in case.lists.indices.iter_mut().filter(|row| **row < rows) {
                     *row += (rows / USED - 1) * *row;
                 }
-                case.indices[0] = rows - 1;
+                case.lists.indices[0] = rows - 1;
                 let Right { gradients: right, size, .. } = case.right();
                 let (_, got) = case.run(&mut Scratch::default());
                 let worst = errors(&got.accumulator, &right.accumulator, size / 4.0);
@@ -422,15 +435,15 @@ fn lists_of_other_lengths_give_the_same() {
     let kernel = nets(Precision::F32).find(of_hundred).unwrap();
     let mut case = Case::random(&kernel, 700, 4);
     let mut short = vec![];
-    for list in case.indices.chunks_exact_mut(PLACES) {
+    for list in case.lists.indices.chunks_exact_mut(PLACES) {
         list[FEW..].fill(ROWS as u16);
         short.extend_from_slice(&list[..FEW]);
     }
     let (mut long_logits, mut short_logits) = (vec![0.0; 700], vec![0.0; 700]);
     let mut scratch = Scratch::default();
     logits(&case.kernel, &case.weights(), case.positions(), &mut long_logits, &mut scratch);
-    let positions = Positions::Lists(Lists { indices: &short, buckets: &[], places: FEW });
-    logits(&kernel, &case.weights(), positions, &mut short_logits, &mut scratch);
+    let short = listed(&kernel.net, short, FEW);
+    logits(&kernel, &case.weights(), OneHot::Lists(&short), &mut short_logits, &mut scratch);
     assert_eq!(long_logits, short_logits);
 }
 
@@ -442,10 +455,10 @@ fn plans_that_were_made_before_give_the_same() {
         for kernel in nets(precision).filter(|it| it.net.hidden <= 100) {
             let case = Case::random(&kernel, 1100, 6);
             let (loss, gradients) = case.run(&mut scratch);
-            let same = case.run_on(Positions::Plans(&case.plans(&[512, 512])), &mut scratch);
+            let same = case.run_on(OneHot::Plans(&case.plans(&[512, 512])), &mut scratch);
             assert!(same == (loss, gradients.clone()), "{kernel:?}");
             let plans = case.plans(&[1, 300, 7, 250, 512]);
-            let (other_loss, other) = case.run_on(Positions::Plans(&plans), &mut scratch);
+            let (other_loss, other) = case.run_on(OneHot::Plans(&plans), &mut scratch);
             let bound = if precision == Precision::F32 { 1e-5 } else { 1e-3 };
             let right: Vec<f64> = gradients.accumulator.iter().map(|it| f64::from(*it)).collect();
             let (_, norm) = errors(&other.accumulator, &right, 0.0);
@@ -459,7 +472,7 @@ fn plans_that_were_made_before_give_the_same() {
 fn plans_for_another_net_are_refused() {
     let of = |views| kernel(views, 8, Activation::ReLU, Precision::F32, Level::Portable);
     let plans = Case::random(&of(1), 9, 1).plans(&[]);
-    Case::random(&of(2), 9, 1).run_on(Positions::Plans(&plans), &mut Scratch::default());
+    Case::random(&of(2), 9, 1).run_on(OneHot::Plans(&plans), &mut Scratch::default());
 }
 
 #[test]
@@ -468,12 +481,12 @@ fn positions_without_men_and_batches_without_positions() {
         for precision in [Precision::F32, Precision::Mixed] {
             let activation = Activation::CReLU;
             let mut case = Case::random(&kernel(2, 20, activation, precision, level), 3, 5);
-            case.indices.fill(ROWS as u16);
+            case.lists.indices.fill(ROWS as u16);
             let (_, got) = case.run(&mut Scratch::default());
             assert!(got.accumulator.iter().all(|&g| g == 0.0));
             assert!(got.bias.iter().any(|&g| g != 0.0));
 
-            case.indices.clear();
+            case.lists.indices.clear();
             case.targets.clear();
             let (loss, got) = case.run(&mut Scratch::default());
             assert!(loss.is_nan());
@@ -503,7 +516,7 @@ fn a_weight_that_is_not_a_number_shows_in_the_loss() {
 fn an_index_beyond_the_inputs_panics() {
     let kernel = nets(Precision::F32).next().unwrap();
     let mut case = Case::random(&kernel, 300, 1);
-    case.indices[299 * PLACES + 3] = 769;
+    case.lists.indices[299 * PLACES + 3] = 769;
     case.run(&mut Scratch::default());
 }
 

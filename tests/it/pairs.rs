@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::batch::{ChunkPlan, Inputs, Lists, Pairs, Planner};
+use nnuance::batch::{Active, ChunkPlan, Inputs, Pairs, Planner};
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Backend, Compute, Kind, Level, Model, Precision, initial};
 use nnuance::sample::Sample;
@@ -157,8 +157,9 @@ fn gradients_of_pairs_are_handed_to_their_inputs() {
             let chosen: Vec<u32> = (0..positions as u32).collect();
             let (mut lists, mut plan) = (lists.to_vec(), ChunkPlan::default());
             pairs.shorten(&mut lists, places, &mut vec![]);
-            let lists = Lists { indices: &lists, buckets: &[], places };
-            planner.order(&net, lists, &chosen, &pairs, &mut plan);
+            let (rows, views, buckets) = (ROWS, net.views(), Vec::new());
+            let lists = Active { rows, views, places, indices: lists, buckets };
+            planner.order(&net, &lists, &chosen, &pairs, &mut plan);
             planner.invert(&mut plan);
             assert_eq!(plan.len(), positions, "chunk {number}");
             Arc::new(plan)

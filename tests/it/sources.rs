@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use nnuance::config::Config;
 use nnuance::features::MAX_ACTIVE;
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{
-    Feed, Part, Plan, Reading, Split, Stream, apportion, collect, scan,
-};
+use nnuance::loader::{Feed, Part, Plan, Reading, Split, Stream, apportion, collect, scan};
 use nnuance::log::BySource;
 use nnuance::loss::sigmoid;
 use nnuance::run::recipe;

@@ -8,13 +8,13 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{Gradients, Level, Positions, Scratch, Step, Weights, logits, loss};
-use super::{Arrays, FusedOps, Job, Kept, OneHot, Slope};
+use super::cpu::{Gradients, Level, Scratch, Step, Weights, logits, loss};
+use super::{Arrays, FusedOps, Job, Kept, Slope};
 
 impl FusedOps for Flex {
     fn net_gradients(arrays: Arrays<Self>, job: Job<'_>) -> Slope<Self> {
         let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), positions(&job));
+        let (weights, positions) = (weights(&job, &arrays), job.inputs);
         let mut gradients = room(&job.kept, &arrays);
         let into = gradients.iter_mut().map(|it| it.storage_mut());
         let into = Gradients::new(&job.kernel.net, into);
@@ -26,8 +26,8 @@ impl FusedOps for Flex {
 
     fn net_logits(arrays: Arrays<Self>, job: Job<'_>) -> FloatTensor<Self> {
         let arrays = whole(arrays);
-        let (weights, positions) = (weights(&job, &arrays), positions(&job));
-        let mut values = vec![0.0; positions.len(job.kernel.net.views())];
+        let (weights, positions) = (weights(&job, &arrays), job.inputs);
+        let mut values = vec![0.0; positions.len()];
         logits(job.kernel, &weights, positions, &mut values, &mut scratch(&job));
         let shape = Shape::new([values.len()]);
         tensor(values, shape)
@@ -97,19 +97,6 @@ fn values(tensor: &FlexTensor) -> &[f32] {
 
 fn weights<'a>(job: &Job, arrays: &'a [FlexTensor]) -> Weights<'a> {
     Weights::new(&job.kernel.net, arrays.iter().map(values))
-}
-
-fn positions<'a>(job: &'a Job<'a>) -> Positions<'a> {
-    let net = &job.kernel.net;
-    match job.inputs {
-        OneHot::Active(active) => {
-            let found = (active.rows, active.views);
-            // The padding of another feature set would be an input of this one.
-            assert_eq!(found, (net.rows(), net.views()), "a batch for another net");
-            Positions::Lists(active.lists())
-        }
-        OneHot::Planned(plans) => Positions::Plans(plans),
-    }
 }
 
 fn tensor(values: Vec<f32>, shape: Shape) -> FlexTensor {

@@ -24,7 +24,7 @@ use burn::backend::{Backend, Dispatch, ExtensionType, backend_extension};
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
-use crate::batch::{Active, ChunkPlan};
+use crate::batch::OneHot;
 pub use arrays::Arrays;
 use cpu::{Kernel, Level, Scratch, Step};
 pub use flex::lent;
@@ -43,22 +43,6 @@ pub struct Job<'a> {
     pub room: usize,
     /// Those who hear of the stages of a GPU; the others do not have such stages.
     pub done: Option<Done<'a>>,
-}
-
-/// One-hot inputs, listed or planned.
-#[derive(Clone, Copy)]
-pub enum OneHot<'a> {
-    Active(&'a Active),
-    Planned(&'a [Arc<ChunkPlan>]),
-}
-
-impl<'a> OneHot<'a> {
-    /// # Panics
-    /// If they are planned.
-    pub fn lists(self) -> &'a Active {
-        let OneHot::Active(active) = self else { panic!("plans are for fused operations") };
-        active
-    }
 }
 
 /// Who hears of the stages of a step.

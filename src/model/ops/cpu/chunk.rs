@@ -11,10 +11,10 @@ use super::head::Head;
 use super::lanes::Lanes;
 use super::layout::Aligned;
 use super::level::Task;
-use super::net::{Kernel, Positions};
+use super::net::Kernel;
 use super::packed::{Columns, Packed};
 use crate::batch::plan::{Planner, Span};
-use crate::batch::{ChunkPlan, Pairs};
+use crate::batch::{ChunkPlan, OneHot, Pairs};
 use crate::model::Aim;
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ pub(super) struct Chunk<F> {
 /// Some positions of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Chosen<'a> {
-    pub batch: Positions<'a>,
+    pub batch: OneHot<'a>,
     /// Which chunk of the batch they are.
     pub number: usize,
     pub positions: &'a [u32],
@@ -159,11 +159,11 @@ impl<F: Copy + Default> Chunk<F> {
     pub fn order(&mut self, kernel: &Kernel, chosen: Chosen) -> bool {
         let backward = matches!(chosen.purpose, Purpose::Gradients(_));
         match chosen.batch {
-            Positions::Plans(plans) => {
+            OneHot::Plans(plans) => {
                 self.plan = plans[chosen.number].clone();
                 assert!(self.plan.is_inverted || !backward, "a plan for the way forward alone");
             }
-            Positions::Lists(lists) => {
+            OneHot::Lists(lists) => {
                 // One that was made before belongs to others as well.
                 if Arc::get_mut(&mut self.plan).is_none() {
                     self.plan = Arc::default();

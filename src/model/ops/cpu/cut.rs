@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::net::{Kernel, Positions};
+use super::net::Kernel;
 use crate::architecture::PIECES;
-use crate::batch::Lists;
 use crate::batch::plan::MOST;
+use crate::batch::{Active, OneHot};
 
 /// Bytes of accumulators that fit a thread's share of the caches. They are written once and read
 /// once; from memory that would cost as much as all the rest.
@@ -36,17 +36,17 @@ pub(super) struct Cut {
 
 impl Cut {
     /// Cuts a batch; `bytes` are those of a position's accumulators.
-    pub fn cut(&mut self, kernel: &Kernel, positions: Positions, bytes: usize) {
+    pub fn cut(&mut self, kernel: &Kernel, positions: OneHot, bytes: usize) {
         let views = kernel.net.views();
-        let batch = positions.len(views);
+        let batch = positions.len();
         // More share the cost of fetching a block's weights and gradients, and of each input's
         // sum. A power of two.
         let size = 1 << (CACHE / bytes).clamp(64, MOST).ilog2();
         self.bytes = bytes;
         self.ends.clear();
         match positions {
-            Positions::Lists(_) => self.ends.extend((size..batch + size).step_by(size)),
-            Positions::Plans(plans) => {
+            OneHot::Lists(_) => self.ends.extend((size..batch + size).step_by(size)),
+            OneHot::Plans(plans) => {
                 let ends = plans.iter().scan(0, |end, plan| {
                     *end += plan.len();
                     Some(*end)
@@ -58,7 +58,7 @@ impl Cut {
             *last = batch;
         }
         match (positions, kernel.net.rows() / PIECES) {
-            (Positions::Lists(lists), kings) if kings > 1 => self.sort(kings, views, lists),
+            (OneHot::Lists(lists), kings) if kings > 1 => self.sort(kings, views, lists),
             _ => {
                 self.order.clear();
                 self.order.extend(0..batch as u32);
@@ -88,8 +88,8 @@ impl Cut {
     }
 
     /// Puts positions of the same king buckets together, each in the order of the batch.
-    fn sort(&mut self, kings: usize, views: usize, lists: Lists) {
-        let Lists { indices, places, .. } = lists;
+    fn sort(&mut self, kings: usize, views: usize, lists: &Active) {
+        let &Active { ref indices, places, .. } = lists;
         // All rows of a view are of one king bucket.
         let king = |list: &[u16]| (usize::from(list[0]) / PIECES).min(kings - 1);
         indices

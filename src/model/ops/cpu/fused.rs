@@ -20,11 +20,11 @@ use super::deep::{Deep, DeepBackward};
 use super::format::Format;
 use super::lanes::Lanes;
 use super::level::Task;
-use super::net::{Gradients, Kernel, Positions, Precision, Weights};
+use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
 use super::packed::Packed;
 use super::tally::{Backward, Slopes, Tally, reduce};
 use crate::architecture::{Activation, Architecture};
-use crate::batch::{ChunkPlan, Pairs};
+use crate::batch::{ChunkPlan, OneHot, Pairs};
 use crate::model::Aim;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
@@ -70,7 +70,7 @@ impl<T: Default> Idle<T> {
 pub fn loss(
     kernel: &Kernel,
     weights: &Weights,
-    positions: Positions,
+    positions: OneHot,
     aim: Aim,
     gradients: Gradients,
     scratch: &mut Scratch,
@@ -87,7 +87,7 @@ pub fn loss(
 pub fn logits(
     kernel: &Kernel,
     weights: &Weights,
-    positions: Positions,
+    positions: OneHot,
     logits: &mut [f32],
     scratch: &mut Scratch,
 ) {
@@ -105,7 +105,7 @@ enum Job<'a> {
 fn dispatch(
     kernel: &Kernel,
     weights: &Weights,
-    positions: Positions,
+    positions: OneHot,
     job: Job,
     scratch: &mut Scratch,
 ) -> f64 {
@@ -138,7 +138,7 @@ fn dispatch(
 struct Run<'a, F> {
     kernel: &'a Kernel,
     weights: &'a Weights<'a>,
-    positions: Positions<'a>,
+    positions: OneHot<'a>,
     room: &'a mut Room<F>,
     tallies: &'a mut Vec<Tally>,
     cut: &'a mut Cut,
@@ -153,7 +153,7 @@ impl<F> Run<'_, F> {
         let Room { packed, chunks, slopes } = room;
         let net = &kernel.net;
         let [each, lanes] = kernel.level.run(Sizes);
-        let pairs = &positions.pairs(net);
+        let pairs = &pairs_of(positions, net);
         packed.pack(kernel, weights, pairs, each * H, lanes);
         cut.cut(kernel, positions, packed.columns.width() * net.views() * size_of::<F>());
         let ways = Ways { kernel, packed, positions, pairs, cut, chunks, slopes };
@@ -164,7 +164,7 @@ impl<F> Run<'_, F> {
             }
             Job::Gradients(aim, gradients) => {
                 let loss = ways.gradients::<P, H, TOGETHER>(aim, gradients, tallies);
-                loss / positions.len(net.views()) as f64
+                loss / positions.len() as f64
             }
         }
     }
@@ -174,7 +174,7 @@ impl<F> Run<'_, F> {
 struct Ways<'a, F> {
     kernel: &'a Kernel,
     packed: &'a Packed<F>,
-    positions: Positions<'a>,
+    positions: OneHot<'a>,
     pairs: &'a Arc<Pairs>,
     cut: &'a Cut,
     chunks: &'a Idle<Vec<Chunk<F>>>,

@@ -23,7 +23,7 @@ mod terms;
 
 pub use fused::{Scratch, logits, loss};
 pub use level::Level;
-pub use net::{Gradients, Kernel, Positions, Precision, Weights};
+pub use net::{Gradients, Kernel, Precision, Weights};
 pub use steps::{
     Adam, AdamFactors, Lion, LionFactors, Mean, ScheduleFree, ScheduleFreeFactors, Step,
 };

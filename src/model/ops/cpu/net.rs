@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Level;
 use crate::architecture::{Architecture, Array, Part};
-use crate::batch::{ChunkPlan, Lists, Pairs};
+use crate::batch::{Active, ChunkPlan, OneHot, Pairs};
 
 /// A net, and how to compute it.
 #[derive(Clone, Debug)]
@@ -66,29 +66,11 @@ pub struct Gradients<'a> {
     pub maps: Vec<[&'a mut [f32]; 2]>,
 }
 
-/// The active inputs of a batch.
-#[derive(Clone, Copy, Debug)]
-pub enum Positions<'a> {
-    Lists(Lists<'a>),
-    /// Chunk after chunk.
-    Plans(&'a [Arc<ChunkPlan>]),
-}
-
-impl Positions<'_> {
-    /// How many there are.
-    pub fn len(&self, views: usize) -> usize {
-        match self {
-            Positions::Lists(lists) => lists.indices.len() / (views * lists.places),
-            Positions::Plans(plans) => plans.iter().map(|plan| plan.len()).sum(),
-        }
-    }
-
-    /// Those that the lists name.
-    pub(super) fn pairs(&self, net: &Architecture) -> Arc<Pairs> {
-        match self {
-            Positions::Plans([plan, ..]) => plan.pairs.clone(),
-            _ => Arc::new(Pairs::none(net.rows())),
-        }
+/// The pairs that the lists name.
+pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
+    match inputs {
+        OneHot::Plans([plan, ..]) => plan.pairs.clone(),
+        _ => Arc::new(Pairs::none(net.rows())),
     }
 }
 
@@ -151,20 +133,28 @@ impl Kernel {
     ///
     /// # Panics
     /// When a slice does not fit the net.
-    pub(super) fn check(&self, positions: Positions) -> usize {
+    pub(super) fn check(&self, positions: OneHot) -> usize {
         let (rows, views, buckets) = (self.net.rows(), self.net.views(), self.net.buckets);
         assert!((1..=u16::MAX.into()).contains(&rows), "{rows} rows do not fit 16 bits");
-        let batch = positions.len(views);
+        let batch = positions.len();
         match positions {
-            Positions::Lists(Lists { indices, buckets: of, places }) => {
-                assert!((1..=128).contains(&places), "{places} places a list");
+            OneHot::Lists(Active {
+                rows: of_rows,
+                views: of_views,
+                indices,
+                buckets: of,
+                places,
+            }) => {
+                // The padding of another feature set would be an input of this one.
+                assert_eq!((*of_rows, *of_views), (rows, views), "a batch for another net");
+                assert!((1..=128).contains(places), "{places} places a list");
                 assert_eq!(indices.len() % (views * places), 0, "indices are not whole positions");
                 if buckets > 1 {
                     assert_eq!(of.len(), batch, "a bucket a position");
                     assert!(of.iter().all(|it| usize::from(*it) < buckets), "buckets");
                 }
             }
-            Positions::Plans(plans) => {
+            OneHot::Plans(plans) => {
                 plans.iter().for_each(|plan| plan.check(&self.net));
                 let same = |two: &[Arc<ChunkPlan>]| Arc::ptr_eq(&two[0].pairs, &two[1].pairs);
                 assert!(plans.windows(2).all(same), "plans with different pairs");

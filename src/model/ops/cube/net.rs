@@ -14,7 +14,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::super::cpu::Precision;
 use super::super::strips::Strips;
-use super::super::{Arrays, Done, Job, OneHot, Slope, Stage};
+use super::super::{Arrays, Done, Job, Slope, Stage};
 use super::chunks;
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
@@ -26,7 +26,7 @@ use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
 use crate::architecture::{PIECES, Part};
-use crate::batch::{Active, Listed};
+use crate::batch::{Active, Listed, OneHot};
 use crate::loss::Loss;
 use crate::model::{Traffic, memory};
 
@@ -86,8 +86,8 @@ impl<'a> Pass<'a> {
     fn new(arrays: Arrays<Cube>, job: Job<'a>, part: usize, learns: bool) -> Self {
         let net = &job.kernel.net;
         let (listed, pairs) = match job.inputs {
-            OneHot::Active(active) => (active.listed(), None),
-            OneHot::Planned(plans) => {
+            OneHot::Lists(active) => (active.listed(), None),
+            OneHot::Plans(plans) => {
                 (Listed::of(plans), Some(&plans[0].pairs).filter(|it| it.any()))
             }
         };
@@ -135,8 +135,8 @@ impl<'a> Pass<'a> {
             let lists = positions.start * views..positions.end * views;
             let place = Place { first: lists.start, lists: lists.len(), order: words.len() };
             let strips = match job.inputs {
-                OneHot::Planned(_) => Strips::of_one_king(lists.len()),
-                OneHot::Active(active) => {
+                OneHot::Plans(_) => Strips::of_one_king(lists.len()),
+                OneHot::Lists(active) => {
                     let indices = &active.indices[lists.start * places..lists.end * places];
                     Strips::new(indices, places, rows, net.inputs.kings.count())
                 }
@@ -151,12 +151,12 @@ impl<'a> Pass<'a> {
         words.push(0);
         let before = Traffic::so_far();
         let (batch, lists, pairs) = match job.inputs {
-            OneHot::Active(active) => {
+            OneHot::Lists(active) => {
                 let lists = words.len();
                 append(&mut words, &active.indices);
                 (gpu.words(words), lists, None)
             }
-            OneHot::Planned(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
+            OneHot::Plans(plans) => chunks::with(&gpu, &job.kept, views, |chunks| {
                 let tables = pairs.map(|pairs| Tables::new(chunks.pair_sums(pairs), &mut words));
                 let table = words.len();
                 words.extend(chunks.places(plans, job.room));
@@ -308,8 +308,8 @@ impl<'a> Pass<'a> {
             let (first, lists) = (part.positions.start, part.positions.len() * views);
             let entries = || {
                 let all = match self.job.inputs {
-                    OneHot::Active(active) => Cow::Borrowed(active),
-                    OneHot::Planned(plans) => Cow::Owned(Active::planned(plans)),
+                    OneHot::Lists(active) => Cow::Borrowed(active),
+                    OneHot::Plans(plans) => Cow::Owned(Active::planned(plans)),
                 };
                 let here = all.indices[first * views * places..][..lists * places].iter();
                 here.filter(|row| usize::from(**row) < rows).count()
