@@ -13,7 +13,7 @@ use nnuance::architecture::{
 use nnuance::export::snippet::{Language, SnippetError, snippet};
 use nnuance::export::{Golden, golden, load, prove};
 use nnuance::net::{Net, Number, Numbers, stored};
-use nnuance::sample::Position;
+use nnuance::sample::{Piece, Position};
 use nnuance::scales::{HeadFormat, Scales};
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -23,78 +23,150 @@ use crate::drawn::{Drawn, TWENTY};
 use crate::playouts::{GAMES, Game};
 use crate::{drawn, need, playouts};
 
-/// A program made of the code for a net, or for several, and what it says.
+/// A program made of engine code.
 struct Program {
     folder: TempDir,
     /// Language and architecture.
     about: String,
 }
 
-/// How the code becomes a program.
-#[derive(Clone, Copy, PartialEq)]
-enum Build {
-    Quick,
-    /// Also with the net in it, which Rust always has.
-    Full,
+/// Reads lines `FEN;CHANGES;FEN;CHANGES;FEN`, where changes are `mPIECE COLOUR FROM TO,...`; prints
+/// the evaluation of the last position, once the accumulator after each move was that of its board.
+const HARNESS_C: &str = r#"
+#define NNUE_TEST
+#define main selftest
+#include "nnue.h"
+#undef main
+
+int main(int argc, char **argv) {
+    static char line[1 << 20];
+    if (selftest(argc, argv)) return 1;
+    while (fgets(line, sizeof line, stdin)) {
+        int8_t piece[64], colour[64];
+        int p, c, from, to, used, side = parse(strtok(line, ";\n"), piece, colour);
+        NnueAccumulator acc, fresh;
+        nnue_refresh(&acc, piece, colour);
+        for (char *word; (word = strtok(NULL, ";\n"));) {
+            for (word++; sscanf(word, "%d %d %d %d,%n", &p, &c, &from, &to, &used) == 4; word += used)
+                nnue_move(&acc, p, c, from, to);
+            side = parse(strtok(NULL, ";\n"), piece, colour);
+            FINISH
+            nnue_refresh(&fresh, piece, colour);
+            if (memcmp(acc.view, fresh.view, sizeof acc.view) != 0) return 2;
+        }
+        printf("%d\n", evaluate(&acc, side, piece));
+    }
+    return 0;
+}
+"#;
+
+/// The same, behind the code of a net.
+const HARNESS_RUST: &str = r#"
+pub fn harness() {
+    use Piece::*;
+    let net = Network::embedded().unwrap();
+    selftest(&net).unwrap();
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        let mut parts = line.split(';');
+        let (mut men, mut side) = parse(parts.next().unwrap());
+        let mut acc = Accumulator::refresh(&net, men.iter().copied());
+        while let (Some(changes), Some(fen)) = (parts.next(), parts.next()) {
+            for change in changes[1..].split_terminator(',') {
+                let n: Vec<i32> = change.split(' ').map(|n| n.parse().unwrap()).collect();
+                let piece = [Pawn, Knight, Bishop, Rook, Queen, King][n[0] as usize];
+                let colour = if n[1] == 0 { Colour::White } else { Colour::Black };
+                acc.shift(&net, piece, colour, n[2].try_into().ok(), n[3].try_into().ok());
+            }
+            (men, side) = parse(fen);
+            FINISH
+            assert!(acc == Accumulator::refresh(&net, men.iter().copied()));
+        }
+        println!("{}", acc.evaluate(&net, side, MEN));
+    }
+}
+"#;
+
+/// The harness of a net.
+fn harness(language: Language, net: &Architecture) -> String {
+    let (harness, finish) = match language {
+        Language::C => (HARNESS_C, "nnue_finish(&acc, piece, colour);"),
+        Language::Rust => (HARNESS_RUST, "acc.finish(&net, men.iter().copied());"),
+    };
+    let harness = harness.replace("FINISH", if net.inputs.kings.matter() { finish } else { "" });
+    harness.replace(", MEN", if net.buckets > 1 { ", men.len()" } else { "" })
 }
 
 impl Program {
-    fn new(language: Language, net: &Net, net_file: &str, golden: &[Golden], build: Build) -> Self {
-        let folder = TempDir::new().unwrap();
+    /// The code alone, with the net in it.
+    fn alone(language: Language, net: &Net, net_file: &str, golden: &[Golden]) -> Self {
+        let program = Self::new(language, net);
         let code = snippet(language, net, [net_file, language.file_name()], golden).unwrap();
-        fs::write(folder.path().join(language.file_name()), code).unwrap();
-        fs::write(folder.path().join(net_file), net.to_bytes()).unwrap();
-        let program = Program { folder, about: format!("{language:?}, {}", net.architecture()) };
-        program.compile(language, build);
+        program.write(language.file_name(), &code);
+        fs::write(program.folder().join(net_file), net.to_bytes()).unwrap();
+        program.compile(match language {
+            Language::Rust => "rustc --edition 2024 -D warnings -O nnue.rs",
+            Language::C => "gcc -std=c11 -O3 -DNNUE_TEST -DNNUE_EMBED -x c nnue.h -o nnue",
+        });
         program
     }
 
-    fn of(language: Language, case: &Case, build: Build) -> Self {
-        Self::new(language, &case.net, "net.bin", &golden::evaluations(&case.net), build)
-    }
-
-    /// One Rust program for several nets, which takes less time to compile than one for each: each
-    /// is a module, asked for by the name of its file.
-    fn of_modules(cases: &[Case]) -> Self {
-        let folder = TempDir::new().unwrap();
+    /// A harness around the code of several nets in Rust, of one in C, where nothing keeps their
+    /// names apart.
+    fn harnessed(language: Language, cases: &[Case], optimised: bool) -> Self {
+        let program = Self::new(language, &cases[0].net);
         let (mut modules, mut arms) = (String::new(), String::new());
         for (i, Case { net, .. }) in cases.iter().enumerate() {
-            let file = net_file(i);
-            let names = [&file[..], "nnue.rs"];
-            let code = snippet(Language::Rust, net, names, &golden::evaluations(net)).unwrap();
-            let code = code.replacen("\nfn main()", "\npub fn main()", 1);
-            fs::write(folder.path().join(format!("net{i}.part")), code).unwrap();
-            fs::write(folder.path().join(&file), net.to_bytes()).unwrap();
-            writeln!(modules, "#[path = \"net{i}.part\"]\nmod net{i};").unwrap();
-            writeln!(arms, "Some({file:?}) => net{i}::main(),").unwrap();
+            let file = format!("{i}.bin");
+            let code = snippet(language, net, [&file, "nnue"], &golden::evaluations(net)).unwrap();
+            fs::write(program.folder().join(&file), net.to_bytes()).unwrap();
+            let harness = harness(language, net.architecture());
+            match language {
+                Language::C => {
+                    program.write("nnue.h", &code);
+                    program.write("main.c", &harness);
+                }
+                Language::Rust => {
+                    let code = code.replacen("\nfn main()", "\npub fn main()", 1);
+                    program.write(&format!("net{i}.rs"), &(code + &harness));
+                    writeln!(modules, "pub mod net{i};").unwrap();
+                    writeln!(arms, "Some(\"{i}\") => net{i}::harness(),").unwrap();
+                }
+            }
         }
-        let main = format!(
-            "{modules}fn main() -> std::process::ExitCode {{\n\
-             match std::env::args().nth(2).as_deref() {{\n\
-             {arms}other => panic!(\"no net is {{other:?}}\"),\n}}\n}}\n"
-        );
-        fs::write(folder.path().join("nnue.rs"), main).unwrap();
-        let program = Program { folder, about: "several nets in Rust".to_string() };
-        program.compile(Language::Rust, Build::Quick);
+        if language == Language::Rust {
+            let main = format!(
+                "{modules}fn main() {{\nmatch std::env::args().nth(1).as_deref() {{\n{arms}\
+                 _ => panic!(),\n}}\n}}\n"
+            );
+            program.write("nnue.rs", &main);
+        }
+        program.compile(match (language, optimised) {
+            // Quick programs in Rust look for overflows, too.
+            (Language::Rust, false) => "rustc --edition 2024 -D warnings -A dead_code nnue.rs",
+            (Language::Rust, true) => {
+                "rustc --edition 2024 -D warnings -A dead_code -O -C overflow-checks=on nnue.rs"
+            }
+            (Language::C, false) => "gcc -std=c11 main.c -o nnue",
+            (Language::C, true) => "gcc -std=c11 -O3 main.c -o nnue",
+        });
         program
+    }
+
+    fn new(language: Language, net: &Net) -> Self {
+        let folder = TempDir::new().unwrap();
+        Self { folder, about: format!("{language:?}, {}", net.architecture()) }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder().join(name), text).unwrap();
     }
 
     /// Without a warning; `-Wc++-compat` finds what C++ does not take.
-    fn compile(&self, language: Language, build: Build) {
-        let words = match language {
-            Language::Rust => "rustc --edition 2024 -D warnings nnue.rs",
-            Language::C => {
-                "gcc -std=c11 -Wall -Wextra -Wpedantic -Wc++-compat -Werror -ffp-contract=off \
-                 -DNNUE_TEST -x c nnue.h -o nnue"
-            }
-        };
-        // Quick programs in Rust look for overflows, too.
-        let full = match (language, build) {
-            (_, Build::Quick) => "",
-            (Language::Rust, Build::Full) => "-O -C overflow-checks=on",
-            (Language::C, Build::Full) => "-O3 -DNNUE_EMBED",
-        };
-        let words: Vec<&str> = words.split(' ').chain(full.split_whitespace()).collect();
+    fn compile(&self, command: &str) {
+        let strict = "-Wall -Wextra -Wpedantic -Wc++-compat -Werror -ffp-contract=off";
+        let strict = if command.starts_with("gcc") { strict } else { "" };
+        let words: Vec<&str> = command.split(' ').chain(strict.split_whitespace()).collect();
         let mut command = Command::new(words[0]);
         let output = command.args(&words[1..]).current_dir(self.folder()).output().unwrap();
         let said = text(&output.stdout) + &text(&output.stderr);
@@ -106,44 +178,40 @@ impl Program {
     }
 
     fn run(&self, arguments: &[&str], input: &str) -> Output {
-        let path = self.folder().join("input.txt");
-        fs::write(&path, input).unwrap();
+        self.write("input.txt", input);
+        let input = File::open(self.folder().join("input.txt")).unwrap();
         let mut command = Command::new("./nnue");
-        let command = command.current_dir(self.folder()).args(arguments);
-        command.stdin(File::open(path).unwrap()).output().unwrap()
+        command.current_dir(self.folder()).args(arguments).stdin(input).output().unwrap()
     }
 
-    /// What it prints when all goes well.
-    fn success(&self, arguments: &[&str], input: &str) -> String {
-        let output = self.run(arguments, input);
+    fn selftest(&self, arguments: &[&str]) {
+        let output = self.run(arguments, "");
         assert_eq!(text(&output.stderr), "", "{}", self.about);
-        assert!(output.status.success(), "{}: {}", self.about, output.status);
-        text(&output.stdout)
+        assert_eq!(text(&output.stdout).trim_end(), "ok, 16 positions", "{}", self.about);
     }
 
-    /// What it says, in one line, when it fails with exit code 1; and what it printed before.
-    fn failure(&self, arguments: &[&str], input: &str) -> (String, String) {
-        let output = self.run(arguments, input);
+    /// The one line that is said on stderr when it fails with exit code 1.
+    fn failure(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments, "");
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{}: {said}", self.about);
         assert_eq!(said.lines().count(), 1, "{}: {said}", self.about);
-        (said, text(&output.stdout))
+        said
     }
 
-    /// `arguments` begin with `selftest`, or are none.
-    fn selftest(&self, arguments: &[&str]) {
-        assert_eq!(self.success(arguments, "").trim_end(), "ok, 16 positions", "{}", self.about);
-    }
-
-    /// It must find the centipawns that stand beside the lines.
-    fn agrees(&self, arguments: &[&str], parts: [&[(String, i32)]; 2]) {
-        let cases = parts.concat();
-        let lines: Vec<&str> = cases.iter().map(|(line, _)| line.as_str()).collect();
-        // The last line needs no end.
-        let said = self.success(&[&["eval"], arguments].concat(), &lines.join("\n"));
-        let found: Vec<i32> = said.lines().map(|number| number.parse().unwrap()).collect();
-        assert_eq!(found.len(), cases.len(), "{}", self.about);
-        for ((line, expected), found) in cases.iter().zip(found) {
+    /// The centipawns that stand beside the lines must be found, to the bit also where there are
+    /// floats: they are added up in the same order.
+    fn agrees(&self, i: usize, lines: &[(String, i32)]) {
+        let input: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
+        let arguments: &[&str] = if self.about.starts_with("C") { &[] } else { &[&i.to_string()] };
+        let output = self.run(arguments, &input.join("\n"));
+        let status = (output.status, text(&output.stderr));
+        assert!(output.status.success(), "{}, {i}: {status:?}", self.about);
+        let said = text(&output.stdout);
+        let found = said.strip_prefix("ok, 16 positions\n").unwrap();
+        let found: Vec<i32> = found.lines().map(|number| number.parse().unwrap()).collect();
+        assert_eq!(found.len(), lines.len(), "{}", self.about);
+        for ((line, expected), found) in lines.iter().zip(found) {
             assert_eq!(found, *expected, "{}: {line}", self.about);
         }
     }
@@ -153,35 +221,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn net_file(i: usize) -> String {
-    format!("{i}.bin")
-}
-
-/// All that a language's code must do, to the bit also where there are floats: they are added up in
-/// the same order. After each move of the games the programs compare their accumulators with new
-/// ones.
+/// All that a language's code must do.
 fn check(language: Language) {
-    for (cases, build) in [(&VARIANTS, Build::Quick), (&KINDS, Build::Full)] {
-        for case in cases.iter() {
-            let program = Program::of(language, case, build);
-            program.selftest(&["selftest"]);
-            program.agrees(&[], [&case.positions, &case.games]);
-        }
-    }
-    for cases in DRAWN.chunks(12) {
-        let modules = (language == Language::Rust).then(|| Program::of_modules(cases));
-        for (i, case) in cases.iter().enumerate() {
-            let file = net_file(i);
-            let alone;
-            let (program, file) = match &modules {
-                Some(program) => (program, &[&file[..]][..]),
-                None => {
-                    alone = Program::of(language, case, Build::Quick);
-                    (&alone, &[][..])
-                }
-            };
-            program.selftest(&[&["selftest"], file].concat());
-            program.agrees(file, [&case.positions, &case.games]);
+    let together = if language == Language::C { 1 } else { 12 };
+    for (cases, optimised) in [(&VARIANTS, false), (&KINDS, true), (&DRAWN, false)] {
+        for cases in cases.chunks(together) {
+            let program = Program::harnessed(language, cases, optimised);
+            for (i, case) in cases.iter().enumerate() {
+                program.agrees(i, &case.lines);
+            }
         }
     }
     quickstart_agrees(language);
@@ -189,77 +237,28 @@ fn check(language: Language) {
 }
 
 fn quickstart_agrees(language: Language) {
-    let case = &*QUICKSTART;
-    let program = Program::of(language, case, Build::Full);
-    let folder = program.folder();
-    fs::rename(folder.join("net.bin"), folder.join("elsewhere.bin")).unwrap();
-    // From the program: the self-test is also what it does without being asked.
-    program.selftest(&["selftest"]);
-    program.selftest(&[]);
-    program.agrees(&[], [&case.positions, &case.games]);
-    // From the disk.
-    program.selftest(&["selftest", "elsewhere.bin"]);
-    program.agrees(&["elsewhere.bin"], [&case.positions[..100], &case.games[..10]]);
-    bad_files(&program, &case.net);
-    bad_lines(&program);
-}
-
-fn bad_files(program: &Program, net: &Net) {
+    let case = std::slice::from_ref(&*QUICKSTART);
+    Program::harnessed(language, case, true).agrees(0, &case[0].lines);
+    let net = &case[0].net;
+    let program = Program::alone(language, net, "net.bin", &golden::evaluations(net));
     let (folder, bytes) = (program.folder(), net.to_bytes());
+    fs::rename(folder.join("net.bin"), folder.join("elsewhere.bin")).unwrap();
+    // From the program, and from the disk; without padding, a net is whole.
+    program.selftest(&[]);
+    program.selftest(&["elsewhere.bin"]);
+    fs::write(folder.join("bare.bin"), &bytes[..net.payload()]).unwrap();
+    program.selftest(&["bare.bin"]);
     for size in [0, 100, bytes.len() - 64, bytes.len() + 2, 100_000] {
         let mut wrong = bytes.clone();
         wrong.resize(size, 0);
         fs::write(folder.join("wrong.bin"), &wrong).unwrap();
-        let (said, _) = program.failure(&["selftest", "wrong.bin"], "");
-        let sizes = format!("wrong.bin has {size} bytes, expected 49408");
-        assert!(said.contains(&sizes), "{said}");
+        let said = program.failure(&["wrong.bin"]);
+        assert!(said.contains(&format!("wrong.bin has {size} bytes, expected 49408")), "{said}");
     }
     fs::create_dir(folder.join("folder.bin")).unwrap();
     for path in ["absent.bin", "folder.bin"] {
-        let (said, _) = program.failure(&["eval", path], "");
+        let said = program.failure(&[path]);
         assert!(said.contains(path), "{said}");
-    }
-    // Without padding, a net is whole.
-    fs::write(folder.join("bare.bin"), &bytes[..net.payload()]).unwrap();
-    program.selftest(&["selftest", "bare.bin"]);
-    let (said, _) = program.failure(&["evaluate"], "");
-    assert!(said.contains("selftest|eval"), "{said}");
-}
-
-fn bad_lines(program: &Program) {
-    let start = golden::FENS[0];
-    let fens = [
-        "rnbqkbnr/pppppppp/9/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 moves g1f3 g8f6 é2e4",
-        "8/P7/8/8/8/8/8/K1k5 w - - 0 1 moves a7a8",
-        "8/P7/8/8/8/8/8/K1k5 w - - 0 1 moves a7a8k",
-        "8/P7/8/8/8/8/8/K1k5 w - - 0 1 moves a7a8p",
-        "8/8/8/8/8/8/1r6/K1k5 b - - 0 1 moves c1b1 a1b2 b1b2",
-        "",
-        "nonsense",
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR",
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1",
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 more",
-        "rnbqkbnr/pppppppp/7/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "rnbqkbnr/pppppppp/71/8/8/8/PPPPPPPP/RNBQKBNRR w KQkq - 0 1",
-        "rnbqkbnr/pppppppp/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "rnbqkbnr/pppppppp/8/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "rnbq1bnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "rnbqkbnr/pppppppp/8/7N/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPP1/RNBQKBNP w KQkq - 0 1",
-    ]
-    .map(str::to_string);
-    // No piece, another's piece, own piece, no square, no letter, a letter too many, two letters, no
-    // rook to castle with, nothing.
-    let moves = ["e4e5", "e7e5", "a1a2", "e2e9", "e2", "e2e4q", "e2e4qq", "e1c1", "0000"];
-    let moves = moves.map(|m| format!("{start} moves g1f3 g8f6 {m}"));
-    let lines = [&fens[..], &moves].concat();
-    for line in lines {
-        let input = format!("{start}\r\n{line}\n{start}\n");
-        let (said, printed) = program.failure(&["eval"], &input);
-        let begins = ["line 2: ", "line 2 is "].iter().any(|begin| said.starts_with(begin));
-        assert!(begins, "{line}: {said}");
-        assert_eq!(printed.lines().count(), 1, "{line}: {printed}");
     }
 }
 
@@ -267,17 +266,15 @@ fn bad_lines(program: &Program) {
 /// ends, ends of literals, stars, trigraphs, formats, variables.
 fn wrong_golden_fails(language: Language) {
     let net = random_net(Views::Perspective, Activation::SCReLU, 100, 7);
-    let right = golden::evaluations(&net);
-    let mut golden = right.clone();
+    let mut golden = golden::evaluations(&net);
     golden[11].cp += 1;
     let name = r#"a "net" *é?? {0} %d $HOME \u000a \n 中 \"#;
-    let program = Program::new(language, &net, name, &golden, Build::Full);
-    let (said, _) = program.failure(&["selftest"], "");
+    let program = Program::alone(language, &net, name, &golden);
     let Golden { fen, cp } = &golden[11];
-    assert!(said.contains(&format!("{fen} is {} centipawns, expected {cp}", cp - 1)), "{said}");
-    let start = [(right[0].fen.clone(), right[0].cp)];
-    program.agrees(&[], [&start, &[]]);
-    program.agrees(&[name], [&start, &[]]);
+    let expected = format!("{fen} is {} centipawns, expected {cp}", cp - 1);
+    for arguments in [&[][..], &[name]] {
+        assert!(program.failure(arguments).contains(&expected));
+    }
 }
 
 #[test]
@@ -317,7 +314,7 @@ fn variants_need_all_widths() {
 fn kinds_leave_the_numbers_of_engines() {
     let [.., large, none] = &KINDS[..] else { unreachable!("there are many") };
     for (case, number) in [(large, i32::MAX), (large, i32::MIN), (none, i32::MAX), (none, 0)] {
-        let found = case.positions.iter().filter(|(_, centipawns)| *centipawns == number).count();
+        let found = case.lines.iter().filter(|(_, centipawns)| *centipawns == number).count();
         assert!(found > 100, "{number} is said {found} times");
     }
     for position in playouts::positions(200, 3) {
@@ -379,13 +376,10 @@ fn a_net_that_may_overflow_gets_no_code() {
     assert!(matches!(error(&net(900, 30, one)), SnippetError::Centipawns(_)));
 }
 
-/// A net with lines for `eval`, and the centipawns that belong to them.
+/// A net with lines for the harness, positions and games, and the centipawns at their ends.
 struct Case {
     net: Net,
-    /// A FEN each.
-    positions: Vec<(String, i32)>,
-    /// A FEN each with moves behind it; the centipawns are those after the last.
-    games: Vec<(String, i32)>,
+    lines: Vec<(String, i32)>,
 }
 
 /// One for each view with each activation, without anything else.
@@ -412,8 +406,33 @@ fn cases(nets: Vec<Net>, (positions, seed): (usize, u64), games: usize) -> Vec<C
 
 fn case<'a>(net: Net, positions: &[Position], games: impl IntoIterator<Item = &'a Game>) -> Case {
     let positions = positions.iter().map(|position| (position.fen(), net.evaluate(position)));
-    let games = games.into_iter().map(|game| (game.line(), net.evaluate(game.last())));
-    Case { positions: positions.collect(), games: games.collect(), net }
+    let games = games.into_iter().map(|game| (line(game), net.evaluate(game.last())));
+    Case { lines: positions.chain(games).collect(), net }
+}
+
+/// A game for the harness: what differs between two boards, captured pieces first.
+fn line(game: &Game) -> String {
+    let mut line = game.positions[0].fen();
+    for two in game.positions.windows(2) {
+        let [before, after] = [&two[0], &two[1]].map(|position| -> Vec<[i32; 3]> {
+            let man =
+                |it: Piece| [it.role as i32 - 1, it.color.is_black().into(), it.square.into()];
+            position.pieces().map(man).collect()
+        });
+        let gone: Vec<_> = before.iter().filter(|man| !after.contains(man)).collect();
+        let mut come: Vec<_> = after.iter().filter(|man| !before.contains(man)).collect();
+        line.push_str(";m");
+        for [piece, colour, from] in gone {
+            let moved = come.iter().position(|it| it[..2] == [*piece, *colour]);
+            let to = moved.map_or(-1, |i| come.remove(i)[2]);
+            write!(line, "{piece} {colour} {from} {to},").unwrap();
+        }
+        for [piece, colour, to] in come {
+            write!(line, "{piece} {colour} -1 {to},").unwrap();
+        }
+        write!(line, ";{}", two[1].fen()).unwrap();
+    }
+    line
 }
 
 /// Each architecture has its part of the games, and its nets share them.
