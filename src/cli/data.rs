@@ -8,8 +8,7 @@ mod extract;
 pub mod filter;
 mod interleave;
 mod io;
-mod label;
-mod resolve;
+mod positions;
 mod sample;
 mod selfplay;
 mod shuffle;
@@ -42,8 +41,8 @@ enum Command {
     Stats(stats::Args),
     Extract(extract::Args),
     Doctor(doctor::Args),
-    Label(label::Args),
-    Resolve(resolve::Args),
+    Label(positions::Label),
+    Resolve(positions::Resolve),
     Selfplay(selfplay::Args),
 }
 
@@ -59,8 +58,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Stats(args) => stats::run(args),
         Command::Extract(args) => extract::run(args),
         Command::Doctor(args) => doctor::run(args),
-        Command::Label(args) => label::run(args),
-        Command::Resolve(args) => resolve::run(args),
+        Command::Label(args) => positions::label(args),
+        Command::Resolve(args) => positions::resolve(args),
         Command::Selfplay(args) => selfplay::run(args),
     }
 }

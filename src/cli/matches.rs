@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Serialize;
@@ -15,15 +15,16 @@ use super::progress::{interrupts, pairs_bar};
 use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::digits::counted;
-use crate::engine::journal::Journal;
-use crate::engine::{Clock, EngineError, EngineSettings, Entrant, JournalError, Limit};
+use crate::engine::journal;
+use crate::engine::{Clock, EngineError, EngineSettings, Entrant, JournalError, Limit, Part};
 use crate::model::Precision;
 use crate::output;
 use crate::report::elo::{Meeting, Met, Ratings, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
-use crate::run::arena::{Manner, Pace, Recorder, Standing, play};
+use crate::run::arena::{Manner, Pace, Played, Recorder, Standing, play};
 use crate::run::evaluator::each_once;
 use crate::run::path::as_engines_load;
+use crate::run::played::{self, Match};
 
 /// Let evaluations play against each other: which one is stronger, and by how many Elo
 ///
@@ -37,6 +38,7 @@ Examples:
   nnuance match nets/quickstart-32.bin material
   nnuance match runs/a runs/b runs/c --pairs 1000 --nodes 5000
   nnuance match runs/new runs/old --pgn match.pgn
+  nnuance match --from match-1.pgn match-2.pgn
   nnuance match runs/new runs/old --sprt 0,5 --pairs 20000
   nnuance match runs/new --engine stockfish --option UCI_LimitStrength=true \\
                 --option UCI_Elo=2200 --time 1+0.01")]
@@ -78,6 +80,13 @@ pub struct Args {
     /// Write the games to a file, in PGN; a match that was stopped or killed goes on with it
     #[arg(long, value_name = "FILE")]
     pgn: Option<PathBuf>,
+    /// Play a part of the pairs alone, such as 2/3: several machines share a match so, and --from
+    /// tells what all have played
+    #[arg(long, value_name = "I/N", default_value = "1/1", conflicts_with = "sprt")]
+    part: Part,
+    /// Play nothing, and tell what was played in these files of games, in PGN
+    #[arg(long, value_name = "GAMES", num_args = 1.., conflicts_with_all = ["evaluations", "engines", "pgn"])]
+    from: Vec<PathBuf>,
     /// Replace a file that is there already. One that is under way is resumed all the same
     #[arg(long, requires = "pgn")]
     overwrite: bool,
@@ -107,12 +116,12 @@ fn clock(text: &str) -> Result<Clock, String> {
     }
 }
 
-/// What a match has told, for programs.
+/// The results of a match, for programs.
 #[derive(Serialize)]
-struct Told<'a> {
-    /// What a move may take.
-    pace: String,
-    seed: u64,
+struct Results<'a> {
+    /// What a move may take, and the seed; none where games were read.
+    pace: Option<String>,
+    seed: Option<u64>,
     /// Games that were lost on time, and by failures.
     late: u64,
     failed: u64,
@@ -124,6 +133,13 @@ struct Told<'a> {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
+    if !args.from.is_empty() {
+        let Match { played, notes, .. } = played::read(&args.from)?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        let meetings = Played { meetings: played.meetings, ..Played::default() };
+        print(args.json, &played.names, &meetings, None, None)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let names: Vec<String> = args.evaluations.iter().map(|name| as_engines_load(name)).collect();
     each_once(&names)?;
     let count = names.len() + args.engines.len();
@@ -138,11 +154,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         None => None,
     };
     let place = args.place.open(Precision::F32)?;
-    let (given, listener) = (args.shape.given(), Terminal::default());
+    let given = args.shape.given();
     let mut players: Vec<Box<dyn Entrant>> = Vec::new();
     for name in &names {
         let mebibytes = args.hash.map_or(OwnPlayer::MEBIBYTES, |size| size as usize);
-        let player = OwnPlayer::open(name, &given, &place, &listener)?;
+        let player = OwnPlayer::open(name, &given, &place, &Terminal::default())?;
         players.push(Box::new(player.with_tables(mebibytes)));
     }
     let hash = args.hash.map(|size| ("Hash".to_string(), size.to_string()));
@@ -163,14 +179,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
         seed: args.seed,
         boards: rayon::current_num_threads(),
     };
-    let stop = interrupts();
     let recorder = args.pgn.as_ref().map(|path| {
         let test = args.sprt.as_ref().map(|elo| ("sprt", format!("{elo:?}")));
-        let pairs = ("pairs", args.pairs.to_string());
-        let settings: Vec<_> = [pairs].into_iter().chain(test).collect();
+        let pairs = [("pairs", args.pairs.to_string()), ("part", format!("{:?}", args.part))];
+        let settings: Vec<_> = pairs.into_iter().chain(test).collect();
         recorder(path, args.overwrite, || Recorder::open(path, &players, &manner, &settings))
     });
     let recorder = recorder.transpose()?;
+    let stop = interrupts();
     let bar = pairs_bar(0);
     let watch = &mut |standing: Standing| {
         bar.set_length(standing.total);
@@ -181,8 +197,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
             bar.set_message(format!("{first} - {second}: {}", meeting.pairs.elo()));
         }
     };
-    let played = play(&players, &manner, args.pairs, sprt.as_ref(), recorder, &stop, watch)?;
-    let meetings = &played.meetings;
+    let pairs = (args.pairs, args.part);
+    let played = play(&players, &manner, pairs, sprt.as_ref(), recorder, &stop, watch)?;
     bar.finish_and_clear();
     if played.failed > 0 {
         let fault = played.fault.as_ref().map(|fault| format!(", the first of this run: {fault}"));
@@ -191,54 +207,64 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if played.late > 0 {
         eprintln!("{} games were lost on time", played.late);
     }
-    if meetings.iter().all(|meeting| meeting.pairs.is_empty()) {
-        bail!("stopped before the first pairs were played");
-    }
-    let rated = match players.len() {
-        2 => None,
-        _ => Some(ratings(&all, meetings, None)),
-    };
-    let verdicts = match &rated {
-        Some(rated) => rated.verdicts.clone(),
-        None => vec![Verdict::of_match([&all[0], &all[1]], &meetings[0].pairs)],
-    };
-    let told = Told {
-        pace: pace.to_string(),
-        late: played.late,
-        failed: played.failed,
-        seed: args.seed,
-        meetings: meetings.iter().map(|meeting| Met::of(&all, meeting)).collect(),
-        ratings: rated.as_ref(),
-        verdicts: &verdicts,
-        sprt: sprt.as_ref().map(|sprt| sprt.sentence(&meetings[0].pairs)),
-    };
-    if let (true, Some(path)) = (stop.load(Ordering::Relaxed), &args.pgn)
-        && Journal::path_of(path).exists()
+    ensure!(
+        played.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),
+        "stopped before the first pairs were played"
+    );
+    let stopped = stop.load(Ordering::Relaxed);
+    if let (true, Some(path)) = (stopped, &args.pgn)
+        && journal::path_of(path).exists()
     {
         eprintln!("stopped; the same command goes on with {}", path.display());
     }
-    if args.json {
-        out::line(serde_json::to_string_pretty(&told)?)?;
-        return Ok(ended(&stop));
+    let asked = Some((pace, args.seed));
+    print(args.json, &all, &played, asked, sprt.as_ref())?;
+    if stopped && !args.json {
+        out::line("Stopped early: whoever stops when it looks good is misled by the intervals.")?;
     }
-    // A match that was stopped early, or by its test, has no length that was fixed beforehand.
-    match &told.sprt {
+    Ok(if stopped { ExitCode::from(130) } else { ExitCode::SUCCESS })
+}
+
+/// Prints the results of a match.
+fn print(
+    json: bool,
+    names: &[String],
+    played: &Played,
+    asked: Option<(Pace, u64)>,
+    sprt: Option<&Sprt>,
+) -> Result<()> {
+    let meetings = &played.meetings;
+    let rated = match names.len() {
+        2 => None,
+        _ => Some(ratings(names, meetings, None)),
+    };
+    let verdicts = match &rated {
+        Some(rated) => rated.verdicts.clone(),
+        None => vec![Verdict::of_match([&names[0], &names[1]], &meetings[0].pairs)],
+    };
+    let results = Results {
+        pace: asked.map(|(pace, _)| pace.to_string()),
+        seed: asked.map(|(_, seed)| seed),
+        late: played.late,
+        failed: played.failed,
+        meetings: meetings.iter().map(|meeting| Met::of(names, meeting)).collect(),
+        ratings: rated.as_ref(),
+        verdicts: &verdicts,
+        sprt: sprt.map(|sprt| sprt.sentence(&meetings[0].pairs)),
+    };
+    if json {
+        return out::line(serde_json::to_string_pretty(&results)?);
+    }
+    // A match that ended by its test has no length that was fixed beforehand.
+    match &results.sprt {
         Some(sentence) => out::line(sentence)?,
         None => verdicts.iter().try_for_each(|verdict| out::line(verdict.sentence()))?,
-    }
-    if stop.load(Ordering::Relaxed) {
-        out::line("Stopped early: whoever stops when it looks good is misled by the intervals.")?;
     }
     out::line("")?;
     if let Some(rated) = &rated {
         out::line(rated.table())?;
     }
-    out::line(Met::table(&told.meetings))?;
-    Ok(ended(&stop))
-}
-
-fn ended(stop: &AtomicBool) -> ExitCode {
-    if stop.load(Ordering::Relaxed) { ExitCode::from(130) } else { ExitCode::SUCCESS }
+    out::line(Met::table(&results.meetings))
 }
 
 /// Begins the file of the games, or goes on with it.
@@ -252,7 +278,7 @@ fn recorder(
         !output::is_standard(path) && !output::is_device(path),
         "{shown} is no regular file, and a match that can be resumed needs one; name another"
     );
-    let resumes = Journal::path_of(path).exists();
+    let resumes = journal::path_of(path).exists();
     let mut opened = open();
     if let (true, Err(EngineError::Journal(JournalError::Exists(_)))) = (overwrite, &opened) {
         // Only now that all else is known to be good.
@@ -261,8 +287,8 @@ fn recorder(
     }
     let recorder = opened.map_err(|error| match error {
         EngineError::Journal(JournalError::Exists(_)) => anyhow!(
-            "{shown} exists already; `nnuance compare` and `nnuance report` read its games with \
-             --pgn; replace it with --overwrite, or name another file"
+            "{shown} exists already; replace it with --overwrite, name another file, or read its \
+             games with --from"
         ),
         error => error.into(),
     })?;

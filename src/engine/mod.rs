@@ -1,5 +1,5 @@
-//! Data made by players: positions scored ([`label`]), resolved to the ends of their principal
-//! variations ([`resolve`]), or played from scratch ([`selfplay`]). A [`Player`] is a program that
+//! Data made by players: positions scored or resolved to the ends of their principal variations
+//! ([`positions`]), or games from scratch ([`selfplay`]). A [`Player`] is a program that
 //! speaks UCI, or a search within this program.
 //!
 //! ```text
@@ -20,26 +20,26 @@ pub mod clock;
 pub mod game;
 mod job;
 pub mod journal;
-mod label;
-mod mix;
 pub mod opening;
 pub mod player;
 pub mod pool;
+mod positions;
 mod process;
-mod resolve;
 pub mod search;
 mod selfplay;
 pub mod uci;
 
 use std::io;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-pub use journal::{JournalError, Skip};
-pub use label::{LabelJob, label};
-pub use mix::Mix;
+use serde::{Deserialize, Serialize};
+
+pub use journal::JournalError;
 pub use opening::BookError;
 pub use player::{Crew, Entrant, Player};
-pub use resolve::{ResolveJob, resolve};
+pub use positions::{Mix, PositionsJob, Task, positions};
 pub use search::{Clock, Limit};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};
@@ -63,6 +63,48 @@ pub trait Watch {
     fn stop(&self) -> bool;
 }
 
+/// An item that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// Counted from 0, in order of the input or of the games.
+    pub item: u64,
+    pub fen: String,
+    pub reason: String,
+}
+
+/// A contiguous share of a job, for one of several machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// From 1.
+    number: u64,
+    count: u64,
+}
+
+impl Part {
+    pub const WHOLE: Self = Self { number: 1, count: 1 };
+
+    /// The items of this part, of so many.
+    pub fn range(self, total: u64) -> Range<u64> {
+        let cut =
+            |number: u64| (u128::from(total) * u128::from(number) / u128::from(self.count)) as u64;
+        cut(self.number - 1)..cut(self.number)
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text
+            .split_once('/')
+            .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+        match parts {
+            Some((number, count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
+            _ => Err("expected a part such as 2/3, the second of three".into()),
+        }
+    }
+}
+
 /// What a job did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -80,6 +122,17 @@ pub struct Report {
     pub stopped: bool,
     /// Records of the input that were not read in this run.
     pub bad_records: BadRecords,
+}
+
+impl Report {
+    /// An error where a job that has ended wrote nothing.
+    fn unless_empty(self, path: &Path, why: &str) -> Result<Self, EngineError> {
+        if self.written > 0 || self.stopped {
+            return Ok(self);
+        }
+        let reason = self.skipped.first().map_or(why, |skip| &skip.reason).to_string();
+        Err(EngineError::Nothing { path: path.to_path_buf(), reason })
+    }
 }
 
 /// Why a job ended without being done. What was made until then is kept, and the same call

@@ -7,7 +7,8 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::{ByColor, Chess, Position as _};
 
 use super::adjudicate::Referee;
-use super::chess960;
+use super::{EngineError, chess960};
+use crate::digest;
 use crate::format::book;
 use crate::sample::{Position, mix};
 
@@ -41,6 +42,22 @@ impl Default for Openings {
     }
 }
 
+impl Openings {
+    /// All that games depend on, for the journal of a job; a book by its content.
+    pub fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+        let start = match &self.start {
+            Start::Book(path) => {
+                let failed = |error| EngineError::Input { path: path.clone(), error };
+                format!("book {}", digest::of_file(path).map_err(failed)?.1)
+            }
+            start => format!("{start:?}"),
+        };
+        let (least, most) = self.plies;
+        let plies = format!("{least} to {most}");
+        Ok(vec![("start", start), ("plies", plies), ("bound", self.bound.to_string())])
+    }
+}
+
 /// Why a book cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
@@ -67,7 +84,7 @@ pub struct Opener {
 
 impl Opener {
     /// Reads the book, if there is one, and checks that `games` games can differ.
-    pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, super::EngineError> {
+    pub fn new(openings: &Openings, seed: u64, games: u64) -> Result<Self, EngineError> {
         let (least, most) = openings.plies;
         let mut book = Vec::new();
         if let Start::Book(path) = &openings.start {
@@ -79,7 +96,7 @@ impl Opener {
             book.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         }
         if openings.start == Start::Standard && most == 0 && games > 1 {
-            return Err(super::EngineError::SameGames);
+            return Err(EngineError::SameGames);
         }
         let plies = (least.min(most), most);
         Ok(Self { start: openings.start.clone(), plies, seed, book })

@@ -1,19 +1,19 @@
 //! Games of a player against itself, to learn from.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
 use super::adjudicate::Adjudication;
 use super::game::Game;
 use super::job::{self, Kept};
 use super::journal::Journal;
-use super::opening::{Opener, Openings, Start};
+use super::opening::{Opener, Openings};
 use super::player::{Crew, Player};
 use super::pool::Obstacle;
 use super::search::Limit;
 use super::uci::Line;
 use super::{EngineError, Report, Watch};
-use crate::format::{Format, Holds, Writer};
+use crate::format::{Format, Holds};
 
 /// Which games to play, and how.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub struct SelfplayJob {
     /// One that holds the moves played.
     pub format: &'static Format,
     pub games: u64,
+    /// The games of these to play.
+    pub range: Range<u64>,
     /// A game is a function of this seed, its number, the engine and the settings below.
     pub seed: u64,
     pub limit: Limit,
@@ -38,47 +40,34 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         return Err(EngineError::NoGames(name));
     };
     let opener = Opener::new(&job.openings, job.seed, job.games)?;
-    let start = match &job.openings.start {
-        Start::Book(path) => format!("book {}", job::hash_of(path)?),
-        start => format!("{start:?}"),
-    };
-    let (least, most) = job.openings.plies;
-    let settings = [
+    let mut settings = vec![
         ("job", "selfplay".to_string()),
         ("format", name.to_string()),
         ("games", job.games.to_string()),
+        ("range", format!("{:?}", job.range)),
         ("seed", job.seed.to_string()),
         ("limit", job.limit.to_string()),
-        ("start", start),
-        ("plies", format!("{least} to {most}")),
-        ("bound", job.openings.bound.to_string()),
         ("adjudication", format!("{:?}", job.adjudication)),
     ];
-    let settings = [settings.to_vec(), job.crew.entrant.settings()?].concat();
+    settings.extend(job.openings.settings()?);
+    settings.extend(job.crew.entrant.settings()?);
     let work = |player: &mut dyn Player, &number: &u64| play(job, player, &opener, number);
+    let keep = |&number: &u64, game: Option<Game>, bytes: &mut Vec<u8>| {
+        let (mut writer, game) = (writer(), game.as_ref());
+        for sample in game.into_iter().flat_map(Game::samples) {
+            let failed = |reason| {
+                let path = job.output.clone();
+                EngineError::Write { path, format: name, number: number + 1, reason }
+            };
+            writer.write(&sample, bytes).map_err(failed)?;
+        }
+        writer.finish(bytes);
+        Ok(Kept { written: game.is_some().into(), whole: true })
+    };
     let journal = Journal::open(&job.output, &settings)?;
-    let next = journal.progress().items;
-    let report = job::drive(
-        &job.crew.workers(),
-        journal,
-        1,
-        (next..job.games).map(Ok),
-        work,
-        |&number, game, bytes| {
-            let written = game.is_some().into();
-            if let Some(game) = game {
-                write(job, writer(), &game, number, bytes)?;
-            }
-            Ok(Kept { written, whole: true })
-        },
-        watch,
-    )?;
-    if report.written == 0 && !report.stopped {
-        let reason = report.skipped.first().map_or("no games were asked for", |skip| &skip.reason);
-        let reason = reason.to_string();
-        return Err(EngineError::Nothing { path: job.output.clone(), reason });
-    }
-    Ok(report)
+    let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
+    let report = job::drive(&job.crew.workers(), journal, 1, items, work, keep, watch)?;
+    report.unless_empty(&job.output, "no games were asked for")
 }
 
 /// Plays a game by its number. The player forgets what it knew before, and remembers its searches
@@ -107,23 +96,4 @@ fn play(
     let number = number + 1;
     let reason = format!("game {number} found no opening that is not over and within {bound} cp");
     Err(Obstacle::Item { fen: last, reason })
-}
-
-fn write(
-    job: &SelfplayJob,
-    mut writer: Box<dyn Writer>,
-    game: &Game,
-    number: u64,
-    bytes: &mut Vec<u8>,
-) -> Result<(), EngineError> {
-    for sample in game.samples() {
-        writer.write(&sample, bytes).map_err(|reason| EngineError::Write {
-            path: job.output.clone(),
-            format: job.format.name,
-            number: number + 1,
-            reason,
-        })?;
-    }
-    writer.finish(bytes);
-    Ok(())
 }

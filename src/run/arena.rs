@@ -1,20 +1,30 @@
 //! Evaluations and engines that play against each other: games in pairs, each opening twice with
 //! the colours exchanged.
 
-mod board;
-mod recorder;
-
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::fmt;
+use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
+use shakmaty::{Chess, Position as _};
+
+use super::played::{DIGESTS, Player as Named};
+use crate::digest;
 use crate::engine::adjudicate::{Adjudication, Ending};
-use crate::engine::opening::{Opener, Openings};
+use crate::engine::clock::Stopwatch;
+use crate::engine::game::Game;
+use crate::engine::journal::{Journal, Progress};
+use crate::engine::opening::{Opener, Openings, Start};
 use crate::engine::pool::{self, Obstacle, Tried, Workers};
-use crate::engine::{Clock, EngineError, Entrant, Limit, Watch};
+use crate::engine::search::Searched;
+use crate::engine::uci::{Fault, Line};
+use crate::engine::{Clock, EngineError, Entrant, Limit, Part, Player, Score, Watch};
+use crate::format::pgn::comment::{LARGEST, LONGEST_MATE, MATE};
+use crate::format::pgn::{Annotated, Ply};
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
-use board::{PlayedGame, Seats, pair};
-pub use recorder::{Begun, Recorder, noted};
 
 /// How games are played.
 #[derive(Clone, Debug)]
@@ -28,7 +38,7 @@ pub struct Manner {
     pub boards: usize,
 }
 
-/// What a move may take.
+/// Time or nodes of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// The same for each move.
@@ -42,50 +52,40 @@ impl fmt::Display for Pace {
         match self {
             Pace::Move(limit) => write!(f, "{limit}"),
             Pace::Clock(Clock { left, increment }) => {
-                let [left, increment] = [left, increment].map(|it| *it as f64 / 1000.0);
-                write!(f, "clock {left}+{increment}")
+                write!(f, "clock {}+{}", seconds(*left), seconds(*increment))
             }
         }
     }
 }
 
-impl Pace {
-    /// For a first look at an opening, which no clock is charged with.
-    fn at_a_glance(self) -> Limit {
-        match self {
-            Pace::Move(limit) => limit,
-            Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
-        }
-    }
+fn seconds(milliseconds: u64) -> f64 {
+    milliseconds as f64 / 1000.0
 }
 
-/// Two games to play: who meets, and which of their pairs it is.
-#[derive(Clone, Copy)]
-struct Round {
-    players: [usize; 2],
-    /// From 0.
-    number: u64,
-}
-
-/// A player that fails before a game is tried again so often.
+/// How often a player that fails before a game is tried again.
 const RETRIES: u32 = 2;
-/// A player that fails in so many pairs in a row cannot play.
-const HOPELESS: u64 = 5;
 
-/// How far a match is.
+/// The most pairs in a row in which a player may fail.
+const MAX_CONSECUTIVE_FAILURES: u64 = 5;
+
+/// Milliseconds by which a clock may be overdrawn: what the machine takes, not the player.
+const GRACE: u64 = 20;
+
+/// Progress of a match.
 pub struct Standing<'a> {
     /// Those that meet.
     pub players: [usize; 2],
-    /// What each two that meet have played, in the order of [`meetings`].
+    /// The pairs of each two that meet.
     pub meetings: &'a [Meeting],
     /// Pairs that are played, and that will be at most.
     pub done: u64,
     pub total: u64,
 }
 
-/// What came of a match.
+/// The result of a match.
 #[derive(Debug, Default)]
 pub struct Played {
+    /// Each two players once.
     pub meetings: Vec<Meeting>,
     /// Games that were lost on time.
     pub late: u64,
@@ -95,94 +95,107 @@ pub struct Played {
     pub fault: Option<String>,
 }
 
-/// Each two players once.
-fn meetings(players: usize) -> Vec<Meeting> {
-    let of = |first| (first + 1..players).map(move |second| [first, second]);
-    let each = (0..players).flat_map(of);
-    each.map(|players| Meeting { players, pairs: Pairs::default() }).collect()
+impl Played {
+    fn add(&mut self, meeting: usize, pair: &Pair) {
+        self.meetings[meeting].pairs.add(pair.results);
+        self.late += pair.late;
+        self.failed += pair.failed;
+    }
 }
 
-/// Each two players play `pairs` pairs, or until `sprt` decides, where it is given. What was played
-/// until `stop` counts. What `recorder` has of an earlier run is not played again, and what is
-/// played is given to it.
+/// The results of a pair of games, as a match that is resumed needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// As the first of the two that met saw them.
+    pub results: [f64; 2],
+    /// Games that were lost on time, and by a failure.
+    pub late: u64,
+    pub failed: u64,
+}
+
+impl Pair {
+    fn of(games: &[PlayedGame; 2]) -> Self {
+        let endings = games.each_ref().map(|it| it.game.ending);
+        let [as_white, as_black] = endings.map(Ending::white_result);
+        let late = endings.iter().filter(|ending| matches!(ending, Ending::Late(_))).count();
+        let failed = games.iter().filter(|game| game.fault.is_some()).count();
+        let results = [as_white, 1.0 - as_black].map(f64::from);
+        Self { results, late: late as u64, failed: failed as u64 }
+    }
+}
+
+/// Has each two players play `pairs` pairs, of which `part` is played here, or until `sprt` decides,
+/// where it is given. What was played until `stop` counts. What `recorder` has of an earlier run is not
+/// played again, and what is played is given to it.
 ///
 /// # Errors
 /// If a player does not start or fails again and again, or openings cannot be had.
 pub fn play<'a>(
     entrants: &'a [Box<dyn Entrant + 'a>],
     manner: &Manner,
-    pairs: u64,
+    (pairs, part): (u64, Part),
     sprt: Option<&Sprt>,
     mut recorder: Option<Recorder>,
     stop: &AtomicBool,
     watch: &mut dyn FnMut(Standing),
 ) -> Result<Played, EngineError> {
     let opener = Opener::new(&manner.openings, manner.seed, pairs)?;
-    let mut played = Played { meetings: meetings(entrants.len()), ..Played::default() };
-    let total = pairs * played.meetings.len() as u64;
-    let whom: Vec<[usize; 2]> = played.meetings.iter().map(|meeting| meeting.players).collect();
+    let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
+    let each: Vec<[usize; 2]> = (0..entrants.len()).flat_map(of).collect();
+    let meeting = |&players: &[usize; 2]| Meeting { players, pairs: Pairs::default() };
+    let mut played = Played { meetings: each.iter().map(meeting).collect(), ..Played::default() };
+    let range = part.range(pairs * each.len() as u64);
+    let total = range.end - range.start;
+    let place = |number: u64| (number / pairs) as usize;
+    let mut next = range.start;
+    for pair in recorder.iter().flat_map(|recorder| recorder.journal.notes()) {
+        played.add(place(next), pair);
+        next += 1;
+    }
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
+    let decided = Cell::new(decides(&played.meetings[0].pairs));
     let workers = Workers {
         start: || entrants.iter().map(|entrant| entrant.player().map(Some)).collect(),
         count: manner.boards,
         retries: RETRIES,
     };
-    let work = |seats: &mut Seats<'a>, &Round { players, number }: &Round| {
-        pair(entrants, seats, players, (&opener, number), manner)
+    let work = |seats: &mut Seats<'a>, number: &u64| {
+        pair(entrants, seats, each[place(*number)], (&opener, number % pairs), manner)
     };
-    let mut done = 0;
-    while let Some(begun) = recorder.as_mut().and_then(Recorder::begun) {
-        played.meetings[(done / pairs) as usize].pairs.add(begun.results);
-        (played.late, played.failed) = (played.late + begun.late, played.failed + begun.failed);
-        done += 1;
-    }
-    let decided = Cell::new(decides(&played.meetings[0].pairs));
-    let round = |number| Round { players: whom[(number / pairs) as usize], number: number % pairs };
-    let items = (done..total).map(|number| Ok(round(number)));
-    let mut failed = 0;
-    let keep = |tried: Tried<Round, [PlayedGame; 2]>| {
+    let items = (next..range.end).map(Ok);
+    let mut failures = 0;
+    let keep = |Tried { item: number, made, .. }: Tried<u64, [PlayedGame; 2]>| {
         if decided.get() {
             return Ok(());
         }
-        let Round { players, number } = tried.item;
-        let games = match tried.made {
-            Ok(games) => games,
-            Err(Obstacle::Item { reason, .. }) => return Err(EngineError::Match(reason)),
-            Err(Obstacle::Player(fault)) => return Err(EngineError::Match(fault.to_string())),
-        };
-        let place = (done / pairs) as usize;
-        done += 1;
-        played.add(place, &games);
+        let games = made.map_err(|obstacle| match obstacle {
+            Obstacle::Item { reason, .. } => EngineError::Match(reason),
+            Obstacle::Player(fault) => EngineError::Match(fault.to_string()),
+        })?;
+        let (place, pair) = (place(number), Pair::of(&games));
+        let players = each[place];
+        next += 1;
+        played.add(place, &pair);
         if let Some(recorder) = &mut recorder {
-            recorder.add(players, number, games.each_ref().map(|it| &it.game))?;
+            recorder.add(players, number % pairs, games.each_ref().map(|it| &it.game), pair)?;
         }
-        failed = if games.iter().any(|game| game.fault.is_some()) { failed + 1 } else { 0 };
-        if let (HOPELESS, Some(reason)) = (failed, &played.fault) {
-            return Err(EngineError::Hopeless { count: failed, reason: reason.clone() });
+        failures = if pair.failed > 0 { failures + 1 } else { 0 };
+        let fault = games.into_iter().find_map(|game| game.fault);
+        played.fault = played.fault.take().or(fault.map(|fault| fault.to_string()));
+        if let (MAX_CONSECUTIVE_FAILURES, Some(reason)) = (failures, &played.fault) {
+            return Err(EngineError::Hopeless { count: failures, reason: reason.clone() });
         }
         decided.set(decides(&played.meetings[place].pairs));
+        let done = next - range.start;
         watch(Standing { players, meetings: &played.meetings, done, total });
         Ok(())
     };
-    pool::run(&workers, items, work, keep, &End { stop, decided: &decided })?;
-    if let Some(recorder) = recorder.filter(|_| done == total || decided.get()) {
-        recorder.finish()?;
+    let end = End { stop, decided: &decided };
+    pool::run(&workers, items, work, keep, &end)?;
+    if let Some(recorder) = recorder.filter(|_| next == range.end || decided.get()) {
+        recorder.journal.finish()?;
     }
     Ok(played)
-}
-
-impl Played {
-    fn add(&mut self, meeting: usize, games: &[PlayedGame; 2]) {
-        let [as_white, as_black] = games.each_ref().map(|it| it.game.ending.white_result());
-        self.meetings[meeting].pairs.add([as_white, 1.0 - as_black].map(f64::from));
-        for PlayedGame { game, fault } in games {
-            self.late += u64::from(matches!(game.ending, Ending::Late(_)));
-            self.failed += u64::from(fault.is_some());
-            if let (Some(fault), None) = (fault, &self.fault) {
-                self.fault = Some(fault.to_string());
-            }
-        }
-    }
 }
 
 /// When no further pair is begun.
@@ -197,4 +210,263 @@ impl Watch for End<'_> {
     fn stop(&self) -> bool {
         self.decided.get() || self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// A game, and what went wrong in it.
+struct PlayedGame {
+    game: Game,
+    /// The player that failed has lost.
+    fault: Option<Fault>,
+}
+
+/// Players at their places, one of each entrant; none where one has failed.
+type Seats<'a> = Vec<Option<Box<dyn Player + 'a>>>;
+
+/// Both games of a pair by its number, the first with the first player as White.
+///
+/// # Errors
+/// If there is no opening, or a player fails before the game begins, or does not start.
+fn pair<'a>(
+    entrants: &'a [Box<dyn Entrant + 'a>],
+    seats: &mut Seats<'a>,
+    [first, second]: [usize; 2],
+    (opener, number): (&Opener, u64),
+    manner: &Manner,
+) -> Result<[PlayedGame; 2], Obstacle> {
+    let mut sides = sit_down(entrants, seats, [first, second])?;
+    let start = opening(&mut sides, opener, number, manner)?;
+    let as_white = game(entrants, seats, [first, second], start.clone(), manner)?;
+    let as_black = game(entrants, seats, [second, first], start, manner)?;
+    Ok([as_white, as_black])
+}
+
+/// The two players, anew where one has failed.
+fn sit_down<'a, 's>(
+    entrants: &'a [Box<dyn Entrant + 'a>],
+    seats: &'s mut Seats<'a>,
+    players: [usize; 2],
+) -> Result<[&'s mut Box<dyn Player + 'a>; 2], Obstacle> {
+    for player in players {
+        if seats[player].is_none() {
+            let failed = |error: EngineError| Obstacle::Item {
+                fen: String::new(),
+                reason: error.to_string(),
+            };
+            seats[player] = Some(entrants[player].player().map_err(failed)?);
+        }
+    }
+    let sides = seats.get_disjoint_mut(players).expect("two different players");
+    Ok(sides.map(|seat| seat.as_mut().expect("all sit")))
+}
+
+/// The first opening that both sides see as level, where there is a choice.
+fn opening(
+    sides: &mut [&mut Box<dyn Player + '_>; 2],
+    opener: &Opener,
+    number: u64,
+    manner: &Manner,
+) -> Result<Chess, Obstacle> {
+    let bound = manner.openings.bound.unsigned_abs();
+    // No clock is charged with it.
+    let limit = match manner.pace {
+        Pace::Move(limit) => limit,
+        Pace::Clock(clock) => Limit::Movetime((clock.left / 50).clamp(1, 100)),
+    };
+    'next: for start in opener.openings(number) {
+        let line = Line::new(start.clone());
+        if opener.has_choice() {
+            for side in &mut *sides {
+                let seen = side.search_anew(&line, limit)?.score;
+                if seen.centipawns().unsigned_abs() > bound {
+                    continue 'next;
+                }
+            }
+        }
+        return Ok(start);
+    }
+    let number = number + 1;
+    let reason = format!("no opening of pair {number} is level enough for both sides");
+    Err(Obstacle::Item { fen: String::new(), reason })
+}
+
+/// Plays a game; White is the first player.
+fn game<'a>(
+    entrants: &'a [Box<dyn Entrant + 'a>],
+    seats: &mut Seats<'a>,
+    players: [usize; 2],
+    start: Chess,
+    manner: &Manner,
+) -> Result<PlayedGame, Obstacle> {
+    let mut sides = sit_down(entrants, seats, players)?;
+    let mut clocks = match manner.pace {
+        Pace::Clock(clock) => [clock; 2],
+        Pace::Move(_) => Default::default(),
+    };
+    let mut fault = None;
+    let mut has_begun = [false; 2];
+    let ask = |line: &Line| -> Result<ControlFlow<Ending, Searched>, Infallible> {
+        let turn = line.chess().turn();
+        let side = turn.fold_wb(0, 1);
+        let limit = match manner.pace {
+            Pace::Clock(_) => Limit::Clocks(clocks),
+            Pace::Move(limit) => limit,
+        };
+        let begun = std::mem::replace(&mut has_begun[side], true);
+        let watch = Stopwatch::start();
+        let answer = match begun {
+            true => sides[side].search(line, limit),
+            false => sides[side].search_anew(line, limit),
+        };
+        let (took, clock) = (watch.milliseconds(), &mut clocks[side]);
+        let in_time = took <= clock.left + GRACE;
+        clock.left = clock.left.saturating_sub(took) + clock.increment;
+        if matches!(manner.pace, Pace::Clock(_)) && !in_time {
+            return Ok(ControlFlow::Break(Ending::Late(turn.other())));
+        }
+        Ok(match answer {
+            Ok(searched) => ControlFlow::Continue(searched),
+            Err(error) => {
+                fault = Some((side, error));
+                ControlFlow::Break(Ending::Failed(turn.other()))
+            }
+        })
+    };
+    let Ok(game) = Game::play(start, manner.adjudication, ask);
+    let fault = fault.map(|(side, fault)| {
+        seats[players[side]] = None;
+        fault
+    });
+    Ok(PlayedGame { game, fault })
+}
+
+/// A PGN file of games under way, and its journal.
+#[derive(Debug)]
+pub struct Recorder {
+    journal: Journal<Pair>,
+    players: Vec<Named>,
+    /// How the games are played.
+    tags: Vec<(&'static str, String)>,
+}
+
+impl Recorder {
+    /// Begins a file, or goes on with one that was begun with the same players, the same manner and
+    /// the same `settings`.
+    ///
+    /// # Errors
+    /// If the file is there without a journal, or was begun otherwise; if a program does not start, or
+    /// a book cannot be read.
+    pub fn open(
+        path: &Path,
+        entrants: &[Box<dyn Entrant + '_>],
+        manner: &Manner,
+        settings: &[(&'static str, String)],
+    ) -> Result<Self, EngineError> {
+        let mut all = vec![("job", "match".to_string())];
+        let mut players = Vec::new();
+        for entrant in entrants {
+            let own = entrant.settings()?;
+            let digest = own.iter().find(|(name, value)| *name == "digest" && !value.is_empty());
+            let digest = digest.map(|(_, digest)| digest.chars().take(digest::SHORT).collect());
+            players.push(Named { name: entrant.name(), digest });
+            all.push(("player", entrant.name()));
+            all.extend(own);
+        }
+        let tags = tags(manner);
+        all.extend(tags.iter().cloned());
+        all.extend(manner.openings.settings()?);
+        all.push(("seed", manner.seed.to_string()));
+        all.extend(settings.iter().cloned());
+        Ok(Self { journal: Journal::open(path, &all)?, players, tags })
+    }
+
+    /// The number of pairs in the file.
+    pub fn pairs(&self) -> u64 {
+        self.journal.progress().items
+    }
+
+    /// Writes a pair, first the game in which the first of the two players has White, and brings
+    /// it to the disk. `number` counts the pairs of the same two from 0.
+    fn add(
+        &mut self,
+        two: [usize; 2],
+        number: u64,
+        games: [&Game; 2],
+        pair: Pair,
+    ) -> Result<(), EngineError> {
+        let mut bytes = Vec::new();
+        for (which, game) in games.into_iter().enumerate() {
+            let [white, black] = if which == 0 { two } else { [two[1], two[0]] };
+            let players = [white, black].map(|place| &self.players[place]);
+            let digests = DIGESTS.into_iter().zip(players);
+            let digests = digests.filter_map(|(tag, player)| Some((tag, player.digest.clone()?)));
+            let end = ("Termination", termination(game.ending).to_string());
+            let noted = game.plies.iter().map(|ply| Ply {
+                played: ply.played,
+                score: Some(noted(ply.score)),
+                depth: ply.depth,
+            });
+            let annotated = Annotated {
+                event: "nnuance match",
+                round: format!("{}.{}", number + 1, which + 1),
+                players: players.map(|player| &player.name[..]),
+                tags: digests.chain(self.tags.iter().cloned()).chain([end]).collect(),
+                start: &game.start,
+                plies: &noted.collect::<Vec<_>>(),
+                white_result: game.ending.white_result(),
+            };
+            annotated.write(&mut bytes).map_err(EngineError::Match)?;
+        }
+        let Progress { items, written, .. } = self.journal.progress();
+        let progress = Progress { items: items + 1, written: written + 2, ..Progress::default() };
+        Ok(self.journal.commit(&bytes, progress, &[pair])?)
+    }
+}
+
+/// The tags that tell how a game was played.
+fn tags(manner: &Manner) -> Vec<(&'static str, String)> {
+    let pace = match manner.pace {
+        Pace::Move(Limit::Nodes(nodes)) => ("Nodes", nodes.to_string()),
+        Pace::Move(Limit::Movetime(time)) => ("TimeControl", format!("{}/move", seconds(time))),
+        Pace::Move(limit) => ("TimeControl", limit.to_string()),
+        Pace::Clock(clock) => {
+            ("TimeControl", format!("{}+{}", seconds(clock.left), seconds(clock.increment)))
+        }
+    };
+    let (least, most) = manner.openings.plies;
+    let plies = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let from = match &manner.openings.start {
+        Start::Standard => String::new(),
+        Start::Chess960 => "Chess960, ".to_string(),
+        Start::DoubleChess960 => "double Chess960, ".to_string(),
+        Start::Book(path) => {
+            format!("{}, ", path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
+        }
+    };
+    let openings = ("Openings", format!("{from}{plies} random half-moves"));
+    vec![pace, openings, ("Adjudication", manner.adjudication.to_string())]
+}
+
+/// How a game ended, in the words of PGN.
+fn termination(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Won(_) | Ending::Level | Ending::TooLong => "adjudication",
+        Ending::Late(_) => "time forfeit",
+        Ending::Failed(_) => "abandoned",
+        _ => "normal",
+    }
+}
+
+/// A score for a comment: mates count half-moves there, and nothing else is as far from zero.
+pub fn noted(score: Score) -> i16 {
+    let most = i32::from(LARGEST - LONGEST_MATE);
+    let score = match score {
+        Score::Centipawns(score) => score.clamp(-most, most),
+        Score::Mate(moves) => {
+            // The side that mates makes the last move, so it takes one half-move less.
+            let plies = moves.saturating_abs().saturating_mul(2) - i32::from(moves > 0);
+            let size = i32::from(MATE) - plies.clamp(1, LONGEST_MATE.into());
+            if moves > 0 { size } else { -size }
+        }
+    };
+    score as i16
 }

@@ -23,9 +23,9 @@ use super::train::{Means, begin, resume};
 use super::{OwnPlayer, export};
 use crate::config::Config;
 use crate::engine::adjudicate::Adjudication;
-use crate::engine::journal::Journal;
+use crate::engine::journal;
 use crate::engine::opening::Openings;
-use crate::engine::{Crew, Entrant, Limit, SelfplayJob, Watch, selfplay};
+use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, Watch, selfplay};
 use crate::export::Given;
 use crate::format::viriformat;
 use crate::input;
@@ -192,7 +192,7 @@ impl<'a> Climb<'a> {
     /// Games of the best so far against itself; false if they were interrupted.
     fn play_games(&self, number: u64) -> Result<bool> {
         let output = self.games(number);
-        let resumes = Journal::path_of(&output).exists();
+        let resumes = journal::path_of(&output).exists();
         // The journal goes when the games are whole.
         if output.exists() && !resumes {
             return Ok(true);
@@ -207,6 +207,7 @@ impl<'a> Climb<'a> {
             output,
             format: &viriformat::FORMAT,
             games,
+            range: 0..games,
             seed: mix(self.config.seed, number),
             limit: Limit::SoftNodes { soft: soft_nodes, hard: soft_nodes.saturating_mul(10) },
             openings: Self::openings(),
@@ -255,11 +256,18 @@ impl<'a> Climb<'a> {
         };
         let watch = (self.watch)(pairs, "pairs", false);
         let stop = AtomicBool::new(watch.stop());
-        let played =
-            play(&players, &manner, pairs, None, None, &stop, &mut |standing: Standing| {
+        let played = play(
+            &players,
+            &manner,
+            (pairs, Part::WHOLE),
+            None,
+            None,
+            &stop,
+            &mut |standing: Standing| {
                 watch.progress(standing.done);
                 stop.store(watch.stop(), Ordering::Relaxed);
-            })?;
+            },
+        )?;
         // A part of a match says nothing: stopping when it looks good misleads.
         let played = played.meetings[0].pairs;
         Ok((played.len() == pairs).then(|| played.counts()))

@@ -11,7 +11,7 @@ use super::evaluator::{Evaluator, short_name};
 use super::path::file_as_engines_load;
 use crate::digest;
 use crate::digits::{counted, grouped};
-use crate::engine::journal::Journal;
+use crate::engine::journal;
 use crate::format::pgn::{self, Scoresheet};
 use crate::format::{Fault, unpack};
 use crate::report::Played;
@@ -247,7 +247,7 @@ fn left_out(file: &Path, games: &[Game], paired: u64) -> Result<Vec<String>> {
         rest.map_or(String::new(), |rest| format!("; it holds {rest}"))
     );
     let rest = rest.map(|rest| format!("{shown}: {rest} left out"));
-    let going_on = Journal::path_of(file).exists().then(|| {
+    let going_on = journal::path_of(file).exists().then(|| {
         format!(
             "{shown}: the match has not ended, and who stops it when it looks good is misled by \
              the intervals"

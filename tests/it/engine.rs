@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nnuance::engine::adjudicate::Adjudication;
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{Crew, EngineSettings, LabelJob, Limit, SelfplayJob, Watch};
+use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob, Task, Watch};
 use nnuance::format::{self, Format, Source, text};
 use nnuance::sample::{Sample, mix};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
@@ -200,14 +200,15 @@ pub fn games_in(folder: &Path, bytes: usize) -> (PathBuf, Vec<Sample>) {
     (path, samples)
 }
 
-pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew) -> LabelJob {
-    LabelJob {
+pub fn label_job(input: &Path, output: &str, format: &'static Format, crew: Crew) -> PositionsJob {
+    PositionsJob {
         input: input.to_path_buf(),
         output: input.with_file_name(output),
         format,
         limit: Limit::Nodes(2000),
         crew,
-        mix: None,
+        task: Task::Label(None),
+        range: 0..u64::MAX,
         bad_records: 0,
     }
 }
@@ -222,6 +223,7 @@ pub fn selfplay_job(
         output: folder.join(output),
         format,
         games: 8,
+        range: 0..8,
         seed: 42,
         limit: Limit::Nodes(1000),
         openings: Openings { start: Start::DoubleChess960, plies: (2, 5), bound: 250 },

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use nnuance::engine::journal::Journal;
+use nnuance::engine::journal::path_of;
 use nnuance::sample::mix;
 
 use crate::engine::*;
@@ -52,7 +52,7 @@ fn label_from_the_command_line() {
     let output = folder.path().join("out.txt");
     let expected: Vec<_> = samples.iter().map(labelled).collect();
     assert_eq!(read(&output), expected);
-    assert!(!Journal::path_of(&output).exists());
+    assert!(!path_of(&output).exists());
 
     // A file that is done is replaced on request only.
     let again = data(folder.path(), words).output().unwrap();
@@ -132,8 +132,8 @@ fn killed_or_interrupted_the_same_command_goes_on() {
     let words = "selfplay --games 400 --nodes 100 --max-plies 15 --win-score 32000 -o";
     done(data(folder.path(), &format!("{words} whole.vf")));
     let again = || data(folder.path(), &format!("{words} parts.vf"));
-    let journal = Journal::path_of(&folder.path().join("parts.vf"));
-    let counted = || fs::read_to_string(&journal).unwrap_or_default().matches("\ndone ").count();
+    let journal = path_of(&folder.path().join("parts.vf"));
+    let counted = || fs::read_to_string(&journal).unwrap_or_default().matches("\"bytes\"").count();
     let (mut stops, mut interrupted) = (0, 0);
     loop {
         let before = counted();

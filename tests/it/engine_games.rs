@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write as _;
 
 use nnuance::engine::adjudicate::{Adjudication, Ending, Referee};
 use nnuance::engine::opening::{Openings, Start};
@@ -112,10 +111,21 @@ fn games_are_functions_of_seed_and_number() {
 
     // Fewer games, more engines: the same ones. Another seed: others.
     let crew2 = crew(fake(&[]), 3);
-    let fewer = SelfplayJob { output: folder.path().join("b.vf"), games: 5, crew: crew2, ..job };
+    let fewer = SelfplayJob {
+        output: folder.path().join("b.vf"),
+        games: 5,
+        range: 0..5,
+        crew: crew2,
+        ..job
+    };
     selfplay(&fewer, &Quiet).unwrap();
     let bytes = fs::read(&fewer.output).unwrap();
     assert!(fs::read(folder.path().join("a.vf")).unwrap().starts_with(&bytes));
+    let rest =
+        SelfplayJob { output: folder.path().join("r.vf"), games: 8, range: 5..8, ..fewer.clone() };
+    selfplay(&rest, &Quiet).unwrap();
+    let parts = [bytes, fs::read(&rest.output).unwrap()].concat();
+    assert!(fs::read(folder.path().join("a.vf")).unwrap() == parts);
     let other = SelfplayJob { output: folder.path().join("c.vf"), seed: 43, ..fewer };
     selfplay(&other, &Quiet).unwrap();
     assert!(games_of(&other.output).iter().all(|game| !firsts.contains(&game[0].position)));
@@ -131,14 +141,14 @@ fn games_from_a_book() {
     fs::write(&book, lines).unwrap();
     let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
     let openings = Openings { start: Start::Book(book.clone()), plies: (0, 0), bound: 300 };
-    let job = SelfplayJob { openings, games: 3, ..job };
+    let job = SelfplayJob { openings, games: 3, range: 0..3, ..job };
     selfplay(&job, &Quiet).unwrap();
     let games = games_of(&job.output);
     let firsts: HashSet<_> = games.iter().map(|game| game[0].position.fen()).collect();
     assert_eq!((games.len(), firsts.len()), (3, 3));
     assert!(firsts.iter().all(|fen| fen.ends_with(" 0 1") && fen.contains(" b ")), "{firsts:?}");
 
-    let more = SelfplayJob { games: 4, output: folder.path().join("b.vf"), ..job };
+    let more = SelfplayJob { games: 4, range: 0..4, output: folder.path().join("b.vf"), ..job };
     let error = selfplay(&more, &Quiet).unwrap_err().to_string();
     assert!(error.contains("3 positions, and 4 games"), "{error}");
     fs::write(&book, format!("{lines}8/8/8 w - -\n")).unwrap();
@@ -189,33 +199,4 @@ fn a_game_in_which_the_engine_fails_is_skipped_whole() {
     let mut number = 0..;
     expected.retain(|_| !skipped.contains(&number.next().unwrap()));
     assert_eq!(games_of(&job.output), expected);
-}
-
-#[test]
-fn stockfish_plays_and_resumes() {
-    let Some(engine) = stockfish() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    for (start, plies) in
-        [(Start::Standard, (8, 9)), (Start::Chess960, (0, 3)), (Start::DoubleChess960, (0, 3))]
-    {
-        let name = format!("{start:?}.vf");
-        let job = selfplay_job(folder.path(), &name, &viriformat::FORMAT, crew(engine.clone(), 2));
-        let openings = Openings { start, plies, bound: 600 };
-        let adjudication = Adjudication { max_plies: 60, ..Adjudication::default() };
-        let job = SelfplayJob { games: 8, openings, adjudication, ..job };
-        let report = selfplay(&job, &Quiet).unwrap();
-        assert_eq!((report.written, report.restarts), (8, 0), "{report:?}");
-        let games = games_of(&job.output);
-        assert_eq!(games.len(), 8);
-        assert!(games.iter().all(|game| game.len() > 5));
-
-        let parts = SelfplayJob { output: folder.path().join(format!("parts-{name}")), ..job };
-        assert!(selfplay(&parts, &StopAfter::new(0)).unwrap().stopped);
-        let mut torn = fs::OpenOptions::new().append(true).open(&parts.output).unwrap();
-        torn.write_all(&[7; 51]).unwrap();
-        let report = selfplay(&parts, &Quiet).unwrap();
-        assert!(report.resumed_at > 0);
-        let whole = fs::read(folder.path().join(name)).unwrap();
-        assert!(fs::read(&parts.output).unwrap() == whole);
-    }
 }

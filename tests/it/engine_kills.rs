@@ -11,9 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use nnuance::engine::adjudicate::Adjudication;
-use nnuance::engine::journal::{Journal, Progress};
+use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{LabelJob, Report, SelfplayJob, Skip, Watch, label, selfplay};
+use nnuance::engine::{
+    PositionsJob, Report, SelfplayJob, Skip, Watch, positions, selfplay,
+};
 use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
 use nnuance::sample::mix;
 
@@ -33,9 +35,9 @@ fn interrupted(output: &Path, most: u64, run: &dyn Fn(&dyn Watch) -> Report) -> 
         let random = mix(most, 1000 + i);
         let junk: Vec<u8> = (0..random % 300).map(|k| mix(random, k) as u8).collect();
         fs::OpenOptions::new().append(true).open(output).unwrap().write_all(&junk).unwrap();
-        let torn = b"skip 3 8/8/8/8/8/8/8/8 w - - 0 1 | x\ndone 999 items, 999 written, 9 byt";
-        let torn = &torn[..random as usize % torn.len()];
-        let journal = Journal::path_of(output);
+        let torn = br#"{"items":999,"written":999,"bytes":9,"restarts":0,"notes":[]}"#;
+        let torn = &torn[..random as usize % (1 + torn.len())];
+        let journal = path_of(output);
         fs::OpenOptions::new().append(true).open(journal).unwrap().write_all(torn).unwrap();
     }
     unreachable!()
@@ -48,25 +50,25 @@ fn a_job_that_was_stopped_gives_the_same_file() {
     let rarely = || fake(&[("Crash", "150".into())]);
     let same = |whole: &Path, parts: &Path| {
         assert!(fs::read(whole).unwrap() == fs::read(parts).unwrap(), "{}", parts.display());
-        assert!(!Journal::path_of(parts).exists());
+        assert!(!path_of(parts).exists());
     };
 
-    let (positions, _) = positions_in(folder.path(), 400);
+    let (lines, _) = positions_in(folder.path(), 400);
     let (games, _) = games_in(folder.path(), 3000);
     for (input, name, format, most) in [
-        (&positions, "a.bin", &bulletformat::FORMAT, 160),
-        (&positions, "a.epd", &epd::FORMAT, 160),
-        (&positions, "a.binpack", &binpack::FORMAT, 160),
+        (&lines, "a.bin", &bulletformat::FORMAT, 160),
+        (&lines, "a.epd", &epd::FORMAT, 160),
+        (&lines, "a.binpack", &binpack::FORMAT, 160),
         // A game that is stopped is begun anew, so a run must be longer than a game.
         (&games, "a.vf", &viriformat::FORMAT, 600),
     ] {
         let whole = label_job(input, &format!("whole-{name}"), format, crew(engine(), 2));
-        let report = label(&whole, &Quiet).unwrap();
+        let report = positions(&whole, &Quiet).unwrap();
         assert!(report.skipped.len() > 3);
-        let job = LabelJob { output: folder.path().join(name), ..whole.clone() };
+        let job = PositionsJob { output: folder.path().join(name), ..whole.clone() };
         let last = Cell::new(Vec::new());
         let runs = interrupted(&job.output, most, &|watch| {
-            let report = label(&job, watch).unwrap();
+            let report = positions(&job, watch).unwrap();
             last.set(report.skipped.clone());
             report
         });
@@ -84,48 +86,13 @@ fn a_job_that_was_stopped_gives_the_same_file() {
         let whole =
             selfplay_job(folder.path(), &format!("whole-{name}"), format, crew(rarely(), 2));
         let openings = Openings { start, ..whole.openings };
-        let whole = SelfplayJob { games: 90, openings, ..whole };
+        let whole = SelfplayJob { games: 90, range: 0..90, openings, ..whole };
         let report = selfplay(&whole, &Quiet).unwrap();
         let job = SelfplayJob { output: folder.path().join(name), ..whole.clone() };
         let runs = interrupted(&job.output, 30, &|watch| selfplay(&job, watch).unwrap());
         assert!(runs > 1 && report.written > 9, "{runs} {}", report.written);
         same(&whole.output, &job.output);
     }
-}
-
-/// Looks at the journal after each item, where it is time to commit each of them.
-struct Impatient<'a> {
-    journal: &'a Path,
-    late: Cell<u64>,
-}
-
-impl Watch for Impatient<'_> {
-    fn progress(&self, done: u64) {
-        let text = fs::read_to_string(self.journal).unwrap();
-        let counted = |line: &str| line.strip_prefix("done ")?.split(' ').next()?.parse().ok();
-        let committed: u64 = text.lines().filter_map(counted).next_back().unwrap_or(0);
-        self.late.set(self.late.get().max(done - 1 - committed));
-    }
-    fn stop(&self) -> bool {
-        false
-    }
-    fn is_time(&self) -> bool {
-        true
-    }
-}
-
-#[test]
-fn slow_engines_lose_an_item_and_the_bytes_do_not_depend_on_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let (positions, _) = positions_in(folder.path(), 100);
-    let whole = label_job(&positions, "whole.bin", &bulletformat::FORMAT, crew(fake(&[]), 2));
-    label(&whole, &Quiet).unwrap();
-    let job = LabelJob { output: folder.path().join("a.bin"), ..whole.clone() };
-    let journal = Journal::path_of(&job.output);
-    let watch = Impatient { journal: &journal, late: Cell::new(0) };
-    label(&job, &watch).unwrap();
-    assert_eq!(watch.late.get(), 0);
-    assert!(fs::read(&whole.output).unwrap() == fs::read(&job.output).unwrap());
 }
 
 /// Not a test: a job that another test kills.
@@ -135,7 +102,7 @@ fn job_to_kill() {
     let folder = PathBuf::from(env::var_os("NNUANCE_TEST_FOLDER").unwrap());
     let job = selfplay_job(&folder, "killed.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
     let adjudication = Adjudication { max_plies: 15, ..Adjudication::default() };
-    selfplay(&SelfplayJob { games: 600, adjudication, ..job }, &Quiet).unwrap();
+    selfplay(&SelfplayJob { games: 600, range: 0..600, adjudication, ..job }, &Quiet).unwrap();
 }
 
 #[test]
@@ -160,9 +127,9 @@ fn a_job_that_was_killed_gives_the_same_file() {
             child.kill().unwrap();
             child.wait().unwrap();
             kills += 1;
-            let journal = Journal::path_of(&folder.path().join("killed.vf"));
+            let journal = path_of(&folder.path().join("killed.vf"));
             let text = fs::read_to_string(journal).unwrap_or_default();
-            committed.insert(text.matches("\ndone ").count());
+            committed.insert(text.lines().count());
         } else {
             assert!(child.wait().unwrap().success());
             break;
@@ -181,8 +148,8 @@ fn a_journal_cut_anywhere_tells_of_bytes_that_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let settings = [("job", "test".to_string()), ("seed", "1".to_string())];
-    let mut journal = Journal::open(&output, &settings).unwrap();
-    let path = Journal::path_of(&output);
+    let mut journal = Journal::<Skip>::open(&output, &settings).unwrap();
+    let path = path_of(&output);
     let head = fs::read(&path).unwrap().len();
     let skip = |item| Skip { item, fen: "8/8 w - - 0 1".into(), reason: "a | b\nc".into() };
     for batch in 1..=5u64 {
@@ -190,7 +157,7 @@ fn a_journal_cut_anywhere_tells_of_bytes_that_are_there() {
         journal.commit(&[batch as u8; 7], progress, &[skip(3 * batch)]).unwrap();
     }
     assert!(matches!(
-        Journal::open(&output, &settings),
+        Journal::<Skip>::open(&output, &settings),
         Err(nnuance::engine::JournalError::Busy(_))
     ));
     drop(journal);
@@ -198,10 +165,10 @@ fn a_journal_cut_anywhere_tells_of_bytes_that_are_there() {
     assert_eq!(bytes.len(), 35);
     for length in head..=whole.len() {
         let lines = whole[head..length].split_inclusive(|&byte| byte == b'\n');
-        let done = lines.filter(|line| line.starts_with(b"done") && line.ends_with(b"\n")).count();
+        let done = lines.filter(|line| line.ends_with(b"\n")).count();
         fs::write(&path, &whole[..length]).unwrap();
         fs::write(&output, [&bytes[..7 * done], &[255; 9][..length % 9]].concat()).unwrap();
-        let journal = Journal::open(&output, &settings).unwrap();
+        let journal = Journal::<Skip>::open(&output, &settings).unwrap();
         let progress = journal.progress();
         let done64 = done as u64;
         let expected = Progress {
@@ -211,8 +178,8 @@ fn a_journal_cut_anywhere_tells_of_bytes_that_are_there() {
             restarts: done64,
         };
         assert_eq!(progress, expected);
-        assert_eq!(journal.skips().len(), done);
-        assert!(journal.skips().iter().all(|skip| skip.reason == "a | b c"));
+        assert_eq!(journal.notes().len(), done);
+        assert!(journal.notes().iter().all(|skip| skip.reason == "a | b\nc"));
         drop(journal);
         assert_eq!(fs::read(&output).unwrap(), bytes[..7 * done]);
         assert!(whole.starts_with(&fs::read(&path).unwrap()));
@@ -222,24 +189,24 @@ fn a_journal_cut_anywhere_tells_of_bytes_that_are_there() {
     garbled[head + 60..].fill(0);
     fs::write(&path, &garbled).unwrap();
     fs::write(&output, &bytes).unwrap();
-    assert_eq!(Journal::open(&output, &settings).unwrap().progress().items % 3, 0);
+    assert_eq!(Journal::<Skip>::open(&output, &settings).unwrap().progress().items % 3, 0);
 
     fs::write(&path, &whole).unwrap();
     fs::write(&output, &bytes[..34]).unwrap();
-    let error = Journal::open(&output, &settings).unwrap_err().to_string();
+    let error = Journal::<Skip>::open(&output, &settings).unwrap_err().to_string();
     assert!(error.contains("shorter than the 35 bytes"), "{error}");
     fs::write(&output, &bytes).unwrap();
     let other = [settings[0].clone(), ("seed", "2".to_string())];
-    let error = Journal::open(&output, &other).unwrap_err().to_string();
+    let error = Journal::<Skip>::open(&output, &other).unwrap_err().to_string();
     assert!(error.contains("begun with seed = 1, now it is 2"), "{error}");
-    assert!(Journal::open(&output, &settings[..1]).is_err());
+    assert!(Journal::<Skip>::open(&output, &settings[..1]).is_err());
     fs::write(&path, "something else\n").unwrap();
-    let error = Journal::open(&output, &settings).unwrap_err().to_string();
+    let error = Journal::<Skip>::open(&output, &settings).unwrap_err().to_string();
     assert!(error.contains("is not a journal"), "{error}");
     fs::remove_file(&path).unwrap();
-    let error = Journal::open(&output, &settings).unwrap_err().to_string();
+    let error = Journal::<Skip>::open(&output, &settings).unwrap_err().to_string();
     assert!(error.contains("exists already"), "{error}");
     assert_eq!(fs::read(&output).unwrap(), bytes);
-    let packed = Journal::open(&folder.path().join("out.vf.zst"), &settings).unwrap_err();
+    let packed = Journal::<Skip>::open(&folder.path().join("out.vf.zst"), &settings).unwrap_err();
     assert!(packed.to_string().contains("pack it afterwards"));
 }

@@ -2,30 +2,30 @@
 
 use std::fs;
 
-use nnuance::engine::journal::Journal;
+use nnuance::engine::journal::path_of;
 use nnuance::engine::{
-    EngineError, EngineSettings, LabelJob, Limit, Mix, ResolveJob, label, resolve,
+    EngineError, EngineSettings, Limit, Mix, Part, PositionsJob, Task, positions,
 };
-use nnuance::format::{binpack, bulletformat, text, viriformat};
+use nnuance::format::{binpack, text, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::{Color, Move, Position as _};
 
 use crate::engine::*;
-use crate::need;
 
 #[test]
 fn labels_stay_in_order_for_any_number_of_engines() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 700);
     let expected: Vec<_> = samples.iter().map(labelled).collect();
+    let crew_of = |engines| crew(fake(&[]), engines);
     for engines in [1, 3] {
         let name = format!("out{engines}.txt");
-        let job = label_job(&input, &name, &text::FORMAT, crew(fake(&[]), engines));
-        let report = label(&job, &Quiet).unwrap();
+        let job = label_job(&input, &name, &text::FORMAT, crew_of(engines));
+        let report = positions(&job, &Quiet).unwrap();
         assert_eq!((report.done, report.written, report.restarts), (700, 700, 0));
         assert!(report.skipped.is_empty() && !report.stopped);
         assert_eq!(read(&job.output), expected);
-        assert!(!Journal::path_of(&job.output).exists());
+        assert!(!path_of(&job.output).exists());
     }
 }
 
@@ -36,8 +36,8 @@ fn old_and_new_scores_are_mixed_as_expected_results() {
     let (input, samples) = positions_in(folder.path(), 200);
     let mix = Mix { share: 0.3, scale: 150.0 };
     let job = label_job(&input, "mixed.txt", &text::FORMAT, crew(fake(&[]), 2));
-    let job = LabelJob { mix: Some(mix), ..job };
-    label(&job, &Quiet).unwrap();
+    let job = PositionsJob { task: Task::Label(Some(mix)), ..job };
+    positions(&job, &Quiet).unwrap();
     let sigmoid = |score: f64| 1.0 / (1.0 + (-score / 150.0).exp());
     for (found, sample) in read(&job.output).iter().zip(&samples) {
         let [old, new] = [sample, &labelled(sample)].map(|it| f64::from(it.score.unwrap()));
@@ -61,16 +61,6 @@ fn old_and_new_scores_are_mixed_as_expected_results() {
 }
 
 #[test]
-fn games_stay_games_when_they_are_labelled() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = games_in(folder.path(), 6000);
-    let job = label_job(&input, "out.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
-    label(&job, &Quiet).unwrap();
-    let expected: Vec<_> = samples.iter().map(labelled).collect();
-    assert_eq!(read(&job.output), expected);
-}
-
-#[test]
 fn games_stay_whole_where_positions_are_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, samples) = games_in(folder.path(), 6000);
@@ -81,11 +71,38 @@ fn games_stay_whole_where_positions_are_skipped() {
     {
         let crew = crew(fake(&[("Crash", "17".into())]), 2);
         let job = label_job(input, name, format, crew);
-        let report = label(&job, &Quiet).unwrap();
+        let report = positions(&job, &Quiet).unwrap();
         assert!(report.skipped.len() > 3);
         let label = |sample: &Sample| if fails(sample) { *sample } else { labelled(sample) };
         let expected: Vec<_> = samples.iter().map(label).collect();
         assert!(read(&job.output) == expected, "{name}");
+    }
+}
+
+#[test]
+fn files_of_all_parts_are_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, _) = positions_in(folder.path(), 101);
+    let (games, samples) = games_in(folder.path(), 6000);
+    for (input, format, total, task) in [
+        (&lines, &text::FORMAT, 101, Task::Label(None)),
+        (&lines, &text::FORMAT, 101, Task::Resolve),
+        (&games, &viriformat::FORMAT, samples.len() as u64, Task::Label(None)),
+    ] {
+        let job = |name: &str, range| {
+            let job = label_job(input, name, format, crew(fake(&[]), 2));
+            let output = folder.path().join(name);
+            positions(&PositionsJob { task, range, output, ..job.clone() }, &Quiet).unwrap();
+            let bytes = fs::read(folder.path().join(name)).unwrap();
+            fs::remove_file(folder.path().join(name)).unwrap();
+            bytes
+        };
+        let part =
+            |part: &str| job(part, part.replace('-', "/").parse::<Part>().unwrap().range(total));
+        assert!(["1-3", "2-3", "3-3"].map(part).concat() == job("whole", 0..total));
+    }
+    for wrong in ["0/3", "4/3", "1", "1/0", "a/b"] {
+        assert!(wrong.parse::<Part>().is_err(), "{wrong}");
     }
 }
 
@@ -97,7 +114,7 @@ fn positions_without_moves_need_no_search() {
                  7k/5Q2/6K1/8/8/8/8/8 b - - 0 1 | 0 | 0.5\n";
     fs::write(&input, lines).unwrap();
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Crash", "1".into())]), 1));
-    label(&job, &Quiet).unwrap();
+    positions(&job, &Quiet).unwrap();
     let scores: Vec<_> = read(&job.output).iter().map(|sample| sample.score.unwrap()).collect();
     assert_eq!(scores, [-32_000, 0]);
 }
@@ -107,7 +124,7 @@ fn a_bound_is_no_score() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 100);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[("Bound", "5".into())]), 2));
-    let report = label(&job, &Quiet).unwrap();
+    let report = positions(&job, &Quiet).unwrap();
     let is_bound = |sample: &&Sample| {
         let chess = sample.position.to_chess().unwrap();
         hash_of(&chess).is_multiple_of(5) && !chess.legal_moves().is_empty()
@@ -124,15 +141,12 @@ fn resolved_positions_are_the_quiet_ends_of_variations() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 400);
     let output = folder.path().join("out.txt");
-    let job = ResolveJob {
-        input,
-        output: output.clone(),
-        format: &text::FORMAT,
+    let job = PositionsJob {
+        task: Task::Resolve,
         limit: Limit::Depth(4),
-        crew: crew(fake(&[]), 2),
-        bad_records: 0,
+        ..label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 2))
     };
-    let report = resolve(&job, &Quiet).unwrap();
+    let report = positions(&job, &Quiet).unwrap();
     let (mut expected, mut odd) = (Vec::new(), 0);
     for sample in &samples {
         let mut chess = sample.position.to_chess().unwrap();
@@ -169,8 +183,8 @@ fn resolved_positions_are_the_quiet_ends_of_variations() {
     assert!(report.written < 400 && report.written > 200, "{}", report.written);
     assert!(odd > 10, "{odd}");
 
-    let wrong = ResolveJob { format: &viriformat::FORMAT, ..job };
-    let error = resolve(&wrong, &Quiet).unwrap_err();
+    let wrong = PositionsJob { format: &viriformat::FORMAT, ..job };
+    let error = positions(&wrong, &Quiet).unwrap_err();
     assert!(matches!(error, EngineError::NoMoves { .. }), "{error}");
 }
 
@@ -194,7 +208,7 @@ fn an_engine_that_fails_spoils_only_its_position() {
     ] {
         let engine = EngineSettings { patience_ms: 700, ..fake(&[(way, "17".into())]) };
         let job = label_job(&input, &format!("{way}.txt"), &text::FORMAT, crew(engine, 2));
-        let report = label(&job, &Quiet).unwrap();
+        let report = positions(&job, &Quiet).unwrap();
         let expected: Vec<_> =
             samples.iter().filter(|sample| !is_bad(sample)).map(labelled).collect();
         assert_eq!(read(&job.output), expected, "{way}");
@@ -218,7 +232,7 @@ fn an_engine_that_fails_once_is_tried_again() {
     fs::create_dir(&once).unwrap();
     let options = [("Crash", "17".to_string()), ("Once", once.display().to_string())];
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&options), 2));
-    let report = label(&job, &Quiet).unwrap();
+    let report = positions(&job, &Quiet).unwrap();
     assert!(report.skipped.is_empty());
     assert_eq!(report.restarts, fs::read_dir(once).unwrap().count() as u64);
     assert!(report.restarts > 2);
@@ -230,107 +244,25 @@ fn an_engine_that_always_fails_ends_the_job() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 120);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
-    label(&job, &StopAt::new(40)).unwrap();
-    let journal = Journal::path_of(&job.output);
-    let broken = LabelJob { crew: crew(fake(&[("Crash", "1".into())]), 1), ..job.clone() };
-    let error = label(&broken, &Quiet).unwrap_err().to_string();
+    positions(&job, &StopAt::new(40)).unwrap();
+    let journal = path_of(&job.output);
+    let broken = PositionsJob { crew: crew(fake(&[("Crash", "1".into())]), 1), ..job.clone() };
+    let error = positions(&broken, &Quiet).unwrap_err().to_string();
     assert!(error.contains("begun with options") && error.contains("Crash = 1"), "{error}");
 
     // The same settings, but the engine is broken: nothing made before is lost.
-    let edited = fs::read_to_string(&journal).unwrap().replace("options ", "options Crash = 1");
+    let text = fs::read_to_string(&journal).unwrap();
+    let edited = text.replace("\"options\",\"\"", "\"options\",\"Crash = 1\"");
     fs::write(&journal, edited).unwrap();
     let before = fs::read(&job.output).unwrap();
     assert!(!before.is_empty());
-    let error = label(&broken, &Quiet).unwrap_err();
+    let error = positions(&broken, &Quiet).unwrap_err();
     assert!(matches!(error, EngineError::Hopeless { count: 10, .. }), "{error}");
     assert!(error.to_string().contains("see to the engine"));
     assert_eq!(fs::read(&job.output).unwrap(), before);
 
-    let edited = fs::read_to_string(&journal).unwrap().replace("options Crash = 1", "options ");
-    fs::write(&journal, edited).unwrap();
-    let report = label(&job, &Quiet).unwrap();
+    fs::write(&journal, text).unwrap();
+    let report = positions(&job, &Quiet).unwrap();
     assert!(report.resumed_at >= 40 && report.skipped.is_empty());
     assert_eq!(read(&job.output), samples.iter().map(labelled).collect::<Vec<_>>());
-}
-
-#[test]
-fn engines_that_are_none_are_told_before_there_is_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, _) = positions_in(folder.path(), 10);
-    let missing = EngineSettings::new("/nonexistent/engine");
-    let silent = EngineSettings { patience_ms: 200, ..EngineSettings::new("cat") };
-    let brief = EngineSettings::new("true");
-    let misspelt = fake(&[("Hesh", "1".into())]);
-    let own = fake(&[("UCI_Chess960", "true".into())]);
-    for (engine, said) in [
-        (missing, "cannot start the engine /nonexistent/engine"),
-        (silent, "cat did not answer within 200 ms after `uci`; is it an engine"),
-        (brief, "true ended by itself (exit status: 0) after `uci`"),
-        (misspelt, "Fake"),
-        (own, "leave it out"),
-    ] {
-        let job = label_job(&input, "out.txt", &text::FORMAT, crew(engine, 1));
-        let error = label(&job, &Quiet).unwrap_err().to_string();
-        let said = if said == "Fake" { "has no option `Hesh`; did you mean `Hash`?" } else { said };
-        assert!(error.contains(said), "{error}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{said}");
-    }
-}
-
-#[test]
-fn real_engines_label_the_same_twice() {
-    for name in ["stockfish", "ethereal-chess"] {
-        if let Some(path) = need::engine(name) {
-            labels_the_same_twice(EngineSettings::new(path));
-        }
-    }
-}
-
-fn labels_the_same_twice(engine: EngineSettings) {
-    let folder = tempfile::tempdir().unwrap();
-    let (input, samples) = positions_in(folder.path(), 50);
-    let [first, second] = [1, 2].map(|engines| {
-        let name = format!("out{engines}.txt");
-        let job = label_job(&input, &name, &text::FORMAT, crew(engine.clone(), engines));
-        assert_eq!(label(&job, &Quiet).unwrap().written, 50);
-        fs::read(&job.output).unwrap()
-    });
-    assert!(first == second);
-    let made = read(&folder.path().join("out1.txt"));
-    let agree = made
-        .iter()
-        .zip(&samples)
-        .all(|(made, sample)| made.position == sample.position && made.result == sample.result);
-    assert!(agree);
-    // Random positions are mostly decided by material; the sign must be the mover's.
-    let material = |sample: &Sample| {
-        let value = |piece: nnuance::sample::Piece| {
-            let value = [0, 1, 3, 3, 5, 9, 0][piece.role as usize];
-            if piece.color == sample.position.turn() { value } else { -value }
-        };
-        sample.position.pieces().map(value).sum::<i32>()
-    };
-    let clear: Vec<_> = made.iter().filter(|sample| material(sample).abs() >= 5).collect();
-    let right = clear.iter().filter(|sample| (material(sample) > 0) == (sample.score.unwrap() > 0));
-    assert!(right.count() * 10 >= clear.len() * 7);
-}
-
-#[test]
-fn stockfish_resolves() {
-    let Some(engine) = stockfish() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let (input, _) = positions_in(folder.path(), 50);
-    let job = ResolveJob {
-        input,
-        output: folder.path().join("out.bin"),
-        format: &bulletformat::FORMAT,
-        limit: Limit::Depth(4),
-        crew: crew(engine, 2),
-        bad_records: 0,
-    };
-    let report = resolve(&job, &Quiet).unwrap();
-    assert_eq!((report.done, report.skipped.len()), (50, 0));
-    let made = read(&job.output);
-    assert!(made.len() >= 20 && made.len() < 50, "{}", made.len());
-    assert!(made.iter().all(|sample| !sample.position.in_check()));
 }

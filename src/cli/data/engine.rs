@@ -16,7 +16,7 @@ use crate::cli::out;
 use crate::cli::progress::interrupts;
 use crate::cli::terminal::Terminal;
 use crate::digits::{grouped, short};
-use crate::engine::journal::Journal;
+use crate::engine::journal;
 use crate::engine::{
     Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report, Watch,
 };
@@ -198,11 +198,10 @@ impl Target {
     /// what came of it. `input` must not be overwritten.
     pub fn make(
         &self,
-        (total, noun): (impl FnOnce() -> Result<u64>, &'static str),
+        (total, noun): (u64, &'static str),
         input: Option<&Path>,
         job: impl Fn(&dyn Watch) -> Result<Report, EngineError>,
     ) -> Result<ExitCode> {
-        let total = total()?;
         let output = self.output.display();
         ensure!(
             !output::is_standard(&self.output) && !output::is_device(&self.output),
@@ -210,7 +209,7 @@ impl Target {
         );
         let same = input.is_some_and(|input| output::same(input, &self.output));
         ensure!(!same, "{output} is the input, too; name another file with --out");
-        let screen = Screen::new(total, noun, Journal::path_of(&self.output).exists());
+        let screen = Screen::new(total, noun, journal::path_of(&self.output).exists());
         let mut made = job(&screen);
         if self.overwrite && matches!(made, Err(EngineError::Journal(JournalError::Exists(_)))) {
             // Only now that settings and engine are known to be good.

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::engine::{Engines, Search, Target};
 use crate::cli::games::{Beginning, Rules};
-use crate::engine::{SelfplayJob, selfplay};
+use crate::engine::{Part, SelfplayJob, selfplay};
 
 /// Let an engine, or an evaluation of your own, play games against itself
 ///
@@ -22,6 +22,10 @@ pub struct Args {
     /// How many games
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     games: u64,
+    /// Play a part of the games alone, such as 2/3; the files of all parts, one after the other, are
+    /// those of the whole
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    part: Part,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -44,11 +48,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         output: args.target.output.clone(),
         format: args.target.format()?,
         games: args.games,
+        range: args.part.range(args.games),
         seed: args.seed,
         limit: args.search.limit(&args.engines)?,
         openings: args.beginning.openings(),
         adjudication: args.rules.adjudication(),
         crew,
     };
-    args.target.make((|| Ok(job.games), "games"), book.as_deref(), |watch| selfplay(&job, watch))
+    let total = job.range.end - job.range.start;
+    args.target.make((total, "games"), book.as_deref(), |watch| selfplay(&job, watch))
 }

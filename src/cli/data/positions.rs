@@ -1,0 +1,106 @@
+//! `nnuance data label` and `resolve`: positions that an engine searches.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::engine::{Engines, Search, Target, count};
+use crate::engine::{Mix, Part, PositionsJob, Task, positions};
+
+#[derive(clap::Args)]
+struct Positions {
+    /// Positions in any format, with results
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    search: Search,
+    /// Search a part of the positions alone, such as 2/3; the files of all parts, one after the other,
+    /// are those of the whole
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    part: Part,
+    /// So many bad records of the input may be left out
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    bad_records: u64,
+    #[command(flatten)]
+    engines: Engines,
+}
+
+/// Let an engine, or an evaluation of your own, score positions
+///
+/// Each position gets the score that it finds; results and order are kept. A run that was
+/// stopped or killed goes on where it was when the same command is given again.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  nnuance data label data/selfplay_sf151_quiet.epd --nodes 5000 -o labelled.txt
+  nnuance data label games.vf --with nets/quickstart-32.bin --nodes 5000 -o labelled.vf
+  nnuance data label games.vf --with runs/teacher --depth 1 --mix 0.5 --score-scale 126 -o new.vf")]
+pub struct Label {
+    #[command(flatten)]
+    positions: Positions,
+    /// How much the score that is found counts, above 0 and below 1; the rest is that of the input,
+    /// where it has one. They are mixed as expected results, at --score-scale
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "score_scale")]
+    mix: Option<f64>,
+    /// With --mix: the centipawns of the scores that make one logit, as `nnuance data doctor`
+    /// measures it
+    #[arg(long, value_name = "CP", value_parser = scale, requires = "mix")]
+    score_scale: Option<f64>,
+}
+
+/// Let an engine, or an evaluation of your own, play out positions until they are quiet
+///
+/// Each position gives way to the end of the principal variation that it finds, as in
+/// Ethereal's data; score and result are turned to the side to move there. Ends in check, without
+/// a legal move, or where a piece hangs that has just taken, are left out. Handcrafted terms are best
+/// tuned on such positions. A run that was stopped or killed goes on where it was when the same
+/// command is given again.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  nnuance data resolve data/selfplay_sf151_scored.txt --depth 8 -o resolved.txt")]
+pub struct Resolve {
+    #[command(flatten)]
+    positions: Positions,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if 0.0 < share && share < 1.0 => Ok(share),
+        _ => Err("a share above 0 and below 1".into()),
+    }
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(scale) if (1.0..=1e6).contains(&scale) => Ok(scale),
+        _ => Err("a number of centipawns from 1 to a million".into()),
+    }
+}
+
+pub fn label(args: Label) -> Result<ExitCode> {
+    let mix = args.mix.zip(args.score_scale).map(|(share, scale)| Mix { share, scale });
+    run(args.positions, Task::Label(mix))
+}
+
+pub fn resolve(args: Resolve) -> Result<ExitCode> {
+    run(args.positions, Task::Resolve)
+}
+
+fn run(args: Positions, task: Task) -> Result<ExitCode> {
+    let job = PositionsJob {
+        output: args.target.output.clone(),
+        format: args.target.format()?,
+        task,
+        limit: args.search.limit(&args.engines)?,
+        crew: args.engines.crew()?,
+        range: args.part.range(count(&args.input, args.bad_records)?),
+        bad_records: args.bad_records,
+        input: args.input,
+    };
+    let total = job.range.end - job.range.start;
+    args.target.make((total, "positions"), Some(&job.input), |watch| positions(&job, watch))
+}
