@@ -66,8 +66,6 @@ impl fmt::Display for Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
     pub best: Move,
-    /// The answer that the engine expects.
-    pub ponder: Option<Move>,
     /// Seen by the side to move.
     pub score: Score,
     /// The principal variation, as far as its moves are legal: the hash tables of engines now and
@@ -75,7 +73,6 @@ pub struct Searched {
     pub pv: Vec<Move>,
     /// Half-moves of the last finished iteration.
     pub depth: u32,
-    pub nodes: u64,
 }
 
 /// The last exact score of the `info` lines so far.
@@ -84,7 +81,6 @@ pub(super) struct Info {
     found: Option<Found>,
     /// Whether any score was only a bound.
     pub bounds: bool,
-    pub nodes: u64,
 }
 
 #[derive(Clone)]
@@ -106,7 +102,6 @@ impl Info {
                 "string" => return,
                 "multipv" => first = words.next() == Some("1"),
                 "depth" => depth = number(words.next()).unwrap_or(0),
-                "nodes" => self.nodes = number(words.next()).unwrap_or(self.nodes),
                 "score" => {
                     score = match (words.next(), number(words.next())) {
                         (Some("cp"), Some(value)) => Some(Score::Centipawns(value)),
@@ -128,7 +123,7 @@ impl Info {
     }
 
     /// All together, with the best move; none if there was no score but bounds.
-    pub fn searched(self, chess: &Chess, best: Move, ponder: Option<Move>) -> Option<Searched> {
+    pub fn searched(self, chess: &Chess, best: Move) -> Option<Searched> {
         let Found { score, depth, pv, .. } = self.found?;
         let mut after = chess.clone();
         let pv = pv.iter().map_while(|word| {
@@ -136,7 +131,7 @@ impl Info {
             after.play_unchecked(legal);
             Some(legal)
         });
-        Some(Searched { best, ponder, score, pv: pv.collect(), depth, nodes: self.nodes })
+        Some(Searched { best, score, pv: pv.collect(), depth })
     }
 }
 

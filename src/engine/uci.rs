@@ -280,16 +280,12 @@ impl Player for Uci {
             match first {
                 "info" => info.read(rest),
                 "bestmove" => {
-                    let mut words = rest.split_ascii_whitespace();
-                    let word = words.next().unwrap_or("");
+                    let word = rest.split_ascii_whitespace().next().unwrap_or("");
                     let Some(best) = parse_move(word, line.chess()) else {
                         return Err(self.fault(&go, &fen, What::Illegal(word.to_string())));
                     };
-                    let mut after = line.chess().clone();
-                    after.play_unchecked(best);
-                    let ponder = words.nth(1).and_then(|word| parse_move(word, &after));
                     let none = if info.bounds { What::OnlyBounds } else { What::NoScore };
-                    let searched = info.searched(line.chess(), best, ponder);
+                    let searched = info.searched(line.chess(), best);
                     return searched.ok_or_else(|| self.fault(&go, &fen, none));
                 }
                 _ => {}

@@ -142,10 +142,10 @@ impl Player for AtBoard<'_> {
             }
         });
         let best = found.best().expect("a position that is searched has a legal move");
-        let (depth, nodes) = (found.depth, found.nodes);
+        let depth = found.depth;
         let first = found.lines.into_iter().next().expect("at least one line is wanted");
         let (score, pv) = (first.score, first.pv);
-        Ok(Searched { best, ponder: pv.get(1).copied(), score, pv, depth, nodes })
+        Ok(Searched { best, score, pv, depth })
     }
 
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {

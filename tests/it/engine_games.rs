@@ -16,12 +16,10 @@ use crate::engine::*;
 
 #[test]
 fn every_array_of_chess960() {
-    let mut seen = HashSet::new();
     for number in 0..960 {
         let chess = chess960::start(ByColor { white: number, black: number });
         assert_eq!(*chess.board(), Board::chess960(number.into()), "{number}");
         assert_eq!(chess.castles().castling_rights().count(), 4);
-        assert!(seen.insert(chess960::back_rank(number)));
         let other = chess960::start(ByColor { white: number, black: 959 - number });
         let back = Position::from_chess(&other);
         assert_eq!(back.to_chess().unwrap(), other);
