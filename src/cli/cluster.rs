@@ -10,11 +10,9 @@ use std::time::Instant;
 use anyhow::{Error, Result, ensure};
 
 use super::progress::interrupts;
-use crate::loader::{Plan, Scan};
-use crate::log::Row;
-use crate::run::{Counter, Ending, Listener, Opening};
+use crate::run::Listener;
 use crate::train::ranks::{Alone, Ranks};
-use crate::train::{Progress, Watch};
+use crate::train::Watch;
 
 /// The number of processes that were started together, as Open MPI, MPICH and Slurm tell it.
 fn process_count() -> Option<usize> {
@@ -83,42 +81,21 @@ pub fn fail(error: &Error) {
     }
 }
 
-/// The listener of ranks that do not print.
-pub struct Silent {
+/// The listener of ranks that do not print. A signal stops training after a step.
+pub struct Silent;
+
+impl Listener for Silent {
+    fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
+        Box::new(SilentWatch { start: Instant::now(), stop: interrupts() })
+    }
+}
+
+struct SilentWatch {
+    start: Instant,
     stop: Arc<AtomicBool>,
 }
 
-impl Default for Silent {
-    /// One at which a signal stops training after a step.
-    fn default() -> Self {
-        Self { stop: interrupts() }
-    }
-}
-
-impl Listener for Silent {
-    fn remark(&self, _: &str) {}
-
-    fn count(&self, _: Option<u64>, _: &'static str) -> Counter {
-        Box::new(|_| {})
-    }
-
-    fn scanned(&self, _: &Plan, _: &Scan) {}
-
-    fn opens(&self, _: &Opening) {}
-
-    fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
-        Box::new(SilentWatch { start: Instant::now(), stop: &self.stop })
-    }
-
-    fn ends(&self, _: &Ending) {}
-}
-
-struct SilentWatch<'a> {
-    start: Instant,
-    stop: &'a AtomicBool,
-}
-
-impl Watch for SilentWatch<'_> {
+impl Watch for SilentWatch {
     fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
@@ -126,8 +103,4 @@ impl Watch for SilentWatch<'_> {
     fn stop(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
-
-    fn step(&mut self, _: &Progress) {}
-
-    fn row(&mut self, _: &Row) {}
 }

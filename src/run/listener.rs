@@ -1,4 +1,4 @@
-//! Who hears what a run does meanwhile. What stands on the terminal is the affair of `cli`.
+//! Progress callbacks of a run. `cli` decides how to print them.
 
 use std::path::Path;
 
@@ -11,20 +11,22 @@ use crate::train::{End, Settings, Watch};
 /// Told of so many positions more; the work is over when it is dropped.
 pub type Counter = Box<dyn Fn(u64) + Sync>;
 
-/// Hears what happens while something else is awaited.
+/// Progress callbacks of a run; most do nothing unless they are written.
 pub trait Listener {
     /// A remark, which may have several lines.
-    fn remark(&self, text: &str);
+    fn remark(&self, _text: &str) {}
     /// Positions will be gone through, so many of them where that is known; `what` is the verb.
-    fn count(&self, total: Option<u64>, what: &'static str) -> Counter;
+    fn count(&self, _total: Option<u64>, _what: &'static str) -> Counter {
+        Box::new(|_| {})
+    }
     /// All data was read once.
-    fn scanned(&self, plan: &Plan, scan: &Scan);
+    fn scanned(&self, _plan: &Plan, _scan: &Scan) {}
     /// Training is about to begin.
-    fn opens(&self, opening: &Opening);
+    fn opens(&self, _opening: &Opening) {}
     /// Training begins, `done` of `total` positions behind it.
     fn watch(&self, total: u64, done: u64) -> Box<dyn Watch + '_>;
     /// Training has ended.
-    fn ends(&self, ending: &Ending);
+    fn ends(&self, _ending: &Ending) {}
 }
 
 /// A run before its first step.

@@ -56,8 +56,12 @@ pub fn read(files: &[PathBuf]) -> Result<Match> {
     let mut sheets = Vec::new();
     for file in files {
         let games = games(file, &mut players)?;
+        let mut places: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
+        for (place, Game { players: [white, black], .. }) in games.iter().enumerate() {
+            places.entry([*white.min(black), *white.max(black)]).or_default().push(place);
+        }
         let mut paired = 0;
-        for (two, places) in by_players(&games) {
+        for (two, places) in places {
             for [one, other] in pairs(&games, &places) {
                 let result = |place: usize| {
                     let Game { players: [white, _], sheet } = &games[place];
@@ -186,15 +190,6 @@ fn games(file: &Path, players: &mut Vec<Player>) -> Result<Vec<Game>> {
     Ok(games)
 }
 
-/// The places of the games of each two players, who are in order of place.
-fn by_players(games: &[Game]) -> BTreeMap<[usize; 2], Vec<usize>> {
-    let mut all: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
-    for (place, Game { players: [white, black], .. }) in games.iter().enumerate() {
-        all.entry([*white.min(black), *white.max(black)]).or_default().push(place);
-    }
-    all
-}
-
 /// Pairs among the games of two players: those of one round, in whatever order they ended; or where
 /// rounds make none, those that follow each other.
 fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
@@ -226,27 +221,17 @@ fn pairs(games: &[Game], places: &[usize]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// What is worth a word about a file's games, of which so many are in pairs.
+/// Notes about a file's games, of which so many are in pairs.
 fn left_out(file: &Path, games: &[Game], paired: u64) -> Result<Vec<String>> {
     let shown = file.display();
-    let unfinished = games.iter().filter(|game| game.sheet.white_result.is_none()).count() as u64;
-    let alone = games.len() as u64 - unfinished - paired;
-    let rest = match [unfinished, alone] {
-        [0, 0] => None,
-        [some, 0] => Some(format!("{} without a result", counted(some, "game"))),
-        [0, some] => Some(format!("{} without a pair", counted(some, "game"))),
-        [unfinished, alone] => Some(format!(
-            "{} without a result and {} without a pair",
-            counted(unfinished, "game"),
-            grouped(alone)
-        )),
-    };
+    let rest = games.len() as u64 - paired;
+    let of_rest = format!("{} without a pair or a result", counted(rest, "game"));
     ensure!(
         paired > 0,
-        "{shown} holds no pairs of games, each opening played twice with the colours exchanged{}",
-        rest.map_or(String::new(), |rest| format!("; it holds {rest}"))
+        "{shown} holds no pairs of games, each opening played twice with the colours exchanged; it \
+         holds {of_rest}"
     );
-    let rest = rest.map(|rest| format!("{shown}: {rest} left out"));
+    let rest = (rest > 0).then(|| format!("{shown}: {of_rest} left out"));
     let going_on = journal::path_of(file).exists().then(|| {
         format!(
             "{shown}: the match has not ended, and who stops it when it looks good is misled by \
@@ -282,17 +267,13 @@ fn manner(games: &[Scoresheet]) -> Vec<(String, String)> {
         for value in games.iter().filter_map(|game| game.tag(tag)) {
             *counts.entry(value).or_default() += 1;
         }
+        let each = |(value, count): (&&str, &u64)| match *count == games.len() as u64 {
+            true => value.to_string(),
+            false => format!("{value} ({})", counted(*count, "game")),
+        };
         let value = match counts.len() {
             0 => continue,
-            1 if counts.values().all(|count| *count == games.len() as u64) => {
-                counts.keys().map(|value| value.to_string()).collect()
-            }
-            1..=6 => {
-                let each = counts
-                    .iter()
-                    .map(|(value, count)| format!("{value} ({})", counted(*count, "game")));
-                each.collect::<Vec<_>>().join(", ")
-            }
+            1..=6 => counts.iter().map(each).collect::<Vec<_>>().join(", "),
             many => format!("{many} different"),
         };
         manner.push((fact.to_string(), value));

@@ -76,9 +76,9 @@ pub trait Watch {
     /// Whether to write a checkpoint and return.
     fn stop(&self) -> bool;
     /// After each step.
-    fn step(&mut self, progress: &Progress);
+    fn step(&mut self, _progress: &Progress) {}
     /// After each validation.
-    fn row(&mut self, row: &Row);
+    fn row(&mut self, _row: &Row) {}
 }
 
 /// Where the loop stands after a step.

@@ -11,7 +11,7 @@ use nnuance::loader::{Encoder, PLANS, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
-use nnuance::run::{Counter, Ending, Listener, Opening, Place};
+use nnuance::run::{Listener, Place};
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::{Alone, Ranks};
 use nnuance::train::{End, Progress, Watch, log};
@@ -170,20 +170,12 @@ impl Watch for Steps {
     fn step(&mut self, progress: &Progress) {
         self.now = progress.step;
     }
-    fn row(&mut self, _: &Row) {}
 }
 
 impl Listener for Deaf {
-    fn remark(&self, _: &str) {}
-    fn count(&self, _: Option<u64>, _: &'static str) -> Counter {
-        Box::new(|_| ())
-    }
-    fn scanned(&self, _: &nnuance::loader::Plan, _: &nnuance::loader::Scan) {}
-    fn opens(&self, _: &Opening) {}
     fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
         Box::new(Steps { now: 0, stop: self.stop })
     }
-    fn ends(&self, _: &Ending) {}
 }
 
 /// Begins a run on so many ranks, or goes on with it; the rank of `stopper` stops it behind a step.

@@ -98,18 +98,8 @@ impl World {
     pub fn summary(&self) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let each = 1000.0 * state.took.as_secs_f64() / state.sums as f64;
-        let mut hosts = self.hosts.clone();
-        hosts.sort();
-        hosts.dedup();
-        let hosts =
-            if hosts.len() == 1 { hosts.remove(0) } else { format!("{} hosts", hosts.len()) };
-        (state.sums > 0).then(|| {
-            format!(
-                "{} ranks on {hosts}: {} sums, {each:.2} ms each",
-                self.count(),
-                grouped(state.sums)
-            )
-        })
+        let (count, sums) = (self.count(), grouped(state.sums));
+        (state.sums > 0).then(|| format!("{count} ranks: {sums} sums of gradients, {each:.2} ms each"))
     }
 
     /// The end of a run that went well. Rank 0 has work after the last step, for which the others wait
