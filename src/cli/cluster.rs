@@ -11,8 +11,8 @@ use anyhow::{Error, Result, ensure};
 
 use super::progress::interrupts;
 use crate::run::Listener;
-use crate::train::ranks::{Alone, Ranks};
 use crate::train::Watch;
+use crate::train::ranks::{Alone, Ranks};
 
 /// The number of processes that were started together, as Open MPI, MPICH and Slurm tell it.
 fn process_count() -> Option<usize> {

@@ -3,7 +3,7 @@
 //! speaks UCI, or a search within this program.
 //!
 //! ```text
-//! items ─ pool ─▶ player: uci ─▶ process ─▶ engine
+//! items ─ pool ─▶ player: uci ─▶ engine
 //!           │ what they made, in order
 //!           ▼
 //!          job ─▶ journal ─▶ output
@@ -24,7 +24,6 @@ pub mod opening;
 pub mod player;
 pub mod pool;
 mod positions;
-mod process;
 pub mod search;
 mod selfplay;
 pub mod uci;

@@ -1,6 +1,11 @@
 //! An engine that speaks UCI, the Universal Chess Interface (Meyer-Kahlen and Huber, 2000).
 
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use shakmaty::{
     CastlingMode, Chess, Color, EnPassantMode, File, Move, Position as _, Square, fen::Fen,
@@ -9,7 +14,6 @@ use shakmaty::{
 use super::EngineError;
 use super::clock::Deadline;
 use super::player::{Entrant, Player};
-use super::process::{Process, Silence};
 use super::search::{Info, Limit, Searched, parse_move};
 
 /// Which engine, and how it is set.
@@ -42,34 +46,15 @@ impl EngineSettings {
 const DEFAULTS: [(&str, &str); 2] = [("Threads", "1"), ("Hash", "16")];
 const CHESS960: &str = "UCI_Chess960";
 
-/// What went wrong with an engine, after which command, on which position.
+/// A failure of an engine: after which command, on which position.
 #[derive(Debug, thiserror::Error)]
-#[error("{engine} {what} after `{command}`{}", on(.fen))]
+#[error("{engine} {what} after `{command}`{}{fen}", if fen.is_empty() { "" } else { " on " })]
 pub struct Fault {
     pub engine: String,
     pub command: String,
     /// Empty where no position was searched.
     pub fen: String,
-    pub what: What,
-}
-
-fn on(fen: &str) -> String {
-    if fen.is_empty() { String::new() } else { format!(" on {fen}") }
-}
-
-/// What an engine did.
-#[derive(Debug, thiserror::Error)]
-pub enum What {
-    #[error(transparent)]
-    Silence(#[from] Silence),
-    #[error("answered `{0}`, which is not a legal move,")]
-    Illegal(String),
-    #[error("gave a move but no score")]
-    NoScore,
-    #[error("gave a move but only a bound of its score; let it search further")]
-    OnlyBounds,
-    #[error("has no option UCI_Chess960, which this position needs,")]
-    NoChess960,
+    pub what: String,
 }
 
 /// The game so far: what a player is told before it searches.
@@ -142,28 +127,54 @@ fn fen(chess: &Chess) -> String {
     Fen::from_position(chess, EnPassantMode::Legal).to_string()
 }
 
-/// A running engine.
+/// A running engine; dropped, it is killed.
 pub struct Uci {
-    process: Process,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<io::Result<String>>,
     /// The program's name without its folder, for messages.
     name: String,
-    /// What the engine calls itself.
+    /// The name that the engine gives itself.
     id: String,
     options: Vec<String>,
     patience_ms: u64,
     chess960: bool,
 }
 
+/// The longest line, in bytes: one beyond it must not fill the memory.
+const LONGEST: u64 = 1 << 16;
+
+/// Lines that wait to be read. A program that says more waits, too.
+const WAITING: usize = 256;
+
+/// Milliseconds that a program which closed its output may take to end, so that its status is known.
+const FAREWELL: u64 = 500;
+
 impl Uci {
     /// Starts an engine and sets its options. A name that the engine does not know is an error,
     /// which says what name is near; values are the engine's own affair.
     pub fn start(settings: &EngineSettings) -> Result<Self, EngineError> {
         let program = settings.program.clone();
-        let process = Process::start(&program, &settings.arguments)
-            .map_err(|error| EngineError::Start { program: program.clone(), error })?;
+        let mut command = Command::new(&program);
+        command.args(&settings.arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        #[cfg(unix)]
+        {
+            // Ctrl-C in a terminal goes to a whole group; the engines are to finish their item.
+            use std::os::unix::process::CommandExt;
+            command.process_group(0);
+        }
+        let started = command.spawn();
+        let mut child = started.map_err(|error| EngineError::Start { program, error })?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let output = output.expect("the output was piped");
+        let (sender, lines) = sync_channel(WAITING);
+        thread::spawn(move || read_lines(output, &sender));
         let name = settings.name();
         let mut engine = Self {
-            process,
+            child,
+            input,
+            lines,
             id: name.clone(),
             name,
             options: Vec::new(),
@@ -180,7 +191,11 @@ impl Uci {
         }
         for (name, value) in &settings.options {
             if !engine.has(name) {
-                return Err(engine.unknown(name));
+                let near = |own: &&String| strsim::jaro(own, name);
+                let near = engine.options.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
+                let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let (engine, name) = (engine.name.clone(), name.clone());
+                return Err(EngineError::Option { engine, name, near });
             }
             if name.eq_ignore_ascii_case(CHESS960) {
                 return Err(EngineError::Chess960);
@@ -191,16 +206,11 @@ impl Uci {
         Ok(engine)
     }
 
-    /// What the engine calls itself.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
     fn introduce(&mut self) -> Result<(), Fault> {
         let deadline = Deadline::after(self.patience_ms);
-        self.say("uci", "")?;
+        self.send("uci", "")?;
         loop {
-            let line = self.hear(deadline, "uci", "")?;
+            let line = self.line(deadline, "uci", "")?;
             if let Some(id) = line.strip_prefix("id name ") {
                 self.id = id.trim().to_string();
             } else if let Some(option) = line.strip_prefix("option name ") {
@@ -216,45 +226,98 @@ impl Uci {
         self.options.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    fn unknown(&self, name: &str) -> EngineError {
-        let near = self
-            .options
-            .iter()
-            .max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)))
-            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        EngineError::Option { engine: self.name.clone(), name: name.to_string(), near }
-    }
-
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
-        self.say(&format!("setoption name {name} value {value}"), "")
+        self.send(&format!("setoption name {name} value {value}"), "")
     }
 
     /// Waits until all commands so far are carried out.
     fn ready(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
         let deadline = Deadline::after(self.patience_ms);
-        self.say("isready", fen)?;
-        while self.hear(deadline, command, fen)? != "readyok" {}
+        self.send("isready", fen)?;
+        while self.line(deadline, command, fen)? != "readyok" {}
         Ok(())
     }
 
-    fn say(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
-        self.process.send(command).map_err(|silence| self.fault(command, fen, silence.into()))
+    fn send(&mut self, command: &str, fen: &str) -> Result<(), Fault> {
+        let input = self.input.as_mut().expect("the input is open until the drop");
+        let sent = input.write_all(format!("{command}\n").as_bytes()).and_then(|()| input.flush());
+        sent.map_err(|error| {
+            let what = match error.kind() {
+                io::ErrorKind::BrokenPipe => self.ended(),
+                _ => format!("cannot be written to ({error})"),
+            };
+            self.fault(command, fen, &what)
+        })
     }
 
-    fn hear(&mut self, deadline: Deadline, command: &str, fen: &str) -> Result<String, Fault> {
-        self.process.line(deadline).map_err(|silence| self.fault(command, fen, silence.into()))
+    /// The next line of the answer to a command, without its end.
+    fn line(&mut self, deadline: Deadline, command: &str, fen: &str) -> Result<String, Fault> {
+        let what = match self.lines.recv_timeout(deadline.left()) {
+            Ok(Ok(line)) if !deadline.left().is_zero() => return Ok(line),
+            Ok(Err(error)) => format!("cannot be read ({error})"),
+            Err(RecvTimeoutError::Disconnected) => self.ended(),
+            Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
+                format!("did not answer within {} ms", deadline.patience_ms())
+            }
+        };
+        Err(self.fault(command, fen, &what))
     }
 
-    fn fault(&self, command: &str, fen: &str, what: What) -> Fault {
+    /// How the program ended.
+    fn ended(&mut self) -> String {
+        let deadline = Deadline::after(FAREWELL);
+        let how = loop {
+            match self.child.try_wait() {
+                Ok(None) if !deadline.left().is_zero() => thread::sleep(Duration::from_millis(5)),
+                Ok(None) => break "it closed its output".to_string(),
+                Ok(Some(status)) => break status.to_string(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        format!("ended by itself ({how})")
+    }
+
+    fn fault(&self, command: &str, fen: &str, what: &str) -> Fault {
         // A long game would hide the message.
         let command = command.split(" moves ").next().unwrap_or(command).to_string();
-        Fault { engine: self.name.clone(), command, fen: fen.to_string(), what }
+        Fault { engine: self.name.clone(), command, fen: fen.to_string(), what: what.to_string() }
+    }
+}
+
+impl Drop for Uci {
+    fn drop(&mut self) {
+        // The end of its input also stops an engine that a script started and `kill` cannot reach.
+        self.input = None;
+        // It may have ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends line by line until the program closes its output or nobody receives any more.
+fn read_lines(output: impl Read, sender: &SyncSender<io::Result<String>>) {
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = match output.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
+            Ok(0) => return,
+            Ok(length) if length as u64 == LONGEST => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "a line without end"))
+            }
+            Ok(_) => Ok(String::from_utf8_lossy(&line).trim().to_string()),
+            Err(error) => Err(error),
+        };
+        let broken = read.is_err();
+        if sender.send(read).is_err() || broken {
+            return;
+        }
     }
 }
 
 impl Player for Uci {
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault> {
-        self.say("ucinewgame", &line.fen())?;
+        self.send("ucinewgame", &line.fen())?;
         self.ready("ucinewgame", &line.fen())?;
         self.search(line, limit)
     }
@@ -263,7 +326,8 @@ impl Player for Uci {
         let fen = line.fen();
         if self.chess960 != line.is_chess960() {
             if !self.has(CHESS960) {
-                return Err(self.fault("position", &fen, What::NoChess960));
+                let what = "has no option UCI_Chess960, which this position needs,";
+                return Err(self.fault("position", &fen, what));
             }
             self.chess960 = line.is_chess960();
             self.set(CHESS960, if self.chess960 { "true" } else { "false" })?;
@@ -271,22 +335,29 @@ impl Player for Uci {
         let go = format!("go {limit}");
         let extra = limit.milliseconds(line.chess().turn()).unwrap_or(0);
         let deadline = Deadline::after(self.patience_ms.saturating_add(extra));
-        self.say(&line.command(), &fen)?;
-        self.say(&go, &fen)?;
+        self.send(&line.command(), &fen)?;
+        self.send(&go, &fen)?;
         let mut info = Info::default();
         loop {
-            let said = self.hear(deadline, &go, &fen)?;
-            let (first, rest) = said.split_once(' ').unwrap_or((&said, ""));
+            let answer = self.line(deadline, &go, &fen)?;
+            let (first, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             match first {
                 "info" => info.read(rest),
                 "bestmove" => {
                     let word = rest.split_ascii_whitespace().next().unwrap_or("");
-                    let Some(best) = parse_move(word, line.chess()) else {
-                        return Err(self.fault(&go, &fen, What::Illegal(word.to_string())));
+                    let what = match parse_move(word, line.chess()) {
+                        None => format!("answered `{word}`, which is not a legal move,"),
+                        Some(best) => {
+                            let bounds = info.bounds;
+                            if let Some(searched) = info.searched(line.chess(), best) {
+                                return Ok(searched);
+                            }
+                            let bound = "gave a move but only a bound of its score; let it search \
+                                         further";
+                            if bounds { bound } else { "gave a move but no score" }.to_string()
+                        }
                     };
-                    let none = if info.bounds { What::OnlyBounds } else { What::NoScore };
-                    let searched = info.searched(line.chess(), best);
-                    return searched.ok_or_else(|| self.fault(&go, &fen, none));
+                    return Err(self.fault(&go, &fen, &what));
                 }
                 _ => {}
             }
@@ -312,7 +383,7 @@ impl Entrant for EngineSettings {
         Ok(vec![
             ("program", self.program.display().to_string()),
             ("arguments", self.arguments.join(" ")),
-            ("engine", engine.id().to_string()),
+            ("engine", engine.id.clone()),
             ("options", options.collect::<Vec<_>>().join(", ")),
         ])
     }

@@ -99,7 +99,8 @@ impl World {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let each = 1000.0 * state.took.as_secs_f64() / state.sums as f64;
         let (count, sums) = (self.count(), grouped(state.sums));
-        (state.sums > 0).then(|| format!("{count} ranks: {sums} sums of gradients, {each:.2} ms each"))
+        (state.sums > 0)
+            .then(|| format!("{count} ranks: {sums} sums of gradients, {each:.2} ms each"))
     }
 
     /// The end of a run that went well. Rank 0 has work after the last step, for which the others wait
