@@ -129,6 +129,8 @@ pub fn run<W, I: Send, T: Send>(
         for _ in 0..count {
             let (shared, work, results) = (&shared, &work, results.clone());
             scope.spawn(move || {
+                // Also where it panics.
+                let _closing = Closing(shared);
                 let mut worker = None;
                 while let Some((number, item)) = shared.next(AHEAD * count as u64) {
                     let tried = attempt(workers, &mut worker, item, work);

@@ -13,9 +13,7 @@ use std::time::Duration;
 use nnuance::engine::adjudicate::Adjudication;
 use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{
-    PositionsJob, Report, SelfplayJob, Skip, Watch, positions, selfplay,
-};
+use nnuance::engine::{PositionsJob, Report, SelfplayJob, Skip, Watch, positions, selfplay};
 use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
 use nnuance::sample::mix;
 
