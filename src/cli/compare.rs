@@ -13,7 +13,8 @@ use crate::loader::{Filter, Part, Plan};
 use crate::model::Precision;
 use crate::report::Options;
 use crate::run::evaluator::{BUILT_IN, Evaluator, each_once};
-use crate::run::measure::{self, Measurement, gaps, honest, read};
+use crate::run::honest::honest;
+use crate::run::measure::{self, Measurement, nets, read};
 use crate::run::{moves, played};
 
 /// Compare evaluations on the same games: handcrafted terms, checkpoints, nets, references
@@ -61,8 +62,8 @@ pub struct Args {
     /// Show, beside the fitted scales, what one scale for all would say
     #[arg(long, value_name = "CP", num_args = 0..=1, default_missing_value = "400")]
     fixed_scale: Option<f64>,
-    /// Look deeper: slices by phase, material, score, check, file and result; calibration; the
-    /// positions where two disagree most; what quantising cost
+    /// Look deeper: losses by game phase, calibration, the positions where two disagree most, the
+    /// cost of quantising
     #[arg(long)]
     deep: bool,
     /// With --deep, positions to show of each disagreement
@@ -94,12 +95,12 @@ pub fn run(args: Args) -> Result<()> {
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();
     let plan = plan(&args, &evaluators, filter.as_ref())?;
-    let mut samples = read(&plan, &terminal)?;
+    let (mut samples, doubt) = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
-        samples.retain(|(sample, _)| filter.rejects(sample).is_none());
+        samples.retain(|sample| filter.rejects(sample).is_none());
         ensure!(!samples.is_empty(), "the filter leaves no position to compare on");
     } else if args.moves {
-        samples.retain(|(sample, _)| sample.ply.is_none_or(|ply| ply >= OPENING));
+        samples.retain(|sample| sample.ply.is_none_or(|ply| ply >= OPENING));
     }
     // The filter of a training, which may leave captures out, says nothing of moves.
     let chosen = filter.is_some() || args.moves;
@@ -113,20 +114,19 @@ pub fn run(args: Args) -> Result<()> {
             false => out::line(found.text().trim_end()),
         };
     }
-    let (names, files) = (&args.evaluations, &plan.files);
-    let mut measurement = Measurement::of(&evaluators, names, measured, files, args.quiescence)?;
+    let mut measurement =
+        Measurement::of(&evaluators, measured, doubt, &plan.files, args.quiescence)?;
     if let Some(games) = &games {
-        measurement.play(games, &args.evaluations, &evaluators)?;
+        measurement.play(games, &evaluators)?;
     }
-    let gaps = gaps(&args.evaluations, &evaluators);
-    measurement.no_rivals(&gaps);
     measurement.notes.iter().for_each(|note| eprintln!("{note}"));
     if test {
         eprintln!("--all measures on every position, those seen in training too");
     }
     let options = Options { fit_on_same: args.fit_on_same, fixed_scale: args.fixed_scale };
     if args.deep {
-        let deep = measurement.deep(&options, &gaps, args.boards)?;
+        let mut deep = measurement.deep(&options, args.boards)?;
+        deep.quantising = measurement.quantising(&nets(&evaluators), &options)?;
         return match args.json {
             true => out::line(serde_json::to_string_pretty(&deep)?),
             false => out::line(deep.text().trim_end()),

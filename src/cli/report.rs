@@ -12,7 +12,7 @@ use super::terminal::Terminal;
 use crate::draw::Section;
 use crate::model::Precision;
 use crate::run::played;
-use crate::run::report::{Asked, Page, read};
+use crate::run::report::{Besides, Page, read};
 
 /// Show runs on one page: curves, settings, comparison, what is inside the nets, data
 ///
@@ -56,8 +56,8 @@ pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
     let runs = read(&args.runs)?;
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    let asked = Asked { with: &args.with, files: &args.data, games };
-    let mut page = Page::of(&runs, &asked, &place, &Terminal::default())?;
+    let besides = Besides { with: &args.with, files: &args.data, games };
+    let mut page = Page::of(&runs, &besides, &place, &Terminal::default())?;
     if !args.no_data {
         page.sections.push(data(&page.files)?);
     }

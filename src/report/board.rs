@@ -1,74 +1,55 @@
-//! A board of a FEN as text: eight lines, rank 8 on top, with facts beside it.
+//! A position as text: a board with a number below each square, and evaluations side by side.
 
-/// How pieces are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Signs {
-    /// As in the FEN: White's are capitals.
-    #[default]
-    Letters,
-    /// Chess pieces of Unicode.
-    Pieces,
+use super::{Align, Table, signed};
+use crate::loss::sigmoid;
+
+/// The widest value of a square: with it a rank, its number and the gaps fit 80 columns.
+const WIDEST: usize = 7;
+
+/// A board with rank 8 on top, two lines a rank: the letters of pieces by square (a1 = 0), dots for
+/// empty squares, and below each its value in whole centipawns.
+pub fn board(pieces: &[Option<char>; 64], values: &[Option<f64>; 64]) -> String {
+    let values = values.map(|value| value.map_or_else(String::new, whole));
+    let widest = values.iter().map(String::len).max().unwrap_or(1).max(1);
+    let line = |label: char, cells: &mut dyn Iterator<Item = String>| {
+        let cells: String = cells.map(|cell| format!("  {cell:>widest$}")).collect();
+        format!("{}\n", format!("{label}{cells}").trim_end())
+    };
+    let mut out = String::new();
+    for rank in (0..8).rev() {
+        let squares = 8 * rank..8 * rank + 8;
+        let label = (b'1' + rank as u8) as char;
+        let letters = pieces[squares.clone()].iter().map(|piece| piece.unwrap_or('.'));
+        out += &line(label, &mut letters.map(String::from));
+        out += &line(' ', &mut values[squares].iter().cloned());
+        out.push('\n');
+    }
+    out + &line(' ', &mut ('a'..='h').map(String::from))
 }
 
-impl Signs {
-    fn draw(self, letter: char) -> char {
-        const LETTERS: &str = "KQRBNPkqrbnp";
-        let place = LETTERS.find(letter).filter(|_| self == Signs::Pieces);
-        // The twelve pieces stand there in this order from U+2654 on.
-        place.and_then(|i| char::from_u32(0x2654 + i as u32)).unwrap_or(letter)
-    }
+/// Whole centipawns with their sign; very large numbers as powers of ten.
+fn whole(value: f64) -> String {
+    let text = match format!("{value:+.0}") {
+        zero if zero == "-0" || zero == "+0" => "0".to_string(),
+        text => text,
+    };
+    if text.len() > WIDEST { format!("{value:+.0e}") } else { text }
 }
 
-/// The ranks, then the files, one line each; facts stand to the right of ranks, from the top, and
-/// below each other where there are more than eight.
-///
-/// Reads the board field only, and shows what is there: a rank that is too short is filled with
-/// empty squares. None where the field cannot be a board, with a letter of no piece, or with more
-/// than eight ranks or files.
-pub fn board(fen: &str, signs: Signs, facts: &[String]) -> Option<String> {
-    let field = fen.split_whitespace().next()?;
-    let mut ranks: Vec<Vec<char>> =
-        field.split('/').map(|it| rank(it, signs)).collect::<Option<_>>()?;
-    if ranks.len() > 8 {
-        return None;
+/// Evaluations of one position, a name, centipawns for the side to move and the scale where it is
+/// known: for the side to move, for White, and as expected result.
+pub fn side_by_side(evaluations: &[(String, f64, Option<f64>)], white_to_move: bool) -> Table {
+    let mut table = Table::new(&[
+        ("evaluation", Align::Left),
+        ("cp, side to move", Align::Right),
+        ("cp, White", Align::Right),
+        ("expected result", Align::Right),
+    ]);
+    for (name, cp, scale) in evaluations {
+        let white = if white_to_move { *cp } else { -cp };
+        let expected = scale.map(|scale| format!("{:.3}", sigmoid(cp / scale)));
+        let expected = expected.unwrap_or_else(|| "-".to_string());
+        table.row([name.clone(), signed(*cp), signed(white), expected]);
     }
-    ranks.resize(8, vec!['.'; 8]);
-    let mut lines: Vec<String> = ranks
-        .iter()
-        .zip((1..=8).rev())
-        .map(|(squares, number)| {
-            let squares: Vec<String> = squares.iter().map(char::to_string).collect();
-            format!("{number}  {}", squares.join(" "))
-        })
-        .collect();
-    lines.push("   a b c d e f g h".to_string());
-    let width = 18;
-    while lines.len() < facts.len() {
-        lines.push(" ".repeat(width));
-    }
-    let mut text = String::new();
-    for (i, line) in lines.iter().enumerate() {
-        let fact = facts.get(i).map_or("", String::as_str);
-        text.push_str(format!("{line}    {fact}").trim_end());
-        text.push('\n');
-    }
-    Some(text)
-}
-
-fn rank(text: &str, signs: Signs) -> Option<Vec<char>> {
-    let mut squares = Vec::with_capacity(8);
-    for letter in text.chars() {
-        match letter {
-            '1'..='8' => {
-                let empty = letter as usize - '0' as usize;
-                squares.extend(std::iter::repeat_n('.', empty));
-            }
-            _ if "KQRBNPkqrbnp".contains(letter) => squares.push(signs.draw(letter)),
-            _ => return None,
-        }
-    }
-    (squares.len() <= 8).then(|| {
-        squares.resize(8, '.');
-        squares
-    })
+    table
 }

@@ -1,15 +1,15 @@
-//! What an evaluation promises and what the games gave.
+//! Expected results of an evaluation against the results of the games.
 //!
 //! Positions are sorted by expected result and cut into bins of equal count; equal values stay in
-//! one bin. What the fitted scale can put right is put right before: what is left is curvature,
-//! a bonus for the side to move that is missing, and noise.
+//! one bin. The scale has been fitted before: the rest is curvature, a missing bonus for the side to
+//! move, and noise.
 
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::estimate::{Estimate, Means};
 use super::groups::Groups;
-use super::text::{WIDTH, least, loss, wrap};
+use super::text::{interval, least, loss, wrap};
 use super::{Align, Table};
 use crate::digits::grouped;
 
@@ -21,15 +21,13 @@ pub struct Calibration {
     pub bins: Vec<Bin>,
     /// Mean distance of a bin from the diagonal, weighted by positions.
     pub error: f64,
-    /// What this distance would be on average, from noise alone, if the promises were right; None
-    /// where a bin has no interval.
+    /// The mean distance that noise alone would give; None where a bin has no interval.
     pub by_chance: Option<f64>,
     /// The mean result minus the mean expected one.
     pub bias: Estimate,
-    /// Of the line of least squares of results on expected results: 1 where promises are right,
-    /// below where they are too bold. None where all positions are expected to end alike.
+    /// Of the line of least squares of results on expected results: below 1 where expectations are
+    /// too bold. None where all positions have the same expected result.
     pub slope: Option<Estimate>,
-    pub sentence: String,
 }
 
 /// Positions of nearly equal expected result.
@@ -46,8 +44,10 @@ pub struct Bin {
 }
 
 impl Calibration {
-    /// Of expected results, one a position.
-    pub(super) fn of(
+    pub const BINS: usize = 15;
+
+    /// From expected results, one a position.
+    pub fn of(
         name: &str,
         expected: &[f64],
         results: &[f64],
@@ -71,22 +71,12 @@ impl Calibration {
         let error = weighted(&|bin| Some(bin.off.mean.abs())).unwrap_or(0.0);
         let by_chance = weighted(&|bin| Some(bin.off.standard_error? * ratio));
         let (bias, slope) = line(expected, results, groups);
-        let mut calibration = Self {
-            name: name.to_string(),
-            bins,
-            error,
-            by_chance,
-            bias,
-            slope,
-            sentence: String::new(),
-        };
-        calibration.sentence = calibration.conclude();
-        calibration
+        Self { name: name.to_string(), bins, error, by_chance, bias, slope }
     }
 
     pub fn text(&self) -> String {
-        let mut text = format!("Calibration of {}\n\n{}\n", self.name, self.table());
-        wrap(&self.sentence, &mut text);
+        let mut text = format!("{}\n", self.table());
+        wrap(&format!("{}: {}", self.name, self.summary()), &mut text);
         text
     }
 
@@ -100,16 +90,12 @@ impl Calibration {
             ("positions", Align::Right),
             ("from", Align::Right),
             ("to", Align::Right),
-        ])
-        .width(WIDTH);
+        ]);
         for bin in &self.bins {
-            let least = least(&bin.observed);
-            let between = |[low, high]: [f64; 2]| format!("{least}{low:.3} to {high:.3}");
-            let interval = bin.observed.interval.map(between);
             table.row([
                 format!("{:.3}", bin.expected),
                 format!("{:.3}", bin.observed.mean),
-                interval.unwrap_or_else(|| "-".to_string()),
+                interval(&bin.observed),
                 format!("{:+.3}", bin.off.mean),
                 grouped(bin.positions as u64),
                 format!("{:.3}", bin.range[0]),
@@ -119,33 +105,20 @@ impl Calibration {
         table
     }
 
-    fn conclude(&self) -> String {
-        let mut text =
-            format!("{}: bins lie {} from the diagonal on average", self.name, loss(self.error));
+    /// Distance, bias and slope.
+    pub fn summary(&self) -> String {
+        let mut text = format!("{} from the diagonal on average", loss(self.error));
         if let Some(chance) = self.by_chance {
-            text.push_str(&format!(" (noise alone would give about {})", loss(chance)));
+            text += &format!(" ({} by noise alone)", loss(chance));
         }
-        if self.bias.tells() {
-            let by = loss(self.bias.mean.abs());
-            let side = if self.bias.mean > 0.0 { "more" } else { "less" };
-            text.push_str(&format!("; on average the side to move gets {by} {side} than promised"));
-        }
-        let Some(slope) = self.slope else {
-            return text + "; it promises the same everywhere.";
-        };
-        text.push_str(&format!("; slope {:.3}", slope.mean));
-        let Some([low, high]) = slope.interval else { return text + "." };
-        let says = match (slope.can_tell(), high < 1.0, low > 1.0) {
-            (false, ..) if slope.interval_is_lower_bound => {
-                "games unknown: these data cannot tell whether it promises too much"
+        text += &format!("; results less expected {:+.5}", self.bias.mean);
+        if let Some(slope) = self.slope {
+            text += &format!("; slope {:.3}", slope.mean);
+            if let Some([low, high]) = slope.interval {
+                text += &format!(" (95 % interval {}{low:.3} to {high:.3})", least(&slope));
             }
-            (false, ..) => "these are too few games to tell whether it promises too much",
-            (_, true, _) => "it promises too much",
-            (_, _, true) => "it promises too little",
-            _ => "these data see nothing wrong in its steepness",
-        };
-        let least = least(&slope);
-        text + &format!(" (95 % interval {least}{low:.3} to {high:.3}): {says}.")
+        }
+        text + "."
     }
 }
 
@@ -166,8 +139,8 @@ impl Bin {
     }
 }
 
-/// Where to cut the sorted positions, ends included: at equal counts, or behind the values that
-/// equal the one before such a cut.
+/// The places at which the sorted positions are cut, ends included: at equal counts, or behind the
+/// values that equal the one before such a cut.
 fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
     let value = |place: usize| expected[order[place] as usize];
     let mut cuts = vec![0];

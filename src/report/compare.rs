@@ -1,15 +1,22 @@
 //! Several evaluations of the same positions, measured against the results of the games.
+//!
+//! A winner is named where nothing speaks against it, and where the difference stands after the
+//! correction of S. Holm, "A simple sequentially rejective multiple test procedure" (1979): so that
+//! of all verdicts of a comparison any is false by chance in 5 % of comparisons at most.
 
 use serde::Serialize;
 
+use super::chance;
 use super::elo::Elo;
-use super::estimate::{Estimate, Means};
+use super::estimate::{Estimate, FEW_GROUPS, Means};
 use super::fit::Conventions;
 use super::fitted::Fitted;
 use super::games::Games;
 use super::groups::Groups;
-use super::predictions::{CompareError, Options, Predictions, Truth, check};
-use super::verdict;
+use super::predictions::{CompareError, Options, Predictions, Truth};
+use super::text::{UNKNOWN, amount, between, interval, loss, wrap};
+use super::{Align, Table};
+use crate::digits::grouped;
 
 /// The outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,7 +24,7 @@ pub struct Comparison {
     pub measured_on: Records,
     /// The scales were fitted on the same positions; else on the other groups.
     pub fit_on_same: bool,
-    /// What the groups are.
+    /// The groups in words.
     pub noun: String,
     /// Else positions stand for games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
@@ -26,11 +33,11 @@ pub struct Comparison {
     pub evaluations: Vec<Measured>,
     /// All pairs, the one with the smaller loss first.
     pub pairs: Vec<Pair>,
-    /// What games of some of them say; None where nobody looked.
+    /// Results of games between some of them.
     pub games: Option<Games>,
-    /// What follows from the losses, in words.
+    /// Conclusions from the losses, in words.
     pub sentences: Vec<String>,
-    /// What was measured, and what could not be told.
+    /// The positions measured on, and open questions about them.
     pub notes: Vec<String>,
 }
 
@@ -46,24 +53,22 @@ pub struct Measured {
     /// 1 for the smallest loss.
     pub rank: usize,
     pub name: String,
-    /// What else could explain a low loss.
+    /// Another explanation of a low loss.
     pub doubt: Option<String>,
     /// A bound for the others.
     pub bound: bool,
-    /// The best scale, in several conventions; none for probabilities. The geometric mean, where
-    /// each part of the groups has its own.
+    /// The best scale, in several conventions; none for a constant. The geometric mean, where each
+    /// part of the groups has its own.
     pub scale: Option<Conventions>,
     /// The best scale lies at a border of the search and means nothing.
     pub at_border: bool,
-    /// What a constant evaluation predicts, on average.
-    pub probability: Option<f64>,
     /// Mean squared error against the results.
     pub loss: Estimate,
     /// The same at the fixed scale.
     pub loss_fixed: Option<Estimate>,
     /// Mean squared error against the targets, with the scale fitted to the results.
     pub loss_target: Option<Estimate>,
-    /// Logistic Elo by games; None where it did not play, or nobody looked.
+    /// Logistic Elo by games; None where it did not play.
     pub elo: Option<Elo>,
     /// Its place among the players of these games.
     #[serde(skip)]
@@ -78,11 +83,10 @@ pub struct Pair {
     /// The loss of the worse minus that of the better.
     pub difference: Estimate,
     pub z: Option<f64>,
-    /// Floats and integers of one net: what differs is rounding, and nothing is decided.
+    /// Floats and integers of one net: they differ by rounding, and nothing is decided.
     pub rounding: bool,
-    /// Whether the better may be called better: the difference stands after the correction for all
-    /// that are looked at together, and nothing speaks against a verdict. Neighbours in the
-    /// ranking are looked at together; for all other pairs, all pairs.
+    /// Whether the better may be called better. Neighbours in the ranking are corrected for
+    /// together; other pairs with all pairs.
     pub decided: bool,
     /// Why it is not decided.
     pub why: Option<String>,
@@ -90,16 +94,18 @@ pub struct Pair {
     pub difference_fixed: Option<Estimate>,
 }
 
+/// The chance that any verdict of a comparison is false.
+const LEVEL: f64 = 0.05;
+
 /// Measures evaluations on the same positions.
 ///
 /// Each gets its own best scale. The intervals hold for the scales as they are fitted; fitting on
-/// other groups, the default, keeps one number a scale from flattering anyone.
+/// other groups, the default, keeps one number a scale from flattering an evaluation.
 pub fn compare(
     evaluations: &[Predictions],
     truth: &Truth,
     options: &Options,
 ) -> Result<Comparison, CompareError> {
-    check(evaluations, truth, options)?;
     let groups = truth.grouped();
     let fitted = Fitted::all(evaluations, truth, &groups, options)?;
     Ok(measure(evaluations, truth, options, &groups, &fitted))
@@ -132,7 +138,7 @@ pub(super) fn measure(
     }
     let means = Means::new(groups, &columns);
     let fixed = options.fixed_scale.map(|_| count);
-    let target = truth.targets.map(|_| if fixed.is_some() { 2 * count } else { count });
+    let target = truth.targets.map(|_| columns.len() - count);
 
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| means.mean(*a).mean.total_cmp(&means.mean(*b).mean));
@@ -143,36 +149,12 @@ pub(super) fn measure(
         bound: evaluations[*i].bound,
         scale: fitted[*i].scale().map(Conventions::of),
         at_border: fitted[*i].at_border(),
-        probability: fitted[*i].probability(),
         loss: means.mean(*i),
         loss_fixed: fixed.map(|first| means.mean(first + i)),
         loss_target: target.map(|first| means.mean(first + i)),
         elo: None,
         player: evaluations[*i].player,
     };
-    let mut comparison = Comparison {
-        measured_on: Records { positions: groups.records(), groups: groups.len() },
-        fit_on_same: options.fit_on_same,
-        noun: truth.noun.to_string(),
-        games_known: truth.games_known,
-        fixed_scale: options.fixed_scale,
-        evaluations: order.iter().enumerate().map(measured).collect(),
-        pairs: pairs(evaluations, &order, &means, fixed),
-        games: None,
-        sentences: Vec::new(),
-        notes: Vec::new(),
-    };
-    verdict::decide(&mut comparison, truth);
-    comparison.sentences = comparison.conclude();
-    comparison
-}
-
-fn pairs(
-    evaluations: &[Predictions],
-    order: &[usize],
-    means: &Means,
-    fixed: Option<usize>,
-) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (rank, better) in order.iter().enumerate() {
         for worse in &order[rank + 1..] {
@@ -186,10 +168,194 @@ fn pairs(
                 rounding: nets[0].is_some() && nets[0] == nets[1],
                 decided: false,
                 why: None,
-                difference_fixed: fixed
-                    .map(|first| means.difference(first + worse, first + better)),
+                difference_fixed: fixed.map(|at| means.difference(at + worse, at + better)),
             });
         }
     }
-    pairs
+    let mut comparison = Comparison {
+        measured_on: Records { positions: groups.records(), groups: groups.len() },
+        fit_on_same: options.fit_on_same,
+        noun: truth.noun.to_string(),
+        games_known: truth.games_known,
+        fixed_scale: options.fixed_scale,
+        evaluations: order.iter().enumerate().map(measured).collect(),
+        pairs,
+        games: None,
+        sentences: Vec::new(),
+        notes: Vec::new(),
+    };
+    comparison.decide(truth);
+    comparison.conclude();
+    comparison
+}
+
+impl Comparison {
+    /// Decides every pair, or says why it stays open.
+    fn decide(&mut self, truth: &Truth) {
+        let general = self.against_all(truth);
+        let border = |name: &str| self.evaluations.iter().any(|it| it.at_border && it.name == name);
+        // The reasons against a verdict, whatever the numbers are.
+        let against = |pair: &Pair| match [&pair.better, &pair.worse].map(|name| border(name)) {
+            _ if general.is_some() => general.clone(),
+            _ if pair.rounding => Some("they differ by rounding".to_string()),
+            [false, false] => None,
+            [better, _] => {
+                let name = if better { &pair.better } else { &pair.worse };
+                Some(format!("the best scale of {name} lies at the border of the search"))
+            }
+        };
+        let against: Vec<Option<String>> = self.pairs.iter().map(against).collect();
+        let neighbours = self.neighbours();
+        let p = |place: usize| self.pairs[place].difference.p.filter(|_| against[place].is_none());
+        let family = |places: &mut dyn Iterator<Item = usize>| -> (usize, Option<f64>) {
+            let all: Vec<f64> = places.filter_map(p).collect();
+            (all.len(), chance::holm(&all, LEVEL))
+        };
+        let of_neighbours = family(&mut neighbours.iter().copied());
+        let of_all = family(&mut (0..self.pairs.len()));
+        let open = |place: usize| -> Option<String> {
+            let near = neighbours.contains(&place);
+            let (count, limit) = if near { of_neighbours } else { of_all };
+            if self.pairs[place].difference.contains_zero() {
+                return Some("the interval contains zero".to_string());
+            }
+            let stands = p(place).is_some_and(|p| limit.is_some_and(|limit| p <= limit));
+            (!stands).then(|| {
+                format!("the interval leaves zero out, but one of {count} may by chance (Holm)")
+            })
+        };
+        let whys = against.iter().enumerate().map(|(place, why)| why.clone().or_else(|| open(place)));
+        let whys: Vec<Option<String>> = whys.collect();
+        for (pair, why) in self.pairs.iter_mut().zip(whys) {
+            pair.decided = why.is_none();
+            pair.why = why;
+        }
+    }
+
+    /// Why these data name no winner at all, if so.
+    fn against_all(&self, truth: &Truth) -> Option<String> {
+        let (groups, first) = (self.measured_on.groups, truth.results[0]);
+        if !truth.games_known {
+            return Some("games unknown".to_string());
+        }
+        if groups < FEW_GROUPS {
+            return Some(format!("{groups} {}, fewer than {FEW_GROUPS}", self.noun));
+        }
+        if truth.results.iter().all(|result| *result == first) {
+            return Some(format!("every result is {first}"));
+        }
+        truth.doubt.map(str::to_string)
+    }
+
+    /// The places of the pairs of neighbours in the ranking: pairs are sorted by the better, then
+    /// by the worse, so that these begin each better's run.
+    fn neighbours(&self) -> Vec<usize> {
+        let runs = (1..self.evaluations.len()).rev();
+        runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
+    }
+
+    /// Adds sentences on neighbours in the ranking.
+    fn conclude(&mut self) {
+        let [positions, groups] =
+            [self.measured_on.positions, self.measured_on.groups].map(|it| grouped(it as u64));
+        let on = match self.noun.ends_with("positions") {
+            true => format!("{positions} {}", self.noun),
+            false => format!("{positions} positions of {groups} {}", self.noun),
+        };
+        if self.pairs.is_empty() {
+            self.sentences.push(format!("Measured on {on}; nothing to compare with."));
+        }
+        let mut lead = format!("On {on}, ");
+        for (rank, place) in self.neighbours().into_iter().enumerate() {
+            let verdict = verdict(&self.pairs[place], &self.evaluations[rank]);
+            self.sentences.push(std::mem::take(&mut lead) + &verdict);
+        }
+    }
+
+    /// The table and the sentences, as they are printed.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.table());
+        self.basis().iter().for_each(|line| wrap(line, &mut text));
+        self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+        if let Some(games) = &self.games {
+            text.push('\n');
+            wrap(&games.basis(), &mut text);
+            games.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+        }
+        text
+    }
+
+    /// One line an evaluation, the smallest loss first.
+    pub fn table(&self) -> Table {
+        let fixed = self.fixed_scale.map(|scale| format!("at {scale} cp"));
+        let targets = self.evaluations.iter().any(|one| one.loss_target.is_some());
+        let right = |title| (title, Align::Right);
+        let mut columns = vec![("evaluation", Align::Left), right("loss"), right("95 % interval")];
+        if self.games.is_some() {
+            columns.extend(["Elo", "its 95 % interval"].map(right));
+        }
+        columns.push(right("scale, cp"));
+        columns.extend(fixed.as_deref().map(right));
+        columns.extend(targets.then_some(right("to target")));
+        let mut table = Table::new(&columns);
+        for one in &self.evaluations {
+            let scale = one.scale.map_or("-".to_string(), |scale| format!("{:.0}", scale.s));
+            let mark = if one.at_border { " (border)" } else { "" };
+            let mut cells = vec![one.name.clone(), loss(one.loss.mean), interval(&one.loss)];
+            if self.games.is_some() {
+                cells.extend(one.elo.map_or(["-", "-"].map(str::to_string), |elo| elo.cells()));
+            }
+            cells.push(scale + mark);
+            cells.extend(one.loss_fixed.map(|estimate| loss(estimate.mean)));
+            cells.extend(one.loss_target.map(|estimate| loss(estimate.mean)));
+            table.row(cells);
+        }
+        table
+    }
+
+    /// One line a pair.
+    pub fn pair_table(&self) -> Table {
+        let mut table = Table::new(&[
+            ("lower loss", Align::Left),
+            ("higher loss", Align::Left),
+            ("difference", Align::Right),
+            ("95 % interval", Align::Right),
+            ("decided", Align::Left),
+        ]);
+        for pair in &self.pairs {
+            let decided = pair.why.as_ref().map_or("yes".to_string(), |why| format!("no: {why}"));
+            let (mean, between) = (loss(pair.difference.mean), interval(&pair.difference));
+            table.row([&pair.better[..], &pair.worse, &mean, &between, &decided]);
+        }
+        table
+    }
+
+    /// The definitions of the numbers.
+    pub(super) fn basis(&self) -> Vec<String> {
+        let scales = match self.fit_on_same {
+            true => "fitted on the positions measured".to_string(),
+            false => format!("for each fifth of the {}, fitted on the others", self.noun),
+        };
+        let loss = "Loss: mean squared error of sigmoid(cp / scale) against the results; scale";
+        let mut lines = vec![format!("{loss}: {scales}.")];
+        lines.extend((!self.games_known).then(|| UNKNOWN.to_string()));
+        lines
+    }
+}
+
+/// The winner of a pair, with doubts about it; or why there is none.
+fn verdict(pair: &Pair, first: &Measured) -> String {
+    let Pair { better, worse, difference, .. } = pair;
+    if difference.mean == 0.0 && difference.interval == Some([0.0; 2]) {
+        return format!("{better} and {worse} have the same loss.");
+    }
+    let by = amount(difference.mean) + &between(difference);
+    let lead = format!("{better}'s loss is lower than {worse}'s by {by}");
+    match (&pair.why, &first.doubt) {
+        (Some(why), _) if pair.rounding => format!("{lead}; {why}: no contest."),
+        (Some(why), _) => format!("{lead}; {why}: these data cannot tell."),
+        (None, _) if first.bound => format!("{lead}; it is a bound, from a search, and no rival."),
+        (None, Some(doubt)) => format!("{lead}: {better} wins, unless {doubt}."),
+        (None, None) => format!("{lead}: {better} wins."),
+    }
 }

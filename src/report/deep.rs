@@ -1,78 +1,92 @@
-//! A comparison with everything below it: where, how well calibrated, and over which positions
-//! evaluations part.
+//! A comparison with everything below it: losses by phase, calibration, disagreements, and the cost
+//! of quantising.
 
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::calibration::Calibration;
+use super::chance;
 use super::compare::{self, Comparison};
-use super::disagree::{self, Disagreement};
+use super::disagree::{Disagreement, Side};
+use super::estimate::{Estimate, Means};
 use super::fitted::Fitted;
-use super::gap::{self, Gap};
-use super::predictions::{self, CompareError, Options, Predictions, Truth, Values};
-use super::reach::{self, Reach};
-use super::slices::{Attributes, Input, Slices};
-use super::text::wrap;
+use super::groups::Groups;
+use super::predictions::{CompareError, Options, Predictions, Truth};
+use super::text::{interval, loss, wrap};
+use super::{Align, Table};
+use crate::digits::grouped;
 
-/// What to look at beside the comparison. Evaluations are named by their place among those given.
+/// The facts beside the values and results.
 #[derive(Clone, Copy)]
 pub struct Depth<'a> {
-    /// One entry a position.
-    pub facts: &'a [Attributes],
-    /// The names of the files.
-    pub sources: &'a [String],
+    /// Ethereal's, one a position: 24 with all pieces, 0 with pawns only.
+    pub phases: &'a [u8],
     /// The FEN of a position.
     pub fen: &'a dyn Fn(usize) -> String,
-    /// What slices compare with; else the best one, and for the best the second.
+    /// The place of the evaluation that others are held against; else the best one.
     pub reference: Option<usize>,
-    /// Whose disagreements to show; else the best with each other one that is not constant, but
-    /// for the two of a gap.
-    pub disagreements: Option<&'a [[usize; 2]]>,
-    /// How many positions of each disagreement.
+    /// Positions to show of each disagreement.
     pub most: usize,
-    /// Floats and integers of one thing.
-    pub gaps: &'a [[usize; 2]],
-    /// Material and the data's own score, between which the others are placed.
-    pub ends: Option<[usize; 2]>,
-    /// Bins of a calibration.
-    pub bins: usize,
-}
-
-impl Depth<'_> {
-    pub const MOST: usize = 10;
-    pub const BINS: usize = 15;
-}
-
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum DeepError {
-    #[error(transparent)]
-    Compare(#[from] CompareError),
-    #[error("there are facts for {found} positions of {expected}")]
-    Facts { found: usize, expected: usize },
-    #[error("position {position} comes from file {found}, but {sources} files are named")]
-    Source { position: usize, found: u16, sources: usize },
-    #[error("there is no evaluation {found}, they count from 0 to {}", .count - 1)]
-    Evaluation { found: usize, count: usize },
-    #[error("{name} gives no centipawns: its integers cannot be compared with its floats")]
-    NoCentipawns { name: String },
-    #[error("{0} bins, expected 1 to 1000")]
-    Bins(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deep {
     pub comparison: Comparison,
-    pub slices: Slices,
+    pub phases: Phases,
     /// In the order of the evaluations given, without constant ones.
     pub calibrations: Vec<Calibration>,
     pub disagreements: Vec<Disagreement>,
-    pub gaps: Vec<Gap>,
-    /// How much of the way from material to the score each goes; empty where one of the two is
-    /// missing, or where they cannot be told apart.
-    pub reaches: Vec<Reach>,
-    /// What follows from all this, and what does not.
-    pub caveat: String,
+    /// Filled by the caller, see [`quantising`].
+    pub quantising: Vec<Quantising>,
 }
+
+/// The loss by game phase, with the scales fitted to all positions: a scale of its own would forgive
+/// a phase what is wrong in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Phases {
+    /// The name of the evaluation that the others are compared with.
+    pub reference: String,
+    /// How many differences the marks are corrected for (Holm, 5 % for all together).
+    pub comparisons: usize,
+    pub slices: Vec<Slice>,
+}
+
+/// The positions of one phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slice {
+    pub phase: &'static str,
+    pub positions: usize,
+    pub groups: usize,
+    /// In the order of the evaluations given; empty without positions.
+    pub evaluations: Vec<SliceLoss>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SliceLoss {
+    pub name: String,
+    pub loss: Estimate,
+    /// Its loss minus that of the reference: negative where it is better.
+    pub difference: Option<Estimate>,
+    /// The difference stands after the correction for many comparisons.
+    pub marked: bool,
+}
+
+/// An evaluation before and after quantising.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quantising {
+    /// Floats, integers.
+    pub names: [String; 2],
+    /// Of |integers - floats| in centipawns: mean, 99.9 % quantile and maximum.
+    pub mean: f64,
+    pub most_999: f64,
+    pub largest: f64,
+    /// The loss of the integers less that of the floats.
+    pub cost: Estimate,
+}
+
+/// The phases: a name and its last number.
+const PHASES: [(&str, u8); 3] =
+    [("endgame, 0 to 8", 8), ("middlegame, 9 to 16", 16), ("opening, 17 to 24", u8::MAX)];
 
 /// [Compares](compare::compare()) and looks deeper; scales are fitted once, and serve everywhere.
 pub fn deep(
@@ -80,159 +94,194 @@ pub fn deep(
     truth: &Truth,
     options: &Options,
     depth: &Depth,
-) -> Result<Deep, DeepError> {
-    predictions::check(evaluations, truth, options)?;
-    check(evaluations, truth, depth)?;
+) -> Result<Deep, CompareError> {
     let groups = truth.grouped();
     let fitted = Fitted::all(evaluations, truth, &groups, options)?;
+    if depth.phases.len() != truth.results.len() {
+        let (what, found) = ("the list of phases".to_string(), depth.phases.len());
+        return Err(CompareError::Length { what, found, expected: truth.results.len() });
+    }
     let comparison = compare::measure(evaluations, truth, options, &groups, &fitted);
     let results = truth.results;
     let expected: Vec<Vec<f64>> =
         evaluations.iter().zip(&fitted).map(|(one, fitted)| fitted.expected(one, truth)).collect();
-    let square = |(expected, result): (&f64, &f64)| (expected - result).powi(2);
-    let losses: Vec<Vec<f64>> =
-        expected.par_iter().map(|list| list.iter().zip(results).map(square).collect()).collect();
-    let names: Vec<String> = evaluations.iter().map(|one| one.name.clone()).collect();
-    let order = order(&losses);
+    let losses: Vec<Vec<f64>> = expected.par_iter().map(|list| squares(list, results)).collect();
+    let place = |name: &str| evaluations.iter().position(|one| one.name == name);
+    let order: Vec<usize> =
+        comparison.evaluations.iter().filter_map(|one| place(&one.name)).collect();
+    let reference = depth.reference.unwrap_or(order[0]);
 
-    let slices = Slices::of(&Input {
-        names: &names,
-        losses: &losses,
-        results,
-        facts: depth.facts,
-        sources: depth.sources,
-        groups: &groups,
-        noun: truth.noun,
-        others: &others(&order, depth.reference),
-    });
-    let bins = depth.bins;
-    // A constant promises the mean of the other games, and can only differ from their own.
-    let promising: Vec<usize> =
-        (0..evaluations.len()).filter(|i| evaluations[*i].values != Values::Constant).collect();
-    let calibrations = (promising.par_iter().map(|i| (&names[*i], &expected[*i])))
-        .map(|(name, it)| Calibration::of(name, it, results, &groups, bins))
-        .collect();
-    let says = |i: &usize| evaluations[*i].values != Values::Constant;
-    let one_thing = |a: usize, b: usize| depth.gaps.iter().any(|it| *it == [a, b] || *it == [b, a]);
-    let best_and_others = || -> Vec<[usize; 2]> {
-        let mut saying = order.iter().copied().filter(says);
-        let Some(best) = saying.next() else { return Vec::new() };
-        saying.filter(|other| !one_thing(best, *other)).map(|other| [best, other]).collect()
-    };
-    let pairs = depth.disagreements.map_or_else(best_and_others, <[_]>::to_vec);
-    let rank = |i: &usize| order.iter().position(|it| it == i);
-    let disagreements = pairs
-        .into_iter()
-        .map(|mut pair| {
-            pair.sort_by_key(rank);
-            let sides = pair.map(|i| disagree::Side {
-                name: &names[i],
-                cp: centipawns(&evaluations[i]),
-                expected: &expected[i],
-            });
-            Disagreement::of(sides, results, &groups, depth.most, depth.fen)
+    let phases = Phases::of(evaluations, &losses, depth.phases, &groups, reference);
+    let calibrations = evaluations
+        .par_iter()
+        .zip(&expected)
+        .filter(|(one, _)| one.centipawns().is_some())
+        .map(|(one, expected)| {
+            Calibration::of(&one.name, expected, results, &groups, Calibration::BINS)
         })
         .collect();
-    let side = |i: usize| -> Result<gap::Side, DeepError> {
-        let (name, losses) = (&names[i][..], &losses[i][..]);
-        let missing = || DeepError::NoCentipawns { name: name.to_string() };
-        Ok(gap::Side { name, cp: centipawns(&evaluations[i]).ok_or_else(missing)?, losses })
+    let rival = |other: &usize| {
+        let nets = [reference, *other].map(|place| evaluations[place].net);
+        *other != reference && (nets[0].is_none() || nets[0] != nets[1])
     };
-    let gaps = depth
-        .gaps
-        .iter()
-        .map(|[a, b]| Ok(Gap::of([side(*a)?, side(*b)?], &groups, truth.noun)))
-        .collect::<Result<_, DeepError>>()?;
-    let mut reaches =
-        depth.ends.map_or_else(Vec::new, |ends| reach::reaches(&names, &losses, ends, &groups));
-    reaches.retain(|reach| {
-        evaluations.iter().any(|it| it.name == reach.name && it.values != Values::Constant)
-    });
-    let caveat = caveat(truth.noun);
-    Ok(Deep { comparison, slices, calibrations, disagreements, gaps, reaches, caveat })
+    let side = |place: usize| {
+        let Predictions { name, .. } = &evaluations[place];
+        let cp = evaluations[place].centipawns()?;
+        Some(Side { name, cp, expected: &expected[place] })
+    };
+    let disagreement = |other: usize| {
+        // The better one first.
+        let first = order.iter().find(|place| [reference, other].contains(place))?;
+        let second = if *first == other { reference } else { other };
+        let sides = [side(*first)?, side(second)?];
+        Some(Disagreement::of(sides, results, &groups, depth.most, depth.fen))
+    };
+    let disagreements =
+        (0..evaluations.len()).filter(rival).filter_map(disagreement).collect();
+    Ok(Deep { comparison, phases, calibrations, disagreements, quantising: Vec::new() })
+}
+
+fn squares(expected: &[f64], results: &[f64]) -> Vec<f64> {
+    expected.iter().zip(results).map(|(expected, result)| (expected - result).powi(2)).collect()
 }
 
 impl Deep {
     /// Everything as it is printed.
     pub fn text(&self) -> String {
-        let mut parts = vec![self.comparison.text()];
-        if !self.reaches.is_empty() {
-            let mut way = String::new();
-            for reach in &self.reaches {
-                let Reach { name, .. } = reach;
-                wrap(&format!("From material to score {name} goes {}.", reach.percent()), &mut way);
-            }
-            parts.push(way);
-        }
-        parts.push(self.slices.text());
+        let mut parts = vec![self.comparison.text(), self.phases.text()];
         parts.extend(self.calibrations.iter().map(Calibration::text));
         parts.extend(self.disagreements.iter().map(Disagreement::text));
-        parts.extend(self.gaps.iter().map(Gap::text));
-        let mut last = String::new();
-        wrap(&self.caveat, &mut last);
-        parts.push(last);
+        let quantising = Quantising::table(&self.quantising);
+        parts.extend((!quantising.is_empty()).then(|| quantising.to_string()));
         parts.join("\n")
     }
 }
 
-/// What no table here can say.
-fn caveat(noun: &str) -> String {
-    format!(
-        "What does not follow: a difference in loss is not Elo, which also depends on speed and on \
-         how a search uses the numbers; only games between engines tell. The {noun} are of the \
-         same kind as these data, and say nothing of positions that do not occur in them. A \
-         checkpoint that was chosen as the best on these {noun} looks better here than it is."
-    )
+impl Phases {
+    fn of(
+        evaluations: &[Predictions],
+        losses: &[Vec<f64>],
+        phases: &[u8],
+        groups: &Groups,
+        reference: usize,
+    ) -> Self {
+        let slice = |(number, (phase, _)): (usize, &(&'static str, u8))| {
+            let is_in = |i: &usize| PHASES.iter().filter(|it| phases[*i] > it.1).count() == number;
+            let records: Vec<u32> = (0..phases.len()).filter(is_in).map(|i| i as u32).collect();
+            let groups = groups.of_records(&records);
+            let column = |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
+            let means = Means::new(&groups, &losses.iter().map(column).collect::<Vec<_>>());
+            let one = |(i, one): (usize, &Predictions)| SliceLoss {
+                name: one.name.clone(),
+                loss: means.mean(i),
+                difference: (i != reference).then(|| means.difference(i, reference)),
+                marked: false,
+            };
+            let some = if records.is_empty() { &[][..] } else { evaluations };
+            Slice {
+                phase,
+                positions: records.len(),
+                groups: groups.len(),
+                evaluations: some.iter().enumerate().map(one).collect(),
+            }
+        };
+        let mut slices: Vec<Slice> = PHASES.iter().enumerate().map(slice).collect();
+        let p = |one: &SliceLoss| one.difference.filter(Estimate::can_tell).and_then(|it| it.p);
+        let all: Vec<f64> = slices.iter().flat_map(|it| &it.evaluations).filter_map(p).collect();
+        let limit = chance::holm(&all, 0.05);
+        for one in slices.iter_mut().flat_map(|slice| &mut slice.evaluations) {
+            one.marked = p(one).is_some_and(|p| limit.is_some_and(|limit| p <= limit));
+        }
+        Self { reference: evaluations[reference].name.clone(), comparisons: all.len(), slices }
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.table());
+        wrap(&self.legend(), &mut text);
+        text
+    }
+
+    pub fn legend(&self) -> String {
+        let Self { reference, comparisons, .. } = self;
+        format!(
+            "Difference: the loss minus that of {reference}; * stands among {comparisons} (Holm, 5 % \
+             for all together)."
+        )
+    }
+
+    /// One line an evaluation and phase.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(&[
+            ("phase", Align::Left),
+            ("positions", Align::Right),
+            ("evaluation", Align::Left),
+            ("loss", Align::Right),
+            ("difference", Align::Right),
+            ("95 % interval", Align::Right),
+            ("", Align::Left),
+        ]);
+        for slice in &self.slices {
+            let mut first = [slice.phase.to_string(), grouped(slice.positions as u64)];
+            for one in &slice.evaluations {
+                let [phase, positions] = std::mem::take(&mut first);
+                let mut cells = vec![phase, positions, one.name.clone(), loss(one.loss.mean)];
+                cells.extend(one.difference.iter().flat_map(|it| [loss(it.mean), interval(it)]));
+                cells.resize(6, String::new());
+                cells.push(if one.marked { "*" } else { "" }.to_string());
+                table.row(cells);
+            }
+        }
+        table
+    }
 }
 
-fn centipawns(evaluation: &Predictions) -> Option<&[f64]> {
-    match &evaluation.values {
-        Values::Cp(cp) => Some(cp),
-        Values::Probability(_) | Values::Constant => None,
-    }
+/// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
+///
+/// # Errors
+/// As those of `compare`.
+pub fn quantising(
+    pair: [&Predictions; 2],
+    truth: &Truth,
+    options: &Options,
+) -> Result<Quantising, CompareError> {
+    let groups = truth.grouped();
+    let both = pair.map(Predictions::clone);
+    let fitted = Fitted::all(&both, truth, &groups, options)?;
+    let columns = [0, 1].map(|i| {
+        groups.sums(squares(&fitted[i].expected(&both[i], truth), truth.results))
+    });
+    let [floats, integers] = pair.map(|one| one.centipawns().unwrap_or_default());
+    let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
+    let mut sizes: Vec<f64> = sizes.collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    let count = sizes.len();
+    Ok(Quantising {
+        names: pair.map(|one| one.name.clone()),
+        mean: sizes.iter().sum::<f64>() / count as f64,
+        // The smallest size that 99.9 % do not exceed.
+        most_999: sizes[((0.999 * count as f64).ceil() as usize).clamp(1, count) - 1],
+        largest: sizes[count - 1],
+        cost: Means::new(&groups, &columns).difference(1, 0),
+    })
 }
 
-/// The smallest mean loss first.
-fn order(losses: &[Vec<f64>]) -> Vec<usize> {
-    let sums: Vec<f64> = losses.iter().map(|list| list.iter().sum()).collect();
-    let mut order: Vec<usize> = (0..losses.len()).collect();
-    order.sort_by(|a, b| sums[*a].total_cmp(&sums[*b]));
-    order
-}
-
-/// What slices compare each evaluation with. The best is the best of all positions: the best of
-/// each slice would be chosen by the numbers that are to judge it.
-fn others(order: &[usize], reference: Option<usize>) -> Vec<Option<usize>> {
-    let mut others = vec![None; order.len()];
-    let first = reference.unwrap_or(order[0]);
-    for i in order.iter().filter(|i| **i != first) {
-        others[*i] = Some(first);
-    }
-    if reference.is_none() {
-        others[first] = order.get(1).copied();
-    }
-    others
-}
-
-fn check(evaluations: &[Predictions], truth: &Truth, depth: &Depth) -> Result<(), DeepError> {
-    let (expected, found) = (truth.results.len(), depth.facts.len());
-    if found != expected {
-        return Err(DeepError::Facts { found, expected });
-    }
-    let sources = depth.sources.len();
-    let unknown = depth.facts.iter().position(|facts| usize::from(facts.source) >= sources);
-    if let Some(position) = unknown {
-        let found = depth.facts[position].source;
-        return Err(DeepError::Source { position, found, sources });
-    }
-    if !(1..=1000).contains(&depth.bins) {
-        return Err(DeepError::Bins(depth.bins));
-    }
-    let count = evaluations.len();
-    let pairs = depth.disagreements.unwrap_or_default().iter().chain(depth.gaps);
-    let pairs = pairs.chain(&depth.ends).flatten();
-    match pairs.chain(&depth.reference).find(|i| **i >= count) {
-        Some(found) => Err(DeepError::Evaluation { found: *found, count }),
-        None => Ok(()),
+impl Quantising {
+    /// One line a net.
+    pub fn table(all: &[Self]) -> Table {
+        let right = |title| (title, Align::Right);
+        let mut table = Table::new(&[
+            ("integers less floats", Align::Left),
+            right("mean, cp"),
+            right("99.9 %"),
+            right("largest"),
+            right("loss"),
+            right("95 % interval"),
+        ]);
+        for one in all {
+            let cp = [one.mean, one.most_999, one.largest].map(|cp| format!("{cp:.2}"));
+            let loss = [loss(one.cost.mean), interval(&one.cost)];
+            table.row([one.names[1].clone()].into_iter().chain(cp).chain(loss));
+        }
+        table
     }
 }

@@ -1,11 +1,10 @@
-//! Where two evaluations disagree most, and which of them the games bear out.
+//! Positions in which two evaluations disagree most, and which of them the games bear out.
 //!
 //! Measured in expected results, each with its own scale: in centipawns the largest differences
 //! would all lie where both see a won game.
 
 use serde::Serialize;
 
-use super::board::{Signs, board};
 use super::estimate::{Estimate, Means};
 use super::groups::Groups;
 use super::text::{between, least, loss, wrap};
@@ -18,22 +17,19 @@ pub const LARGE: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     pub names: [String; 2],
-    /// Of their expected results; None where one of them never changes.
-    pub correlation: Option<f64>,
     /// Mean of |difference| in expected result.
     pub mean: f64,
     /// Positions that differ by more than [`LARGE`].
     pub large: usize,
     /// Their share of all positions.
     pub share: f64,
-    /// How often the first is nearer to the result there; as near counts as a half. None without
-    /// such positions.
+    /// How often the first is nearer to the result there; as near is a half. None without such
+    /// positions.
     pub first_nearer: Option<Estimate>,
     /// The loss of the second less that of the first there.
     pub difference: Option<Estimate>,
     /// The largest differences first, one a group at most.
     pub positions: Vec<Apart>,
-    pub sentences: Vec<String>,
 }
 
 /// A position that two evaluations see differently. Pairs are in the order of the names.
@@ -44,17 +40,17 @@ pub struct Apart {
     pub fen: String,
     /// Seen by the side to move, as everything here.
     pub result: f64,
-    /// None for an evaluation that gives no centipawns.
-    pub cp: [Option<f64>; 2],
+    pub cp: [f64; 2],
     pub expected: [f64; 2],
     /// The one whose expected result is nearer to the result; None where both are as near.
     pub nearer: Option<String>,
 }
 
 /// One of the two.
+#[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub name: &'a str,
-    pub cp: Option<&'a [f64]>,
+    pub cp: &'a [f64],
     pub expected: &'a [f64],
 }
 
@@ -66,88 +62,64 @@ impl Disagreement {
         most: usize,
         fen: &dyn Fn(usize) -> String,
     ) -> Self {
-        let [first, second] = sides.each_ref().map(|side| side.expected);
+        let [first, second] = sides.map(|side| side.expected);
         let apart = |i: usize| (first[i] - second[i]).abs();
         let large: Vec<u32> =
             (0..results.len()).filter(|i| apart(*i) > LARGE).map(|i| i as u32).collect();
         let there = there(&large, first, second, results, groups);
-        let positions = widest(apart, groups, most)
-            .into_iter()
-            .map(|i| {
-                let expected = [first[i], second[i]];
-                let nearer = nearer(expected, results[i]).map(|it| sides[it].name.to_string());
-                let cp = sides.each_ref().map(|side| side.cp.map(|cp| cp[i]));
-                Apart { position: i, fen: fen(i), result: results[i], cp, expected, nearer }
-            })
-            .collect();
-        let mut disagreement = Self {
-            names: sides.each_ref().map(|side| side.name.to_string()),
-            correlation: correlation(first, second),
+        let position = |i: usize| {
+            let expected = [first[i], second[i]];
+            let nearer = nearer(expected, results[i]).map(|it| sides[it].name.to_string());
+            let cp = sides.map(|side| side.cp[i]);
+            Apart { position: i, fen: fen(i), result: results[i], cp, expected, nearer }
+        };
+        Self {
+            names: sides.map(|side| side.name.to_string()),
             mean: (0..results.len()).map(apart).sum::<f64>() / results.len() as f64,
             large: large.len(),
             share: large.len() as f64 / results.len() as f64,
             first_nearer: there.map(|[nearer, _]| nearer),
             difference: there.map(|[_, difference]| difference),
-            positions,
-            sentences: Vec::new(),
-        };
-        disagreement.sentences = disagreement.conclude();
-        disagreement
+            positions: widest(apart, groups, most).into_iter().map(position).collect(),
+        }
     }
 
     pub fn text(&self) -> String {
         let mut text = String::new();
-        self.sentences.iter().for_each(|sentence| wrap(sentence, &mut text));
+        wrap(&self.summary(), &mut text);
         for apart in &self.positions {
-            text.push('\n');
-            text.push_str(&apart.text(&self.names, Signs::Letters));
+            let mut line = format!("result {}", apart.result);
+            for (i, name) in self.names.iter().enumerate() {
+                line += &format!(", {name} {:.2} ({:+.0} cp)", apart.expected[i], apart.cp[i]);
+            }
+            text += &format!("{}\n  {line}\n", apart.fen);
         }
         text
     }
 
-    fn conclude(&self) -> Vec<String> {
+    /// How far and how often the two disagree, and which of them is nearer to the results.
+    pub fn summary(&self) -> String {
         let [first, second] = &self.names;
-        let correlation =
-            self.correlation.map_or(String::new(), |it| format!(", correlation {it:.4}"));
-        let mut sentences = vec![format!(
-            "{first} and {second} differ by {:.4} in expected result on average{correlation}; by \
-             more than {LARGE} in {} positions ({:.2} %).",
+        let mut text = format!(
+            "{first} and {second} differ by {:.4} in expected result on average; by more than \
+             {LARGE} in {} positions ({:.2} %)",
             self.mean,
             grouped(self.large as u64),
             100.0 * self.share
-        )];
+        );
         if let (Some(nearer), Some(difference)) = (self.first_nearer, self.difference) {
-            let share = nearer.interval.map_or(String::new(), |[low, high]| {
-                let least = least(&nearer);
-                format!(" (95 % interval {least}{:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
-            });
+            text += &format!(", where {first} is nearer to the result in {:.1} %", 100.0 * nearer.mean);
+            if let Some([low, high]) = nearer.interval.map(|it| it.map(|share| 100.0 * share)) {
+                text += &format!(" (95 % interval {}{low:.1} to {high:.1} %)", least(&nearer));
+            }
             let by = between(&difference);
-            sentences.push(format!(
-                "There {first} is nearer to the result in {:.1} %{share}, and its loss is lower \
-                 by {}{by}.",
-                100.0 * nearer.mean,
-                loss(difference.mean)
-            ));
+            text += &format!(", its loss lower by {}{by}", loss(difference.mean));
         }
-        sentences
+        text + "."
     }
 }
 
-impl Apart {
-    /// The board with what both say beside it.
-    pub fn text(&self, names: &[String; 2], signs: Signs) -> String {
-        let mut facts = vec![format!("result {}", self.result)];
-        for (i, name) in names.iter().enumerate() {
-            let cp = self.cp[i].map_or(String::new(), |cp| format!(", {cp:+.0} cp"));
-            facts.push(format!("{name} expects {:.3}{cp}", self.expected[i]));
-        }
-        facts.push(format!("nearer: {}", self.nearer.as_deref().unwrap_or("neither")));
-        let board = board(&self.fen, signs, &facts).unwrap_or_else(|| facts.join("\n") + "\n");
-        format!("{}\n{board}", self.fen)
-    }
-}
-
-/// Which of two expected results is nearer; None where both are as near.
+/// The nearer of two expected results; None where both are as near.
 fn nearer(expected: [f64; 2], result: f64) -> Option<usize> {
     let [first, second] = expected.map(|it| (it - result).abs());
     (first != second).then_some(usize::from(second < first))
@@ -193,19 +165,4 @@ fn there(
     ];
     let means = Means::new(&groups, &columns);
     Some([means.mean(0), means.difference(2, 1)])
-}
-
-/// Pearson's; None where a list never changes.
-pub(super) fn correlation(first: &[f64], second: &[f64]) -> Option<f64> {
-    let count = first.len() as f64;
-    let [x, y] = [first, second].map(|list| list.iter().sum::<f64>() / count);
-    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
-    for (a, b) in first.iter().zip(second) {
-        let (a, b) = (a - x, b - y);
-        xx += a * a;
-        yy += b * b;
-        xy += a * b;
-    }
-    let varied = [first, second].iter().all(|list| list.iter().any(|it| *it != list[0]));
-    varied.then(|| (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0))
 }

@@ -3,9 +3,9 @@
 //! Evaluations differ in what a centipawn means. Two of them can only be compared once each has
 //! the scale that suits it best: a comparison at one fixed scale names false winners.
 
+use rayon::prelude::*;
 use serde::Serialize;
 
-use super::shards;
 use crate::loss::sigmoid;
 
 /// The best single scale for some records.
@@ -31,6 +31,9 @@ const STEPS: usize = 32;
 /// Width at which the search for `ln(scale)` ends; the loss is flat far before that.
 const WIDTH: f64 = 1e-7;
 
+/// Records a shard; enough work to be worth a task.
+const SHARD: usize = 8192;
+
 /// How far from its start, on the logarithm, a minimum is still the same one: within a minimum the
 /// loss curves upwards.
 const NEAR: f64 = 0.5;
@@ -39,7 +42,7 @@ const NEAR: f64 = 0.5;
 pub fn loss(cp: &[f64], targets: &[f64], scale: f64) -> f64 {
     let records = cp.len().min(targets.len());
     let rate = 1.0 / scale;
-    let sum = shards::sum(records, |i| (sigmoid(cp[i] * rate) - targets[i]).powi(2));
+    let [sum] = sums(records, |i| [(sigmoid(cp[i] * rate) - targets[i]).powi(2)]);
     sum / records as f64
 }
 
@@ -69,7 +72,7 @@ pub fn near(cp: &[f64], targets: &[f64], on: &[usize], scale: f64) -> Option<f64
     let mut x = start;
     for _ in 0..30 {
         let rate = (-x).exp();
-        let [first, second] = shards::sums(on.len(), |i| slopes(cp[on[i]] * rate, targets[on[i]]));
+        let [first, second] = sums(on.len(), |i| slopes(cp[on[i]] * rate, targets[on[i]]));
         let step = first / second;
         if !(second > 0.0 && (x - step - start).abs() < NEAR) {
             return None;
@@ -92,7 +95,7 @@ pub(super) fn slopes(z: f64, target: f64) -> [f64; 2] {
 }
 
 /// The place of a minimum between two places.
-pub(super) fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut at_left, mut at_right) = (value(left), value(right));
@@ -108,6 +111,25 @@ pub(super) fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) ->
         }
     }
     (low + high) / 2.0
+}
+
+/// Sums of `each(record)` over `0..records` in a fixed order: the same bits whatever the number of
+/// threads.
+pub(super) fn sums<const N: usize>(
+    records: usize,
+    each: impl Fn(usize) -> [f64; N] + Sync,
+) -> [f64; N] {
+    let add = |mut sums: [f64; N], values: [f64; N]| {
+        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        sums
+    };
+    let shards: Vec<[f64; N]> = (0..records.div_ceil(SHARD))
+        .into_par_iter()
+        .map(|shard| {
+            (shard * SHARD..records.min((shard + 1) * SHARD)).map(&each).fold([0.0; N], add)
+        })
+        .collect();
+    shards.into_iter().fold([0.0; N], add)
 }
 
 /// One scale in the ways that others write it.

@@ -2,35 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::fit::{Fit, fit, near, slopes};
+use super::fit::{Fit, fit, near, slopes, sums as summed};
 use super::groups::Groups;
-use super::predictions::{CompareError, Options, Predictions, Truth, Values, check};
-use super::shards;
+use super::predictions::{CompareError, Options, Predictions, Truth, check};
 use crate::loss::sigmoid;
 
 /// Parts of the groups; each is measured with the scale that fits the others. With two parts the
 /// noise of scales fitted to half of 30 games makes 95 % intervals miss in 7 to 10 % of cases.
 const PARTS: usize = 5;
-
-/// The squared error of each position against its result, as [`compare`](super::compare::compare)
-/// measures it, and the fitted scale.
-///
-/// # Errors
-/// As those of `compare`.
-pub fn errors(
-    evaluation: &Predictions,
-    truth: &Truth,
-    options: &Options,
-) -> Result<(Vec<f64>, Option<f64>), CompareError> {
-    let one = std::slice::from_ref(evaluation);
-    check(one, truth, options)?;
-    let parts = parts(truth, options)?;
-    let groups = truth.grouped();
-    let fitted = Fitted::new(evaluation, truth, &groups, parts.as_deref());
-    let expected = fitted.expected(evaluation, truth);
-    let square = |(expected, result): (f64, &f64)| (expected - result).powi(2);
-    Ok((expected.into_iter().zip(truth.results).map(square).collect(), fitted.scale()))
-}
 
 /// Squared errors of an evaluation by groups, whose order is that of [`Groups`].
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +20,8 @@ pub struct Sums {
     pub targets: Option<Vec<f64>>,
 }
 
-/// What each group gives to the sums of losses that [`compare`](super::compare::compare) measures.
+/// The contribution of each group to the sums of losses that [`compare`](super::compare::compare)
+/// measures.
 ///
 /// # Errors
 /// As those of `compare`.
@@ -50,44 +30,45 @@ pub fn sums(
     truth: &Truth,
     options: &Options,
 ) -> Result<Sums, CompareError> {
-    let one = std::slice::from_ref(evaluation);
-    check(one, truth, options)?;
-    let parts = parts(truth, options)?;
     let groups = truth.grouped();
-    let fitted = Fitted::new(evaluation, truth, &groups, parts.as_deref());
+    let fitted = Fitted::all(std::slice::from_ref(evaluation), truth, &groups, options)?.remove(0);
     let against = |numbers: &[f64]| fitted.errors(evaluation, truth, &groups, numbers);
     Ok(Sums { results: against(truth.results), targets: truth.targets.map(against) })
 }
 
-/// What was fitted to an evaluation.
+/// The fit of an evaluation.
 pub(super) struct Fitted {
     /// For the groups of each part.
     folds: [Fold; PARTS],
-    /// How fast each group, if it counted for more, would move what was fitted for each part.
+    /// How fast each group, if its weight grew, would move the fit of each part.
     moves: Vec<[f64; PARTS]>,
 }
 
+/// The fit that measures one part of the groups.
 #[derive(Clone, Copy)]
 pub(super) struct Fold {
+    /// Of centipawns that are not all zero.
     scale: Option<f64>,
     at_border: bool,
-    probability: Option<f64>,
+    /// The expected result of a constant evaluation.
+    constant: f64,
 }
 
 impl Fitted {
-    /// Fits to each of checked evaluations.
+    /// Checks and fits evaluations.
     pub fn all(
         evaluations: &[Predictions],
         truth: &Truth,
         groups: &Groups,
         options: &Options,
     ) -> Result<Vec<Self>, CompareError> {
+        check(evaluations, truth, options)?;
         let parts = parts(truth, options)?;
         let new = |one| Self::new(one, truth, groups, parts.as_deref());
         Ok(evaluations.iter().map(new).collect())
     }
 
-    /// Fits to each part what serves the others, or to everything what serves all.
+    /// Fits to each part the scale that serves the others, or one scale that serves all.
     fn new(
         evaluation: &Predictions,
         truth: &Truth,
@@ -95,10 +76,7 @@ impl Fitted {
         parts: Option<&[usize]>,
     ) -> Self {
         let positions = truth.results.len();
-        let whole = match &evaluation.values {
-            Values::Cp(cp) => Some(fit(cp, truth.results)),
-            _ => None,
-        };
+        let whole = evaluation.centipawns().map(|cp| fit(cp, truth.results));
         let fitted = |part: usize| {
             let on: Vec<usize> = match parts {
                 Some(parts) => (0..positions).filter(|i| parts[*i] != part).collect(),
@@ -129,9 +107,9 @@ impl Fitted {
         groups.map(|(i, group)| self.fold(*group).predict(evaluation, i, None)).collect()
     }
 
-    /// What each group gives to the sum of squared errors: its own, and what it does to those of
-    /// others through the scales that it helped to fit, so that leaving it out takes both away.
-    /// The latter adds up to nothing.
+    /// The contribution of each group to the sum of squared errors: its own, and its effect on
+    /// those of others through the scales that it helped to fit, so that leaving it out takes both
+    /// away. The latter adds up to nothing.
     pub fn errors(
         &self,
         evaluation: &Predictions,
@@ -142,7 +120,7 @@ impl Fitted {
         let fold = |i: usize| self.fold(truth.groups[i]);
         let square = |i: usize| (fold(i).predict(evaluation, i, None) - against[i]).powi(2);
         let mut sums = groups.sums((0..against.len()).map(square));
-        let slopes = shards::sums(against.len(), |i| {
+        let slopes = summed(against.len(), |i| {
             let mut slopes = [0.0; PARTS];
             slopes[part(truth.groups[i])] = fold(i).slope(evaluation, i, against[i]);
             slopes
@@ -162,15 +140,10 @@ impl Fitted {
         let logarithms = self.folds.iter().map(|fold| fold.scale.map(f64::ln));
         Some((logarithms.sum::<Option<f64>>()? / PARTS as f64).exp())
     }
-
-    pub fn probability(&self) -> Option<f64> {
-        let probabilities = self.folds.iter().map(|fold| fold.probability);
-        Some(probabilities.sum::<Option<f64>>()? / PARTS as f64)
-    }
 }
 
 impl Fold {
-    /// Fits to some positions; `whole` is what fits all, which `on` may be.
+    /// Fits to some positions; `whole` is the fit to all, which `on` may be.
     fn new(
         evaluation: &Predictions,
         truth: &Truth,
@@ -178,52 +151,44 @@ impl Fold {
         whole: Option<Fit>,
         on_all: bool,
     ) -> Self {
-        let none = Self { scale: None, at_border: false, probability: None };
-        match &evaluation.values {
-            Values::Cp(cp) => {
-                if let Some(whole) = whole.filter(|_| on_all) {
-                    return Self { scale: whole.scale, at_border: whole.at_border, ..none };
-                }
-                let start = whole.filter(|whole| !whole.at_border).and_then(|whole| whole.scale);
-                if let Some(scale) = start.and_then(|it| near(cp, truth.results, on, it)) {
-                    return Self { scale: Some(scale), ..none };
-                }
-                let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
-                let fit = fit(&take(cp), &take(truth.results));
-                Self { scale: fit.scale, at_border: fit.at_border, ..none }
-            }
-            Values::Probability(_) => none,
-            Values::Constant => {
-                let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
-                Self { probability: Some(sum / on.len() as f64), ..none }
-            }
+        let (Some(cp), Some(whole)) = (evaluation.centipawns(), whole) else {
+            let sum: f64 = on.iter().map(|i| truth.results[*i]).sum();
+            return Self { scale: None, at_border: false, constant: sum / on.len() as f64 };
+        };
+        let of = |scale, at_border| Self { scale, at_border, constant: 0.5 };
+        if on_all {
+            return of(whole.scale, whole.at_border);
         }
+        let start = whole.scale.filter(|_| !whole.at_border);
+        if let Some(scale) = start.and_then(|it| near(cp, truth.results, on, it)) {
+            return of(Some(scale), false);
+        }
+        let take = |values: &[f64]| -> Vec<f64> { on.iter().map(|i| values[*i]).collect() };
+        let fit = fit(&take(cp), &take(truth.results));
+        of(fit.scale, fit.at_border)
     }
 
     /// The expected result of a position, with the fitted or another scale.
     pub fn predict(&self, evaluation: &Predictions, i: usize, scale: Option<f64>) -> f64 {
-        match &evaluation.values {
+        match evaluation.centipawns() {
             // Values that are all zero where the scale is fitted have none, and say nothing.
-            Values::Cp(cp) => sigmoid(cp[i] / scale.or(self.scale).unwrap_or(f64::INFINITY)),
-            Values::Probability(values) => values[i],
-            Values::Constant => self.probability.unwrap_or(0.5),
+            Some(cp) => sigmoid(cp[i] / scale.or(self.scale).unwrap_or(f64::INFINITY)),
+            None => self.constant,
         }
     }
 
-    /// How fast the squared error of a position grows with what was fitted: the logarithm of the
-    /// scale, or the probability.
+    /// The slope of the squared error of a position along the fit: the logarithm of the scale, or
+    /// the constant.
     fn slope(&self, evaluation: &Predictions, i: usize, against: f64) -> f64 {
-        match (&evaluation.values, self.scale, self.probability) {
-            (Values::Cp(cp), Some(scale), _) if !self.at_border => {
-                slopes(cp[i] / scale, against)[0]
-            }
-            (Values::Constant, _, Some(probability)) => 2.0 * (probability - against),
-            _ => 0.0,
+        match (evaluation.centipawns(), self.scale) {
+            (Some(cp), Some(scale)) if !self.at_border => slopes(cp[i] / scale, against)[0],
+            (Some(_), _) => 0.0,
+            (None, _) => 2.0 * (self.constant - against),
         }
     }
 
-    /// How fast each group moves what was fitted to these positions: where a sum of losses is
-    /// smallest, minus the group's slope by the curvature of the sum.
+    /// How fast each group moves the fit to these positions: where a sum of losses is smallest,
+    /// minus the group's slope by the curvature of the sum.
     fn moves(
         &self,
         evaluation: &Predictions,
@@ -232,12 +197,11 @@ impl Fold {
         on: &[usize],
     ) -> Vec<f64> {
         let slope = |i: usize| self.slope(evaluation, i, truth.results[i]);
-        let curvature = match (&evaluation.values, self.scale) {
-            (Values::Cp(cp), Some(scale)) => {
-                let second = |i: usize| slopes(cp[on[i]] / scale, truth.results[on[i]])[1];
-                shards::sum(on.len(), second)
+        let [curvature] = match (evaluation.centipawns(), self.scale) {
+            (Some(cp), Some(scale)) => {
+                summed(on.len(), |i| [slopes(cp[on[i]] / scale, truth.results[on[i]])[1]])
             }
-            _ => 2.0 * on.len() as f64,
+            _ => [2.0 * on.len() as f64],
         };
         let mut moves = vec![0.0; groups.counts().len()];
         if curvature > 0.0 {
@@ -263,9 +227,9 @@ fn parts(truth: &Truth, options: &Options) -> Result<Option<Vec<usize>>, Compare
     Ok(Some(parts))
 }
 
-/// A die that falls the same way for a group on every machine (the finaliser of MurmurHash3).
-/// It must not be one that training data were chosen with, lest one part be empty.
-fn part(group: u64) -> usize {
+/// The part of a group, the same on every machine (the finaliser of MurmurHash3). It must not be a
+/// hash that training data were chosen with, lest one part be empty.
+pub fn part(group: u64) -> usize {
     let mut z = group ^ 0x7265_706f_7274_2121;
     z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     z = (z ^ z >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

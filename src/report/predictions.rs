@@ -1,15 +1,13 @@
-//! What evaluations say of the same positions, what became of these, and how to compare.
+//! Values of evaluations for the same positions, and the known results.
 
 use super::groups::Groups;
 
-/// What an evaluation says of each position.
+/// An evaluation's values, one a position.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Centipawns for the side to move.
     Cp(Vec<f64>),
-    /// Expected results of the side to move, 0 to 1; no scale is fitted.
-    Probability(Vec<f64>),
-    /// The mean result for every position: what knowing nothing costs.
+    /// The mean result for every position: the loss of knowing nothing.
     Constant,
 }
 
@@ -18,14 +16,13 @@ pub enum Values {
 pub struct Predictions {
     pub name: String,
     pub values: Values,
-    /// What else could explain a low loss, to stand behind "unless" in a verdict: "it was trained
-    /// on these games, which cannot be told".
+    /// Another explanation of a low loss, printed behind "unless" in a verdict: "it was trained on
+    /// these games, which cannot be told".
     pub doubt: Option<String>,
-    /// A bound for the others, such as the search that labelled the positions: it is never said to
-    /// win.
+    /// A bound for the others, such as the search that labelled the positions: never a winner.
     pub bound: bool,
-    /// A number that floats and integers of one net share: between them is rounding, and none of
-    /// the two wins.
+    /// A number that floats and integers of one net share: they differ by rounding, and neither
+    /// wins against the other.
     pub net: Option<usize>,
     /// Its place among the players of a match, if it played.
     pub player: Option<usize>,
@@ -34,20 +31,26 @@ pub struct Predictions {
 impl Predictions {
     /// Centipawns for the side to move.
     pub fn new(name: impl Into<String>, cp: Vec<f64>) -> Self {
-        Self::saying(name, Values::Cp(cp))
-    }
-
-    /// Anything, without a doubt.
-    pub fn saying(name: impl Into<String>, values: Values) -> Self {
-        Self { name: name.into(), values, doubt: None, bound: false, net: None, player: None }
+        Self::of(name, Values::Cp(cp))
     }
 
     pub fn constant() -> Self {
-        Self::saying("constant", Values::Constant)
+        Self::of("constant", Values::Constant)
+    }
+
+    pub fn of(name: impl Into<String>, values: Values) -> Self {
+        Self { name: name.into(), values, doubt: None, bound: false, net: None, player: None }
+    }
+
+    pub(super) fn centipawns(&self) -> Option<&[f64]> {
+        match &self.values {
+            Values::Cp(cp) => Some(cp),
+            Values::Constant => None,
+        }
     }
 }
 
-/// What is known of the positions, one entry a position.
+/// The known facts of the positions, one entry a position.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth<'a> {
     /// 0 to 1, seen by the side to move.
@@ -56,17 +59,17 @@ pub struct Truth<'a> {
     pub targets: Option<&'a [f64]>,
     /// Equal for positions of one game.
     pub groups: &'a [u64],
-    /// What the groups are, for sentences: "games", "held-out games".
+    /// The groups in words: "games", "held-out games".
     pub noun: &'a str,
-    /// Whether the groups are games; else positions stand for them, of which several may come from
-    /// one game, intervals are too narrow, and no winner is named.
+    /// Whether the groups are games; else each position is a group, intervals are too narrow, and
+    /// no winner is named.
     pub games_known: bool,
     /// Why no winner may be named from these data, such as results that seem to be turned.
     pub doubt: Option<&'a str>,
 }
 
 impl<'a> Truth<'a> {
-    /// Results of known games, and no more.
+    /// Results of known games alone.
     pub fn of_games(results: &'a [f64], groups: &'a [u64], noun: &'a str) -> Self {
         Self { results, targets: None, groups, noun, games_known: true, doubt: None }
     }
@@ -79,7 +82,7 @@ impl<'a> Truth<'a> {
 /// How to compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Fit the scales on the positions that the loss is measured on, all of them; else each fifth
+    /// Fits the scales on the positions that the loss is measured on, all of them; else each fifth
     /// of the groups is measured with the scale that fits the others.
     pub fit_on_same: bool,
     /// A scale in centipawns to measure every evaluation with, beside its own.
@@ -89,10 +92,8 @@ pub struct Options {
 /// Why numbers cannot be compared. Positions count from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CompareError {
-    #[error("nothing to compare: name at least one evaluation")]
-    NoEvaluation,
-    #[error("no positions to compare on")]
-    NoPositions,
+    #[error("no evaluation or no position to compare")]
+    Nothing,
     #[error("{what} has {found} entries for {expected} positions")]
     Length { what: String, found: usize, expected: usize },
     #[error("{what} holds {found} at position {position}, expected {expected}")]
@@ -111,39 +112,29 @@ pub(super) fn check(
     truth: &Truth,
     options: &Options,
 ) -> Result<(), CompareError> {
-    let positions = truth.results.len();
-    if evaluations.is_empty() {
-        return Err(CompareError::NoEvaluation);
-    }
-    if positions == 0 {
-        return Err(CompareError::NoPositions);
+    let expected = truth.results.len();
+    if evaluations.is_empty() || expected == 0 {
+        return Err(CompareError::Nothing);
     }
     if let Some(scale) = options.fixed_scale.filter(|scale| !(*scale > 0.0 && scale.is_finite())) {
         return Err(CompareError::FixedScale(scale));
     }
-    let length = |what: &str, found: usize| match found {
-        found if found == positions => Ok(()),
-        _ => Err(CompareError::Length { what: what.to_string(), found, expected: positions }),
+    let length = |what: &str, found: usize| match found == expected {
+        true => Ok(()),
+        false => Err(CompareError::Length { what: what.to_string(), found, expected }),
     };
     let values = |what: &str, values: &[f64], valid: fn(f64) -> bool, expected: &'static str| {
         length(what, values.len())?;
-        match values.iter().position(|value| !valid(*value)) {
-            None => Ok(()),
-            Some(position) => {
-                let (what, found) = (what.to_string(), values[position]);
-                Err(CompareError::Value { what, found, position, expected })
-            }
-        }
+        let Some(position) = values.iter().position(|value| !valid(*value)) else { return Ok(()) };
+        let (what, found) = (what.to_string(), values[position]);
+        Err(CompareError::Value { what, found, position, expected })
     };
     let share: fn(f64) -> bool = |value| (0.0..=1.0).contains(&value);
     length("the list of groups", truth.groups.len())?;
     values("the list of results", truth.results, share, "0 to 1")?;
-    if let Some(targets) = truth.targets {
-        values("the list of targets", targets, share, "0 to 1")?;
-    }
-    evaluations.iter().try_for_each(|Predictions { name, values: given, .. }| match given {
-        Values::Cp(cp) => values(name, cp, f64::is_finite, "finite centipawns"),
-        Values::Probability(given) => values(name, given, share, "0 to 1"),
-        Values::Constant => Ok(()),
+    truth.targets.map_or(Ok(()), |it| values("the list of targets", it, share, "0 to 1"))?;
+    evaluations.iter().try_for_each(|one| match one.centipawns() {
+        Some(cp) => values(&one.name, cp, f64::is_finite, "finite centipawns"),
+        None => Ok(()),
     })
 }

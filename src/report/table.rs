@@ -1,8 +1,13 @@
-//! Plain-text tables with aligned columns.
+//! Tables, as text with aligned columns and as HTML.
 
 use std::fmt;
 
-/// Which side of its column a text stands on.
+use maud::Markup;
+
+use super::text::{WIDTH, cut};
+use crate::draw::page;
+
+/// The side of its column on which a cell stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,
@@ -20,14 +25,14 @@ pub struct Table {
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// No column gets narrower than this to save space.
+/// No column is cut below this.
 const NARROWEST: usize = 8;
 
 impl Table {
     /// Titles and alignments of the columns; units belong in the title.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         let header = columns.iter().map(|(title, align)| (title.to_string(), *align)).collect();
-        Self { header, rows: Vec::new(), width: 100 }
+        Self { header, rows: Vec::new(), width: WIDTH }
     }
 
     /// The widest line allowed, in characters; left-aligned cells are cut to keep it.
@@ -43,14 +48,19 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Titles and alignments.
-    pub(super) fn header(&self) -> &[(String, Align)] {
-        &self.header
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
-    /// The cells of each row.
-    pub(super) fn rows(&self) -> &[Vec<String>] {
-        &self.rows
+    /// The same table in HTML, with nothing cut.
+    pub fn markup(&self) -> Markup {
+        let side = |align: &Align| match align {
+            Align::Left => page::Side::Left,
+            Align::Right => page::Side::Right,
+        };
+        let header: Vec<(&str, page::Side)> =
+            self.header.iter().map(|(title, align)| (&title[..], side(align))).collect();
+        page::table(&header, &self.rows)
     }
 
     /// The width of each column, in characters.
@@ -79,41 +89,16 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
-        let mut line = |cells: Vec<&str>| {
-            let cells: Vec<String> = cells
-                .into_iter()
-                .zip(&widths)
-                .zip(&self.header)
-                .map(|((cell, width), (_, align))| match align {
-                    Align::Left => format!("{:<width$}", cut(cell, *width)),
-                    Align::Right => format!("{:>width$}", cut(cell, *width)),
-                })
-                .collect();
-            writeln!(f, "{}", cells.join(GAP).trim_end())
-        };
-        line(self.header.iter().map(|(title, _)| title.as_str()).collect())?;
+        let titles: Vec<String> = self.header.iter().map(|(title, _)| title.clone()).collect();
         let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        line(rules.iter().map(String::as_str).collect())?;
-        self.rows.iter().try_for_each(|row| line(row.iter().map(String::as_str).collect()))
+        for row in [&titles, &rules].into_iter().chain(&self.rows) {
+            let cells = row.iter().zip(&widths).zip(&self.header);
+            let cells = cells.map(|((cell, width), (_, align))| match align {
+                Align::Left => format!("{:<width$}", cut(cell, *width)),
+                Align::Right => format!("{:>width$}", cut(cell, *width)),
+            });
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join(GAP).trim_end())?;
+        }
+        Ok(())
     }
-}
-
-/// One decimal; a value that rounds to zero has no sign.
-pub fn tenths(value: f64) -> String {
-    let text = format!("{value:.1}");
-    if text == "-0.0" { "0.0".to_string() } else { text }
-}
-
-/// [`tenths`] with a plus before positive values.
-pub fn signed(value: f64) -> String {
-    let text = tenths(value);
-    if value > 0.0 && text != "0.0" { format!("+{text}") } else { text }
-}
-
-/// A text of so many characters at most.
-pub fn cut(cell: &str, width: usize) -> String {
-    if cell.chars().count() <= width {
-        return cell.to_string();
-    }
-    cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }

@@ -1,9 +1,8 @@
-//! Anything that can say what a position is worth, by its name or its file.
-
-mod nets;
+//! Anything that evaluates positions, opened by its name or its file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
@@ -14,79 +13,96 @@ use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
 use crate::digest::digest;
-use crate::export::{self, Given, LoadError};
-use crate::hce::{self, HceWeights};
+use crate::export::{self, Given, Imported, LoadError, Manifest, prove, quantise};
+use crate::hce::{self, HceEvaluator, HceWeights};
 use crate::input;
-use crate::loader::{Base, Encoder};
-use crate::model::{Compute, Device, Kind, Model};
+use crate::loader::{Base, Below, Encoder};
+use crate::model::{Compute, Device, DeviceError, Kind, Model, outputs};
 use crate::net::Net;
 use crate::report::{Predictions, Values};
-use crate::sample::Sample;
-use crate::search::{self, Quiescence};
+use crate::sample::{Position, Sample};
+use crate::search::{self, Evaluate, Quiescence};
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
-use nets::{Floats, Quantised};
 
-pub use nets::{in_search, sum};
-
-/// An evaluation and where it comes from.
+/// An evaluation and its origin.
 pub struct Evaluator {
     pub name: String,
-    /// None where nothing is known of it: then nobody can say which games it has seen.
+    /// The name or path by which it was opened.
+    pub given: String,
+    /// None where the training is unknown: then the games that it has seen are, too.
     pub recipe: Option<Recipe>,
     /// The SHA-256 of its file, if it has one.
     pub digest: Option<String>,
-    built_in: bool,
     /// The scale that fits results best, or why it is unknown.
     fitted: Result<f64, &'static str>,
-    what: What,
+    form: Form,
 }
 
-enum What {
+/// The forms of evaluations; the first three are built in.
+enum Form {
     Constant,
     Score,
-    Hce(Box<Terms>),
-    /// Terms of another engine, which only its traces tell.
+    Material(Box<HceEvaluator>),
+    Terms(Box<(HceEvaluator, HceWeights)>),
+    /// Terms of another engine, which only its traces hold.
     Traced(Box<OwnEngine>),
     Floats(Box<Floats>),
-    Net(Box<Quantised>),
+    /// A net as engines load it, and its base evaluation.
+    Net(Box<Net>, Option<Base>),
 }
 
-/// Handcrafted weights, and what evaluates with them.
-struct Terms {
-    evaluator: hce::HceEvaluator,
-    weights: HceWeights,
+/// A net as it is trained.
+struct Floats {
+    model: Model,
+    encoder: Encoder,
+    source: Imported,
+    /// The quantised net, made when a search needs it.
+    integers: OnceLock<Result<Net, String>>,
 }
 
-impl Terms {
-    fn new(weights: HceWeights) -> Box<Self> {
-        Box::new(Self { evaluator: hce::HceEvaluator::new(&weights), weights })
-    }
-}
-
-/// The names that are no files, and what they are.
+/// The names that are no files, and their meaning.
 pub const BUILT_IN: &str = "constant (the mean result), material (100, 320, 330, 500, 900), \
                             score (the data's own)";
 
+/// The value of a net and its base evaluation, in centipawns for the side to move.
+pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
+    net.evaluate(position).saturating_add(base.map_or(0, |base| base.value(position)))
+}
+
+/// The same, updated along with a search.
+pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate + Send + 'a> {
+    let net = search::integers(net);
+    match base.map(Base::below) {
+        None => net,
+        Some(Below::Terms(terms)) => {
+            Box::new(search::Sum(vec![net, Box::new(search::Terms::new(terms.clone()))]))
+        }
+        Some(Below::Net(below)) => Box::new(search::Sum(vec![net, search::integers(below)])),
+    }
+}
+
 impl Evaluator {
-    /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON).
-    /// What a net's file does not say may be given.
+    /// Opens a built-in reference, a checkpoint, a quantised net or handcrafted weights (JSON);
+    /// `shape` completes a net's file.
     pub fn open(
         name: &str,
-        given: &Given,
+        shape: &Given,
         place: &(Device, Compute),
         listener: &dyn Listener,
     ) -> Result<Self> {
-        let built_in = |what| {
-            let name = name.to_string();
-            let fitted = Err("a built-in evaluation has no scale that was fitted to results");
-            Ok(Self { name, recipe: None, digest: None, built_in: true, fitted, what })
+        let built_in = match name {
+            "constant" => Some(Form::Constant),
+            "material" => {
+                Some(Form::Material(Box::new(HceEvaluator::new(&HceWeights::material()))))
+            }
+            "score" => Some(Form::Score),
+            _ => None,
         };
-        match name {
-            "constant" => return built_in(What::Constant),
-            "material" => return built_in(What::Hce(Terms::new(HceWeights::material()))),
-            "score" => return built_in(What::Score),
-            _ => {}
+        let given = name.to_string();
+        if let Some(form) = built_in {
+            let fitted = Err("no scale was fitted to a built-in evaluation");
+            return Ok(Self { name: given.clone(), given, recipe: None, digest: None, fitted, form });
         }
         let path = Path::new(name);
         if path.is_dir() {
@@ -96,7 +112,8 @@ impl Evaluator {
                 "{name} holds no {BEST}: it is no folder of a run, or its run has not come to its \
                  first checkpoint"
             );
-            return Self::open(&best.to_string_lossy(), given, place, listener);
+            let opened = Self::open(&best.to_string_lossy(), shape, place, listener)?;
+            return Ok(Self { given, ..opened });
         }
         let bytes = input::read(path, input::WEIGHTS).with_context(|| {
             format!("cannot read {name} (and it is none of the built-in {BUILT_IN})")
@@ -104,19 +121,30 @@ impl Evaluator {
         let opened = match kind_of(&bytes) {
             FileKind::Weights => of_weights(&bytes, path, place),
             FileKind::Json => of_json(&bytes),
-            FileKind::Other => of_net(path, given, listener),
+            FileKind::Other => of_net(path, shape, listener),
         };
-        let Opened { recipe, what, fitted } = opened.with_context(|| name.to_string())?;
-        let digest = Some(digest(&bytes));
-        Ok(Self { name: short_name(path), recipe, digest, built_in: false, fitted, what })
+        let (recipe, form, fitted) = opened.with_context(|| name.to_string())?;
+        Ok(Self { name: short_name(path), given, recipe, digest: Some(digest(&bytes)), fitted, form })
     }
 
-    /// Whether boards that were turned to the side to move will not do.
+    /// The kind of evaluation in words.
+    pub fn describe(&self) -> &'static str {
+        match &self.form {
+            Form::Constant => "the mean result for every position",
+            Form::Score => "the score in the data, from a search: a bound, and no rival",
+            Form::Material(_) => "piece values of 100, 320, 330, 500 and 900 centipawns",
+            Form::Terms(_) | Form::Traced(_) => "handcrafted terms",
+            Form::Net(..) => "a net in integers",
+            Form::Floats(_) => "a net in floats",
+        }
+    }
+
+    /// Whether boards that were flipped to the side to move will not do.
     pub fn needs_colours(&self) -> bool {
-        match &self.what {
-            What::Floats(floats) => floats.needs_colours(),
-            What::Net(it) => {
-                Encoder::net(it.net.architecture()).on(it.base.clone()).needs_colours()
+        match &self.form {
+            Form::Floats(floats) => floats.encoder.needs_colours(),
+            Form::Net(net, base) => {
+                Encoder::net(net.architecture()).on(base.clone()).needs_colours()
             }
             _ => false,
         }
@@ -124,18 +152,25 @@ impl Evaluator {
 
     /// Whether it comes from training at all, here or elsewhere.
     pub fn is_trained(&self) -> bool {
-        !self.built_in
+        !matches!(self.form, Form::Constant | Form::Score | Form::Material(_))
     }
 
-    /// The name, and what is known of the training.
-    pub fn origin(&self) -> (&str, Option<&Recipe>) {
-        (&self.name, self.recipe.as_ref())
+    pub fn is_float(&self) -> bool {
+        matches!(self.form, Form::Floats(_))
     }
 
-    /// Its handcrafted terms, if it has some of ours.
+    pub fn is_quantised(&self) -> bool {
+        matches!(self.form, Form::Net(..))
+    }
+
+    pub fn needs_scores(&self) -> bool {
+        matches!(self.form, Form::Score)
+    }
+
+    /// Its handcrafted terms, if it has trained ones of ours.
     pub fn terms(&self) -> Option<&HceWeights> {
-        match &self.what {
-            What::Hce(terms) if !self.built_in => Some(&terms.weights),
+        match &self.form {
+            Form::Terms(terms) => Some(&terms.1),
             _ => None,
         }
     }
@@ -145,143 +180,137 @@ impl Evaluator {
         self.fitted
     }
 
-    /// Whether it can say what a position is worth of which nothing is known but the board.
-    ///
-    /// # Errors
-    /// If it cannot; the error says why.
-    pub fn knows_bare_positions(&self) -> Result<()> {
-        let why = match &self.what {
-            What::Score => "a position alone has no score",
-            What::Constant => "it is the mean result of many positions",
-            What::Traced(_) => {
-                "only the engine knows its terms; `nnuance compare` measures it on traces that the \
-                 engine printed"
-            }
-            _ => return Ok(()),
-        };
-        let name = &self.name;
-        match self.built_in {
-            true => {
-                bail!("{name} has nothing to say here: {why}; it is there for `nnuance compare`")
-            }
-            false => bail!("{name} has nothing to say of positions: {why}"),
-        }
-    }
-
-    /// The scale by which a search that goes along with it chooses its margins: the fitted one, or
-    /// where nobody has fitted one a usual one.
+    /// The scale by which a search chooses its margins: the fitted one, or a usual one.
     pub fn scale_in_search(&self) -> f64 {
         const USUAL: f64 = 200.0;
         self.fitted.unwrap_or(USUAL)
     }
 
-    /// What goes along with a search; of a checkpoint the integers of its net.
+    /// An error where a position alone cannot be evaluated.
+    pub fn knows_bare_positions(&self) -> Result<()> {
+        let why = match &self.form {
+            Form::Score => "a position alone has no score",
+            Form::Constant => "it is the mean result of many positions",
+            Form::Traced(_) => "only the engine knows its terms; `nnuance compare` reads its traces",
+            _ => return Ok(()),
+        };
+        bail!("cannot evaluate positions with {}: {why}", self.name)
+    }
+
+    /// The evaluation along with a search; of a checkpoint the integers of its net.
     ///
     /// # Errors
-    /// If it cannot; the error says why, and what can.
-    pub fn in_search(&self) -> Result<Box<dyn search::Evaluate + Send + '_>> {
+    /// If it evaluates no bare positions, or the floats cannot be quantised.
+    pub fn in_search(&self) -> Result<Box<dyn Evaluate + Send + '_>> {
         self.knows_bare_positions()?;
-        if let What::Hce(terms) = &self.what {
-            return Ok(Box::new(search::Terms::new(terms.evaluator.clone())));
+        if let Form::Material(terms) = &self.form {
+            return Ok(Box::new(search::Terms::new((**terms).clone())));
+        }
+        if let Form::Terms(terms) = &self.form {
+            return Ok(Box::new(search::Terms::new(terms.0.clone())));
         }
         let net = self.net().map_err(|why| {
             anyhow!("{} cannot play, since what plays are integers: {why}", self.name)
         })?;
-        let (net, base) = net.expect("what is neither a net nor terms is refused above");
+        let (net, base) = net.expect("other forms are refused above");
         Ok(in_search(net, base))
     }
 
-    /// The integers of its net, and what they are added to; of a checkpoint those that its export
+    /// The integers of its net, and their base evaluation; of a checkpoint those that its export
     /// would have, if any fit. None where it is no net.
     pub fn net(&self) -> Result<Option<(&Net, Option<&Base>)>, &String> {
-        Ok(match &self.what {
-            What::Floats(floats) => Some((floats.integers()?, floats.base())),
-            What::Net(it) => Some((&it.net, it.base.as_ref())),
+        Ok(match &self.form {
+            Form::Floats(floats) => Some((floats.integers()?, floats.encoder.base())),
+            Form::Net(net, base) => Some((net, base.as_ref())),
             _ => None,
         })
     }
 
-    /// Whether it consists of handcrafted terms.
-    pub fn is_handcrafted(&self) -> bool {
-        matches!(self.what, What::Hce(_) | What::Traced(_))
-    }
-
-    pub fn is_float(&self) -> bool {
-        matches!(self.what, What::Floats(_))
-    }
-
-    pub fn is_quantised(&self) -> bool {
-        matches!(self.what, What::Net(_))
-    }
-
-    pub fn needs_scores(&self) -> bool {
-        matches!(self.what, What::Score)
-    }
-
     /// Centipawns for the side to move, of samples from these files.
     pub fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Predictions> {
-        let each = |of: &(dyn Fn(&Sample) -> f64 + Sync)| samples.par_iter().map(of).collect();
-        let values = match &self.what {
-            What::Constant => Values::Constant,
-            What::Score => {
-                let score = |sample: &Sample| sample.score.map(f64::from);
-                let scores: Option<Vec<f64>> = samples.iter().map(score).collect();
-                Values::Cp(scores.ok_or_else(|| anyhow!("a position has no score"))?)
+        let each = |of: &(dyn Fn(&Position) -> f64 + Sync)| -> Values {
+            Values::Cp(samples.par_iter().map(|sample| of(&sample.position)).collect())
+        };
+        let values = match &self.form {
+            Form::Constant => Values::Constant,
+            Form::Score => {
+                let scores = samples.iter().map(|sample| sample.score.map(f64::from));
+                Values::Cp(scores.collect::<Option<_>>().context("a position has no score")?)
             }
-            What::Hce(terms) => {
-                Values::Cp(each(&|sample| terms.evaluator.evaluate(&sample.position)))
-            }
-            What::Traced(own) => {
+            Form::Material(terms) => each(&|position| terms.evaluate(position)),
+            Form::Terms(terms) => each(&|position| terms.0.evaluate(position)),
+            Form::Traced(own) => {
                 let values = own.evaluate(samples, files);
                 Values::Cp(values.with_context(|| self.name.clone())?)
             }
-            What::Net(it) => Values::Cp(each(&|sample| it.value(&sample.position).into())),
-            What::Floats(floats) => Values::Cp(floats.evaluate(samples)?),
+            Form::Net(net, base) => each(&|position| sum(net, base.as_ref(), position).into()),
+            Form::Floats(floats) => Values::Cp(floats.evaluate(samples)?),
         };
-        self.said(values, samples)
+        self.predictions(values, samples)
     }
 
-    /// The same of the ends of their quiescence searches. What is no evaluation of positions says
-    /// the same as ever.
+    /// The same of the ends of their quiescence searches; constant and score stay as they are.
     pub fn evaluate_quiet(&self, samples: &[Sample]) -> Result<Predictions> {
-        if matches!(self.what, What::Constant | What::Score) {
+        if matches!(self.form, Form::Constant | Form::Score) {
             return self.evaluate(samples, &[]);
         }
-        // Whether it can go along with a search shows at the first.
         self.in_search()?;
         let of = |samples: &[Sample]| -> Vec<f64> {
             let mut evaluation = self.in_search().expect("tried before");
             let mut quiescence = Quiescence::new(self.scale_in_search());
-            let of = |sample: &Sample| {
+            let mut value = |sample: &Sample| -> i32 {
                 let chess = sample.position.to_chess().ok();
                 let end = chess.and_then(|chess| quiescence.end(&chess, &mut *evaluation));
-                let score = end.map_or_else(
-                    || {
-                        evaluation.refresh(&sample.position);
-                        evaluation.value()
-                    },
-                    |end| end.score,
-                );
-                score.into()
+                end.map(|end| end.score).unwrap_or_else(|| {
+                    evaluation.refresh(&sample.position);
+                    evaluation.value()
+                })
             };
-            samples.iter().map(of).collect()
+            samples.iter().map(|sample| value(sample).into()).collect()
         };
-        self.said(Values::Cp(samples.par_chunks(512).flat_map_iter(of).collect()), samples)
+        let values = Values::Cp(samples.par_chunks(512).flat_map_iter(of).collect());
+        self.predictions(values, samples)
     }
 
-    fn said(&self, values: Values, samples: &[Sample]) -> Result<Predictions> {
+    fn predictions(&self, values: Values, samples: &[Sample]) -> Result<Predictions> {
         if let Values::Cp(cp) = &values
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
         {
             bail!(
-                "{} gives {} for {}: its weights are too large for its sums; train it anew with a \
-                 lower learning rate",
+                "{} evaluates {} to {}: its weights contain NaN or are too large; train it again \
+                 with a lower learning rate",
                 self.name,
-                cp[place],
-                samples[place].position.fen()
+                samples[place].position.fen(),
+                cp[place]
             );
         }
-        Ok(Predictions { bound: self.needs_scores(), ..Predictions::saying(&self.name, values) })
+        Ok(Predictions { bound: self.needs_scores(), ..Predictions::of(&self.name, values) })
+    }
+}
+
+impl Floats {
+    /// The net that an export with the scales of the file would give.
+    fn integers(&self) -> Result<&Net, &String> {
+        let Imported { weights, architecture, scales, .. } = &self.source;
+        let make = || {
+            let net =
+                quantise(weights, architecture, *scales).map_err(|error| error.to_string())?;
+            prove(&net).map_err(|error| error.to_string())?;
+            Ok(net)
+        };
+        self.integers.get_or_init(make).as_ref()
+    }
+
+    /// Centipawns for the side to move.
+    fn evaluate(&self, samples: &[Sample]) -> Result<Vec<f64>, DeviceError> {
+        let (scale, mut values) = (f64::from(self.source.scales.scale), Vec::new());
+        for samples in samples.chunks(4096) {
+            let logits = outputs(&self.model, &self.encoder.encode(samples))?;
+            values.extend(samples.iter().zip(logits).map(|(sample, logit)| {
+                f64::from(logit) * scale * f64::from(self.encoder.sign(&sample.position))
+            }));
+        }
+        Ok(values)
     }
 }
 
@@ -293,27 +322,27 @@ pub fn each_once(given: &[String]) -> Result<()> {
         let path = if path.is_dir() { path.join(BEST) } else { path.to_path_buf() };
         path.canonicalize().unwrap_or(path)
     };
-    let files: Vec<PathBuf> = given.iter().map(file).collect();
     for (i, name) in given.iter().enumerate() {
-        match files[..i].iter().position(|other| *other == files[i]) {
-            Some(first) if given[first] == *name => {
-                bail!("{name} is named twice; name each evaluation once")
-            }
-            Some(first) => bail!(
-                "{} and {name} are the same evaluation; name it once, or another",
-                given[first]
-            ),
-            None => {}
-        }
+        let Some(first) = given[..i].iter().find(|it| file(it) == file(name)) else { continue };
+        ensure!(first != name, "{name} is named twice; name each evaluation once");
+        bail!("{first} and {name} are the same evaluation; name it once, or another");
     }
     Ok(())
 }
 
-/// What a file turned out to hold.
-struct Opened {
-    recipe: Option<Recipe>,
-    what: What,
-    fitted: Result<f64, &'static str>,
+type Opened = (Option<Recipe>, Form, Result<f64, &'static str>);
+
+const NOT_FITTED: &str = "the net's manifest knows no fitted scale; export it again, with --data \
+                          that has results";
+
+fn of_terms(recipe: Option<Recipe>, weights: HceWeights) -> Opened {
+    let fitted = Ok(weights.scale);
+    (recipe, Form::Terms(Box::new((HceEvaluator::new(&weights), weights))), fitted)
+}
+
+fn of_json(bytes: &[u8]) -> Result<Opened> {
+    let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
+    Ok(of_terms(None, HceWeights::from_json(text)?))
 }
 
 fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) -> Result<Opened> {
@@ -328,20 +357,19 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
             Some(terms) => terms.trained(&weights, scale)?,
             None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
         };
-        let what = match terms.and_then(|terms| terms.own) {
-            Some(own) => What::Traced(Box::new(OwnEngine { own, weights })),
-            None => What::Hce(Terms::new(weights)),
-        };
-        return Ok(Opened { recipe, what, fitted: Ok(scale) });
+        return Ok(match terms.and_then(|terms| terms.own) {
+            Some(own) => (recipe, Form::Traced(Box::new(OwnEngine { own, weights })), Ok(scale)),
+            None => of_terms(recipe, HceWeights { scale, ..weights }),
+        });
     }
     let source = export::import(bytes, &Default::default())?;
     let base = recipe.as_ref().map(Recipe::added).transpose()?.flatten();
     let encoder = Encoder::net(&source.architecture).on(base);
     let kind = Kind::Net(source.architecture.clone());
     let model = Model::new(&kind, &source.weights, device, *compute)?;
-    let floats = Box::new(Floats::new(model, encoder, source));
-    let fitted = fitted_to_floats(path, floats.scale());
-    Ok(Opened { recipe, what: What::Floats(floats), fitted })
+    let fitted = fitted_to_floats(path, source.scales.scale.into());
+    let floats = Floats { model, encoder, source, integers: OnceLock::new() };
+    Ok((recipe, Form::Floats(Box::new(floats)), fitted))
 }
 
 /// The scale that fits the net of these floats, brought to the centipawns of the floats.
@@ -352,57 +380,38 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Result<f64, &'static str> {
         _ => path.with_extension("bin"),
     };
     let manifest = export::load(&net, &Default::default()).ok().and_then(|it| it.manifest);
-    let Some(manifest) = manifest else {
-        return Err("no net was exported from this checkpoint, which would fit a scale");
-    };
-    let fitted = manifest.fitted_scale.as_ref().ok_or(NOT_FITTED)?;
-    Ok(fitted.centipawns * scale / f64::from(manifest.scales.scale))
+    let manifest = manifest.ok_or("no net was exported from this checkpoint, to fit a scale")?;
+    Ok(fitted(&manifest)? * scale / f64::from(manifest.scales.scale))
 }
 
-const NOT_FITTED: &str = "the net's manifest knows no fitted scale; export it again, with --data \
-                          that has results";
-
-fn of_json(bytes: &[u8]) -> Result<Opened> {
-    let text = std::str::from_utf8(bytes).context("not UTF-8 text")?;
-    let weights = HceWeights::from_json(text)?;
-    let fitted = Ok(weights.scale);
-    Ok(Opened { recipe: None, what: What::Hce(Terms::new(weights)), fitted })
+fn fitted(manifest: &Manifest) -> Result<f64, &'static str> {
+    manifest.fitted_scale.as_ref().map(|fitted| fitted.centipawns).ok_or(NOT_FITTED)
 }
 
-fn of_net(path: &Path, given: &Given, listener: &dyn Listener) -> Result<Opened> {
-    let loaded = match export::load(path, given) {
+fn of_net(path: &Path, shape: &Given, listener: &dyn Listener) -> Result<Opened> {
+    let loaded = match export::load(path, shape) {
         Err(LoadError::Net { error, .. }) => bail!("{error}"),
         other => other?,
     };
+    let name = path.display();
     for warning in &loaded.warnings {
-        listener.remark(&format!("{}: {warning}", path.display()));
+        listener.remark(&format!("{name}: {warning}"));
     }
-    let why = match &loaded.manifest {
-        None if loaded.described => given.is_any().then_some("options over the description"),
-        None => Some("no manifest; N follows from the size"),
-        Some(_) if given.is_any() => Some("options over the manifest"),
-        Some(_) => None,
-    };
-    if let Some(why) = why {
+    if shape.is_any() || loaded.manifest.is_none() && !loaded.described {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
         let features = architecture.inputs.views.name();
-        listener.remark(&format!(
-            "{}: {architecture}, {features} features, {scales} ({why})",
-            path.display()
-        ));
+        let how = if shape.is_any() { "by options" } else { "no manifest; N follows from the size" };
+        listener.remark(&format!("{name}: {architecture}, {features} features, {scales} ({how})"));
     }
     let fitted = match &loaded.manifest {
         None => Err("it has no manifest, which would know the scale that fits it"),
-        Some(_) if given.is_any() => Err("it was read otherwise than its manifest says"),
-        Some(manifest) => {
-            manifest.fitted_scale.as_ref().map(|fitted| fitted.centipawns).ok_or(NOT_FITTED)
-        }
+        Some(_) if shape.is_any() => Err("it was read otherwise than its manifest says"),
+        Some(manifest) => fitted(manifest),
     };
     let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
     let base = base.map(recipe::added).transpose()?;
     let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));
-    let what = What::Net(Box::new(Quantised { net: loaded.net, base }));
-    Ok(Opened { recipe, what, fitted })
+    Ok((recipe, Form::Net(Box::new(loaded.net), base), fitted))
 }
 
 /// `runs/first/best.safetensors` as `first/best`, `runs/first/net.bin` as `first/net`,
@@ -411,11 +420,8 @@ pub fn short_name(path: &Path) -> String {
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
     let run = path.parent().filter(|folder| folder.ends_with(KEPT)).and_then(Path::parent);
-    if let Some(run) = run.and_then(Path::file_name) {
-        return format!("{}/{stem}", run.to_string_lossy());
-    }
-    match path.parent().and_then(Path::file_name) {
-        Some(folder) if matches!(&stem[..], "best" | "last" | "net" | "terms") => {
+    match run.or(path.parent()).and_then(Path::file_name) {
+        Some(folder) if run.is_some() || matches!(&stem[..], "best" | "last" | "net" | "terms") => {
             format!("{}/{stem}", folder.to_string_lossy())
         }
         _ => text(path.file_name()),

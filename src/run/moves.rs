@@ -25,7 +25,7 @@ pub fn find(
     selection: Selection,
     listener: &dyn Listener,
 ) -> Result<Found> {
-    let mut samples: Vec<Sample> = selection.samples.into_iter().map(|(it, _)| it).collect();
+    let mut samples: Vec<Sample> = selection.samples;
     samples.retain(teaches);
     ensure!(
         !samples.is_empty(),

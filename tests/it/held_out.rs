@@ -525,9 +525,6 @@ fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
             let (found, said) = compared(all, &run);
             let doubted = found.to_string().contains("chose its checkpoint on these games too");
             assert!(doubted, "{found} {said}");
-            let noted = said.contains("was not trained on these") && all.len() == 2;
-            assert!(noted || all.len() == 3, "{said}");
-            assert!(!said.contains("none of these are known"), "{said}");
         }
     }
     let (found, said) = compared(&[], &own);

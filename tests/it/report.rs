@@ -4,9 +4,14 @@ use nnuance::loss::sigmoid;
 use nnuance::report::estimate::Means;
 use nnuance::report::fit::{fit, loss, near};
 use nnuance::report::groups::Groups;
-use nnuance::report::{Align, Comparison, Options, Predictions, Table, Truth, Values, compare};
+use nnuance::report::board::{board, side_by_side};
+use nnuance::report::{
+    Align, Comparison, Options, Predictions, Table, Truth, Values, compare, part,
+};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::snapshot;
 
 /// Uniform in 0..1.
 fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -172,65 +177,60 @@ impl World {
 }
 
 #[test]
-fn the_better_wins_and_equals_do_not() {
-    let world = world(2000, &[("net", 300.0, 1.0), ("hce", 100.0, 8.0), ("twin", 250.0, 1.0)]);
-    let comparison = world.compare(&Options::default());
-    let text = comparison.text();
-    println!("{text}");
-    assert_eq!(comparison.evaluations[2].name, "hce");
-    assert!((comparison.evaluations[2].scale.unwrap().s - 100.0).abs() > 1.0);
-    let records = comparison.measured_on;
-    assert_eq!((records.positions, records.groups), (20_000, 2000));
-    assert!(comparison.sentences[0].contains("these data cannot tell"), "{text}");
-    assert!(comparison.sentences[0].contains("held-out games"), "{text}");
-    assert!(comparison.sentences[1].ends_with("wins."), "{text}");
-    assert_eq!(comparison.pairs.len(), 3);
-    assert!(text.lines().all(|line| line.chars().count() <= 100));
-    assert_eq!(comparison, world.compare(&Options::default()));
-    let json = serde_json::to_value(&comparison).unwrap();
-    let scale = &json["evaluations"][0]["scale"];
-    let number = |key: &str| scale[key].as_f64().unwrap();
+fn comparison_text_is_as_stored() {
+    let world = world(400, &[("net", 300.0, 1.0), ("hce", 100.0, 8.0), ("twin", 250.0, 1.0)]);
+    let mut evaluations = world.evaluations.clone();
+    let Values::Cp(cp) = &evaluations[0].values else { panic!() };
+    let upside_down = cp.iter().map(|cp| -cp).collect();
+    evaluations[0].doubt = Some("it was trained on these".into());
+    evaluations.push(Predictions::constant());
+    evaluations.push(Predictions::new("zero", vec![0.0; 4000]));
+    evaluations.push(Predictions::new("upside down", upside_down));
+    let targets = vec![0.5; 4000];
+    let truth = Truth { targets: Some(&targets), ..world.truth() };
+    let options = Options { fixed_scale: Some(400.0), ..Options::default() };
+    let comparison = compare(&evaluations, &truth, &options).unwrap();
+    let pairs = comparison.pair_table().width(200);
+    snapshot::check("compare.txt", &format!("{}\n{pairs}", comparison.text()));
+    let named = |name: &str| comparison.evaluations.iter().find(|one| one.name == name).unwrap();
+    assert!((named("zero").loss.mean - 0.25).abs() < 1e-12 && named("upside down").at_border);
+    let json = serde_json::to_value(named("hce")).unwrap();
+    let number = |key: &str| json["scale"][key].as_f64().unwrap();
     assert!((number("S") * number("k") - 1.0).abs() < 1e-12);
     assert!((number("S") * number("Ke") - 400.0).abs() < 1e-9);
     assert!((number("S") * number("K10") - 173.7178).abs() < 1e-3);
 }
 
+/// No game helps to fit the scale that it is measured with.
 #[test]
-fn a_fixed_scale_names_false_winners() {
-    // The better evaluation counts in a unit of its own.
-    let world = world(3000, &[("small unit", 10.0, 0.5), ("usual unit", 400.0, 2.0)]);
-    let options = Options { fixed_scale: Some(400.0), ..Options::default() };
-    let text = world.compare(&options).text();
-    println!("{text}");
-    assert!(text.contains("small unit wins."), "{text}");
-    assert!(text.contains("At 400 cp for both, usual unit would seem to win"), "{text}");
-}
-
-#[test]
-fn constants_probabilities_and_targets() {
-    let world = world(400, &[("net", 300.0, 1.0)]);
+fn each_fifth_is_measured_with_the_scale_of_the_others() {
+    let world = world(60, &[("net", 300.0, 4.0)]);
     let Values::Cp(cp) = &world.evaluations[0].values else { panic!() };
-    let probabilities: Vec<f64> = cp.iter().map(|cp| sigmoid(cp / 300.0)).collect();
-    let evaluations = [
-        world.evaluations[0].clone(),
-        Predictions::constant(),
-        Predictions::saying("p", Values::Probability(probabilities.clone())),
-        Predictions::new("zero", vec![0.0; cp.len()]),
-        Predictions::new("upside down", cp.iter().map(|cp| -cp).collect()),
-    ];
-    let truth = Truth { targets: Some(&probabilities), ..world.truth() };
-    let options = Options { fit_on_same: true, fixed_scale: Some(400.0) };
-    let comparison = compare(&evaluations, &truth, &options).unwrap();
-    let text = comparison.text();
-    println!("{text}");
-    let named = |name: &str| comparison.evaluations.iter().find(|one| one.name == name).unwrap();
-    assert_eq!(named("p").loss_target.unwrap().mean, 0.0);
-    assert_eq!(named("p").loss, named("p").loss_fixed.unwrap());
-    let mean = world.results.iter().sum::<f64>() / world.results.len() as f64;
-    assert!((named("constant").loss.mean - mean * (1.0 - mean)).abs() < 1e-12);
-    assert!((named("zero").loss.mean - 0.25).abs() < 1e-12);
-    assert!(named("upside down").at_border);
-    assert!(text.contains("scale of upside down lies at the border"), "{text}");
+    let mut sum = 0.0;
+    for fold in 0..5 {
+        let is_own = |i: &usize| part(world.groups[*i]) == fold;
+        let (own, others): (Vec<usize>, Vec<usize>) = (0..cp.len()).partition(is_own);
+        assert!(!own.is_empty());
+        let take = |list: &[f64]| others.iter().map(|i| list[*i]).collect::<Vec<f64>>();
+        let scale = fit(&take(cp), &take(&world.results)).scale.unwrap();
+        let square = |i: usize| (sigmoid(cp[i] / scale) - world.results[i]).powi(2);
+        sum += own.into_iter().map(square).sum::<f64>();
+    }
+    let found = world.compare(&Options::default()).evaluations[0].loss.mean;
+    assert!((found - sum / cp.len() as f64).abs() < 1e-7, "{found}");
+    let flattered = world.compare(&Options { fit_on_same: true, ..Options::default() });
+    assert!(found - flattered.evaluations[0].loss.mean > 1e-5);
+    // The constant of a fifth is the mean of the others.
+    let constant = compare(&[Predictions::constant()], &world.truth(), &Options::default());
+    let mean = |i: usize| {
+        let fold = part(world.groups[i]);
+        let others = (0..cp.len()).filter(|j| part(world.groups[*j]) != fold);
+        let others: Vec<f64> = others.map(|j| world.results[j]).collect();
+        others.iter().sum::<f64>() / others.len() as f64
+    };
+    let loss = (0..cp.len()).map(|i| (mean(i) - world.results[i]).powi(2)).sum::<f64>();
+    let found = constant.unwrap().evaluations[0].loss.mean;
+    assert!((found - loss / cp.len() as f64).abs() < 1e-12);
 }
 
 #[test]
@@ -240,24 +240,32 @@ fn wrong_input_is_named() {
         compare(evaluations, &truth, options).unwrap_err().to_string()
     };
     let options = Options::default();
-    assert!(fail(&[], world.truth(), &options).contains("at least one"));
-    let short = [Predictions::new("net", vec![1.0])];
-    let message = fail(&short, world.truth(), &options);
-    assert_eq!(message, "net has 1 entries for 200 positions");
+    assert!(fail(&[], world.truth(), &options).starts_with("no evaluation"));
     let mut nan = world.evaluations.clone();
     nan[0].values = Values::Cp(vec![f64::NAN; 200]);
     let message = fail(&nan, world.truth(), &options);
     assert_eq!(message, "net holds NaN at position 0, expected finite centipawns");
-    let results = vec![2.0; 200];
-    let truth = Truth { results: &results, ..world.truth() };
-    assert!(fail(&world.evaluations, truth, &options).contains("expected 0 to 1"));
     let groups = vec![7; 200];
     let truth = Truth { groups: &groups, ..world.truth() };
     assert!(fail(&world.evaluations, truth, &options).contains("cannot be cut into parts"));
     let fixed = Options { fixed_scale: Some(0.0), ..options };
     assert!(fail(&world.evaluations, world.truth(), &fixed).contains("fixed scale is 0"));
-    let empty = Truth::of_games(&[], &[], "games");
-    assert!(fail(&[Predictions::constant()], empty, &options).contains("no positions"));
+}
+
+#[test]
+fn boards_are_as_stored() {
+    let fen = "4k3/8/8/8/8/8/4P3/R3K3 w - - 0 1";
+    let pieces = nnuance::sample::Position::from_fen(fen).unwrap().letters();
+    let mut values = [None; 64];
+    values[0] = Some(511.6);
+    values[12] = Some(-0.3);
+    let list = [("net".to_string(), -40.0, Some(400.0)), ("hce".to_string(), 12.34, None)];
+    let table = side_by_side(&list, false);
+    snapshot::check("board.txt", &format!("{}\n{table}", board(&pieces, &values)));
+    let wide = [1e300, -1e300, 1e9, f64::NAN, f64::INFINITY, -12_345_678.0, 1e-320];
+    let values: [_; 64] = std::array::from_fn(|i| Some(wide[i % wide.len()]));
+    let text = board(&[Some('Q'); 64], &values);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]

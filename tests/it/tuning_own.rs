@@ -153,7 +153,7 @@ fn a_comparison_measures_what_the_engine_would_say_with_the_tuned_weights() {
 
     let samples = collect(&Plan::reading(vec![engine.trace.clone()]), Part::All, &|_| ()).unwrap();
     let values = engine_values(&engine, &weights, &samples);
-    let evaluation = Predictions::saying("engine", Values::Cp(values));
+    let evaluation = Predictions::of("engine", Values::Cp(values));
     let results: Vec<f64> = samples.iter().map(|sample| sample.result.into()).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
     let truth = Truth::of_games(&results, &groups, "positions");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use nnuance::format::binpack;
-use nnuance::report::{Comparison, Options, Predictions, Truth, Values, compare};
+use nnuance::report::{Comparison, Options, Predictions, Truth, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -71,10 +71,6 @@ fn a_winner_needs_games_that_are_known_and_thirty_of_them() {
         "{sentence}"
     );
     assert!(sentence.contains("(95 % interval at least "), "{sentence}");
-    let text = comparison.text();
-    let rows = text.lines().filter(|line| line.starts_with("good  ") || line.starts_with("fair  "));
-    assert!(rows.clone().count() == 2 && rows.clone().all(|row| row.contains("  at least 0.")));
-    assert!(text.contains("Games are unknown"), "{text}");
     let json = serde_json::to_value(&comparison).unwrap();
     assert_eq!(json["games_known"], false);
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
@@ -134,7 +130,7 @@ fn doubts_stand_in_the_sentence_that_names_a_winner_and_bounds_never_win() {
     world.evaluations[0].bound = true;
     let comparison = world.compare(&world.truth());
     let (sentence, decided) = first(&comparison);
-    assert!(decided && !sentence.contains("wins") && sentence.contains("the bound"), "{sentence}");
+    assert!(decided && !sentence.contains("wins") && sentence.contains("a bound"), "{sentence}");
 }
 
 #[test]
@@ -156,7 +152,7 @@ fn verdicts_of_one_comparison_are_corrected_together() {
                 changed += 1;
                 assert!(!pair.difference.contains_zero());
                 let text = comparison.sentences.join(" ");
-                assert!(text.contains("leaves zero out, but among 3 such a one may be chance"));
+                assert!(text.contains("leaves zero out, but one of 3 may by chance"));
             }
             kept += usize::from(pair.decided);
         }
@@ -250,18 +246,6 @@ fn the_same_evaluation_is_refused_twice() {
         let said = String::from_utf8(said).expect("text");
         assert!(said.contains(why) && said.trim().lines().count() == 1, "{said}");
     }
-}
-
-#[test]
-fn losses_have_five_decimals_whatever_their_size() {
-    let mut world = world(200, &[0.0, 6.0]);
-    let Values::Cp(cp) = &world.evaluations[0].values else { unreachable!() };
-    let nearly: Vec<f64> =
-        cp.iter().enumerate().map(|(i, cp)| cp + 1e-3 * (i % 3) as f64).collect();
-    world.evaluations[1] = Predictions::new("nearly", nearly);
-    let text = world.compare(&world.truth()).text();
-    assert!(text.contains("by less than 0.00001 (95 %"), "{text}");
-    assert!(!text.contains("e-") && !text.contains("-0.00000"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 
 use crate::hce::{Explanation, HceWeights, explain};
-use crate::report::{Align, Opinion, Table, Values, opinions, worths};
+use crate::report::board::{board, side_by_side};
+use crate::report::{Align, Table, Values};
 use crate::run::Evaluator;
 use crate::sample::{Position, Sample};
 
@@ -17,21 +18,17 @@ pub fn page(evaluators: &[Evaluator], position: &Position) -> Result<String> {
     let mut said = Vec::new();
     for evaluator in evaluators {
         let values = values(evaluator, position)?;
-        said.push(Opinion {
-            name: evaluator.name.clone(),
-            cp: values.whole,
-            scale: evaluator.centipawns().ok(),
-        });
+        said.push((evaluator.name.clone(), values.whole, evaluator.centipawns().ok()));
         text += &format!(
             "What each piece adds for White in {}, in centipawns: the evaluation less that without \
              it\n\n{}\n",
             evaluator.name,
-            worths(&position.letters(), &values.pieces)
+            board(&position.letters(), &values.pieces)
         );
     }
-    let table = opinions(&said, position.turn().is_white());
+    let table = side_by_side(&said, position.turn().is_white());
     text += &format!("{table}");
-    if said.iter().any(|one| one.scale.is_some()) {
+    if said.iter().any(|(.., scale)| scale.is_some()) {
         text += "expected result: sigmoid(cp / the scale that fits this evaluation)\n";
     }
     for evaluator in evaluators {

@@ -1,0 +1,285 @@
+//! Runs and comparisons as sections of a page.
+
+use maud::{Markup, html};
+
+use super::calibration::Calibration;
+use super::compare::{Comparison, Measured};
+use super::deep::{Phases, Quantising};
+use super::disagree::{Apart, Disagreement};
+use super::elo::Met;
+use super::text::loss;
+use super::{Align, Table};
+use crate::digits::grouped;
+use crate::draw::board::{diagram, pieces};
+use crate::draw::page::figure;
+use crate::draw::{Chart, Line, Section};
+use crate::log::{BySource, Row};
+
+/// A run as its folder shows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub name: String,
+    /// Model and data, a fact and its value.
+    pub about: Vec<(String, String)>,
+    /// Every key of its config, sorted.
+    pub settings: Vec<(String, String)>,
+    /// Its validations, in order.
+    pub rows: Vec<Row>,
+    /// Its validation loss by source; empty where it has no sources.
+    pub sources: BySource,
+    /// How it ended, or how far it has come.
+    pub state: String,
+}
+
+/// The comparison with every name explained; `notes` say where the positions come from.
+pub fn comparison(
+    comparison: &Comparison,
+    names: &[(String, &'static str)],
+    notes: &[String],
+) -> Section {
+    let body = html! {
+        (comparison.table().markup())
+        ul.names { @for (name, what) in names { li.soft { b { (name) } ": " (what) } } }
+        p.soft { @for line in comparison.basis() { (line) " " } }
+        @for note in notes { p.soft { (note) } }
+        @if comparison.pairs.len() > 1 {
+            details { summary { "All pairs" } (comparison.pair_table().markup()) }
+        }
+    };
+    Section::new("Comparison", body)
+}
+
+/// The games of a comparison; none without games.
+pub fn games(comparison: &Comparison) -> Option<Section> {
+    let games = comparison.games.as_ref()?;
+    let point = |(colour, one): (usize, &Measured)| {
+        let (elo, x) = (one.elo?, one.loss.mean);
+        let interval = elo.low.zip(elo.high);
+        let whiskers = interval.map(|(low, high)| [x, low, high]).into_iter().collect();
+        let (name, points) = (one.name.clone(), vec![[x, elo.value?]]);
+        Some(Line { name, colour, points, whiskers, ..Line::default() })
+    };
+    let lines: Vec<Line> =
+        comparison.evaluations.iter().enumerate().filter_map(point).collect();
+    let (title, about) = ("Elo against loss", "Bars are 95 % intervals.");
+    let body = html! {
+        @for sentence in &games.sentences { p { (sentence) } }
+        @if let Some(ratings) = &games.ratings { (ratings.table().markup()) }
+        (Met::table(&games.meetings).markup())
+        p.soft { (games.basis()) }
+        @if !lines.is_empty() { div.figures { (picture(title, about, "loss", "Elo", lines)) } }
+    };
+    Some(Section::new("Games", body))
+}
+
+fn picture(
+    title: &'static str,
+    about: &str,
+    x: &'static str,
+    y: &'static str,
+    lines: Vec<Line>,
+) -> Markup {
+    figure(title, about, "", &Chart { title, x, y, lines, ..Chart::default() }.markup())
+}
+
+/// Losses by game phase.
+pub fn phases(phases: &Phases) -> Section {
+    Section::new("Phases", html! { p.soft { (phases.legend()) } (phases.table().markup()) })
+}
+
+/// Expected against observed results.
+pub fn calibration(calibrations: &[Calibration], noun: &str) -> Section {
+    let body = html! {
+        p.soft {
+            "Expected results, sigmoid(cp / scale), against results. Bands are 95 % intervals over "
+            (noun) "."
+        }
+        div.figures.squares {
+            @for (i, one) in calibrations.iter().enumerate() {
+                (figure(&one.name, &one.summary(), "square", &curve(one, i)))
+            }
+        }
+    };
+    Section::new("Calibration", body)
+}
+
+fn curve(calibration: &Calibration, colour: usize) -> Markup {
+    let bins = &calibration.bins;
+    let band = bins.iter().filter_map(|bin| {
+        let [low, high] = bin.observed.interval?;
+        Some([bin.expected, low, high])
+    });
+    let line = Line {
+        colour,
+        dots: true,
+        points: bins.iter().map(|bin| [bin.expected, bin.observed.mean]).collect(),
+        band: band.collect(),
+        ..Line::default()
+    };
+    let (title, x, y) = ("calibration", "expected result", "mean result");
+    Chart { title, x, y, calibration: true, lines: vec![line], ..Chart::default() }.markup()
+}
+
+/// The positions in which two evaluations disagree most.
+pub fn disagreements(disagreements: &[Disagreement]) -> Section {
+    let body = html! {
+        @for one in disagreements {
+            p { (one.summary()) }
+            div.boards { @for apart in &one.positions { (position(apart, &one.names)) } }
+        }
+    };
+    Section::new("Disagreements", body)
+}
+
+fn position(apart: &Apart, names: &[String; 2]) -> Markup {
+    let turn = if apart.fen.split(' ').nth(1) == Some("b") { "Black" } else { "White" };
+    html! {
+        figure.board {
+            figcaption { (turn) " to move, result " (apart.result) }
+            @if let Some(pieces) = pieces(&apart.fen) { (diagram(&apart.fen, &pieces)) }
+            @for (i, name) in names.iter().enumerate() {
+                p.soft {
+                    (name) ": " (format!("{:.2} ({:+.0} cp)", apart.expected[i], apart.cp[i]))
+                    @if apart.nearer.as_ref() == Some(name) { ", nearer" }
+                }
+            }
+            details { summary { "FEN" } p.soft { (apart.fen) } }
+        }
+    }
+}
+
+/// Floats against integers.
+pub fn quantising(all: &[Quantising]) -> Section {
+    Section::new("Integers", Quantising::table(all).markup())
+}
+
+impl Run {
+    /// The row with the lowest validation loss.
+    fn best(&self) -> Option<&Row> {
+        let known = self.rows.iter().filter(|row| row.held_out_loss.is_some());
+        known.min_by(|a, b| {
+            let loss = |row: &Row| row.held_out_loss.unwrap_or(f64::INFINITY);
+            loss(a).total_cmp(&loss(b))
+        })
+    }
+
+    /// A line over positions. The row before the first step is left out where the rest would lie
+    /// flat below it, as with a net that has learnt nothing yet.
+    fn line(&self, name: String, colour: usize, of: fn(&Row) -> Option<f64>) -> Line {
+        let later = self.rows.iter().filter(|row| row.step > 0).filter_map(of);
+        let lowest = later.fold(f64::INFINITY, f64::min);
+        let shown = |row: &&Row| row.step > 0 || of(row).is_some_and(|it| it < 1.5 * lowest);
+        let rows = self.rows.iter().filter(shown);
+        let points = rows.filter_map(|row| Some([row.positions as f64, of(row)?])).collect();
+        Line { name, colour, points, ..Line::default() }
+    }
+
+    fn by_source(&self, prefix: &str) -> Vec<Line> {
+        let of = |(number, name): (usize, &String)| {
+            let point = |row: &Row| {
+                let losses = self.sources.at(row.step)?;
+                Some([row.positions as f64, losses.get(number).copied()??])
+            };
+            let points = self.rows.iter().filter(|row| row.step > 0).filter_map(point).collect();
+            Line { name: format!("{prefix}{name}"), points, ..Line::default() }
+        };
+        self.sources.names.iter().enumerate().map(of).collect()
+    }
+}
+
+/// The losses of all runs side by side, and their curves over common axes.
+pub fn curves(runs: &[Run]) -> Section {
+    let right = |title| (title, Align::Right);
+    let mut table = Table::new(&[
+        ("run", Align::Left),
+        right("steps"),
+        right("positions"),
+        right("best validation loss"),
+        right("training loss there"),
+        right("at step"),
+        right("last validation loss"),
+        ("", Align::Left),
+    ]);
+    for run in runs {
+        let (last, best) = (run.rows.last(), run.best());
+        let count = |value: Option<u64>| value.map_or("-".into(), grouped);
+        let cell = |value: Option<Option<f64>>| value.flatten().map_or("-".into(), loss);
+        table.row([
+            run.name.clone(),
+            count(last.map(|row| row.step)),
+            count(last.map(|row| row.positions)),
+            cell(best.map(|row| row.held_out_loss)),
+            cell(best.map(|row| row.train_loss)),
+            count(best.map(|row| row.step)),
+            cell(last.map(|row| row.held_out_loss)),
+            run.state.clone(),
+        ]);
+    }
+    let prefix = |run: &Run| if runs.len() == 1 { String::new() } else { format!("{}, ", run.name) };
+    let each = |of: fn(&Row) -> Option<f64>| -> Vec<Line> {
+        runs.iter().enumerate().map(|(i, run)| run.line(run.name.clone(), i, of)).collect()
+    };
+    let losses = runs.iter().enumerate().flat_map(|(i, run)| {
+        let name = |what: &str| prefix(run) + what;
+        let training = run.line(name("training"), i, |row| row.train_loss);
+        let validation = run.line(name("validation"), i, |row| row.held_out_loss);
+        [validation, Line { dashed: true, ..training }]
+    });
+    let by_source = runs.iter().flat_map(|run| run.by_source(&prefix(run))).enumerate();
+    let by_source = by_source.map(|(colour, line)| Line { colour, ..line });
+    let pictures = [
+        ("Loss", "Against the training target of each run.", "loss", losses.collect()),
+        (
+            "Validation loss against results",
+            "Comparable between runs with different targets.",
+            "loss",
+            each(|row| row.held_out_result_loss),
+        ),
+        ("Validation loss by source", "Against its own target.", "loss", by_source.collect()),
+        ("Speed", "Between two validations.", "positions/s", each(|row| row.positions_per_second)),
+        ("Learning rate", "", "rate", each(|row| row.learning_rate)),
+    ];
+    let drawn: Vec<Markup> = pictures
+        .into_iter()
+        .filter(|(.., lines)| lines.iter().any(|line: &Line| !line.points.is_empty()))
+        .map(|(title, about, y, lines)| picture(title, about, "positions", y, lines))
+        .collect();
+    let body = html! { (table.markup()) div.figures { @for picture in drawn { (picture) } } };
+    Section::new("Training", body)
+}
+
+/// Facts of each run; then the keys of their configs, those that differ first.
+pub fn settings(runs: &[Run]) -> Section {
+    let mut keys: Vec<&str> =
+        runs.iter().flat_map(|run| run.settings.iter().map(|(key, _)| &key[..])).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let value = |run: &Run, key: &str| {
+        let found = run.settings.iter().find(|(it, _)| it == key);
+        found.map_or("-".to_string(), |(_, value)| value.clone())
+    };
+    let differs = |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
+    let (differ, same): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(differs);
+    let keyed = |runs: &[Run], keys: &[&str]| {
+        let names = runs.iter().map(|run| (&run.name[..], Align::Left));
+        let mut table = Table::new(&[("key", Align::Left)].into_iter().chain(names).collect::<Vec<_>>());
+        for key in keys {
+            let values = runs.iter().map(|run| value(run, key));
+            table.row(std::iter::once(key.to_string()).chain(values));
+        }
+        table.markup()
+    };
+    let body = html! {
+        @for run in runs {
+            @if runs.len() > 1 { h3 { (run.name) } }
+            div.wide { table.facts {
+                @for (fact, value) in &run.about {
+                    tr { td.left.soft { (fact) } td.left { (value) } }
+                }
+            } }
+        }
+        @if !differ.is_empty() { h3 { "Differences" } (keyed(runs, &differ)) }
+        details { summary { "Equal keys of the configs" } (keyed(&runs[..1], &same)) }
+    };
+    Section::new("Settings", body)
+}
