@@ -124,19 +124,15 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("--all measures on every position, those seen in training too");
     }
     let options = Options { fit_on_same: args.fit_on_same, fixed_scale: args.fixed_scale };
-    if args.deep {
+    let (json, text) = if args.deep {
         let mut deep = measurement.deep(&options, args.boards)?;
         deep.quantising = measurement.quantising(&nets(&evaluators), &options)?;
-        return match args.json {
-            true => out::line(serde_json::to_string_pretty(&deep)?),
-            false => out::line(deep.text().trim_end()),
-        };
-    }
-    let comparison = measurement.compare(&options)?;
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&comparison)?),
-        false => out::line(comparison.text().trim_end()),
-    }
+        (serde_json::to_string_pretty(&deep)?, deep.text())
+    } else {
+        let comparison = measurement.compare(&options)?;
+        (serde_json::to_string_pretty(&comparison)?, comparison.text())
+    };
+    out::line(if args.json { &json } else { text.trim_end() })
 }
 
 /// All positions of the files that the user names, or of those that the first run was trained on.

@@ -1,33 +1,28 @@
-//! `nnuance eval`: what an evaluation says of positions.
+//! `nnuance eval`: the values of an evaluation for positions.
 
-mod board;
-mod positions;
-
-use std::collections::VecDeque;
+use std::io::{BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use super::out;
 use super::place::Place;
 use super::shape::Shape;
 use super::terminal::Terminal;
+use crate::format::unpack;
 use crate::model::Precision;
 use crate::report::Values;
+use crate::report::board::{board, side_by_side};
 use crate::run::Evaluator;
 use crate::run::path::as_engines_load;
-use crate::sample::Sample;
-use positions::{Asked, of_file};
-
-/// Positions that are evaluated at once.
-const AT_ONCE: usize = 1024;
+use crate::sample::{Position, Sample};
 
 /// Evaluate positions, one line `FEN;cp` each: nets in integers as engines do, and all else
 ///
 /// Centipawns are seen by the side to move. Of nets they are exact; of floats (checkpoints,
-/// handcrafted terms) they are rounded to the nearest whole number, halves away from zero. What a
-/// net's file does not say comes from the manifest beside it (NAME.json for NAME.bin), from a
-/// description (NAME.toml), or from the options.
+/// handcrafted terms) they are rounded to the nearest whole number, halves away from zero. A net's
+/// shape comes from the manifest beside it (NAME.json for NAME.bin), from a description
+/// (NAME.toml), or from the options.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,13 +40,13 @@ pub struct Args {
     /// File of lines `FEN`, `FEN;anything`, `FEN | anything` or EPD, packed or not; `-` is standard
     /// input.
     ///
-    /// What is read are the first four fields, and the two counters if both are numbers.
+    /// The first four fields are read, and the two counters if both are numbers.
     #[arg(long, value_name = "FILE")]
     fens: Option<PathBuf>,
-    /// Show each position with boards: what every piece adds, and handcrafted terms taken apart
+    /// Show each position as a board with the contribution of every piece
     #[arg(long)]
     board: bool,
-    /// Another evaluation to show beside it, of any kind that can stand before it; may be repeated
+    /// Another evaluation to show beside it; may be repeated
     #[arg(long, value_name = "EVALUATION", requires = "board")]
     with: Vec<String>,
     #[command(flatten)]
@@ -59,6 +54,15 @@ pub struct Args {
     #[command(flatten)]
     shape: Shape,
 }
+
+/// Positions that are evaluated at once.
+const AT_ONCE: usize = 1024;
+
+/// Bytes of the longest line.
+const LONGEST: usize = 4096;
+
+/// A FEN as it was written, and its position.
+type Read = (String, Position);
 
 pub fn run(args: Args) -> Result<()> {
     let (given, terminal) = (args.shape.given(), Terminal::default());
@@ -74,53 +78,123 @@ pub fn run(args: Args) -> Result<()> {
         (None, [dash]) if dash == "-" => Some(Path::new("-")),
         _ => None,
     };
-    let mut asked: Box<dyn Iterator<Item = Result<Asked>>> = match file {
-        Some(path) => Box::new(of_file(path)?),
-        None => Box::new(args.positions.iter().map(|text| Asked::read(text))),
+    let mut positions: Box<dyn Iterator<Item = Result<Read>>> = match file {
+        Some(path) => Box::new(lines(path)?),
+        None => Box::new(args.positions.iter().map(|text| parse(text))),
     };
     if args.board {
-        return out::lines(asked.map(|asked| board::page(&evaluators, &asked?.position)));
+        return out::lines(positions.map(|it| boards(&evaluators, &it?.1)));
     }
-    let mut ready = VecDeque::new();
-    out::lines(std::iter::from_fn(|| {
-        if ready.is_empty() {
-            ready.extend(next(&evaluators[0], &mut asked));
+    let blocks = std::iter::from_fn(|| {
+        let mut failed = None;
+        let good = positions
+            .by_ref()
+            .take(AT_ONCE)
+            .map_while(|it| it.map_err(|error| failed = Some(error)).ok());
+        let block: Vec<Read> = good.collect();
+        let texts = match values(&evaluators[0], block.iter().map(|(_, position)| *position)) {
+            Ok(values) => block
+                .iter()
+                .zip(values)
+                .map(|((fen, _), cp)| {
+                    // Adding zero turns a negative zero into zero.
+                    Ok(format!("{fen};{:.0}", cp.round() + 0.0))
+                })
+                .chain(failed.map(Err))
+                .collect(),
+            Err(error) => vec![Err(error)],
+        };
+        (!texts.is_empty()).then_some(texts)
+    });
+    out::lines(blocks.flatten())
+}
+
+fn values(evaluator: &Evaluator, positions: impl Iterator<Item = Position>) -> Result<Vec<f64>> {
+    let samples: Vec<Sample> = positions.map(Sample::of).collect();
+    match evaluator.evaluate(&samples, &[])?.values {
+        Values::Cp(values) => Ok(values),
+        Values::Constant => bail!("{} gives no centipawns for a position", evaluator.name),
+    }
+}
+
+/// A board for each evaluation, with the value less that without each piece, and a table of all.
+fn boards(evaluators: &[Evaluator], position: &Position) -> Result<String> {
+    let white = position.turn().is_white();
+    let (mut text, mut all) = (format!("{}\n\n", position.fen()), Vec::new());
+    for evaluator in evaluators {
+        let name = &evaluator.name;
+        let without = position
+            .pieces()
+            .into_iter()
+            .filter_map(|piece| Some((piece.square, position.without(piece.square)?)));
+        let (squares, without): (Vec<_>, Vec<Position>) = without.unzip();
+        let cp = values(evaluator, std::iter::once(*position).chain(without))?;
+        let mut pieces = [None; 64];
+        for (square, value) in squares.into_iter().zip(&cp[1..]) {
+            pieces[square as usize] = Some(if white { cp[0] - value } else { value - cp[0] });
         }
-        ready.pop_front()
+        let board = board(&position.letters(), &pieces);
+        text += &format!("{name}: centipawns that each piece adds for White\n\n{board}\n");
+        all.push((name.clone(), cp[0], evaluator.centipawns().ok()));
+    }
+    text += &side_by_side(&all, white).to_string();
+    for evaluator in evaluators {
+        if let Err(reason) = evaluator.centipawns() {
+            text += &format!("no expected result of {}: {reason}\n", evaluator.name);
+        }
+    }
+    Ok(text)
+}
+
+/// The positions of a file, one a line, packed or not; `-` is standard input. An error names its
+/// line and is the last item.
+fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
+    let name = match path.as_os_str() == "-" {
+        true => "standard input".to_string(),
+        false => path.display().to_string(),
+    };
+    let mut input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
+    let (mut number, mut some, mut ended) = (0, false, false);
+    Ok(std::iter::from_fn(move || {
+        while !ended {
+            number += 1;
+            let read = line(&mut input);
+            let empty = matches!(&read, Ok(Some(line)) if line.trim().is_empty());
+            ended = !matches!(read, Ok(Some(_)));
+            let item = match read.and_then(|line| line.map(|line| parse(&line)).transpose()) {
+                _ if empty => continue,
+                Ok(None) if some => return None,
+                Ok(None) => Err(anyhow::anyhow!("{name} holds no positions; give one a line")),
+                Ok(Some(read)) => Ok(read),
+                Err(error) => Err(error.context(format!("{name}, line {number}"))),
+            };
+            (some, ended) = (true, item.is_err());
+            return Some(item);
+        }
+        None
     }))
 }
 
-/// The lines of the next positions, up to the first that is none.
-fn next(
-    evaluator: &Evaluator,
-    asked: &mut dyn Iterator<Item = Result<Asked>>,
-) -> Vec<Result<String>> {
-    let (mut positions, mut failed) = (Vec::new(), None);
-    for one in asked.take(AT_ONCE) {
-        match one {
-            Ok(one) => positions.push(one),
-            Err(error) => {
-                failed = Some(Err(error));
-                break;
-            }
-        }
-    }
-    let lines = match lines(evaluator, &positions) {
-        Ok(lines) => lines,
-        Err(error) => vec![Err(error)],
-    };
-    lines.into_iter().chain(failed).collect()
+/// The next line; none at the end.
+fn line(input: &mut impl BufRead) -> Result<Option<String>> {
+    let mut line = Vec::new();
+    input.take(LONGEST as u64 + 1).read_until(b'\n', &mut line)?;
+    ensure!(line.len() <= LONGEST, "the line is longer than {LONGEST} bytes");
+    let text = String::from_utf8(line).ok().context("the line is not UTF-8")?;
+    // Editors on Windows put a byte order mark before the first line.
+    Ok((!text.is_empty()).then(|| text.trim_start_matches('\u{feff}').to_string()))
 }
 
-fn lines(evaluator: &Evaluator, asked: &[Asked]) -> Result<Vec<Result<String>>> {
-    let samples: Vec<Sample> = asked.iter().map(|asked| Sample::of(asked.position)).collect();
-    let Values::Cp(values) = evaluator.evaluate(&samples, &[])?.values else {
-        bail!("{} gives no centipawns for a position", evaluator.name);
-    };
-    let line = |(Asked { fen, .. }, cp): (&Asked, f64)| {
-        ensure!(cp.is_finite(), "{} says {cp} of {fen}: its weights are broken", evaluator.name);
-        // Adding zero turns a negative zero into zero.
-        Ok(format!("{fen};{:.0}", cp.round() + 0.0))
-    };
-    Ok(asked.iter().zip(values).map(line).collect())
+/// The FEN at the beginning of a line: four fields, and the two counters if both are numbers. The
+/// rest, such as the operations of EPD, is passed over.
+fn parse(text: &str) -> Result<Read> {
+    let head = text.split([';', '|']).next().unwrap_or_default();
+    let mut fields: Vec<&str> = head.split_whitespace().take(6).collect();
+    let number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
+    if fields.len() < 6 || !fields[4..].iter().all(number) {
+        fields.truncate(4);
+    }
+    let fen = fields.join(" ");
+    let position = Position::from_fen(&fen).with_context(|| format!("{fen:?}"))?;
+    Ok((fen, position))
 }

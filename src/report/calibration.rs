@@ -47,13 +47,7 @@ impl Calibration {
     pub const BINS: usize = 15;
 
     /// From expected results, one a position.
-    pub fn of(
-        name: &str,
-        expected: &[f64],
-        results: &[f64],
-        groups: &Groups,
-        bins: usize,
-    ) -> Self {
+    pub fn of(name: &str, expected: &[f64], results: &[f64], groups: &Groups, bins: usize) -> Self {
         let mut order: Vec<u32> = (0..expected.len() as u32).collect();
         let key = |i: &u32| expected[*i as usize];
         order.par_sort_unstable_by(|a, b| key(a).total_cmp(&key(b)).then(a.cmp(b)));

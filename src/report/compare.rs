@@ -224,7 +224,8 @@ impl Comparison {
                 format!("the interval leaves zero out, but one of {count} may by chance (Holm)")
             })
         };
-        let whys = against.iter().enumerate().map(|(place, why)| why.clone().or_else(|| open(place)));
+        let whys =
+            against.iter().enumerate().map(|(place, why)| why.clone().or_else(|| open(place)));
         let whys: Vec<Option<String>> = whys.collect();
         for (pair, why) in self.pairs.iter_mut().zip(whys) {
             pair.decided = why.is_none();

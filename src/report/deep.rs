@@ -136,8 +136,7 @@ pub fn deep(
         let sides = [side(*first)?, side(second)?];
         Some(Disagreement::of(sides, results, &groups, depth.most, depth.fen))
     };
-    let disagreements =
-        (0..evaluations.len()).filter(rival).filter_map(disagreement).collect();
+    let disagreements = (0..evaluations.len()).filter(rival).filter_map(disagreement).collect();
     Ok(Deep { comparison, phases, calibrations, disagreements, quantising: Vec::new() })
 }
 
@@ -169,7 +168,8 @@ impl Phases {
             let is_in = |i: &usize| PHASES.iter().filter(|it| phases[*i] > it.1).count() == number;
             let records: Vec<u32> = (0..phases.len()).filter(is_in).map(|i| i as u32).collect();
             let groups = groups.of_records(&records);
-            let column = |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
+            let column =
+                |losses: &Vec<f64>| groups.sums(records.iter().map(|i| losses[*i as usize]));
             let means = Means::new(&groups, &losses.iter().map(column).collect::<Vec<_>>());
             let one = |(i, one): (usize, &Predictions)| SliceLoss {
                 name: one.name.clone(),
@@ -247,9 +247,8 @@ pub fn quantising(
     let groups = truth.grouped();
     let both = pair.map(Predictions::clone);
     let fitted = Fitted::all(&both, truth, &groups, options)?;
-    let columns = [0, 1].map(|i| {
-        groups.sums(squares(&fitted[i].expected(&both[i], truth), truth.results))
-    });
+    let columns =
+        [0, 1].map(|i| groups.sums(squares(&fitted[i].expected(&both[i], truth), truth.results)));
     let [floats, integers] = pair.map(|one| one.centipawns().unwrap_or_default());
     let sizes = floats.iter().zip(integers).map(|(one, other)| (one - other).abs());
     let mut sizes: Vec<f64> = sizes.collect();

@@ -108,7 +108,8 @@ impl Disagreement {
             100.0 * self.share
         );
         if let (Some(nearer), Some(difference)) = (self.first_nearer, self.difference) {
-            text += &format!(", where {first} is nearer to the result in {:.1} %", 100.0 * nearer.mean);
+            text +=
+                &format!(", where {first} is nearer to the result in {:.1} %", 100.0 * nearer.mean);
             if let Some([low, high]) = nearer.interval.map(|it| it.map(|share| 100.0 * share)) {
                 text += &format!(" (95 % interval {}{low:.1} to {high:.1} %)", least(&nearer));
             }

@@ -59,8 +59,7 @@ pub fn games(comparison: &Comparison) -> Option<Section> {
         let (name, points) = (one.name.clone(), vec![[x, elo.value?]]);
         Some(Line { name, colour, points, whiskers, ..Line::default() })
     };
-    let lines: Vec<Line> =
-        comparison.evaluations.iter().enumerate().filter_map(point).collect();
+    let lines: Vec<Line> = comparison.evaluations.iter().enumerate().filter_map(point).collect();
     let (title, about) = ("Elo against loss", "Bars are 95 % intervals.");
     let body = html! {
         @for sentence in &games.sentences { p { (sentence) } }
@@ -215,7 +214,8 @@ pub fn curves(runs: &[Run]) -> Section {
             run.state.clone(),
         ]);
     }
-    let prefix = |run: &Run| if runs.len() == 1 { String::new() } else { format!("{}, ", run.name) };
+    let prefix =
+        |run: &Run| if runs.len() == 1 { String::new() } else { format!("{}, ", run.name) };
     let each = |of: fn(&Row) -> Option<f64>| -> Vec<Line> {
         runs.iter().enumerate().map(|(i, run)| run.line(run.name.clone(), i, of)).collect()
     };
@@ -258,11 +258,13 @@ pub fn settings(runs: &[Run]) -> Section {
         let found = run.settings.iter().find(|(it, _)| it == key);
         found.map_or("-".to_string(), |(_, value)| value.clone())
     };
-    let differs = |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
+    let differs =
+        |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
     let (differ, same): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(differs);
     let keyed = |runs: &[Run], keys: &[&str]| {
         let names = runs.iter().map(|run| (&run.name[..], Align::Left));
-        let mut table = Table::new(&[("key", Align::Left)].into_iter().chain(names).collect::<Vec<_>>());
+        let mut table =
+            Table::new(&[("key", Align::Left)].into_iter().chain(names).collect::<Vec<_>>());
         for key in keys {
             let values = runs.iter().map(|run| value(run, key));
             table.row(std::iter::once(key.to_string()).chain(values));

@@ -102,7 +102,14 @@ impl Evaluator {
         let given = name.to_string();
         if let Some(form) = built_in {
             let fitted = Err("no scale was fitted to a built-in evaluation");
-            return Ok(Self { name: given.clone(), given, recipe: None, digest: None, fitted, form });
+            return Ok(Self {
+                name: given.clone(),
+                given,
+                recipe: None,
+                digest: None,
+                fitted,
+                form,
+            });
         }
         let path = Path::new(name);
         if path.is_dir() {
@@ -124,7 +131,14 @@ impl Evaluator {
             FileKind::Other => of_net(path, shape, listener),
         };
         let (recipe, form, fitted) = opened.with_context(|| name.to_string())?;
-        Ok(Self { name: short_name(path), given, recipe, digest: Some(digest(&bytes)), fitted, form })
+        Ok(Self {
+            name: short_name(path),
+            given,
+            recipe,
+            digest: Some(digest(&bytes)),
+            fitted,
+            form,
+        })
     }
 
     /// The kind of evaluation in words.
@@ -191,7 +205,9 @@ impl Evaluator {
         let why = match &self.form {
             Form::Score => "a position alone has no score",
             Form::Constant => "it is the mean result of many positions",
-            Form::Traced(_) => "only the engine knows its terms; `nnuance compare` reads its traces",
+            Form::Traced(_) => {
+                "only the engine knows its terms; `nnuance compare` reads its traces"
+            }
             _ => return Ok(()),
         };
         bail!("cannot evaluate positions with {}: {why}", self.name)
@@ -400,7 +416,8 @@ fn of_net(path: &Path, shape: &Given, listener: &dyn Listener) -> Result<Opened>
     if shape.is_any() || loaded.manifest.is_none() && !loaded.described {
         let (architecture, scales) = (loaded.net.architecture(), loaded.net.scales());
         let features = architecture.inputs.views.name();
-        let how = if shape.is_any() { "by options" } else { "no manifest; N follows from the size" };
+        let how =
+            if shape.is_any() { "by options" } else { "no manifest; N follows from the size" };
         listener.remark(&format!("{name}: {architecture}, {features} features, {scales} ({how})"));
     }
     let fitted = match &loaded.manifest {

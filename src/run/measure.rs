@@ -223,7 +223,7 @@ impl Measurement {
 
     /// Which evaluation is better, and how sure that is.
     pub fn compare(&self, options: &Options) -> Result<Comparison> {
-        self.finished(compare(&self.evaluations, &self.truth(), options)?)
+        Ok(self.finished(compare(&self.evaluations, &self.truth(), options)?))
     }
 
     /// The same with phases, calibration and disagreements, all held against the first evaluation
@@ -238,17 +238,17 @@ impl Measurement {
             most,
         };
         let deep = deep(&self.evaluations, &self.truth(), options, &depth)?;
-        Ok(Deep { comparison: self.finished(deep.comparison)?, ..deep })
+        Ok(Deep { comparison: self.finished(deep.comparison), ..deep })
     }
 
     /// With notes and games.
-    fn finished(&self, mut comparison: Comparison) -> Result<Comparison> {
+    fn finished(&self, mut comparison: Comparison) -> Comparison {
         comparison.notes.clone_from(&self.notes);
         comparison.sentences.splice(0..0, self.unscored.clone());
         if let Some(played) = &self.played {
             comparison.add_games(played);
         }
-        Ok(comparison)
+        comparison
     }
 }
 

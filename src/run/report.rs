@@ -83,8 +83,7 @@ impl Page {
         let (samples, doubt) = measure::read(&plan, listener)?;
         add_score(&mut evaluators, &samples, place, listener)?;
         let selection = honest(&evaluators, samples, false, false)?;
-        let measured =
-            Measurement::of(&evaluators, selection, doubt, &plan.files, false)?;
+        let measured = Measurement::of(&evaluators, selection, doubt, &plan.files, false)?;
         let games = besides.games.as_ref();
         let (lead, sections) =
             sections(runs, &evaluators, measured, games, &Inspect::default(), listener)?;

@@ -256,7 +256,8 @@ fn disagreements_equal_brute_force() {
     let off = |i: usize| expected.each_ref().map(|list| (list[i] - world.results[i]).abs());
     let mut left: Vec<usize> = (0..4_000).collect();
     for found in &disagreement.positions {
-        let widest = left.iter().copied().fold(left[0], |a, b| if apart(b) > apart(a) { b } else { a });
+        let widest =
+            left.iter().copied().fold(left[0], |a, b| if apart(b) > apart(a) { b } else { a });
         assert_eq!(found.position, widest);
         assert!(found.fen.ends_with(&format!(" {}", widest + 1)));
         let nearer = &disagreement.names[usize::from(off(widest)[1] < off(widest)[0])];

@@ -207,3 +207,75 @@ fn long_files_are_evaluated_up_to_what_is_wrong() {
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(said.contains("longer than 4096 bytes"), "{said}");
 }
+
+const FEN: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 0 1";
+
+#[test]
+fn boards_show_each_piece_and_all_evaluations() {
+    let args = ["--with", "material", "--with", "tests/it/fixtures/pesto.json", FEN];
+    let output = nnuance(&["eval", NET, "--board"]).args(args).assert().success();
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let json = std::fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
+    let weights = nnuance::hce::HceWeights::from_json(&json).unwrap();
+    let position = Position::from_fen(FEN).unwrap();
+    let pesto = nnuance::hce::HceEvaluator::new(&weights).evaluate(&position);
+    let table = text.split("evaluation  ").nth(1).unwrap();
+    let row = |name: &str| -> Vec<&str> {
+        let line = table.lines().find(|line| line.starts_with(name));
+        line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect()
+    };
+    assert_eq!(row("pesto.json")[1..3], [format!("{pesto:+.1}"), format!("{:+.1}", -pesto)]);
+    assert_eq!(row("material")[1..], ["0.0", "0.0", "-"]);
+    // Black's pieces add for Black: the rooks on a8 and h8.
+    let board = text.split("material: ").nth(1).unwrap();
+    let values: Vec<&str> = board.lines().nth(3).unwrap().split_whitespace().collect();
+    assert_eq!(values, ["-500", "-500"], "{text}");
+}
+
+/// What `eval` says of something that it cannot evaluate.
+fn said(args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let output = command.arg("eval").args(args).assert().failure().get_output().stderr.clone();
+    String::from_utf8(output).unwrap()
+}
+
+#[test]
+fn unusable_evaluations_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().to_str().unwrap();
+    for (args, expected) in [
+        (&["score", FEN][..], "a position alone has no score"),
+        (&["constant", FEN], "the mean result of many positions"),
+        (&[NET, "--board", "--with", "score", FEN], "a position alone has no score"),
+        (&["nets/quickstart-32.json", FEN], "name the .bin"),
+        (&[empty, FEN], "it is no folder of a run"),
+        (&["nets/none.bin", FEN], "cannot read nets/none.bin"),
+    ] {
+        let said = said(args);
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+}
+
+/// A run's floats get the scale that was fitted to its net, in centipawns of their own.
+#[test]
+fn floats_know_the_scale_of_their_net() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let [best, net] = ["best.safetensors", "net.bin"].map(path);
+    std::fs::copy("nets/quickstart-32.safetensors", &best).unwrap();
+    let export = ["export", &best, "-o", &net, "--scale", "700", "--data"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    command.args(export).arg("data/selfplay-sf15.vf").assert().success();
+    let fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let command = command.args(["eval", &net, "--board", "--with", &best, fen]);
+    let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    let expected = |name: &str| -> f64 {
+        let line =
+            text.lines().find(|line| line.starts_with(name) && line.ends_with(char::is_numeric));
+        line.expect(&text).split_whitespace().last().unwrap().parse().unwrap()
+    };
+    let folder = folder.path().file_name().unwrap().to_str().unwrap();
+    let [net, best] = ["net", "best"].map(|stem| expected(&format!("{folder}/{stem}")));
+    assert!((net - best).abs() < 0.01 && net > 0.5, "{text}");
+}

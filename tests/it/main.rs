@@ -28,8 +28,6 @@ mod engine_games;
 mod engine_kills;
 mod engine_label;
 mod eval;
-mod eval_boards;
-mod explain;
 mod export;
 mod export_scales;
 mod extract;

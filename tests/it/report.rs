@@ -1,10 +1,10 @@
 //! Comparisons: published figures, scales, intervals and honest sentences.
 
 use nnuance::loss::sigmoid;
+use nnuance::report::board::{board, side_by_side};
 use nnuance::report::estimate::Means;
 use nnuance::report::fit::{fit, loss, near};
 use nnuance::report::groups::Groups;
-use nnuance::report::board::{board, side_by_side};
 use nnuance::report::{
     Align, Comparison, Options, Predictions, Table, Truth, Values, compare, part,
 };

@@ -78,7 +78,9 @@ fn runs_become_a_page_that_stands_alone() {
     report.arg(&net).arg("-o").arg(&games).arg("--pgn").arg(&pgn).assert().success();
     let shown = std::fs::read_to_string(&games).unwrap();
     stands_alone(&shown);
-    assert!(shown.contains("<h2>Games</h2>") && shown.contains("net's Elo is higher than material's"));
+    assert!(
+        shown.contains("<h2>Games</h2>") && shown.contains("net's Elo is higher than material's")
+    );
 
     // Floats and integers of a run are no rivals, and no run is named twice.
     let both = [net.join("best.safetensors"), net.join("net.bin")];
