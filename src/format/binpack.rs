@@ -12,7 +12,6 @@
 mod bits;
 mod board;
 mod chain;
-mod moves;
 
 use std::io::Read;
 
