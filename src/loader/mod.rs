@@ -146,20 +146,16 @@ impl Plan {
 
     /// Purpose of the game of a position of `files`.
     pub fn subset(&self, sample: &Sample) -> Subset {
-        self.subset_of(sample.group())
-    }
-
-    fn subset_of(&self, group: u64) -> Subset {
-        match self.split.holds_out_group(group) {
-            true if !self.validation.is_empty() || self.test.takes_group(group) => Subset::Test,
+        match self.split.holds_out(sample) {
+            true if !self.validation.is_empty() || self.test.takes(sample) => Subset::Test,
             true => Subset::Validation,
-            false if self.share.takes_group(group) => Subset::Train,
+            false if self.share.takes(sample) => Subset::Train,
             false => Subset::Unused,
         }
     }
 }
 
-/// Why the data cannot be had.
+/// Errors of reading data.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]
@@ -167,8 +163,8 @@ pub enum LoadError {
     #[error("cannot read {path}: {error}")]
     Hash { path: PathBuf, error: std::io::Error },
     #[error(
-        "{path}: `{key}` needs to know {fact}, which {format} does not tell; \
-         leave `{key}` out or use a format that tells it (viriformat does)"
+        "{path}: `{key}` needs {fact}, which {format} does not have; leave `{key}` out or use a \
+         format that has it (viriformat does)"
     )]
     Unknown { path: PathBuf, key: &'static str, fact: &'static str, format: &'static str },
     #[error(
@@ -184,33 +180,11 @@ pub enum LoadError {
     NoColours { path: PathBuf },
     #[error("{path}: {reason}; or set data.check_view = false if you know better")]
     View { path: PathBuf, reason: String },
-    #[error("no position is left: {0}")]
+    #[error("no position is left {0}")]
     Empty(String),
-    #[error(
-        "no position of the source {0} is left to train on (of all sources: {1}); take it out of \
-         [[data.source]], or look at its filter"
-    )]
-    EmptySource(String, String),
-    #[error(
-        "`target.weights`: no position to train on counts anything; look at the lines, beyond whose \
-         ends all is as at the end"
-    )]
+    #[error("`target.weights`: all positions to train on have a weight of 0")]
     NothingCounts,
-    #[error("no position of `data.validation` is left to validate with: {0}")]
-    EmptyValidation(String),
-    #[error(
-        "no position was held out ({share} of {groups} games or positions is less than one); raise \
-         `data.held_out`, add games, or set it to 0 to hold none out"
-    )]
-    NoHeldOut { share: f64, groups: u64 },
-    #[error(
-        "all {held_out} games or positions that were held out fell to the test (data.test = \
-         {test}), and none is left to validate; raise `data.held_out`, add games, lower \
-         `data.test`, name files in `data.validation`, or set `data.test` to 1 to train without a \
-         validation loss"
-    )]
-    NoValidation { test: f64, held_out: usize },
-    #[error("{path}: its reader died; this is a bug of nnuance, please report it")]
+    #[error("{path}: its reader panicked; this is a bug of nnuance, please report it")]
     Died { path: PathBuf },
     #[error(
         "the data has changed since training began: {found} positions to train on, {expected} \

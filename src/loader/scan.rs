@@ -11,7 +11,7 @@ use super::encode::{Encoded, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use super::source::{Filtered, Turns};
 use super::split::{Distinct, Holding};
-use super::{Held, LoadError, Plan, Rejected, Share, Sketch, Subset};
+use super::{Held, LoadError, Plan, Rejected, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::format::Holds;
@@ -89,19 +89,10 @@ pub fn scan_terms(
 ) -> Result<Scan, LoadError> {
     let own = plan.validating().map(|plan| read_all(&plan, 0, None, seen)).transpose()?;
     if let Some(own) = own.as_ref().filter(|own| own.validation.total == 0) {
-        return Err(LoadError::EmptyValidation(skipped(own)));
+        return Err(LoadError::Empty(format!("in `data.validation`: {}", skipped(own))));
     }
     let mut scan = read_all(plan, keep, encoder, seen)?;
-    if scan.train == 0 {
-        let held_out = scan.validation.total + scan.test.total;
-        let why = format!("{} and {held_out} held out", skipped(&scan));
-        return Err(LoadError::Empty(why + &beyond(plan.share, scan.left_out)));
-    }
-    if let Some((feed, _)) = plan.feeds.iter().zip(&scan.of_feeds).find(|(_, count)| **count == 0) {
-        return Err(LoadError::EmptySource(feed.name.clone(), skipped(&scan)));
-    }
-    let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
-    held_out(plan, [scan.validation.groups(), scan.test.groups()], groups)?;
+    check(plan, &scan).map_err(LoadError::Empty)?;
     if let Some(own) = own {
         let Scan { files, rejected, validation, sketch, games, .. } = own;
         scan.validation = validation;
@@ -110,40 +101,44 @@ pub fn scan_terms(
     Ok(scan)
 }
 
+/// Checks that positions are left for each purpose.
+fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
+    let (validation, test) = (scan.validation.groups(), scan.test.groups());
+    let share = plan.split.share;
+    if scan.train == 0 {
+        let held_out = scan.validation.total + scan.test.total;
+        let Scan { left_out, .. } = scan;
+        let why = skipped(scan);
+        return Err(format!(
+            "to train on: {why}, {held_out} held out, {left_out} beyond data.share = {}",
+            plan.share.0
+        ));
+    }
+    if let Some((feed, _)) = plan.feeds.iter().zip(&scan.of_feeds).find(|(_, count)| **count == 0) {
+        return Err(format!("of the source {} to train on: {}", feed.name, skipped(scan)));
+    }
+    if share > 0.0 && validation + test == 0 {
+        let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
+        return Err(format!(
+            "to validate with: {share} of {groups} games or positions is less than one; raise \
+             `data.held_out`, or set it to 0"
+        ));
+    }
+    if plan.validation.is_empty() && plan.validates() && validation == 0 {
+        return Err(format!(
+            "to validate with: all {test} held-out games are the test; raise `data.held_out`, lower \
+             `data.test`, or set it to 1 to train without a validation loss"
+        ));
+    }
+    Ok(())
+}
+
 /// How many positions were read, and how many of them each key skipped.
 fn skipped(scan: &Scan) -> String {
     let skipped: Vec<String> =
         scan.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
     let skipped = if skipped.is_empty() { "none".to_string() } else { skipped.join(", ") };
     format!("of {} positions {skipped} were skipped", scan.read)
-}
-
-/// Checks that games of the files are held out, where some are wanted: of those that validate and
-/// of those of the test.
-pub(super) fn held_out(
-    plan: &Plan,
-    [validation, test]: [usize; 2],
-    groups: u64,
-) -> Result<(), LoadError> {
-    if plan.split.share > 0.0 && validation + test == 0 {
-        return Err(LoadError::NoHeldOut { share: plan.split.share, groups });
-    }
-    if plan.validation.is_empty() && plan.validates() && validation == 0 {
-        return Err(LoadError::NoValidation { test: plan.test.0, held_out: test });
-    }
-    Ok(())
-}
-
-/// The remedy for a share that leaves nothing, behind what else was left out.
-pub(super) fn beyond(share: Share, left_out: u64) -> String {
-    match left_out {
-        0 => String::new(),
-        _ => format!(
-            ", and none of the other {left_out} are of the games that data.share = {} takes; \
-             raise it",
-            share.0
-        ),
-    }
 }
 
 /// Limits and places that the files of a plan share.
@@ -437,7 +432,7 @@ pub fn collect(
         samples.extend(file?);
     }
     match samples.is_empty() {
-        true => Err(LoadError::Empty("neither the filter nor the split left one".into())),
+        true => Err(LoadError::Empty("behind the filter and the split".into())),
         false => Ok(samples),
     }
 }

@@ -19,11 +19,7 @@ pub struct Split {
 
 impl Split {
     pub fn holds_out(&self, sample: &Sample) -> bool {
-        self.holds_out_group(sample.group())
-    }
-
-    pub(super) fn holds_out_group(&self, group: u64) -> bool {
-        draw(mix(0, self.seed), group) <= self.share && self.share > 0.0
+        draw(mix(0, self.seed), sample) <= self.share && self.share > 0.0
     }
 }
 
@@ -39,13 +35,9 @@ impl Test {
     pub const DEFAULT: Self = Self(0.5);
 
     pub fn takes(&self, sample: &Sample) -> bool {
-        self.takes_group(sample.group())
-    }
-
-    pub(super) fn takes_group(&self, group: u64) -> bool {
         // Far from any salt of a split, but for one seed in 2^64, and from that of a share.
         const SALT: u64 = 0x7465_7374_2067_616d;
-        draw(SALT, group) < self.0
+        draw(SALT, sample) < self.0
     }
 }
 
@@ -60,13 +52,9 @@ impl Share {
     pub const ALL: Self = Self(1.0);
 
     pub fn takes(&self, sample: &Sample) -> bool {
-        self.takes_group(sample.group())
-    }
-
-    pub(super) fn takes_group(&self, group: u64) -> bool {
         // Far from any salt of a split, but for one seed in 2^64.
         const SALT: u64 = 0x7368_6172_6520_6f66;
-        draw(SALT, group) < self.0
+        draw(SALT, sample) < self.0
     }
 }
 
@@ -76,9 +64,9 @@ impl Default for Share {
     }
 }
 
-/// An exact number from 0 to below 1, of 53 bits.
-fn draw(salt: u64, group: u64) -> f64 {
-    (mix(salt, group) >> 11) as f64 / (1u64 << 53) as f64
+/// An exact number from 0 to below 1, of 53 bits, that a position's game has with this salt.
+fn draw(salt: u64, sample: &Sample) -> f64 {
+    (mix(salt, sample.group()) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// The smallest hashes of games (of positions, where games are unknown). Two sets of data that
@@ -93,10 +81,7 @@ impl Sketch {
     const SIZE: usize = 2048;
 
     pub fn add(&mut self, sample: &Sample) {
-        self.add_group(sample.group());
-    }
-
-    pub(super) fn add_group(&mut self, group: u64) {
+        let group = sample.group();
         if self.0.len() < Self::SIZE {
             self.0.insert(group);
         } else if self.0.last().is_some_and(|last| group < *last) && self.0.insert(group) {

@@ -283,7 +283,7 @@ impl Reader {
     fn check_count(&self, found: u64) -> Result<(), LoadError> {
         match self.plan.expected {
             Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
-            _ if found == 0 => Err(LoadError::Empty("the files hold none".into())),
+            _ if found == 0 => Err(LoadError::Empty("in the files".into())),
             _ => Ok(()),
         }
     }

@@ -1,13 +1,15 @@
 //! The games that are held out: some validate, the others are the test that training never reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::config::Config;
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{Held, LoadError, Part, Plan, Share, Split, Subset, Test, collect, scan};
+use nnuance::loader::{
+    Filter, Held, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan,
+};
 use nnuance::sample::{Sample, mix};
 use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
@@ -112,16 +114,6 @@ fn checkpoint(out: &Path, name: &str) -> Checkpoint {
     Checkpoint::read(&out.join(name)).expect("a checkpoint")
 }
 
-/// A checkpoint as version 0.1 wrote it, whose config knew no test.
-fn without_test(path: &Path) {
-    let mut checkpoint = Checkpoint::read(path).expect("a checkpoint");
-    let config = checkpoint.facts.get_mut("config").expect("a config");
-    let lines = config.lines().filter(|line| !line.starts_with("test = "));
-    let old: String = lines.map(|line| format!("{line}\n")).collect();
-    *config = old;
-    checkpoint.write(path).expect("a file");
-}
-
 fn compared(args: &[&str], out: &Path) -> (Value, String) {
     let output = nnuance().args(["compare", "material", "--json"]).arg(out).args(args).assert();
     let output = output.success().get_output().clone();
@@ -149,7 +141,7 @@ fn validation_and_test_are_disjoint_and_together_what_is_held_out() {
     let found = scan(&whole, 0, &|_| {}).expect("good data");
     assert_eq!(found.validation.groups(), validation.len());
     assert_eq!(found.test.groups(), test.len());
-    // What version 0.1 held out is held out, and all of it validates where no test is kept.
+    // Without a test all of them validate.
     let old = scan(&Plan { test: Test(0.0), ..whole.clone() }, 0, &|_| {}).expect("good data");
     assert_eq!((old.validation.groups(), old.test.total), (held_out.len(), 0));
     assert_eq!(old.train, found.train);
@@ -227,24 +219,6 @@ fn training_chooses_nothing_by_the_test() {
     }
     let read = |run: &Path, name: &str| std::fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
-    // The manifest too, but for what names the data.
-    let manifest = |run: &Path| -> Value {
-        let mut manifest: BTreeMap<String, Value> =
-            serde_json::from_slice(&read(run, "net.json")).expect("JSON");
-        manifest.remove("data");
-        manifest.remove("recipe");
-        manifest["fitted_scale"]["positions"].as_u64().expect("a scale was fitted");
-        if let Some(on) = manifest.get_mut("fitted_scale").and_then(|it| it.get_mut("on")) {
-            assert!(on.as_str().expect("words").starts_with("validation games of "), "{on}");
-            *on = Value::Null;
-        }
-        manifest["piece_values"]["queen"].as_f64().expect("a queen's worth");
-        if let Some(on) = manifest.get_mut("piece_values").and_then(|it| it.get_mut("on")) {
-            *on = Value::Null;
-        }
-        serde_json::to_value(manifest).expect("JSON")
-    };
-    assert_eq!(manifest(&runs[0]), manifest(&runs[1]));
     // And the test sees them.
     let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run).0);
     assert_eq!(one["noun"], "test games");
@@ -255,84 +229,66 @@ fn training_chooses_nothing_by_the_test() {
 }
 
 #[test]
-fn a_run_of_version_0_1_goes_on_as_it_began_and_is_doubted() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let games = write(&folder, "games.vf", &games(400));
-    // Version 0.1 validated on all that it held out.
-    let untouched = train(&folder, &games, "untouched", &["--set", "data.test=0"]);
-    let config = folder.path().join("untouched.toml");
-    let killed = folder.path().join("killed");
-    let mut command = nnuance();
-    command.arg("train").arg(config).args(["--set", "data.test=0", "--out"]).arg(&killed);
-    kill_at_checkpoint(command, &killed);
-    without_test(&killed.join("last.safetensors"));
-    nnuance().args(["train", "--resume"]).arg(&killed).assert().success();
-    assert_eq!(log(&killed), log(&untouched));
-    for name in ["best.safetensors", "last.safetensors"] {
-        let [one, other] = [&killed, &untouched].map(|run| checkpoint(run, name));
-        assert!(one.weights == other.weights && one.state == other.state, "{name}");
-    }
-    // Old and new runs are measured on the same games.
-    without_test(&killed.join("best.safetensors"));
-    let new = train(&folder, &games, "new", &[]);
-    let (of_new, said) = compared(&[], &new);
-    assert!(!said.contains("chose its checkpoint on these games"), "{said}");
-    let (of_old, said) = compared(&[], &killed);
-    assert!(said.contains("killed/best chose its checkpoint on these games too"), "{said}");
-    assert_eq!(of_old["measured_on"], of_new["measured_on"]);
-    let (both, said) = compared(&[&new.to_string_lossy()], &killed);
-    assert_eq!(both["measured_on"], of_new["measured_on"]);
-    assert_eq!(said.matches("chose its checkpoint").count(), 1, "{said}");
-    // The smaller test counts for all.
-    let smaller = train(&folder, &games, "smaller", &["--set", "data.test=0.3"]);
-    let (both, _) = compared(&[&smaller.to_string_lossy()], &new);
-    let test = Plan { test: Test(0.3), ..plan(&games) };
-    let test = collect(&test, Part::Test, &|_| {}).expect("games").len();
-    assert_eq!(both["measured_on"]["positions"], test);
-}
-
-#[test]
-fn a_config_without_the_key_keeps_half_and_an_old_runs_config_nothing() {
-    let config = Config::parse(CONFIG, "run.toml", &[]).expect("a config");
-    assert_eq!(config.data.test, Some(0.5));
-    let text = config.to_toml();
-    assert!(text.contains("test = 0.5\n"), "{text}");
-    assert_eq!(Config::recorded(&text, "a checkpoint").expect("a config"), config);
-    let old =
-        Config::recorded(&text.replace("test = 0.5\n", ""), "a checkpoint").expect("a config");
-    assert_eq!(old.data.test, Some(0.0));
-}
-
-#[test]
-fn too_few_held_out_games_are_said_and_none_to_validate_is_an_error() {
+fn no_game_to_validate_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(40);
     let path = write(&folder, "games.vf", &games);
-    let found = scan(&plan(&path), 0, &|_| {}).expect("good data");
-    let config = folder.path().join("run.toml");
-    let text = CONFIG.replace("GAMES", &path.to_string_lossy()).replace("300000", "3000");
-    std::fs::write(&config, text).expect("a config");
-    let out = folder.path().join("out");
-    let output = nnuance().arg("train").arg(&config).arg("--out").arg(&out).assert().success();
-    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    let groups = [&found.validation, &found.test].map(|held| held.groups());
-    assert!(said.contains(&format!("only {} games validate", groups[0])), "{said}");
-    assert!(said.contains(&format!("only {} games are kept for the test", groups[1])), "{said}");
-    assert!(said.contains(&format!("{} of 40 games", groups[1])), "{said}");
-    // Games that all fall to the test.
     let subsets = subsets(&path, &plan(&path));
-    let kept: Vec<Vec<u8>> = games
-        .iter()
-        .zip(subsets)
-        .filter(|(_, subset)| *subset != Subset::Validation)
-        .map(|(game, _)| game.clone())
-        .collect();
-    let path = write(&folder, "few.vf", &kept);
-    let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates");
-    assert!(matches!(error, LoadError::NoValidation { .. }), "{error}");
-    assert!(error.to_string().contains("data.test"), "{error}");
+    let rest = games.iter().zip(subsets).filter(|(_, subset)| *subset != Subset::Validation);
+    let rest: Vec<Vec<u8>> = rest.map(|(game, _)| game.clone()).collect();
+    let path = write(&folder, "few.vf", &rest);
+    let error = scan(&plan(&path), 0, &|_| {}).expect_err("none validates").to_string();
+    assert!(error.contains("data.test"), "{error}");
     let all = scan(&Plan { test: Test(1.0), ..plan(&path) }, 0, &|_| {}).expect("good data");
     assert_eq!(all.validation.total, 0);
+}
+
+#[test]
+fn the_split_depends_on_its_seed() {
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
+    let held = |seed| -> BTreeSet<u64> {
+        let split = Split { seed, ..SPLIT };
+        samples.iter().filter(|it| split.holds_out(it)).map(Sample::group).collect()
+    };
+    let games: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
+    let [one, other] = [held(0), held(1)];
+    assert!(one == held(0));
+    // A quarter of a quarter of the games, within four standard deviations.
+    let (both, expected) = (one.intersection(&other).count() as f64, games.len() as f64 / 16.0);
+    assert!((both - expected).abs() < 4.0 * expected.sqrt(), "{both} for {expected}");
+}
+
+#[test]
+fn a_sketch_has_the_smallest_hashes() {
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
+    let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
+    let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
+    let mut sketch = Sketch::default();
+    samples.iter().for_each(|sample| sketch.add(sample));
+    assert!(samples.iter().all(|it| sketch.contains(it) == smallest.contains(&it.group())));
+    // In halves too.
+    let (mut joined, mut half) = (Sketch::default(), Sketch::default());
+    let (one, other) = samples.split_at(samples.len() / 2);
+    one.iter().for_each(|sample| joined.add(sample));
+    other.iter().for_each(|sample| half.add(sample));
+    joined.join(&half);
+    assert!(joined == sketch);
+}
+
+#[test]
+fn filters_keep_what_is_at_their_border() {
+    let samples = collect(&Plan::reading(vec![GAMES.into()]).limited(1), Part::All, &|_| {});
+    let sample = Sample { ply: Some(16), score: Some(-700), ..samples.expect("a position")[0] };
+    let rejects = |filter: Filter| filter.rejects(&sample).is_some();
+    let pieces = sample.position.count();
+    for more in [0, 1] {
+        let cut = more == 1;
+        assert_eq!(rejects(Filter { min_ply: Some(16 + more), ..Filter::default() }), cut);
+        assert_eq!(rejects(Filter { max_score: Some(700 - more), ..Filter::default() }), cut);
+        let more = usize::from(more);
+        assert_eq!(rejects(Filter { min_pieces: Some(pieces + more), ..Filter::default() }), cut);
+        assert_eq!(rejects(Filter { max_pieces: Some(pieces - more), ..Filter::default() }), cut);
+    }
 }
 
 const UNSCORED: &str = r#"
@@ -392,34 +348,17 @@ fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
         ("inputs = \"hce\"", "", wdls[0]),
     ] {
         let (fine, said, with) = run(&sparse, model, window, wdl, "sparse");
-        assert!(fine && said.contains(" skipped by the lack of a score"), "{said}");
+        assert!(fine, "{said}");
         let (fine, said, without) = run(&scored, model, window, wdl, "scored");
-        assert!(fine && !said.contains("lack of a score"), "{said}");
+        assert!(fine, "{said}");
         assert_eq!(log(&with), log(&without), "{model} {window}");
         let [one, other] = [&with, &without].map(|out| checkpoint(out, "last.safetensors"));
         assert!(one.weights == other.weights && one.state == other.state, "{model} {window}");
         // Results alone need no scores.
         let (fine, said, _) = run(&sparse, model, window, "1.0", "results");
-        assert!(fine && !said.contains("lack of a score"), "{said}");
+        assert!(fine, "{said}");
         let (fine, said, _) = run(&none, model, window, wdl, "none");
-        assert!(!fine && said.contains("none.plain: no position has a score"), "{said}");
-    }
-    // They are not measured either, and that is said.
-    let test = Plan {
-        split: Split { share: 0.2, seed: 0 },
-        test: Test::DEFAULT,
-        ..Plan::reading(vec![sparse])
-    };
-    let test = collect(&test, Part::Test, &|_| {}).expect("positions");
-    let with = test.iter().filter(|sample| sample.score.is_some()).count();
-    let said = format!(
-        "Measured on the {with} positions that have a score; {} have none.",
-        test.len() - with
-    );
-    for score in [&[][..], &["score"]] {
-        let (found, _) = compared(score, &folder.path().join("sparse"));
-        assert_eq!(found["measured_on"]["positions"], with);
-        assert!(found.to_string().contains(&said), "{found}");
+        assert!(!fine && said.contains("none.plain"), "{said}");
     }
 }
 
@@ -491,45 +430,13 @@ fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
         let [one, other] = [&own, &drawn].map(|run| checkpoint(run, name));
         assert!(one.weights == other.weights && one.state == other.state, "{name}");
     }
-    // Scales are chosen on them, and the test is what it was.
-    let manifest = |run: &Path| -> Value {
-        serde_json::from_slice(&std::fs::read(run.join("net.json")).expect("a file")).expect("JSON")
-    };
-    let mut fitted = [&drawn, &own].map(|run| manifest(run)["fitted_scale"].clone());
-    assert!(fitted[1]["on"].as_str().expect("words").ends_with("validation.vf"), "{}", fitted[1]);
-    fitted.iter_mut().for_each(|fitted| fitted["on"] = Value::Null);
-    assert_eq!(fitted[0], fitted[1]);
-    let again = folder.path().join("again.bin");
-    let best = own.join("best.safetensors");
-    nnuance().arg("export").arg(best).arg("-o").arg(&again).assert().success();
-    let read = |path: &Path| std::fs::read(path).expect("a file");
-    assert_eq!(read(&again), read(&own.join("net.bin")));
     let [one, other] = [&drawn, &own].map(|run| compared(&[], run).0);
     assert_eq!(one["measured_on"], other["measured_on"]);
     assert_eq!(one["evaluations"][0], other["evaluations"][0]);
-
-    // The files are recorded, in checkpoints and beside the net.
-    let about: Value =
-        serde_json::from_str(&checkpoint(&own, "best.safetensors").facts["validation"])
-            .expect("JSON");
-    let listed = &manifest(&own)["validation"][0];
-    assert_eq!(about[0]["sha256"], listed["sha256"]);
-    assert_eq!(about[0]["bytes"], listed["bytes"]);
-    assert_eq!(about[0]["path"], listed["file"]);
-    assert_eq!(about[0]["sha256"], found.validating.files[0].sha256.as_str());
-    assert!(!checkpoint(&drawn, "best.safetensors").facts.contains_key("validation"));
-    // Whoever measures on them hears what they were for.
     let val = validation.to_string_lossy();
-    for run in [own.clone(), own.join("net.bin")] {
-        for all in [&["--data", &*val][..], &["--data", &*val, "--all"]] {
-            let (found, said) = compared(all, &run);
-            let doubted = found.to_string().contains("chose its checkpoint on these games too");
-            assert!(doubted, "{found} {said}");
-        }
-    }
-    let (found, said) = compared(&[], &own);
-    assert!(!said.contains("chose its checkpoint"), "{said}");
-    assert!(!found.to_string().contains("chose its checkpoint"), "{found}");
+    let (found, said) = compared(&["--data", &val], &own);
+    let doubted = found.to_string().contains("chose its checkpoint on these games too");
+    assert!(doubted, "{found} {said}");
 }
 
 #[test]
@@ -568,7 +475,6 @@ fn files_that_validate_must_stay_as_they_are() {
         assert!(one.weights == other.weights && one.state == other.state, "{name}");
         assert!(one.state.best.is_some(), "something validated");
     }
-    assert!(killed.join("report.html").exists());
 }
 
 #[test]
@@ -588,13 +494,6 @@ fn what_validates_is_not_trained_on() {
         let error = config(&sets).expect_err(wanted).to_string();
         assert!(error.contains(wanted) && error.contains("data.validation"), "{error}");
     }
-    let sets = ["data.validation=[\"a\"]", "data.held_out=0", "schedule.patience=2"];
-    let fine = config(&sets.map(String::from)).expect("a config");
-    assert!(fine.validates() && fine.data.test == Some(1.0));
-    assert_eq!(Config::recorded(&fine.to_toml(), "a checkpoint").expect("a config"), fine);
-    config(&sets[1..].iter().map(|set| set.to_string()).collect::<Vec<_>>())
-        .expect_err("nothing validates");
-
     // The same file by another name.
     let name = folder.path().file_name().expect("a name").to_string_lossy().into_owned();
     let twin = folder.path().join("..").join(name).join("data.vf");

@@ -329,7 +329,7 @@ fn what_cannot_be_meant_is_said() {
         ("name = \"played\"", "format = \"pgnn\"", "did you mean `pgn`?"),
         ("name = \"played\"", "nam = \"played\"", "did you mean `name`?"),
         ("batch = 100", "batch = 1", "has 1 positions for 2 sources"),
-        ("min_ply = 16", "min_ply = 1000", "no position of the source played is left"),
+        ("min_ply = 16", "min_ply = 1000", "no position is left of the source played"),
         ("inputs = \"perspective\"\nhidden = 8", "inputs = \"hce\"", "is for nets that learn"),
         (
             "score_scale = 126\n",
