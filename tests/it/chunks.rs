@@ -1,6 +1,5 @@
 //! Positions that stay together from pass to pass, and plans that are made once.
 
-use std::process::Command;
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Inputs as ArchitectureInputs, Kings, Views};
@@ -119,32 +118,6 @@ fn chunks_that_stream_by_are_what_is_listed() {
     assert!(named > 700, "{named} chunks");
 }
 
-/// Rows must be long enough to be worth the search.
-#[test]
-fn data_that_stream_by_name_pairs_where_rows_are_long() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let said = |sets: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-        command.args(["train", "configs/quickstart-net.toml", "--overwrite", "--out"]);
-        command.arg(folder.path().join("run"));
-        for set in ["data.limit=20000", "schedule.epochs=1"].iter().chain(sets) {
-            command.args(["--set", set]);
-        }
-        let output = command.output().expect("it runs");
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{stderr}");
-        stderr
-    };
-    let words = "chunks planned as they stream by, 256 pairs of inputs share rows";
-    let wide = ["model.hidden=512", "model.precision=f32"];
-    let stream = ["data.window=5000"];
-    assert!(said(&[&wide[..], &stream].concat()).contains(words));
-    for other in [&wide[..], &["model.hidden=256", "data.window=5000"]] {
-        assert!(!said(other).contains(words));
-    }
-    assert!(!said(&[&wide[..], &stream, &["data.chunk=0"]].concat()).contains(words));
-}
-
 /// The first pass is that of positions that are shuffled one by one, without king buckets. Later ones show each position
 /// once as well, and the neighbours in a chunk stay the same.
 #[test]
@@ -232,5 +205,37 @@ fn kings_stand_together_and_come_evenly() {
                 assert!(off < 3 * CHUNK / 2, "{off} too many or few of {kind}");
             }
         }
+    }
+}
+
+/// Each epoch has an order of its own: of the chunks and of the positions in memory, and of the files
+/// and the windows that stream by.
+#[test]
+fn orders_differ_from_epoch_to_epoch() {
+    let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string("data/selfplay_sf151_scored.txt").expect("positions");
+    let lines: Vec<&str> = text.lines().take(POSITIONS).collect();
+    let file = |(number, lines): (usize, &[&str])| {
+        let path = folder.path().join(format!("{number}.txt"));
+        std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
+        path
+    };
+    // More files than are read side by side.
+    let files: Vec<_> = lines.chunks(POSITIONS / 20).enumerate().map(file).collect();
+    for (chunk, window) in [(64, POSITIONS), (0, POSITIONS), (0, 300), (0, 1)] {
+        let (batch, expected) = (POSITIONS / 10, Some(POSITIONS as u64));
+        let plan = Plan { chunk, window, batch, expected, ..Plan::reading(files.clone()) };
+        let scores: Vec<f32> =
+            batches(plan, &net, 0, 30).iter().flat_map(|it| it.scores.to_vec()).collect();
+        let epochs: Vec<&[f32]> = scores.chunks(POSITIONS).collect();
+        assert!(epochs[0] != epochs[1] && epochs[1] != epochs[2], "{chunk} {window}");
+        let sorted = epochs.iter().map(|epoch| {
+            let mut epoch = epoch.to_vec();
+            epoch.sort_by(f32::total_cmp);
+            epoch
+        });
+        let sorted: Vec<Vec<f32>> = sorted.collect();
+        assert!(sorted.windows(2).all(|pair| pair[0] == pair[1]), "each position once");
     }
 }

@@ -6,13 +6,11 @@ use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::Views;
-use nnuance::config::Config;
-use nnuance::loader::{LoadError, Part, Plan, Scan, Share, Split, Stream, collect, scan};
+use nnuance::loader::{Part, Plan, Scan, Share, Split, Stream, collect, scan};
 use nnuance::sample::Sample;
 use tempfile::TempDir;
 
 use crate::games;
-use crate::runs::kill_at_checkpoint;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.1, seed: 0 };
@@ -123,14 +121,6 @@ fn training_sees_the_games_of_its_share_and_no_others() {
 }
 
 #[test]
-fn a_share_that_leaves_nothing_is_an_error() {
-    let plan = Plan { share: Share(1e-12), ..plan() };
-    let error = scan(&plan, 0, &|_| {}).expect_err("no game is left");
-    assert!(matches!(error, LoadError::Empty(_)));
-    assert!(error.to_string().contains("data.share"), "{error}");
-}
-
-#[test]
 fn some_positions_are_drawn_evenly_from_the_whole_file() {
     let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
     let trained: Vec<Sample> = samples.into_iter().filter(|it| !SPLIT.holds_out(it)).collect();
@@ -149,18 +139,7 @@ fn some_positions_are_drawn_evenly_from_the_whole_file() {
 }
 
 #[test]
-fn configs_without_the_key_take_all() {
-    let old = CONFIG.replace("share = 0.125\n", "");
-    let config = Config::parse(&old, "old", &[]).expect("a config");
-    assert_eq!(config.data.share, 1.0);
-    let complete = config.to_toml();
-    let old = complete.replace("share = 1.0\n", "");
-    assert_ne!(old, complete);
-    assert_eq!(Config::parse(&old, "an old checkpoint", &[]).expect("a config"), config);
-}
-
-#[test]
-fn a_run_on_a_share_says_so_and_has_the_same_bits_for_any_number_of_threads() {
+fn a_run_on_a_share_has_the_same_bits_for_any_number_of_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     let hce = CONFIG.replace("perspective", "hce").replace("hidden = 8\n", "");
     let streamed = CONFIG.replace("share =", "window = 8192\nshare =");
@@ -170,24 +149,9 @@ fn a_run_on_a_share_says_so_and_has_the_same_bits_for_any_number_of_threads() {
             text.replace("1000000", "200000").replace("checkpoints = 100", "checkpoints = 5");
         let runs = ["1", "2", "3"].map(|threads| {
             let out = folder.path().join(threads);
-            let said = train(&folder, &text, &out, &["--threads", threads, "--overwrite"]);
-            assert!(said.contains("left out: data.share takes 0.125 of the games"), "{said}");
+            train(&folder, &text, &out, &["--threads", threads, "--overwrite"]);
             bits(&out)
         });
         assert!(runs.iter().all(|bits| *bits == runs[0]), "{text}");
     }
-}
-
-#[test]
-fn a_killed_run_goes_on_with_its_share() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [untouched, killed] = ["untouched", "killed"].map(|name| folder.path().join(name));
-    train(&folder, CONFIG, &untouched, &[]);
-    let config = folder.path().join("run.toml");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.arg("train").arg(config).arg("--out").arg(&killed);
-    kill_at_checkpoint(command, &killed);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.args(["train", "--resume"]).arg(&killed).assert().success();
-    assert!(bits(&killed) == bits(&untouched));
 }
