@@ -59,18 +59,24 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A piece of terms, and how many of its positions have each term, held or not.
-pub(super) type Piece = (Arc<Terms>, Vec<u64>);
-
-/// The terms of a piece of records, and what else is known of them.
-pub(super) type Encoded = (Piece, Labels);
-
 /// Positions as terms.
+#[derive(Debug, Default)]
 pub(super) struct Found {
     pub pieces: Vec<Arc<Terms>>,
     pub labels: Labels,
-    /// By term, the positions that have it.
+    /// By term, the positions that have it, held or not.
     pub counts: Vec<u64>,
+}
+
+impl Found {
+    /// Adds the next pieces.
+    pub fn join(mut self, other: Self) -> Self {
+        self.pieces.extend(other.pieces);
+        self.labels.append(&other.labels);
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
+        self
+    }
 }
 
 /// Labels of positions, a value each.
@@ -253,13 +259,13 @@ impl TermsEncoder {
     /// By term, how many of some positions have it, held or not.
     pub fn counts(&self, samples: &[Sample]) -> Vec<u64> {
         let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
-        let mut counts = vec![0; self.kinds.len()];
-        // Not all at once, since their terms take far more room than positions do.
-        for samples in samples.chunks(1 << 18) {
+        // Not all at once, since their terms take far more memory than positions do.
+        let found = samples.chunks(1 << 18).map(|samples| {
             let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
-            counts.iter_mut().zip(found.counts).for_each(|(sum, count)| *sum += count);
-        }
-        counts
+            Found { counts: found.counts, ..Found::default() }
+        });
+        let none = Found { counts: vec![0; self.kinds.len()], ..Found::default() };
+        found.fold(none, Found::join).counts
     }
 
     /// The terms of positions, a piece each; records are dropped as they turn into terms.
@@ -268,36 +274,25 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Found {
         let one = |trace: &mut Trace, records: R| self.encoded(trace, records.as_ref());
-        self.found(records.map_init(Trace::default, one).collect())
+        let pieces: Vec<Found> = records.map_init(Trace::default, one).collect();
+        pieces.into_iter().fold(Found::default(), Found::join)
     }
 
-    /// The terms of a piece, and what else is known of its positions.
-    pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> Encoded {
+    /// The terms of a piece.
+    pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> Found {
         let (mut terms, mut labels) = (Terms::default(), Labels::default());
         for record in records {
             self.coding.encode(&record.position(), trace, &mut terms);
             labels.push(record, PointOfView::White);
         }
-        (self.piece(terms), labels)
+        self.piece(terms, labels)
     }
 
-    /// Pieces as one.
-    pub(super) fn found(&self, encoded: Vec<Encoded>) -> Found {
-        let (mut counts, mut labels) = (vec![0; self.kinds.len()], Labels::default());
-        let piece = |((terms, of_piece), more): Encoded| {
-            counts.iter_mut().zip(of_piece).for_each(|(sum, count)| *sum += count);
-            labels.append(&more);
-            terms
-        };
-        let pieces = encoded.into_iter().map(piece).collect();
-        Found { pieces, labels, counts }
-    }
-
-    /// A piece as it is kept, and how many of its positions have each term.
-    pub(super) fn piece(&self, terms: Terms) -> Piece {
+    /// Terms as a piece in memory.
+    pub(super) fn piece(&self, terms: Terms, labels: Labels) -> Found {
         let mut counts = vec![0; self.kinds.len()];
         terms.count(&mut counts);
-        (Arc::new(self.hold(terms)), counts)
+        Found { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
     }
 
     /// The entries of terms that stand still become sums.
@@ -383,18 +378,6 @@ pub enum Below {
     Net(Arc<Net>),
 }
 
-impl From<HceEvaluator> for Below {
-    fn from(terms: HceEvaluator) -> Self {
-        Below::Terms(terms)
-    }
-}
-
-impl From<Net> for Below {
-    fn from(net: Net) -> Self {
-        Below::Net(Arc::new(net))
-    }
-}
-
 /// An evaluation whose centipawns are added to those of a net, and that stays as it is.
 #[derive(Clone, Debug)]
 pub struct Base {
@@ -404,8 +387,8 @@ pub struct Base {
 }
 
 impl Base {
-    pub fn new(below: impl Into<Below>, scale: f64) -> Self {
-        Self { below: below.into(), scale }
+    pub fn new(below: Below, scale: f64) -> Self {
+        Self { below, scale }
     }
 
     pub fn below(&self) -> &Below {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::encode::{Encoded, TERMS_PIECE, TermsEncoder};
+use super::encode::{Found, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use super::source::{Filtered, Turns};
 use super::split::{Distinct, Holding};
@@ -249,7 +249,7 @@ fn read_file<'a>(
             for record in records.iter().filter(|_| encoder.is_some()) {
                 piece.push(*record);
                 if piece.len() == TERMS_PIECE {
-                    let (piece, found) = (std::mem::take(&mut piece), Found::default());
+                    let (piece, found) = (std::mem::take(&mut piece), Arc::new(OnceLock::new()));
                     file.terms.push(found.clone());
                     scope.spawn(move |_| {
                         let encoder = encoder.expect("terms are found");
@@ -343,15 +343,12 @@ struct KeptFile {
     path: PathBuf,
     blocks: Vec<Vec<Packed>>,
     /// The terms of the first pieces, where they were found while the rest was read.
-    terms: Vec<Found>,
+    terms: Vec<Arc<OnceLock<Found>>>,
 }
-
-/// The terms of a piece, once they are found.
-type Found = Arc<OnceLock<Encoded>>;
 
 impl Kept {
     /// All records, file after file, in pieces; with their terms, where these were found.
-    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<Encoded>)> {
+    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<Found>)> {
         let mut pieces = Vec::new();
         for KeptFile { blocks, terms, .. } in self.0 {
             let mut records = blocks.into_iter().flatten().peekable();

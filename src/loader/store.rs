@@ -27,13 +27,12 @@ impl Store {
     /// Finds the terms of all records, as far as [`scan_terms`](super::scan_terms) has not done so
     /// with the same encoder.
     pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
-        let encoded = records
-            .into_pieces()
-            .into_par_iter()
-            .map_init(Trace::default, |trace, (records, found)| {
-                found.unwrap_or_else(|| encoder.encoded(trace, &records))
-            });
-        Self::new(encoder.found(encoded.collect()))
+        let pieces = records.into_pieces().into_par_iter();
+        let found = pieces.map_init(Trace::default, |trace, (records, found)| {
+            found.unwrap_or_else(|| encoder.encoded(trace, &records))
+        });
+        let found: Vec<Found> = found.collect();
+        Self::new(found.into_iter().fold(Found::default(), Found::join))
     }
 
     pub(super) fn new(Found { pieces, labels, counts }: Found) -> Self {

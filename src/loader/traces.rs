@@ -1,16 +1,16 @@
 //! Traces of an engine to rows of [`Terms`].
 
 use std::path::Path;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
+use super::packed::Packed;
 use super::{LoadError, Plan, Store, Subset};
 use crate::batch::Terms;
 use crate::format::trace::{self, Entry, Traced};
 use crate::hce::Tally;
-use crate::sample::Sample;
+use crate::point_of_view::PointOfView;
 use crate::terms::{Kind, OwnTerms};
 
 /// The rows of the traces that a [scan](super::scan) of the plan has found: those to train on, those
@@ -25,7 +25,7 @@ pub fn read_traces(
     encoder: &TermsEncoder,
 ) -> Result<([Store; 2], Tally), LoadError> {
     let mut tally = Tally::new(own.list.len());
-    let mut sides: [Side; 2] = Default::default();
+    let mut found: [Found; 2] = Default::default();
     for (plan, trains) in [(Some(plan.clone()), true), (plan.validating(), false)] {
         let Some(plan) = plan else { continue };
         let read = |path| read(path, &plan, own, encoder);
@@ -33,33 +33,28 @@ pub fn read_traces(
             plan.files.par_iter().map(|path| read(path)).collect();
         for file in files {
             let ([train, validation], of_file) = file?;
-            sides[1].join(validation);
+            found[1] = std::mem::take(&mut found[1]).join(validation.found);
             if trains {
-                sides[0].join(train);
+                found[0] = std::mem::take(&mut found[0]).join(train.found);
                 tally.join(&of_file);
             }
         }
     }
-    Ok((sides.map(Side::store), tally))
+    Ok((found.map(Store::new), tally))
 }
 
 /// Positions on their way to a store.
 #[derive(Default)]
 struct Side {
-    pieces: Vec<Arc<Terms>>,
     open: Terms,
-    results: Vec<f32>,
-    scores: Vec<f32>,
-    counts: Vec<u64>,
+    labels: Labels,
+    found: Found,
 }
 
 impl Side {
     fn push(&mut self, traced: &Traced, own: &OwnTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
-        let Sample { position, result, score, .. } = traced.sample;
-        let sign = position.turn().fold_wb(1.0, -1.0);
-        self.results.push(if sign > 0.0 { result } else { 1.0 - result });
-        self.scores.push(score.map_or(f32::NAN, |score| sign * f32::from(score)));
+        self.labels.push(&Packed::from(&traced.sample), PointOfView::White);
         if self.open.len() == TERMS_PIECE {
             self.close(encoder);
         }
@@ -67,28 +62,9 @@ impl Side {
 
     fn close(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
-            let (piece, counts) = encoder.piece(std::mem::take(&mut self.open));
-            self.pieces.push(piece);
-            self.add(counts);
+            let (terms, labels) = (std::mem::take(&mut self.open), std::mem::take(&mut self.labels));
+            self.found = std::mem::take(&mut self.found).join(encoder.piece(terms, labels));
         }
-    }
-
-    fn join(&mut self, other: Side) {
-        self.pieces.extend(other.pieces);
-        self.results.extend(other.results);
-        self.scores.extend(other.scores);
-        self.add(other.counts);
-    }
-
-    fn add(&mut self, counts: Vec<u64>) {
-        self.counts.resize(self.counts.len().max(counts.len()), 0);
-        self.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-    }
-
-    fn store(self) -> Store {
-        let Side { pieces, results, scores, counts, .. } = self;
-        let labels = Labels { results, scores, ..Labels::default() };
-        Store::new(Found { pieces, labels, counts })
     }
 }
 

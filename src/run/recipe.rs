@@ -4,6 +4,7 @@ mod plan;
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::Arc;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -329,8 +330,8 @@ pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> 
 pub fn added(base: &export::Base) -> Result<Base> {
     let read = || -> Result<Below> {
         Ok(match &base.below {
-            export::Below::Terms(text) => HceEvaluator::new(&HceWeights::from_json(text)?).into(),
-            export::Below::Net(net) => net.read()?.into(),
+            export::Below::Terms(text) => Below::Terms(HceEvaluator::new(&HceWeights::from_json(text)?)),
+            export::Below::Net(net) => Below::Net(Arc::new(net.read()?)),
         })
     };
     Ok(Base::new(read().with_context(|| format!("base {}", base.name))?, base.scale))

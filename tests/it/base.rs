@@ -8,7 +8,7 @@ use nnuance::config::Config;
 use nnuance::export::{self, Given, Manifest};
 use nnuance::features::Moved;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
-use nnuance::loader::{Base, Encoder, Part, Plan, Scan, Stream, collect};
+use nnuance::loader::{Base, Below, Encoder, Part, Plan, Scan, Stream, collect};
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
 use nnuance::report::Values;
@@ -335,7 +335,7 @@ fn a_killed_run_goes_on_with_its_base() {
 #[test]
 fn bases_go_with_their_records() {
     let folder = tempfile::tempdir().unwrap();
-    let base = Base::new(HceEvaluator::new(&uneven()), 170.0);
+    let base = Base::new(Below::Terms(HceEvaluator::new(&uneven())), 170.0);
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
     let config = Config::parse(&text, "it", &[]).unwrap();
     let plan = recipe::plan(&config).unwrap();

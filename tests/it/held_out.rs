@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
-use nnuance::config::Config;
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{
     Filter, Held, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan,
