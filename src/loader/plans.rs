@@ -1,4 +1,4 @@
-//! Plans of chunks: of those that come again in each pass, and of those that stream by.
+//! Plans of chunks: of data in memory, whose chunks come again in each pass, and of streamed data.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use crate::batch::{Active, Bits, ChunkPlan, Pairs, Planner};
 use crate::features::MAX_ACTIVE;
 use crate::sample::{Position, Sample};
 
-/// Bytes that the plans of a run's data may take. What does not find room is planned again.
+/// Bytes that the plans of a run's data may take. Chunks beyond are planned again in each pass.
 pub const PLANS: usize = 1 << 30;
 
 /// Positions, at most, of which the pairs of a king bucket are learnt.
@@ -22,84 +22,76 @@ const SEEN: usize = 4096;
 /// King buckets, at most, that there are so many positions for each.
 const KINGS: usize = 4;
 
-/// The plans of the chunks of a data set, each made when it is first asked for.
+/// The plans of the chunks of a data set, each made when it is first needed.
 #[derive(Debug)]
 pub struct Plans {
     /// Positions a chunk.
-    pub chunk: usize,
-    /// Which the lists name.
+    chunk: usize,
+    /// The pairs that the lists name.
     pairs: Arc<Pairs>,
-    /// Of each chunk: as it is, and where mirror images are shown as well the other half turned. None
-    /// of data that stream by.
+    /// Of each chunk: as it is, and where mirror images are shown as well the other half mirrored.
+    /// None of streamed data.
     plans: Vec<[OnceLock<Planned>; 2]>,
     /// Bytes that are left.
-    room: AtomicUsize,
+    budget: AtomicUsize,
 }
 
-/// The plan of some positions, and what is known of them.
-#[derive(Clone, Debug)]
-pub(super) struct Planned {
-    plan: Arc<ChunkPlan>,
-    labels: Arc<Labels>,
-}
-
-impl Planned {
-    fn new(plan: ChunkPlan, labels: Labels) -> Self {
-        Self { plan: Arc::new(plan), labels: Arc::new(labels) }
-    }
-}
+/// The plan of some positions, and their labels.
+type Planned = (Arc<ChunkPlan>, Arc<Labels>);
 
 impl Plans {
-    /// Of records in the order of the first pass.
+    /// For records in the order of the first pass.
     pub(super) fn of(net: &Architecture, records: &[Packed], plan: &Plan) -> Self {
-        let Plan { chunk, pairs, plans: room, .. } = *plan;
+        let Plan { chunk, pairs, plans: budget, .. } = *plan;
         let kings = net.inputs.kings.count();
         let seen = (SEEN * kings.min(KINGS)).min(records.len());
-        // Of several king buckets those of the same stand together.
+        // With several king buckets, positions of the same stand together.
         let step = if kings > 1 { (records.len() / seen.max(1)).max(1) } else { 1 };
         let some = records.iter().step_by(step).take(seen);
         let pairs = learnt(net, some.map(Packed::position), pairs);
         let plans = (0..records.len() / chunk).map(|_| Default::default()).collect();
-        Self { chunk, pairs: Arc::new(pairs), plans, room: AtomicUsize::new(room) }
+        Self { chunk, pairs: Arc::new(pairs), plans, budget: AtomicUsize::new(budget) }
     }
 
-    /// Of data that stream by, none of which is kept.
+    /// For streamed data.
     pub(super) fn passing(chunk: usize, pairs: Arc<Pairs>) -> Self {
-        Self { chunk, pairs, plans: Vec::new(), room: AtomicUsize::new(0) }
+        Self { chunk, pairs, plans: Vec::new(), budget: AtomicUsize::new(0) }
     }
 
-    /// Places of records chunk by chunk: whole ones, and of those that lie across the borders of a
-    /// part what it has. What streams by has no chunks of its own, and is cut as it comes.
-    pub(super) fn cut<'a>(&self, order: &'a [u32]) -> impl Iterator<Item = &'a [u32]> + use<'a> {
-        let (chunk, is_kept) = (self.chunk as u32, self.keeps());
-        let kept = is_kept.then(|| order.chunk_by(move |one, other| one / chunk == other / chunk));
-        let passing = (!is_kept).then(|| order.chunks(self.chunk));
-        kept.into_iter().flatten().chain(passing.into_iter().flatten())
+    /// Cuts places of records into chunks: those of data in memory, of which a batch may have a part,
+    /// or as they come.
+    fn cut<'a>(&self, order: &'a [u32]) -> Vec<&'a [u32]> {
+        let chunk = self.chunk as u32;
+        match self.plans.is_empty() {
+            true => order.chunks(self.chunk).collect(),
+            false => order.chunk_by(|one, other| one / chunk == other / chunk).collect(),
+        }
     }
 
-    /// Whether chunks come again.
-    fn keeps(&self) -> bool {
-        !self.plans.is_empty()
+    /// The place in memory of a chunk's plan; none of a part of a chunk, or of streamed data.
+    fn place(&self, part: &Part, order: &[u32]) -> Option<&OnceLock<Planned>> {
+        // The records of a chunk stand together, in their order.
+        let (first, size) = (order[0] as usize, self.chunk);
+        let plans = self.plans.get(first / size)?;
+        let is_odd = part.mirroring.is_some_and(|pass| pass & 1 == 1);
+        let is_whole = order.len() == size && first.is_multiple_of(size);
+        is_whole.then(|| &plans[usize::from(is_odd)])
     }
 
-    /// Keeps that of a whole chunk, where there is room for it.
-    fn keep(&self, whole: Whole, mut plan: ChunkPlan, labels: Labels) -> Planned {
+    /// Keeps a plan in its place, as far as the budget goes.
+    fn keep(&self, place: &OnceLock<Planned>, mut plan: ChunkPlan, labels: Labels) -> Planned {
         let bytes = plan.bytes() + labels.bytes();
         let taken = |left: usize| left.checked_sub(bytes);
-        plan.stays = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
-        let planned = Planned::new(plan, labels);
-        if !planned.plan.stays {
+        plan.stays = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
+        let (stays, planned) = (plan.stays, (Arc::new(plan), Arc::new(labels)));
+        if !stays {
             return planned;
         }
         // A batch of more than all positions has a chunk twice, and another thread may be faster.
-        if self.place(whole).set(planned).is_err() {
-            self.room.fetch_add(bytes, Ordering::Relaxed);
+        if place.set(planned).is_err() {
+            self.budget.fetch_add(bytes, Ordering::Relaxed);
         }
-        self.place(whole).get().expect("somebody has set it").clone()
-    }
-
-    fn place(&self, Whole { chunk, turned }: Whole) -> &OnceLock<Planned> {
-        &self.plans[chunk][usize::from(turned)]
+        place.get().expect("it was set").clone()
     }
 }
 
@@ -120,48 +112,15 @@ fn learnt(
     Pairs::learn(net.rows(), &lists, MAX_ACTIVE, most)
 }
 
-/// The pairs of data that stream by: of positions that are spread over all of them.
+/// The pairs of streamed data: of positions that are spread over all of them.
 pub fn pairs_of(net: &Architecture, some: &[Sample], most: usize) -> Pairs {
     let step = some.len().div_ceil(SEEN).max(1);
     learnt(net, some.iter().step_by(step).map(|sample| sample.position), most)
 }
 
-/// A whole chunk.
-#[derive(Clone, Copy)]
-struct Whole {
-    chunk: usize,
-    /// As the odd passes show it, where mirror images are shown as well.
-    turned: bool,
-}
-
-/// Records of a part that have a plan together.
-#[derive(Clone, Copy)]
-struct Stretch<'a> {
-    part: &'a Part<'a>,
-    plans: &'a Plans,
-    order: &'a [u32],
-}
-
-impl Stretch<'_> {
-    /// The chunk that it is, if it is one: what a batch begins or ends with may be less.
-    fn whole(&self) -> Option<Whole> {
-        let Self { part, plans, order } = self;
-        // The records of a chunk stand together, in their order.
-        let (first, size) = (order[0] as usize, plans.chunk);
-        let turned = part.mirroring.is_some_and(|pass| pass & 1 == 1);
-        let is_whole = order.len() == size && first.is_multiple_of(size) && plans.keeps();
-        is_whole.then(|| Whole { chunk: first / size, turned })
-    }
-
-    /// Its plan, if it is kept.
-    fn kept(&self) -> Option<Planned> {
-        self.plans.place(self.whole()?).get().cloned()
-    }
-}
-
 /// The buffers of one thread.
 #[derive(Default)]
-pub(super) struct Workspace {
+struct Workspace {
     planner: Planner,
     plan: ChunkPlan,
     records: Vec<Packed>,
@@ -171,9 +130,8 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// Plans a stretch; a whole chunk is kept from now on where there is room.
-    fn make(&mut self, net: &Architecture, stretch: Stretch) -> Planned {
-        let Stretch { part, plans, order } = stretch;
+    /// Plans a chunk, and keeps the plan where it can.
+    fn make(&mut self, net: &Architecture, part: &Part, plans: &Plans, order: &[u32]) -> Planned {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
         let positions = order.len();
@@ -189,33 +147,37 @@ impl Workspace {
         self.planner.invert(&mut self.plan);
         // A copy has no unused capacity.
         let plan = self.plan.clone();
-        match stretch.whole() {
-            Some(whole) => plans.keep(whole, plan, labels),
-            None => Planned::new(plan, labels),
+        match plans.place(part, order) {
+            Some(place) => plans.keep(place, plan, labels),
+            None => (Arc::new(plan), Arc::new(labels)),
         }
     }
 }
 
-/// The parts chunk after chunk, and what is known of them.
+/// The plans of the parts, chunk after chunk, and their labels.
 pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
-    let stretches = parts.iter().flat_map(|part| {
+    let chunks = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
-        plans.cut(part.order).map(move |order| Stretch { part, plans, order })
+        plans.cut(part.order).into_iter().map(move |order| (part, plans, order))
     });
-    let kept: Vec<_> = stretches.map(|stretch| (stretch, stretch.kept())).collect();
-    // Nobody asks the pool, which is at work, for what is there already.
-    let missing: Vec<Stretch> = kept.iter().filter(|it| it.1.is_none()).map(|it| it.0).collect();
-    let made: Vec<Planned> = match missing.is_empty() {
-        true => Vec::new(),
-        false => missing
-            .into_par_iter()
-            .map_init(Workspace::default, |workspace, stretch| workspace.make(net, stretch))
-            .collect(),
-    };
-    let mut made = made.into_iter();
-    let next = |(_, kept): (_, Option<Planned>)| kept.or_else(|| made.next());
-    let planned: Vec<Planned> = kept.into_iter().filter_map(next).collect();
-    let mut labels = Labels::with_capacity(planned.iter().map(|it| it.plan.len()).sum());
-    planned.iter().for_each(|planned| labels.append(&planned.labels));
-    (planned.into_iter().map(|planned| planned.plan).collect(), labels)
+    let mut planned: Vec<_> = chunks
+        .map(|chunk @ (part, plans, order)| {
+            (chunk, plans.place(part, order).and_then(|place| place.get().cloned()))
+        })
+        .collect();
+    let missing: Vec<_> = planned.iter_mut().filter(|(_, planned)| planned.is_none()).collect();
+    // The pool is at work: what needs nothing of it does not wait for it.
+    if !missing.is_empty() {
+        missing.into_par_iter().for_each_init(Workspace::default, |workspace, missing| {
+            let ((part, plans, order), planned) = missing;
+            *planned = Some(workspace.make(net, part, plans, order));
+        });
+    }
+    let planned = planned.into_iter().filter_map(|(_, planned)| planned);
+    let mut labels = Labels::with_capacity(parts.iter().map(|part| part.order.len()).sum());
+    let plans = planned.map(|(plan, of_chunk)| {
+        labels.append(&of_chunk);
+        plan
+    });
+    (plans.collect(), labels)
 }

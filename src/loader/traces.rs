@@ -62,7 +62,8 @@ impl Side {
 
     fn close(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
-            let (terms, labels) = (std::mem::take(&mut self.open), std::mem::take(&mut self.labels));
+            let (terms, labels) =
+                (std::mem::take(&mut self.open), std::mem::take(&mut self.labels));
             self.found = std::mem::take(&mut self.found).join(encoder.piece(terms, labels));
         }
     }

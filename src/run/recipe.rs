@@ -4,8 +4,8 @@ mod plan;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::sync::Arc;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -330,7 +330,9 @@ pub fn fact_of(base: Option<&export::Base>) -> Result<Option<(String, String)>> 
 pub fn added(base: &export::Base) -> Result<Base> {
     let read = || -> Result<Below> {
         Ok(match &base.below {
-            export::Below::Terms(text) => Below::Terms(HceEvaluator::new(&HceWeights::from_json(text)?)),
+            export::Below::Terms(text) => {
+                Below::Terms(HceEvaluator::new(&HceWeights::from_json(text)?))
+            }
             export::Below::Net(net) => Below::Net(Arc::new(net.read()?)),
         })
     };
