@@ -13,7 +13,7 @@ use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
 use crate::digest::digest;
-use crate::export::{self, Given, Imported, LoadError, Manifest, prove, quantise};
+use crate::export::{self, Given, Imported, LoadError, prove, quantise};
 use crate::hce::{self, HceEvaluator, HceWeights};
 use crate::input;
 use crate::loader::{Base, Below, Encoder};
@@ -34,8 +34,8 @@ pub struct Evaluator {
     pub recipe: Option<Recipe>,
     /// The SHA-256 of its file, if it has one.
     pub digest: Option<String>,
-    /// The scale that fits results best, or why it is unknown.
-    fitted: Result<f64, &'static str>,
+    /// The scale that turns its centipawns into expected results, where it is known.
+    pub fitted: Option<f64>,
     form: Form,
 }
 
@@ -101,15 +101,8 @@ impl Evaluator {
         };
         let given = name.to_string();
         if let Some(form) = built_in {
-            let fitted = Err("no scale was fitted to a built-in evaluation");
-            return Ok(Self {
-                name: given.clone(),
-                given,
-                recipe: None,
-                digest: None,
-                fitted,
-                form,
-            });
+            let (recipe, digest, fitted) = (None, None, None);
+            return Ok(Self { name: given.clone(), given, recipe, digest, fitted, form });
         }
         let path = Path::new(name);
         if path.is_dir() {
@@ -187,11 +180,6 @@ impl Evaluator {
             Form::Terms(terms) => Some(&terms.1),
             _ => None,
         }
-    }
-
-    /// The scale that turns its centipawns into expected results, or why it is unknown.
-    pub fn centipawns(&self) -> Result<f64, &'static str> {
-        self.fitted
     }
 
     /// The scale by which a search chooses its margins: the fitted one, or a usual one.
@@ -346,13 +334,10 @@ pub fn each_once(given: &[String]) -> Result<()> {
     Ok(())
 }
 
-type Opened = (Option<Recipe>, Form, Result<f64, &'static str>);
-
-const NOT_FITTED: &str = "the net's manifest knows no fitted scale; export it again, with --data \
-                          that has results";
+type Opened = (Option<Recipe>, Form, Option<f64>);
 
 fn of_terms(recipe: Option<Recipe>, weights: HceWeights) -> Opened {
-    let fitted = Ok(weights.scale);
+    let fitted = Some(weights.scale);
     (recipe, Form::Terms(Box::new((HceEvaluator::new(&weights), weights))), fitted)
 }
 
@@ -374,7 +359,7 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
             None => HceWeights::from_weights(&weights, hce::terms::list(), scale)?,
         };
         return Ok(match terms.and_then(|terms| terms.own) {
-            Some(own) => (recipe, Form::Traced(Box::new(OwnEngine { own, weights })), Ok(scale)),
+            Some(own) => (recipe, Form::Traced(Box::new(OwnEngine { own, weights })), Some(scale)),
             None => of_terms(recipe, HceWeights { scale, ..weights }),
         });
     }
@@ -388,20 +373,16 @@ fn of_weights(bytes: &[u8], path: &Path, (device, compute): &(Device, Compute)) 
     Ok((recipe, Form::Floats(Box::new(floats)), fitted))
 }
 
-/// The scale that fits the net of these floats, brought to the centipawns of the floats.
-fn fitted_to_floats(path: &Path, scale: f64) -> Result<f64, &'static str> {
+/// The scale that fits the exported net of these floats, brought to the centipawns of the floats.
+fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     let net = match path.file_name() {
         Some(name) if name == BEST => path.with_file_name(NET),
-        Some(name) if name == LAST => return Err("only the best checkpoint of a run is exported"),
+        Some(name) if name == LAST => return None,
         _ => path.with_extension("bin"),
     };
-    let manifest = export::load(&net, &Default::default()).ok().and_then(|it| it.manifest);
-    let manifest = manifest.ok_or("no net was exported from this checkpoint, to fit a scale")?;
-    Ok(fitted(&manifest)? * scale / f64::from(manifest.scales.scale))
-}
-
-fn fitted(manifest: &Manifest) -> Result<f64, &'static str> {
-    manifest.fitted_scale.as_ref().map(|fitted| fitted.centipawns).ok_or(NOT_FITTED)
+    let manifest = export::load(&net, &Default::default()).ok()?.manifest?;
+    let fitted = manifest.fitted_scale.as_ref()?.centipawns;
+    Some(fitted * scale / f64::from(manifest.scales.scale))
 }
 
 fn of_net(path: &Path, shape: &Given, listener: &dyn Listener) -> Result<Opened> {
@@ -420,11 +401,8 @@ fn of_net(path: &Path, shape: &Given, listener: &dyn Listener) -> Result<Opened>
             if shape.is_any() { "by options" } else { "no manifest; N follows from the size" };
         listener.remark(&format!("{name}: {architecture}, {features} features, {scales} ({how})"));
     }
-    let fitted = match &loaded.manifest {
-        None => Err("it has no manifest, which would know the scale that fits it"),
-        Some(_) if shape.is_any() => Err("it was read otherwise than its manifest says"),
-        Some(manifest) => fitted(manifest),
-    };
+    let own = loaded.manifest.as_ref().filter(|_| !shape.is_any());
+    let fitted = own.and_then(|it| Some(it.fitted_scale.as_ref()?.centipawns));
     let base = loaded.manifest.as_ref().and_then(|manifest| manifest.provenance.base.as_ref());
     let base = base.map(recipe::added).transpose()?;
     let recipe = loaded.manifest.and_then(|manifest| Recipe::of_manifest(&manifest.provenance));

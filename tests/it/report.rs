@@ -244,7 +244,7 @@ fn wrong_input_is_named() {
     let mut nan = world.evaluations.clone();
     nan[0].values = Values::Cp(vec![f64::NAN; 200]);
     let message = fail(&nan, world.truth(), &options);
-    assert_eq!(message, "net holds NaN at position 0, expected finite centipawns");
+    assert_eq!(message, "net gives no finite number for position 0 (from 0)");
     let groups = vec![7; 200];
     let truth = Truth { groups: &groups, ..world.truth() };
     assert!(fail(&world.evaluations, truth, &options).contains("cannot be cut into parts"));
