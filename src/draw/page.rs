@@ -18,13 +18,6 @@ impl Section {
     }
 }
 
-/// Which side of its column a cell stands on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Left,
-    Right,
-}
-
 /// By which a page of ours is known again.
 pub const MARK: &str = "nnuance";
 
@@ -45,21 +38,6 @@ p { margin: .3rem 0; max-width: 52rem; } a { color: inherit; }
 .soft:not(text) { color: var(--soft); font-size: .9rem; }
 nav { margin: .8rem 0; font-size: .9rem; } nav a { display: inline-block; max-width: 100%;
   margin-right: 1rem; overflow-wrap: anywhere; }
-.verdict { font-weight: 700; margin: 1rem 0; padding: .6rem .8rem; border-left: .4rem solid; }
-.fit { border-color: var(--ok); } .unfit { border-color: var(--problem); }
-ul.findings { list-style: none; margin: 0; padding: 0; }
-ul.findings li { display: grid; grid-template-columns: 5.2rem 1fr; gap: 0 .6rem;
-  padding: .45rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
-.grade { font-weight: 600; } .ok { color: var(--ok); } .note { color: var(--note); }
-.problem { color: var(--problem); }
-dl.lead { display: grid; grid-template-columns: 12rem 1fr; margin: 0; }
-dl.lead dt { font-weight: 600; padding: .55rem 0; border-top: 1px solid var(--line); }
-dl.lead dd { margin: 0; padding: .55rem 0; border-top: 1px solid var(--line); min-width: 0; }
-dl.lead p { margin: 0 0 .3rem; } code { overflow-wrap: anywhere; }
-.way { display: grid; grid-template-columns: 1fr; gap: .2rem; }
-.track { position: relative; height: .8rem; background: var(--line); max-width: 30rem; }
-.track .bar { position: absolute; height: 100%; background: var(--s0); }
-.track .whisker { position: absolute; top: .3rem; height: .2rem; background: var(--ink); }
 ul.names { list-style: none; padding: 0; margin: .6rem 0; max-width: 52rem; }
 .wide { overflow-x: auto; background: linear-gradient(90deg, var(--paper) 40%, transparent) 0 0,
   linear-gradient(270deg, var(--paper) 40%, transparent) 100% 0,
@@ -94,8 +72,7 @@ svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
 pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; }
 summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .5rem; }
 img.pixels { image-rendering: pixelated; width: 100%; height: auto; display: block; }
-@media (max-width: 40rem) { dl.lead { grid-template-columns: 1fr; }
-  dl.lead dd { border: 0; padding-top: 0; } table { font-size: .8rem; }
+@media (max-width: 40rem) { table { font-size: .8rem; }
   td, th { padding-right: .6rem; } td:last-child, th:last-child { padding-right: 0; }
   th { white-space: normal; } }
 @media print { html { font-size: 70%; } body { max-width: none; } nav { display: none; }
@@ -139,29 +116,6 @@ pub fn page(title: &str, lead: &Markup, sections: &[Section]) -> String {
         }
     };
     markup.into_string()
-}
-
-/// A table that scrolls sideways where the page is too narrow for it: a shadow at an edge says that
-/// there is more.
-pub fn table<R: AsRef<[String]>>(header: &[(&str, Side)], rows: &[R]) -> Markup {
-    let class = |column: usize| match header.get(column) {
-        Some((_, Side::Left)) => Some("left"),
-        _ => None,
-    };
-    html! {
-        div.wide {
-            table {
-                tr { @for (i, (title, _)) in header.iter().enumerate() {
-                    th class=[class(i)] { (title) }
-                } }
-                @for row in rows {
-                    tr { @for (i, cell) in row.as_ref().iter().enumerate() {
-                        td class=[class(i)] { (cell) }
-                    } }
-                }
-            }
-        }
-    }
 }
 
 /// A picture with its title and a line about it; `class` may be empty.

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use maud::Markup;
+use maud::{Markup, html};
 
 use super::text::{WIDTH, cut};
-use crate::draw::page;
 
 /// The side of its column on which a cell stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,15 +51,23 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The same table in HTML, with nothing cut.
+    /// The same table in HTML, with nothing cut. It scrolls sideways where the page is too narrow.
     pub fn markup(&self) -> Markup {
-        let side = |align: &Align| match align {
-            Align::Left => page::Side::Left,
-            Align::Right => page::Side::Right,
-        };
-        let header: Vec<(&str, page::Side)> =
-            self.header.iter().map(|(title, align)| (&title[..], side(align))).collect();
-        page::table(&header, &self.rows)
+        let class = |column: usize| (self.header[column].1 == Align::Left).then_some("left");
+        html! {
+            div.wide {
+                table {
+                    tr { @for (i, (title, _)) in self.header.iter().enumerate() {
+                        th class=[class(i)] { (title) }
+                    } }
+                    @for row in &self.rows {
+                        tr { @for (i, cell) in row.iter().enumerate() {
+                            td class=[class(i)] { (cell) }
+                        } }
+                    }
+                }
+            }
+        }
     }
 
     /// The width of each column, in characters.

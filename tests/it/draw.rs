@@ -2,9 +2,9 @@
 
 use maud::html;
 use nnuance::draw::chart::bars;
-use nnuance::draw::page::{Side, table};
 use nnuance::draw::sprite::Sprite;
 use nnuance::draw::{Chart, Line, Scale, Section, board, page};
+use nnuance::report::{Align, Table};
 
 /// Everything that a page may not do: load, run, or name a place elsewhere.
 pub fn stands_alone(html: &str) {
@@ -27,8 +27,9 @@ fn line(points: &[[f64; 2]]) -> Line {
 
 #[test]
 fn what_a_user_named_is_text_and_nothing_else() {
-    let rows = [vec!["<b>&\"".to_string()]];
-    let body = table(&[("<i>", Side::Left)], &rows);
+    let mut table = Table::new(&[("<i>", Align::Left)]);
+    table.row(["<b>&\""]);
+    let body = table.markup();
     let html = page("<script>alert(1)</script>", &html! {}, &[Section::new("a & b", body)]);
     assert!(!html.contains("<script>") && !html.contains("<b>") && !html.contains("<i>"));
     assert!(html.contains("&lt;script&gt;") && html.contains("a &amp; b"));

@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use maud::html;
 use serde::Serialize;
 
 use super::io::{Pace, Reading as Options};
 use crate::cli::out;
 use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, Reading};
 use crate::draw::Section;
-use crate::draw::page::{Side, table};
 use crate::format::Source;
-use crate::report::fit;
+use crate::report::{Align, Table, fit};
 use crate::sample::Sample;
 
 /// Check whether files are fit to train on: records, results, scores, point of view, repeats, leaks
@@ -58,10 +56,9 @@ struct Examined {
 pub fn section(path: &Path) -> Result<Section> {
     let reading = Options { format: None, point_of_view: None };
     let file = examine(path, &reading, None, None)?;
-    let rows: Vec<Vec<String>> =
-        file.diagnosis.findings.iter().map(|it| cells(it).to_vec()).collect();
-    let header = [("", Side::Left), ("check", Side::Left), ("finding", Side::Left)];
-    Ok(Section::new(file.file.display().to_string(), html! { (table(&header, &rows)) }))
+    let mut table = Table::new(&["", "check", "finding"].map(|title| (title, Align::Left)));
+    file.diagnosis.findings.iter().for_each(|it| table.row(cells(it)));
+    Ok(Section::new(file.file.display().to_string(), table.markup()))
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
