@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::formats;
 use super::{Config, ConfigError, Data, Learn, nearest};
 use crate::format::Format;
-use crate::loader::{Feed, Filter, Reading, Weighing};
+use crate::loader::{DataSource, Filter, Reading, Weighing};
 use crate::point_of_view::PointOfView;
 use crate::train::target::{Promise, Worth};
 
@@ -120,16 +120,16 @@ impl Config {
     ///
     /// # Errors
     /// If there is no such format or point of view.
-    pub fn feeds(&self) -> Result<Vec<Feed>, ConfigError> {
-        self.data.source.iter().map(|source| self.feed(source)).collect()
+    pub fn sources(&self) -> Result<Vec<DataSource>, ConfigError> {
+        self.data.source.iter().map(|source| self.data_source(source)).collect()
     }
 
-    fn feed(&self, source: &Source) -> Result<Feed, ConfigError> {
+    fn data_source(&self, source: &Source) -> Result<DataSource, ConfigError> {
         let format = source.format.as_deref().map(|name| format("data.source.format", name));
         let view = source.point_of_view.as_deref();
         let view = view.map(|name| view_named("data.source.point_of_view", name));
         let wdl = source.wdl.unwrap_or(self.target.wdl.range().0);
-        Ok(Feed {
+        Ok(DataSource {
             name: source.name(),
             files: source.files.clone(),
             reading: Reading {
@@ -245,7 +245,7 @@ impl Config {
                 let reason = format!("{name}: must be at least 1; leave it out to take all");
                 return wrong("data.source.limit", reason);
             }
-            self.feed(source)?;
+            self.data_source(source)?;
         }
         let batch = self.batch().of(u64::MAX);
         if sources[0].batch_share.is_some() {

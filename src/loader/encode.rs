@@ -39,7 +39,7 @@ pub struct TermsEncoder {
 
 /// Some records in some order: a batch has one part, or several where windows meet.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct RecordSlice<'a> {
     pub records: &'a [Packed],
     /// What [`Encoder::bases`] says of them.
     pub bases: &'a [f32],
@@ -52,7 +52,7 @@ pub struct Part<'a> {
     pub mirroring: Option<u64>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> RecordSlice<'a> {
     /// Records that come once.
     pub fn whole(records: &'a [Packed], bases: &'a [f32], order: &'a [u32]) -> Self {
         Self { records, bases, order, plans: None, mirroring: None }
@@ -61,14 +61,14 @@ impl<'a> Part<'a> {
 
 /// Positions as terms.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct EncodedTerms {
     pub pieces: Vec<Arc<Terms>>,
     pub labels: Labels,
     /// By term, the positions that have it, held or not.
     pub counts: Vec<u64>,
 }
 
-impl Found {
+impl EncodedTerms {
     /// Adds the next pieces.
     pub fn join(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
@@ -157,11 +157,11 @@ impl Encoder {
         let records: Vec<Packed> = samples.iter().map(Packed::from).collect();
         let order: Vec<u32> = (0..records.len() as u32).collect();
         let bases = self.bases(&records);
-        self.encode_parts(&[Part::whole(&records, &bases, &order)])
+        self.encode_parts(&[RecordSlice::whole(&records, &bases, &order)])
     }
 
     /// Encodes the parts, one after the other.
-    pub fn encode_parts(&self, parts: &[Part]) -> Batch {
+    pub fn encode_parts(&self, parts: &[RecordSlice]) -> Batch {
         let (inputs, labels) = match self {
             Encoder::Net(net, _) if parts.iter().any(|part| part.plans.is_some()) => {
                 let (plans, labels) = plans::planned(net, parts);
@@ -184,12 +184,12 @@ impl Encoder {
     }
 
     /// The base's logits in the model's point of view; empty without a base.
-    fn added(&self, parts: &[Part]) -> Arc<[f32]> {
+    fn added(&self, parts: &[RecordSlice]) -> Arc<[f32]> {
         if self.base().is_none() {
             return Arc::new([]);
         }
         let places = parts.iter().flat_map(|part| part.order.iter().map(move |it| (part, *it)));
-        let logit = |(part, place): (&Part, u32)| {
+        let logit = |(part, place): (&RecordSlice, u32)| {
             let (record, base) = (&part.records[place as usize], part.bases[place as usize]);
             base * self.sign(&record.position()) as f32
         };
@@ -262,24 +262,24 @@ impl TermsEncoder {
         // Not all at once, since their terms take far more memory than positions do.
         let found = samples.chunks(1 << 18).map(|samples| {
             let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
-            Found { counts: found.counts, ..Found::default() }
+            EncodedTerms { counts: found.counts, ..EncodedTerms::default() }
         });
-        let none = Found { counts: vec![0; self.kinds.len()], ..Found::default() };
-        found.fold(none, Found::join).counts
+        let none = EncodedTerms { counts: vec![0; self.kinds.len()], ..EncodedTerms::default() };
+        found.fold(none, EncodedTerms::join).counts
     }
 
     /// The terms of positions, a piece each; records are dropped as they turn into terms.
     pub(super) fn pieces<R: AsRef<[Packed]>>(
         &self,
         records: impl IndexedParallelIterator<Item = R>,
-    ) -> Found {
+    ) -> EncodedTerms {
         let one = |trace: &mut Trace, records: R| self.encoded(trace, records.as_ref());
-        let pieces: Vec<Found> = records.map_init(Trace::default, one).collect();
-        pieces.into_iter().fold(Found::default(), Found::join)
+        let pieces: Vec<EncodedTerms> = records.map_init(Trace::default, one).collect();
+        pieces.into_iter().fold(EncodedTerms::default(), EncodedTerms::join)
     }
 
     /// The terms of a piece.
-    pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> Found {
+    pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> EncodedTerms {
         let (mut terms, mut labels) = (Terms::default(), Labels::default());
         for record in records {
             self.coding.encode(&record.position(), trace, &mut terms);
@@ -289,10 +289,10 @@ impl TermsEncoder {
     }
 
     /// Terms as a piece in memory.
-    pub(super) fn piece(&self, terms: Terms, labels: Labels) -> Found {
+    pub(super) fn piece(&self, terms: Terms, labels: Labels) -> EncodedTerms {
         let mut counts = vec![0; self.kinds.len()];
         terms.count(&mut counts);
-        Found { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
+        EncodedTerms { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
     }
 
     /// The entries of terms that stand still become sums.
@@ -306,18 +306,18 @@ impl TermsEncoder {
 }
 
 /// The records of parts, one after the other.
-fn near(parts: &[Part]) -> Vec<Packed> {
+fn near(parts: &[RecordSlice]) -> Vec<Packed> {
     let places = parts.iter().flat_map(|part| part.order.iter().map(move |place| (part, *place)));
     places.map(|(part, place)| part.records[place as usize]).collect()
 }
 
-fn lists(net: &Architecture, parts: &[Part]) -> (Active, Labels) {
+fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Labels) {
     let positions = parts.iter().map(|part| part.order.len()).sum();
     let size = net.views() * MAX_ACTIVE;
     let (mut indices, mut buckets) = (vec![0; positions * size], vec![0; positions]);
     let mut labels = Labels::with_capacity(positions);
     let (mut rest, mut rest_of_buckets) = (&mut indices[..], &mut buckets[..]);
-    for Part { records, order, mirroring, .. } in parts {
+    for RecordSlice { records, order, mirroring, .. } in parts {
         let here = rest.split_off_mut(..order.len() * size).expect("room for all");
         let buckets = rest_of_buckets.split_off_mut(..order.len()).expect("room for all");
         let pieces: Vec<Labels> = here

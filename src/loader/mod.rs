@@ -29,10 +29,10 @@ pub use encode::{Base, Below, Encoder, TERMS_PIECE, TermsEncoder};
 pub use filter::{Filter, Rejected, Rejection, Weighing};
 pub use plans::{PLANS, pairs_of};
 pub use prepared::{Preparation, Prepare, Prepared};
-pub use scan::{Kept, Part, Scan, Validating, collect, scan, scan_terms};
-pub use shuffle::Cut;
-pub use source::{Feed, Reading, apportion};
-pub use split::{Held, Share, Sketch, Split, Test};
+pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};
+pub use shuffle::BatchOrder;
+pub use source::{DataSource, Reading, apportion};
+pub use split::{HeldOut, Share, Sketch, Split, Test};
 pub use store::Store;
 pub use stream::Stream;
 pub use traces::{push, read_traces};
@@ -47,7 +47,7 @@ pub struct Plan {
     /// How files are read that are of no source.
     pub reading: Reading,
     /// Sources, if there are several: each file is of one of them.
-    pub feeds: Vec<Feed>,
+    pub sources: Vec<DataSource>,
     /// Files whose positions validate, all of them: then none of the games that are held out of
     /// `files` does, and all of those are the test. Read as `files` are.
     pub validation: Vec<PathBuf>,
@@ -91,9 +91,9 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subset {
     Train,
-    /// Held out; whatever is chosen in training is chosen by its loss on these.
+    /// HeldOut out; whatever is chosen in training is chosen by its loss on these.
     Validation,
-    /// Held out, and left alone until evaluations are measured.
+    /// HeldOut out, and left alone until evaluations are measured.
     Test,
     /// None of them.
     Unused,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::Plan;
-use super::encode::{Labels, Part, write};
+use super::encode::{Labels, RecordSlice, write};
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Active, Bits, ChunkPlan, Pairs, Planner};
@@ -69,7 +69,7 @@ impl Plans {
     }
 
     /// The place in memory of a chunk's plan; none of a part of a chunk, or of streamed data.
-    fn place(&self, part: &Part, order: &[u32]) -> Option<&OnceLock<Planned>> {
+    fn place(&self, part: &RecordSlice, order: &[u32]) -> Option<&OnceLock<Planned>> {
         // The records of a chunk stand together, in their order.
         let (first, size) = (order[0] as usize, self.chunk);
         let plans = self.plans.get(first / size)?;
@@ -131,7 +131,13 @@ struct Workspace {
 
 impl Workspace {
     /// Plans a chunk, and keeps the plan where it can.
-    fn make(&mut self, net: &Architecture, part: &Part, plans: &Plans, order: &[u32]) -> Planned {
+    fn make(
+        &mut self,
+        net: &Architecture,
+        part: &RecordSlice,
+        plans: &Plans,
+        order: &[u32],
+    ) -> Planned {
         self.records.clear();
         self.records.extend(order.iter().map(|place| part.records[*place as usize]));
         let positions = order.len();
@@ -155,7 +161,7 @@ impl Workspace {
 }
 
 /// The plans of the parts, chunk after chunk, and their labels.
-pub(super) fn planned(net: &Architecture, parts: &[Part]) -> (Vec<Arc<ChunkPlan>>, Labels) {
+pub(super) fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, Labels) {
     let chunks = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
         plans.cut(part.order).into_iter().map(move |order| (part, plans, order))

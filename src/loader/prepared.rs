@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Encoder, Part, TERMS_PIECE};
+use super::encode::{Encoder, RecordSlice, TERMS_PIECE};
 use super::packed::Packed;
-use super::shuffle::{Cut, Walk};
+use super::shuffle::{BatchOrder, Walk};
 use super::{Stream, Weighing};
 use crate::batch::{Batch, Choices};
 use crate::sample::{Position, Sample};
@@ -154,7 +154,7 @@ impl Prepared {
         let batch = match encoder {
             Encoder::Net(..) | Encoder::Sum(..) => {
                 let order: Vec<u32> = (0..records.len() as u32).collect();
-                encoder.encode_parts(&[Part::whole(records, bases, &order)])
+                encoder.encode_parts(&[RecordSlice::whole(records, bases, &order)])
             }
             Encoder::Hce(terms) => {
                 let ends: Vec<usize> = match choices {
@@ -200,7 +200,7 @@ impl Prepared {
 impl Stream {
     /// Searches and encodes full batches, which run on over the borders of windows and epochs, or
     /// whole epochs.
-    pub fn prepared(by: Preparation, cut: Cut, from: u64) -> Self {
+    pub fn prepared(by: Preparation, cut: BatchOrder, from: u64) -> Self {
         let walk = Walk::new(by.samples.len(), cut, from);
         let mut place = Place { by, walk, window: None };
         let mut all = None;

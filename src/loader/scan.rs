@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::encode::{Found, TERMS_PIECE, TermsEncoder};
+use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
-use super::source::{Filtered, Turns};
+use super::source::{FilteredFile, Turns};
 use super::split::{Distinct, Holding};
-use super::{Held, LoadError, Plan, Rejected, Sketch, Subset};
+use super::{HeldOut, LoadError, Plan, Rejected, Sketch, Subset};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::format::Holds;
@@ -30,11 +30,11 @@ pub struct Scan {
     /// Positions to train on.
     pub train: u64,
     /// Those of them that come from each source; empty where there are none.
-    pub of_feeds: Vec<u64>,
+    pub of_sources: Vec<u64>,
     /// Positions of games that are neither held out nor in the share that training takes.
     pub left_out: u64,
-    pub validation: Held,
-    pub test: Held,
+    pub validation: HeldOut,
+    pub test: HeldOut,
     /// The files that only validate.
     pub validating: Validating,
     /// By which the games are known again.
@@ -44,7 +44,7 @@ pub struct Scan {
     /// Some of the positions to train on, spread evenly over each file: [`SOME`] at most, about.
     pub some: Vec<Sample>,
     /// All positions to train on, where they were to be kept and are no more than that many.
-    pub kept: Option<Kept>,
+    pub kept: Option<KeptRecords>,
 }
 
 /// Facts about the files that only validate.
@@ -114,8 +114,10 @@ fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
             plan.share.0
         ));
     }
-    if let Some((feed, _)) = plan.feeds.iter().zip(&scan.of_feeds).find(|(_, count)| **count == 0) {
-        return Err(format!("of the source {} to train on: {}", feed.name, skipped(scan)));
+    if let Some((source, _)) =
+        plan.sources.iter().zip(&scan.of_sources).find(|(_, count)| **count == 0)
+    {
+        return Err(format!("of the source {} to train on: {}", source.name, skipped(scan)));
     }
     if share > 0.0 && validation + test == 0 {
         let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
@@ -164,8 +166,8 @@ fn read_all(
     let files = 0..plan.files.len();
     let read: Vec<Result<Scan, LoadError>> =
         files.into_par_iter().map(|number| scan_file(number, &shared)).collect();
-    let of_feeds = vec![0; plan.feeds.len()];
-    let mut sum = Scan { of_feeds, kept: Some(Kept::default()), ..Scan::default() };
+    let of_sources = vec![0; plan.sources.len()];
+    let mut sum = Scan { of_sources, kept: Some(KeptRecords::default()), ..Scan::default() };
     for file in read {
         sum.join(file?);
     }
@@ -180,7 +182,7 @@ impl Scan {
         self.read += other.read;
         self.rejected.add(&other.rejected);
         self.train += other.train;
-        self.of_feeds.iter_mut().zip(other.of_feeds).for_each(|(sum, count)| *sum += count);
+        self.of_sources.iter_mut().zip(other.of_sources).for_each(|(sum, count)| *sum += count);
         self.left_out += other.left_out;
         self.sketch.join(&other.sketch);
         self.games += other.games;
@@ -273,21 +275,21 @@ fn read_file<'a>(
         games: games.count(),
         bad_records: Some(source.bad_records().count),
     };
-    let mut of_feeds = vec![0; plan.feeds.len()];
-    if let Some(feed) = usize::from(plan.reading_of(path).0).checked_sub(1) {
-        of_feeds[feed] = train;
+    let mut of_sources = vec![0; plan.sources.len()];
+    if let Some(source) = usize::from(plan.reading_of(path).0).checked_sub(1) {
+        of_sources[source] = train;
     }
     Ok(Scan {
         files: vec![data_file],
         read: file.read,
         rejected: file.rejected,
         train,
-        of_feeds,
+        of_sources,
         left_out,
         sketch,
         games: games.count(),
         some: some.samples().copied().collect(),
-        kept: kept.map(|file| Kept(vec![file])),
+        kept: kept.map(|file| KeptRecords(vec![file])),
         ..Scan::default()
     })
 }
@@ -308,8 +310,8 @@ fn each_block<'a>(
     plan: &'a Plan,
     seen: &dyn Fn(u64),
     mut take: impl FnMut(&[Sample]),
-) -> Result<Filtered<'a>, LoadError> {
-    let mut file = Filtered::open(path, plan)?;
+) -> Result<FilteredFile<'a>, LoadError> {
+    let mut file = FilteredFile::open(path, plan)?;
     let (mut block, mut more) = (Vec::new(), true);
     while more {
         block.clear();
@@ -323,7 +325,7 @@ fn each_block<'a>(
 
 /// Checks the point of view of results and scores against material: data that is read wrongly ruins
 /// the model.
-fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), LoadError> {
+fn check_view(path: &Path, file: &FilteredFile, probe: &[Sample]) -> Result<(), LoadError> {
     let source = file.source();
     let colours = source.format().facts.colours != Holds::Never;
     for of in [Of::Result, Of::Score] {
@@ -336,19 +338,19 @@ fn check_view(path: &Path, file: &Filtered, probe: &[Sample]) -> Result<(), Load
 
 /// The positions to train on, as they were read.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(Vec<KeptFile>);
+pub struct KeptRecords(Vec<KeptFile>);
 
 #[derive(Clone, Debug, Default)]
 struct KeptFile {
     path: PathBuf,
     blocks: Vec<Vec<Packed>>,
     /// The terms of the first pieces, where they were found while the rest was read.
-    terms: Vec<Arc<OnceLock<Found>>>,
+    terms: Vec<Arc<OnceLock<EncodedTerms>>>,
 }
 
-impl Kept {
+impl KeptRecords {
     /// All records, file after file, in pieces; with their terms, where these were found.
-    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<Found>)> {
+    pub(super) fn into_pieces(self) -> Vec<(Vec<Packed>, Option<EncodedTerms>)> {
         let mut pieces = Vec::new();
         for KeptFile { blocks, terms, .. } in self.0 {
             let mut records = blocks.into_iter().flatten().peekable();

@@ -110,7 +110,7 @@ fn arrange(records: &mut [Packed], order: &[u32]) {
 
 /// How positions in memory are cut into batches.
 #[derive(Clone, Copy, Debug)]
-pub struct Cut {
+pub struct BatchOrder {
     /// Positions a batch; None: all of them, in the order of the files.
     pub batch: Option<usize>,
     pub shuffle: bool,
@@ -121,7 +121,7 @@ pub struct Cut {
 
 /// A place in positions in memory, which are passed epoch after epoch.
 pub(super) struct Walk {
-    cut: Cut,
+    cut: BatchOrder,
     /// Positions of an epoch.
     length: u64,
     /// Positions passed.
@@ -136,7 +136,7 @@ impl Walk {
     ///
     /// # Panics
     /// Without positions.
-    pub fn new(positions: usize, cut: Cut, passed: u64) -> Self {
+    pub fn new(positions: usize, cut: BatchOrder, passed: u64) -> Self {
         assert!(positions > 0, "a walk needs positions");
         Self { cut, length: positions as u64, passed, epoch: None, order: Vec::new() }
     }

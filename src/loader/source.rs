@@ -26,7 +26,7 @@ pub struct Reading {
 
 /// One of several sources: some of the files of a plan.
 #[derive(Clone, Debug)]
-pub struct Feed {
+pub struct DataSource {
     /// Its name in the log and on the page.
     pub name: String,
     pub files: Vec<PathBuf>,
@@ -41,11 +41,11 @@ pub struct Feed {
 impl Plan {
     /// The number of a file's source, from 1, or 0 without sources; and how the file is read.
     pub(super) fn reading_of(&self, path: &Path) -> (u8, &Reading) {
-        match self.feeds.iter().position(|feed| feed.files.iter().any(|file| file == path)) {
+        match self.sources.iter().position(|source| source.files.iter().any(|file| file == path)) {
             None => (0, &self.reading),
             Some(number) => {
                 let source = u8::try_from(number + 1).expect("a plan has up to 255 sources");
-                (source, &self.feeds[number].reading)
+                (source, &self.sources[number].reading)
             }
         }
     }
@@ -53,13 +53,14 @@ impl Plan {
     /// Takes over the counts of a scan.
     pub fn expect(&mut self, scan: &Scan) {
         self.expected = Some(scan.train);
-        let counted = self.feeds.iter_mut().zip(&scan.of_feeds);
-        counted.for_each(|(feed, count)| feed.expected = Some(*count));
+        let counted = self.sources.iter_mut().zip(&scan.of_sources);
+        counted.for_each(|(source, count)| source.expected = Some(*count));
     }
 
     /// Positions of a batch that each source gives; none where batches take them as they come.
     pub fn shares(&self) -> Option<Vec<usize>> {
-        let shares: Vec<f64> = self.feeds.iter().map(|feed| feed.share).collect::<Option<_>>()?;
+        let shares: Vec<f64> =
+            self.sources.iter().map(|source| source.share).collect::<Option<_>>()?;
         (!shares.is_empty()).then(|| apportion(&shares, self.batch))
     }
 
@@ -68,7 +69,7 @@ impl Plan {
     pub(super) fn parts(&self) -> Vec<Self> {
         let Some(shares) = self.shares() else { return vec![self.clone()] };
         let part = |(number, batch): (usize, usize)| {
-            let Feed { files, expected, .. } = self.feeds[number].clone();
+            let DataSource { files, expected, .. } = self.sources[number].clone();
             let window = match expected {
                 // What fits the window as a whole is kept, each source of it as well.
                 Some(expected) if self.keeps() => expected.max(1) as usize,
@@ -108,7 +109,7 @@ pub fn apportion(shares: &[f64], batch: usize) -> Vec<usize> {
 }
 
 /// An open file behind its filter.
-pub struct Filtered<'a> {
+pub struct FilteredFile<'a> {
     path: &'a Path,
     source: Source,
     reading: &'a Reading,
@@ -124,7 +125,7 @@ pub struct Filtered<'a> {
     raw: Vec<Sample>,
 }
 
-impl<'a> Filtered<'a> {
+impl<'a> FilteredFile<'a> {
     /// Opens a file and checks that its format has all the facts that the plan needs.
     pub fn open(path: &'a Path, plan: &'a Plan) -> Result<Self, LoadError> {
         let (number, reading) = plan.reading_of(path);
@@ -235,7 +236,7 @@ impl ReadAhead {
         let file = path.clone();
         let thread = std::thread::spawn(move || {
             let read = || -> Result<(), LoadError> {
-                let mut file = Filtered::open(&file, &plan)?;
+                let mut file = FilteredFile::open(&file, &plan)?;
                 let mut more = true;
                 while more {
                     let mut block = Vec::new();

@@ -134,14 +134,14 @@ impl FromIterator<u64> for Sketch {
 
 /// The positions of the games that validate, or of those of the test.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
-    /// At most [`Held::MOST`] of them: games drawn from all files.
+pub struct HeldOut {
+    /// At most [`HeldOut::MOST`] of them: games drawn from all files.
     pub samples: Vec<Sample>,
     /// How many there are.
     pub total: u64,
 }
 
-impl Held {
+impl HeldOut {
     /// Positions in memory.
     pub const MOST: usize = 500_000;
 
@@ -151,7 +151,7 @@ impl Held {
     }
 }
 
-/// Held-out positions of files that are read at the same time.
+/// HeldOut-out positions of files that are read at the same time.
 #[derive(Default)]
 pub(super) struct Holding(Mutex<Draw>);
 
@@ -180,20 +180,20 @@ impl Holding {
         let cut = draw.cut.unwrap_or(u64::MAX);
         let kept = samples.drain(..).filter(|sample| place(sample) <= cut);
         draw.samples.extend(kept.map(|sample| (file, sample)));
-        if draw.samples.len() >= 2 * Held::MOST {
+        if draw.samples.len() >= 2 * HeldOut::MOST {
             draw.thin();
         }
     }
 
     /// Returns all positions in the order of the files, or those drawn in the order of the draw.
-    pub fn end(self) -> Held {
+    pub fn end(self) -> HeldOut {
         let mut draw = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match draw.total > Held::MOST as u64 {
+        match draw.total > HeldOut::MOST as u64 {
             true => draw.thin(),
             false => draw.samples.sort_by_key(|(file, _)| *file),
         }
         let samples = draw.samples.into_iter().map(|(_, sample)| sample).collect();
-        Held { samples, total: draw.total }
+        HeldOut { samples, total: draw.total }
     }
 }
 
@@ -201,7 +201,7 @@ impl Draw {
     /// Keeps the games whose hashes come first, whichever file they are in or is read first.
     fn thin(&mut self) {
         self.samples.sort_by_key(|(file, sample)| (place(sample), *file));
-        self.samples.truncate(Held::MOST);
+        self.samples.truncate(HeldOut::MOST);
         self.cut = self.samples.last().map(|(_, sample)| place(sample));
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{Found, TERMS_PIECE, TermsEncoder};
-use super::shuffle::{Cut, Walk};
-use super::{Kept, Stream};
+use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
+use super::shuffle::{BatchOrder, Walk};
+use super::{KeptRecords, Stream};
 use crate::batch::{Batch, Columns, Inputs, OfRank, Terms};
 use crate::hce::Trace;
 
@@ -26,16 +26,16 @@ pub struct Store {
 impl Store {
     /// Finds the terms of all records, as far as [`scan_terms`](super::scan_terms) has not done so
     /// with the same encoder.
-    pub fn encode(records: Kept, encoder: &TermsEncoder) -> Self {
+    pub fn encode(records: KeptRecords, encoder: &TermsEncoder) -> Self {
         let pieces = records.into_pieces().into_par_iter();
         let found = pieces.map_init(Trace::default, |trace, (records, found)| {
             found.unwrap_or_else(|| encoder.encoded(trace, &records))
         });
-        let found: Vec<Found> = found.collect();
-        Self::new(found.into_iter().fold(Found::default(), Found::join))
+        let found: Vec<EncodedTerms> = found.collect();
+        Self::new(found.into_iter().fold(EncodedTerms::default(), EncodedTerms::join))
     }
 
-    pub(super) fn new(Found { pieces, labels, counts }: Found) -> Self {
+    pub(super) fn new(EncodedTerms { pieces, labels, counts }: EncodedTerms) -> Self {
         let starts = pieces.iter().scan(0, |next, piece| {
             let start = *next;
             *next += piece.len();
@@ -144,7 +144,7 @@ impl Store {
 
 impl Stream {
     /// Batches of a store, which run on over the borders of epochs, or whole epochs.
-    pub fn stored(store: Arc<Store>, cut: Cut, from: u64) -> Self {
+    pub fn stored(store: Arc<Store>, cut: BatchOrder, from: u64) -> Self {
         let mut walk = Walk::new(store.len(), cut, from);
         Self::spawn(4, move || {
             let Some(size) = cut.batch else { return Ok(Some(store.part(cut.of_rank))) };

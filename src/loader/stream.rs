@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rand::seq::SliceRandom;
 
-use super::encode::{Encoder, Part};
+use super::encode::{Encoder, RecordSlice};
 use super::packed::Packed;
 use super::plans::Plans;
 use super::shuffle::{Chunks, random, shuffled};
 use super::source::blocks;
-use super::{Kept, LoadError, Plan};
+use super::{KeptRecords, LoadError, Plan};
 use crate::batch::{Batch, OfRank};
 use crate::format::BLOCK;
 
@@ -32,7 +32,7 @@ impl Stream {
     }
 
     /// The same of data that is not read again, since a scan of this plan has `kept` it.
-    pub fn of(plan: Plan, encoder: Encoder, from: u64, mut kept: Option<Kept>) -> Self {
+    pub fn of(plan: Plan, encoder: Encoder, from: u64, mut kept: Option<KeptRecords>) -> Self {
         let (batch, of_rank, chunk) = (plan.batch as u64, plan.of_rank, plan.chunk);
         let parts = plan.parts();
         let start = |part: Plan| {
@@ -81,7 +81,7 @@ impl Iterator for Stream {
 }
 
 /// The slice of a batch that a rank has, in whole chunks where each rank has several.
-fn slice(parts: Vec<Part>, of_rank: OfRank, chunk: usize) -> Vec<Part> {
+fn slice(parts: Vec<RecordSlice>, of_rank: OfRank, chunk: usize) -> Vec<RecordSlice> {
     let count: usize = parts.iter().map(|part| part.order.len()).sum();
     let unit = if chunk > 0 && count >= 2 * chunk * of_rank.size { chunk } else { 1 };
     let range = of_rank.range(count.div_ceil(unit));
@@ -92,7 +92,7 @@ fn slice(parts: Vec<Part>, of_rank: OfRank, chunk: usize) -> Vec<Part> {
         first = here.end;
         let [start, end] =
             [start, end].map(|border| border.clamp(here.start, here.end) - here.start);
-        (start < end).then(|| Part { order: &part.order[start..end], ..part })
+        (start < end).then(|| RecordSlice { order: &part.order[start..end], ..part })
     });
     within.collect()
 }
@@ -167,8 +167,8 @@ impl Source {
         }
     }
 
-    fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        self.open.iter().map(|Window { epoch, records, order, taken }| Part {
+    fn parts(&self) -> impl Iterator<Item = RecordSlice<'_>> {
+        self.open.iter().map(|Window { epoch, records, order, taken }| RecordSlice {
             records: &records.records,
             bases: &records.bases,
             order: &order[taken.clone()],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::encode::{Found, Labels, TERMS_PIECE, TermsEncoder};
+use super::encode::{EncodedTerms, Labels, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use super::{LoadError, Plan, Store, Subset};
 use crate::batch::Terms;
@@ -25,7 +25,7 @@ pub fn read_traces(
     encoder: &TermsEncoder,
 ) -> Result<([Store; 2], Tally), LoadError> {
     let mut tally = Tally::new(own.list.len());
-    let mut found: [Found; 2] = Default::default();
+    let mut found: [EncodedTerms; 2] = Default::default();
     for (plan, trains) in [(Some(plan.clone()), true), (plan.validating(), false)] {
         let Some(plan) = plan else { continue };
         let read = |path| read(path, &plan, own, encoder);
@@ -48,7 +48,7 @@ pub fn read_traces(
 struct Side {
     open: Terms,
     labels: Labels,
-    found: Found,
+    found: EncodedTerms,
 }
 
 impl Side {

@@ -180,12 +180,12 @@ impl Recipe {
     /// How the positions of the run's data are read to be measured: all of them, or those that it
     /// took where it took so many of each file.
     pub fn measured_again(&self) -> Result<Plan> {
-        let Plan { mut reading, bad_records, mut feeds, .. } = self.plan()?;
-        let readings = feeds.iter_mut().map(|feed| &mut feed.reading).chain([&mut reading]);
+        let Plan { mut reading, bad_records, mut sources, .. } = self.plan()?;
+        let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
         for reading in readings.filter(|reading| reading.limit.is_none()) {
             (reading.filter, reading.scores) = (Filter::default(), false);
         }
-        Ok(Plan { reading, bad_records, feeds, ..Plan::reading(self.unchanged_data()?) })
+        Ok(Plan { reading, bad_records, sources, ..Plan::reading(self.unchanged_data()?) })
     }
 
     /// An error if a file of the run's data cannot be opened.

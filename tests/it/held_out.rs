@@ -7,7 +7,7 @@ use std::process::Command;
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{
-    Filter, Held, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan,
+    Filter, HeldOut, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan,
 };
 use nnuance::sample::{Sample, mix};
 use nnuance::train::checkpoint::Checkpoint;
@@ -373,7 +373,7 @@ fn of_many_held_out_positions_some_games_are_kept() {
     };
     let all = collect(&part(Path::new(GAMES)), Part::Validation, &|_| {}).expect("games");
     let mut files = Vec::new();
-    while files.len() * all.len() < 3 * Held::MOST {
+    while files.len() * all.len() < 3 * HeldOut::MOST {
         let path = folder.path().join(format!("{}.vf", files.len()));
         std::fs::copy(GAMES, &path).expect("a file");
         files.push(path);
@@ -383,7 +383,7 @@ fn of_many_held_out_positions_some_games_are_kept() {
     assert_eq!(found.total, (files.len() * all.len()) as u64);
     let mut wanted: Vec<Sample> = files.iter().flat_map(|_| all.clone()).collect();
     wanted.sort_by_key(|sample| mix(1, sample.group()));
-    wanted.truncate(Held::MOST);
+    wanted.truncate(HeldOut::MOST);
     assert!(found.samples == wanted);
 }
 

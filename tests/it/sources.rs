@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use nnuance::config::Config;
 use nnuance::features::MAX_ACTIVE;
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{Feed, Part, Plan, Reading, Split, Stream, apportion, collect, scan};
+use nnuance::loader::{DataSource, Part, Plan, Reading, Split, Stream, apportion, collect, scan};
 use nnuance::log::BySource;
 use nnuance::loss::sigmoid;
 use nnuance::run::recipe;
@@ -21,8 +21,8 @@ use nnuance::architecture::Views;
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SCORED: &str = "data/selfplay_sf151_scored.txt";
 
-fn feed(name: &str, file: &str, limit: u64, share: Option<f64>) -> Feed {
-    Feed {
+fn source(name: &str, file: &str, limit: u64, share: Option<f64>) -> DataSource {
+    DataSource {
         name: name.into(),
         files: vec![file.into()],
         reading: Reading { limit: Some(limit), ..Reading::default() },
@@ -34,9 +34,9 @@ fn feed(name: &str, file: &str, limit: u64, share: Option<f64>) -> Feed {
 /// Two files, of 900 and 300 positions.
 fn plan(shares: [Option<f64>; 2]) -> Plan {
     let [one, other] = shares;
-    let feeds = vec![feed("games", GAMES, 900, one), feed("lines", SCORED, 300, other)];
+    let sources = vec![source("games", GAMES, 900, one), source("lines", SCORED, 300, other)];
     let files = vec![GAMES.into(), SCORED.into()];
-    let mut plan = Plan { feeds, batch: 50, ..Plan::reading(files) };
+    let mut plan = Plan { sources, batch: 50, ..Plan::reading(files) };
     let scan = scan(&plan, 0, &|_| ()).expect("good data");
     plan.expect(&scan);
     plan

@@ -3,7 +3,7 @@
 use crate::cli::out;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
-use crate::loader::{Held, Plan, Scan, Sketch, Validating};
+use crate::loader::{HeldOut, Plan, Scan, Sketch, Validating};
 use crate::sample::Sample;
 
 /// Says what is in the data of a run.
@@ -16,7 +16,7 @@ pub fn scanned(plan: &Plan, scan: &Scan) {
     tell_once(skipped.collect());
     validating(&scan.validating, &scan.sketch, scan.games);
     let held = [&scan.validation, &scan.test];
-    let groups = held.map(Held::groups);
+    let groups = held.map(HeldOut::groups);
     let games = of_games(&scan.validating, scan.games);
     counts(scan.train, held.map(|held| held.total), groups, games);
     sources(plan, scan);
@@ -121,13 +121,13 @@ fn counts(train: u64, held_out: [u64; 2], groups: [usize; 2], games: [u64; 2]) {
 /// What each source gives, if there are several.
 fn sources(plan: &Plan, scan: &Scan) {
     let shares = plan.shares();
-    for (i, (feed, &count)) in plan.feeds.iter().zip(&scan.of_feeds).enumerate() {
+    for (i, (source, &count)) in plan.sources.iter().zip(&scan.of_sources).enumerate() {
         let given = shares.as_ref().map(|shares| shares[i] as f64 / plan.batch as f64);
         let of_batch = given.map_or(String::new(), |given| {
             let passes = given * scan.train as f64 / count as f64;
             format!(", {:.1} % of each batch, {passes:.2} passes an epoch", 100.0 * given)
         });
-        eprintln!("{:>13} from {}{of_batch}", grouped(count), feed.name);
+        eprintln!("{:>13} from {}{of_batch}", grouped(count), source.name);
     }
 }
 

@@ -24,7 +24,7 @@ pub fn plan(config: &Config) -> Result<Plan> {
             scores: config.needs_scores(),
             limit: config.data.limit,
         },
-        feeds: config.feeds()?,
+        sources: config.sources()?,
         validation: config.data.validation.clone(),
         bad_records: config.data.bad_records,
         check_view: config.data.check_view,

@@ -10,8 +10,8 @@ use crate::config::{BatchSize, Config, Learn};
 use crate::data_file::DataFile;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
-    Cut, Encoder, Kept, LoadError, Part, Plan, Preparation, Prepare, Scan, Sketch, Store, Stream,
-    TermsEncoder, Validating, Weighing, scan_terms,
+    BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Sketch,
+    Store, Stream, TermsEncoder, Validating, Weighing, scan_terms,
 };
 use crate::run::listener::Listener;
 use crate::run::objective;
@@ -48,7 +48,7 @@ pub struct Summary {
 
 pub enum BatchSource {
     /// From the files, again and again, or from what of them was kept.
-    Files { plan: Box<Plan>, encoder: Encoder, kept: Option<Kept> },
+    Files { plan: Box<Plan>, encoder: Encoder, kept: Option<KeptRecords> },
     /// From memory.
     Store(Arc<Store>),
     /// Rows that are prepared again in each round.
@@ -308,10 +308,10 @@ impl Data {
     }
 }
 
-fn cut(config: &Config, of_rank: OfRank) -> Cut {
+fn cut(config: &Config, of_rank: OfRank) -> BatchOrder {
     let batch = match config.batch() {
         BatchSize::Positions(count) => Some(count),
         BatchSize::All => None,
     };
-    Cut { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank }
+    BatchOrder { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank }
 }
