@@ -1,7 +1,5 @@
 //! Options of all commands that read nets.
 
-use anyhow::Result;
-
 use crate::architecture::{Activation, Views};
 use crate::export::Given;
 use crate::scales::HeadFormat;
@@ -10,11 +8,11 @@ use crate::scales::HeadFormat;
 #[derive(clap::Args, Default)]
 #[command(next_help_heading = "What the net is")]
 pub struct Shape {
-    /// Feature set [default: the manifest's, else perspective]
-    #[arg(long, value_name = "NAME", value_parser = parse_features)]
+    /// Feature set, such as perspective [default: the manifest's, else perspective]
+    #[arg(long, value_name = "NAME", value_parser = named(Views::named))]
     features: Option<Views>,
     /// relu, crelu or screlu [default: the manifest's, else screlu]
-    #[arg(long, value_name = "NAME", value_parser = parse_activation)]
+    #[arg(long, value_name = "NAME", value_parser = named(Activation::named))]
     activation: Option<Activation>,
     /// Factor of the accumulator's weights [default: the manifest's, else 255]
     #[arg(long, value_name = "INTEGER")]
@@ -27,7 +25,7 @@ pub struct Shape {
     scale: Option<i32>,
     /// Numbers behind the accumulators of nets with more layers: float, or int8 for weights of the
     /// first layer in 8 bits [default: the manifest's, else float]
-    #[arg(long = "head", value_name = "FORMAT", value_parser = parse_head_format)]
+    #[arg(long = "head", value_name = "FORMAT", value_parser = named(HeadFormat::named))]
     head_format: Option<HeadFormat>,
 }
 
@@ -38,15 +36,9 @@ impl Shape {
     }
 }
 
-fn parse_features(name: &str) -> Result<Views, String> {
-    let known = || format!("expected one of {}", Views::ALL.map(Views::name).join(", "));
-    Views::named(name).ok_or_else(known)
-}
-
-fn parse_activation(name: &str) -> Result<Activation, String> {
-    Activation::named(name).ok_or_else(|| "expected relu, crelu or screlu".to_string())
-}
-
-fn parse_head_format(name: &str) -> Result<HeadFormat, String> {
-    HeadFormat::named(name).ok_or_else(|| "expected float or int8".to_string())
+/// Parses one of the names that the help lists.
+fn named<T: Clone + Send + Sync + 'static>(
+    find: fn(&str) -> Option<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |name| find(name).ok_or_else(|| "unknown, see --help".to_string())
 }
