@@ -32,8 +32,6 @@ pub struct TermResult {
 }
 
 impl Why {
-    pub const ALL: [Why; 2] = [Why::Rare, Why::NotChosen];
-
     pub const fn name(self) -> &'static str {
         match self {
             Why::Rare => "rare",
@@ -120,31 +118,14 @@ pub fn largest(results: &[TermResult], most: usize) -> Option<Table> {
     (!changes.is_empty()).then_some(table)
 }
 
-/// The held terms, one line a group and reason, such as `psqt.pawn.*: 16 of 64 rare`.
-pub fn held(results: &[TermResult]) -> Vec<String> {
-    // Groups in the order of their first terms: the names without their last word.
-    let mut groups: Vec<(&str, Vec<&TermResult>)> = Vec::new();
-    for result in results {
-        let group = result.name.rsplit_once('.').map_or(&result.name[..], |(group, _)| group);
-        match groups.iter_mut().find(|(name, _)| *name == group) {
-            Some((_, terms)) => terms.push(result),
-            None => groups.push((group, vec![result])),
-        }
-    }
-    let mut lines = Vec::new();
-    for (group, terms) in &groups {
-        for why in Why::ALL {
-            let mut held = terms.iter().filter(|term| term.held == Some(why));
-            match (held.clone().count(), held.next()) {
-                (0, _) | (_, None) => {}
-                (1, Some(term)) => lines.push(format!("{}: {}", term.name, why.name())),
-                (some, _) => {
-                    lines.push(format!("{group}.*: {some} of {} {}", terms.len(), why.name()));
-                }
-            }
-        }
-    }
-    lines
+/// How many terms were held, and why: "16 rare, 6 not chosen". None without any.
+pub fn held(results: &[TermResult]) -> Option<String> {
+    let count = |why| match results.iter().filter(|result| result.held == Some(why)).count() {
+        0 => None,
+        count => Some(format!("{count} {}", why.name())),
+    };
+    let counts: Vec<String> = [Why::Rare, Why::NotChosen].into_iter().filter_map(count).collect();
+    (!counts.is_empty()).then(|| counts.join(", "))
 }
 
 /// Effective values of pieces, pawn to queen: material, plus the mean of what tables and other

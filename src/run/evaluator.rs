@@ -281,7 +281,7 @@ impl Evaluator {
             && let Some(place) = cp.iter().position(|cp| !cp.is_finite())
         {
             bail!(
-                "{} evaluates {} to {}: its weights contain NaN or are too large; train it again \
+                "{} evaluates {} to {}: its weights are too large or NaN; train it again \
                  with a lower learning rate",
                 self.name,
                 samples[place].position.fen(),

@@ -619,7 +619,7 @@ fn rare_terms_are_held_and_listed() {
         there.len() - rare
     );
     assert!(run.said[1].contains(&told), "{}", run.said[1]);
-    assert!(run.said[0].contains("Held at their start:"), "{}", run.said[0]);
+    assert!(run.said[0].contains(", at their start"), "{}", run.said[0]);
     let pawn = |i: &&usize| list.terms[**i].name.starts_with("psqt.pawn.") && counts[**i] < 20;
     let line = format!("psqt.pawn.*: {} of 64 rare", there.iter().filter(pawn).count());
     assert!(run.said[0].contains(&line), "{}", run.said[0]);
@@ -648,7 +648,7 @@ fn rare_terms_are_held_and_listed() {
 
     let all = Run::new(&config(4000, &format!("{model}\nrare = 0"), GAUSS_NEWTON, ""), "2");
     assert!(!all.said[1].contains("terms are held"), "{}", all.said[1]);
-    assert!(!all.said[0].contains("Held at their start"), "{}", all.said[0]);
+    assert!(!all.said[0].contains(", at their start"), "{}", all.said[0]);
 }
 
 #[test]

@@ -207,12 +207,12 @@ fn a_few_chains_of_one_position_leave_games_known() {
         let (json, said) = with_chains_of_one(&games, &games[..alone]);
         assert_eq!(json["games_known"], known, "{alone}: {said}");
         assert_eq!(json["measured_on"]["positions"], games.len() + alone);
-        let told = format!("the game of {alone} of ");
+        let told = format!("the games of {alone} of ");
         assert_eq!(said.contains(&told), !known, "{alone}: {said}");
         assert_eq!(json["pairs"][0]["difference"]["interval_is_lower_bound"], !known);
     }
     let (json, said) = with_chains_of_one(&games[..1], &games[..40]);
-    assert!(json["games_known"] == false && said.contains("games are unknown"), "{said}");
+    assert!(json["games_known"] == false && said.contains("are unknown"), "{said}");
 }
 
 #[test]

@@ -41,9 +41,8 @@ pub fn text(finished: &Finished) -> String {
             if let Some(changes) = largest(results, NAMED) {
                 lines.push(format!("The largest changes:\n{changes}"));
             }
-            let held = held(results);
-            if !held.is_empty() {
-                lines.push(format!("Held at their start:\n{}\n", held.join("\n")));
+            if let Some(held) = held(results) {
+                lines.push(format!("held     {held}, at their start"));
             }
             lines.push(format!("tables   {}", file(folder::TERMS)));
             lines.push(format!("changes  {}", file(folder::TERMS_CSV)));
