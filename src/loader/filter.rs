@@ -1,5 +1,6 @@
 //! Filters, and weights of positions in the loss.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,60 +43,25 @@ pub struct Filter {
     pub max_pieces: Option<usize>,
 }
 
-/// The key that skips a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejection {
-    MinPly,
-    InCheck,
-    Captures,
-    Promotions,
-    MaxScore,
-    Pieces,
-    /// No key of the filter: the target needs a score, and there is none.
-    NoScore,
-}
-
-/// How many positions each key skipped; the first key that applies counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rejected([u64; 7]);
+/// Positions that each key skipped; the first key that applies counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejected(BTreeMap<&'static str, u64>);
 
 impl Rejected {
-    const NAMES: [&'static str; 7] = [
-        "min_ply",
-        "skip_in_check",
-        "skip_captures",
-        "skip_promotions",
-        "max_score",
-        "pieces",
-        "the lack of a score",
-    ];
+    /// In the place of a key of the filter: the target needs a score, and there is none.
+    pub(super) const NO_SCORE: &'static str = "the lack of a score";
 
-    /// So many positions that one key skipped.
-    pub fn of(rejection: Rejection, count: u64) -> Self {
-        let mut rejected = Self::default();
-        rejected.0[rejection as usize] = count;
-        rejected
-    }
-
-    pub fn count(&mut self, rejection: Rejection) {
-        self.0[rejection as usize] += 1;
+    pub fn count(&mut self, key: &'static str) {
+        *self.0.entry(key).or_default() += 1;
     }
 
     pub fn add(&mut self, other: &Rejected) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
-    }
-
-    pub fn has(&self, rejection: Rejection) -> bool {
-        self.0[rejection as usize] > 0
-    }
-
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        other.0.iter().for_each(|(key, count)| *self.0.entry(key).or_default() += count);
     }
 
     /// The keys that skipped positions, with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        Self::NAMES.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+        self.0.iter().map(|(key, count)| (*key, *count))
     }
 }
 
@@ -114,26 +80,23 @@ impl Filter {
 
     /// The first key that skips a position. A fact that this position lacks skips nothing:
     /// [`Filter::check`] has refused formats that never tell it.
-    pub fn rejects(&self, sample: &Sample) -> Option<Rejection> {
-        let pieces = sample.position.count();
-        let played = sample.played;
-        if self.min_ply.is_some_and(|min| sample.ply.is_some_and(|ply| ply < min)) {
-            Some(Rejection::MinPly)
+    pub fn rejects(&self, sample: &Sample) -> Option<&'static str> {
+        let (pieces, played) = (sample.position.count(), sample.played);
+        let beyond = |(max, score): (u16, i16)| score.unsigned_abs() > max;
+        if self.min_ply.zip(sample.ply).is_some_and(|(min, ply)| ply < min) {
+            Some("min_ply")
         } else if self.min_pieces.is_some_and(|min| pieces < min)
             || self.max_pieces.is_some_and(|max| pieces > max)
         {
-            Some(Rejection::Pieces)
-        } else if self
-            .max_score
-            .is_some_and(|max| sample.score.is_some_and(|score| score.unsigned_abs() > max))
-        {
-            Some(Rejection::MaxScore)
+            Some("pieces")
+        } else if self.max_score.zip(sample.score).is_some_and(beyond) {
+            Some("max_score")
         } else if self.skip_captures && played.is_some_and(|it| it.is_capture(&sample.position)) {
-            Some(Rejection::Captures)
+            Some("skip_captures")
         } else if self.skip_promotions && played.is_some_and(|it| it.promotion().is_some()) {
-            Some(Rejection::Promotions)
+            Some("skip_promotions")
         } else if self.skip_in_check && sample.position.in_check() {
-            Some(Rejection::InCheck)
+            Some("skip_in_check")
         } else {
             None
         }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 use crate::batch::{OfRank, Pairs};
 pub use encode::{Base, Below, Encoder, TERMS_PIECE, TermsEncoder};
-pub use filter::{Filter, Rejected, Rejection, Weighing};
+pub use filter::{Filter, Rejected, Weighing};
 pub use plans::{PLANS, pairs_of};
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use super::{Filter, LoadError, Plan, Rejected, Rejection, Scan, Subset};
+use super::{Filter, LoadError, Plan, Rejected, Scan, Subset};
 use crate::format::{Format, Holds, Source};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
@@ -163,16 +163,17 @@ impl<'a> FilteredFile<'a> {
             }
             self.read += 1;
             self.scored |= sample.score.is_some();
-            if let Some(rejection) = self.reading.filter.rejects(sample) {
-                self.rejected.count(rejection);
+            if let Some(key) = self.reading.filter.rejects(sample) {
+                self.rejected.count(key);
             } else if self.reading.scores && sample.score.is_none() {
-                self.rejected.count(Rejection::NoScore);
+                self.rejected.count(Rejected::NO_SCORE);
             } else {
                 out.push(Sample { source: self.number, ..*sample });
                 self.left -= 1;
             }
         }
-        if !more && self.reading.scores && !self.scored && self.rejected.has(Rejection::NoScore) {
+        if !more && !self.scored && self.rejected.counts().any(|(key, _)| key == Rejected::NO_SCORE)
+        {
             return Err(LoadError::NoScore { path: self.path.to_path_buf() });
         }
         Ok(more && self.left > 0)

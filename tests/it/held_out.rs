@@ -6,15 +6,11 @@ use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
 use nnuance::format::{Format, write_all};
-use nnuance::loader::{
-    Filter, HeldOut, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan,
-};
+use nnuance::loader::{HeldOut, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan};
 use nnuance::sample::{Sample, mix};
 use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::runs::kill_at_checkpoint;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
@@ -274,22 +270,6 @@ fn a_sketch_has_the_smallest_hashes() {
     assert!(joined == sketch);
 }
 
-#[test]
-fn filters_keep_what_is_at_their_border() {
-    let samples = collect(&Plan::reading(vec![GAMES.into()]).limited(1), Part::All, &|_| {});
-    let sample = Sample { ply: Some(16), score: Some(-700), ..samples.expect("a position")[0] };
-    let rejects = |filter: Filter| filter.rejects(&sample).is_some();
-    let pieces = sample.position.count();
-    for more in [0, 1] {
-        let cut = more == 1;
-        assert_eq!(rejects(Filter { min_ply: Some(16 + more), ..Filter::default() }), cut);
-        assert_eq!(rejects(Filter { max_score: Some(700 - more), ..Filter::default() }), cut);
-        let more = usize::from(more);
-        assert_eq!(rejects(Filter { min_pieces: Some(pieces + more), ..Filter::default() }), cut);
-        assert_eq!(rejects(Filter { max_pieces: Some(pieces - more), ..Filter::default() }), cut);
-    }
-}
-
 const UNSCORED: &str = r#"
 version = 1
 [data]
@@ -436,41 +416,6 @@ fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
     let (found, said) = compared(&["--data", &val], &own);
     let doubted = found.to_string().contains("chose its checkpoint on these games too");
     assert!(doubted, "{found} {said}");
-}
-
-#[test]
-fn files_that_validate_must_stay_as_they_are() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let games = games(400);
-    let [data, validation] = [("data.vf", &games[100..]), ("val.vf", &games[..100])]
-        .map(|(name, games)| write(&folder, name, games));
-    let set = validated_by(&validation);
-    // Without a test, and with patience: there is something to wait for.
-    let sets = ["--set", &set, "--set", "data.held_out=0", "--set", "schedule.patience=1000"];
-    let untouched = train(&folder, &data, "untouched", &sets);
-    let killed = folder.path().join("killed");
-    let mut command = nnuance();
-    let config = folder.path().join("untouched.toml");
-    command.arg("train").arg(config).args(sets).arg("--out").arg(&killed);
-    kill_at_checkpoint(command, &killed);
-
-    let resume = || {
-        let output =
-            nnuance().args(["train", "--resume"]).arg(&killed).output().expect("a process");
-        (output.status.success(), String::from_utf8(output.stderr).expect("text"))
-    };
-    write(&folder, "val.vf", &games[..99]);
-    let (fine, said) = resume();
-    assert!(!fine && said.contains("val.vf has changed since the run began"), "{said}");
-    write(&folder, "val.vf", &games[..100]);
-    let (fine, said) = resume();
-    assert!(fine, "{said}");
-    assert_eq!(log(&killed), log(&untouched));
-    for name in ["best.safetensors", "last.safetensors"] {
-        let [one, other] = [&killed, &untouched].map(|run| checkpoint(run, name));
-        assert!(one.weights == other.weights && one.state == other.state, "{name}");
-        assert!(one.state.best.is_some(), "something validated");
-    }
 }
 
 #[test]
