@@ -138,7 +138,7 @@ impl Model {
     }
 
     fn collect(&self, of: impl Of) -> Weights {
-        let mut collect = Collect { of, weights: Weights::default(), path: Vec::new() };
+        let mut collect = Collect { of, weights: Weights::default(), path: Path::default() };
         self.visit(&mut collect);
         let mut weights = collect.weights;
         let net = match self {
@@ -196,26 +196,44 @@ impl Of for Derivative<'_> {
 struct Collect<O> {
     of: O,
     weights: Weights,
-    path: Vec<String>,
+    path: Path,
+}
+
+/// The name of a parameter, as [`Weights`] has it, while a module is walked through.
+#[derive(Default)]
+pub(crate) struct Path(Vec<String>);
+
+impl Path {
+    pub fn enter(&mut self, name: &str, container: &str) {
+        // Neither the variant of an enum nor the part of a sum is in a name.
+        let nameless = container.starts_with("Enum") || container.ends_with("SumModel");
+        self.0.push(if nameless { String::new() } else { name.into() });
+    }
+
+    pub fn exit(&mut self) {
+        self.0.pop();
+    }
+
+    pub fn name(&self) -> String {
+        let parts: Vec<&str> =
+            self.0.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        parts.join(".")
+    }
 }
 
 impl<O: Of> ModuleVisitor for Collect<O> {
     fn enter_module(&mut self, name: &str, container: &str) {
-        // Neither the variant of an enum nor the part of a sum is in a tensor's name.
-        let nameless = container.starts_with("Enum") || container.ends_with("SumModel");
-        self.path.push(if nameless { String::new() } else { name.into() });
+        self.path.enter(name, container);
     }
 
     fn exit_module(&mut self, _name: &str, _container: &str) {
-        self.path.pop();
+        self.path.exit();
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = self.of.of(param);
         let shape = tensor.dims();
-        let name: Vec<&str> =
-            self.path.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        self.weights.insert(&name.join("."), &shape, to_host(tensor));
+        self.weights.insert(&self.path.name(), &shape, to_host(tensor));
     }
 }
 

@@ -44,7 +44,8 @@ impl<'a> Learner<'a> {
             }
         };
         let average = settings.average.map(|_| Average::new(learnt, job.compute));
-        let rule = Rule::new(settings, job.compute, record).map_err(TrainError::Optimizer)?;
+        let rule =
+            Rule::new(settings, job.compute, job.device, record).map_err(TrainError::Optimizer)?;
         Ok(Self { job, model: Some(takes), average, rule })
     }
 
@@ -132,7 +133,7 @@ impl<'a> Learner<'a> {
         if self.share(steps).is_some() {
             return Cow::Borrowed(&self.average.as_ref().expect(WHOLE).model);
         }
-        let learnt = self.rule.learnt(&self.job.settings.optimizer, self.model());
+        let learnt = self.rule.learnt(self.model());
         learnt.map_or(Cow::Borrowed(self.model()), Cow::Owned)
     }
 

@@ -18,7 +18,6 @@ pub mod log;
 mod losses;
 pub mod optimizer;
 pub mod ranks;
-mod record;
 mod rule;
 pub mod schedule;
 mod settings;

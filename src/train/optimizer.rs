@@ -1,32 +1,19 @@
-//! The rules that turn gradients into steps.
+//! Optimisers: settings, and the step of a model along its gradients.
 
-mod adagrad;
-mod adam;
-mod held;
-mod lion;
-mod memory;
-mod radam;
-mod schedule_free;
+use std::collections::BTreeMap;
 
-use burn::module::ParamGroup;
-pub use burn::optim::ModuleOptimizer;
-use burn::optim::{
-    AdamConfig, AdamW, AdamWConfig, Lion, LionConfig, Optimizer, SgdConfig,
-    decay::WeightDecayConfig, momentum::MomentumConfig,
-};
+use burn::backend::DispatchTensor;
+use burn::module::{Module as _, ModuleMapper, Param, ParamId};
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::layers::{Layer, Layers};
-use crate::model::ops::cpu::{self, Adam};
-use crate::model::{Compute, Level};
-use adagrad::AdaGrad;
-use adam::{FusedAdam, UncorrectedAdamW};
-use held::Held;
-use lion::FusedLion;
-pub use radam::Lookahead;
-use radam::RAdam;
-use schedule_free::ScheduleFree;
+use crate::model::ops::steps::{AdaGrad, Adam, Lion, ScheduleFree, Sgd, Step};
+use crate::model::ops::take_step;
+use crate::model::{Compute, Level, Model, Path, to_host};
+use crate::weights::Weights;
 
 /// About what tuned weights differ from sensible start values; on a million positions of 300,000
 /// games or of 12,000 it costs nothing where the data speaks.
@@ -159,91 +146,20 @@ impl Settings {
         }
     }
 
-    /// The optimiser with empty state: Burn's, or the fused one where the model is fused too.
+    /// The optimiser, without state.
     ///
     /// # Panics
     /// If the method is direct.
-    pub fn build(&self, compute: Compute) -> ModuleOptimizer {
-        let fused = compute.level();
-        let (beta_1, beta_2) = (self.beta1 as f32, self.beta2 as f32);
-        let (epsilon, decay) = (self.epsilon as f32, self.weight_decay as f32);
-        let coupled = (decay != 0.0).then(|| WeightDecayConfig::new(decay));
-        match (self.name, fused) {
-            (Name::AdamW | Name::Adam, Some(level)) => {
-                self.by_layer(|clip, rate| FusedAdam { rule: self.adam(clip), level, rate })
-            }
-            (Name::AdamW, None) if self.bias_correction => {
-                let adamw: AdamW = AdamWConfig::new()
-                    .with_beta_1(beta_1)
-                    .with_beta_2(beta_2)
-                    .with_epsilon(epsilon)
-                    .with_weight_decay(decay)
-                    .build();
-                self.held(adamw)
-            }
-            (Name::AdamW, None) => self.held(UncorrectedAdamW { beta_1, beta_2, epsilon, decay }),
-            (Name::Adam, None) => self.held(
-                AdamConfig::new()
-                    .with_beta_1(beta_1)
-                    .with_beta_2(beta_2)
-                    .with_epsilon(epsilon)
-                    .with_weight_decay(coupled)
-                    .build(),
-            ),
-            (Name::RAdam | Name::Ranger, fused) => self.by_layer(|clip, rate| RAdam {
-                rule: self.adam(clip),
-                fused,
-                rate,
-                lookahead: (self.name == Name::Ranger).then_some(self.lookahead),
-            }),
-            (Name::Lion, Some(level)) => {
-                let &Settings { beta1, beta2, weight_decay: decay, .. } = self;
-                self.by_layer(|clip, rate| FusedLion {
-                    rule: cpu::Lion { beta1, beta2, decay, clip },
-                    level,
-                    rate,
-                })
-            }
-            (Name::Lion, None) => {
-                let lion: Lion = LionConfig::new()
-                    .with_beta_1(beta_1)
-                    .with_beta_2(beta_2)
-                    .with_weight_decay(decay)
-                    .build();
-                self.held(lion)
-            }
-            (Name::ScheduleFree, fused) => self.schedule_free(fused, false),
-            (Name::AdaGrad, _) => self.held(AdaGrad { epsilon, decay }),
-            (Name::Sgd, _) => {
-                let momentum = MomentumConfig::new().with_momentum(self.beta1).with_dampening(0.0);
-                let momentum = (self.beta1 != 0.0).then_some(momentum);
-                self.held(
-                    SgdConfig::new().with_momentum(momentum).with_weight_decay(coupled).build(),
-                )
-            }
-            (Name::GaussNewton | Name::LocalSearch, _) => {
-                panic!("direct methods follow no gradient")
-            }
-        }
-    }
-
-    /// For an optimiser that learns something else than the weights that take its steps: an optimiser
-    /// with the same state, a step of which puts what was learnt in their place, whatever the
-    /// gradients are.
-    pub fn shows(&self) -> Option<ModuleOptimizer> {
-        (self.name == Name::ScheduleFree).then(|| self.schedule_free(None, true))
+    pub fn build(&self, compute: Compute) -> Optimizer {
+        assert!(!self.name.is_direct(), "direct methods follow no gradient");
+        Optimizer { settings: self.clone(), level: compute.level(), states: BTreeMap::new() }
     }
 
     /// Numbers that are kept for each weight from step to step.
     pub fn kept(&self) -> u64 {
-        let of_rule = match self.name {
-            Name::Ranger => 3,
-            Name::Lion | Name::Sgd => 1,
-            _ => 2,
-        };
         // A second set of gradients, while they are made shorter.
         let clipped = u64::from(self.clip_gradients != 0.0);
-        of_rule + clipped + u64::from(self.average.is_some())
+        self.states() as u64 + clipped + u64::from(self.average.is_some())
     }
 
     /// Whether what is learnt is not the weights that take the steps.
@@ -251,44 +167,255 @@ impl Settings {
         self.average.is_some() || self.name == Name::ScheduleFree
     }
 
-    fn schedule_free(&self, fused: Option<Level>, shows: bool) -> ModuleOptimizer {
-        let &Settings { beta1, beta2, epsilon, weight_decay: decay, .. } = self;
-        self.by_layer(|clip, rate| ScheduleFree {
-            rule: cpu::ScheduleFree { beta1, beta2, epsilon, decay, clip },
-            fused,
-            rate,
-            shows,
-        })
+    /// Arrays of state for each parameter.
+    fn states(&self) -> usize {
+        match self.name {
+            Name::Ranger => 3,
+            Name::Lion | Name::Sgd | Name::AdaGrad => 1,
+            _ => 2,
+        }
     }
 
-    fn adam(&self, clip: f64) -> Adam {
-        let &Settings { beta1, beta2, epsilon, bias_correction, .. } = self;
-        let (decay, coupled_decay) = match self.name.decays_apart() {
-            true => (self.weight_decay, 0.0),
-            false => (0.0, self.weight_decay),
+    fn schedule_free(&self, clip: f64) -> ScheduleFree {
+        let &Self { beta1, beta2, epsilon, weight_decay: decay, .. } = self;
+        ScheduleFree { beta1, beta2, epsilon, decay, clip }
+    }
+
+    /// The step at learning rate `rate`; `state` counts it already.
+    fn step(&self, rate: f64, clip: f64, state: &mut State) -> Step {
+        let &Self { beta1, beta2, epsilon, weight_decay, bias_correction, .. } = self;
+        match self.name {
+            Name::Lion => Lion { beta1, beta2, decay: weight_decay, clip }.at(rate),
+            Name::AdaGrad => AdaGrad::at(rate, epsilon, weight_decay, clip),
+            Name::Sgd => Sgd::at(rate, beta1, weight_decay, clip),
+            Name::ScheduleFree => {
+                let [largest, sum] = &mut state.numbers;
+                *largest = largest.max(rate);
+                let weight = *largest * *largest;
+                *sum += weight;
+                let share = if *sum > 0.0 { weight / *sum } else { 0.0 };
+                self.schedule_free(clip).at(rate, state.steps, share)
+            }
+            _ => {
+                let (decay, coupled_decay) = match self.name.decays_apart() {
+                    true => (weight_decay, 0.0),
+                    false => (0.0, weight_decay),
+                };
+                let rectified = matches!(self.name, Name::RAdam | Name::Ranger);
+                let rule = Adam {
+                    beta1,
+                    beta2,
+                    epsilon,
+                    decay,
+                    coupled_decay,
+                    bias_correction,
+                    rectified,
+                    clip,
+                };
+                rule.at(rate, state.steps)
+            }
+        }
+    }
+}
+
+/// Ranger's lookahead: M. Zhang et al., "Lookahead Optimizer: k steps forward, 1 step back", 2019.
+/// After every `steps` steps slow weights move by `share` of the distance to the fast ones, which
+/// continue from there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lookahead {
+    pub steps: u64,
+    pub share: f64,
+}
+
+/// An optimiser with its state.
+#[derive(Clone)]
+pub struct Optimizer {
+    settings: Settings,
+    /// Vector instructions; `None` for Burn's tensor operations.
+    level: Option<Level>,
+    /// By the number of the parameter.
+    states: BTreeMap<u64, State>,
+}
+
+/// State of one parameter.
+#[derive(Clone, Default)]
+struct State {
+    /// Steps so far.
+    steps: u64,
+    /// Schedule-free: the largest learning rate, and the sum of the squares of such.
+    numbers: [f64; 2],
+    /// Flat.
+    arrays: Vec<DispatchTensor>,
+}
+
+impl Optimizer {
+    /// The model after a step at a learning rate. Parameters without a gradient stay.
+    pub fn step(&mut self, rate: f64, model: Model, gradients: GradientsParams) -> Model {
+        model.map(&mut Stepping { optimizer: self, rate, gradients, path: Path::default() })
+    }
+
+    /// The model with the learnt parameters in place of those that take the steps, where these
+    /// differ: the mean of schedule-free AdamW.
+    pub fn learnt(&self, model: &Model) -> Option<Model> {
+        let is_mean = self.settings.name == Name::ScheduleFree;
+        is_mean.then(|| model.clone().map(&mut Learnt { optimizer: self, path: Path::default() }))
+    }
+
+    /// The state as a file of arrays.
+    ///
+    /// # Errors
+    /// If a state cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        let (mut weights, mut facts) = (Weights::default(), BTreeMap::new());
+        for (id, state) in &self.states {
+            let numbers = serde_json::to_string(&(state.steps, state.numbers));
+            facts.insert(id.to_string(), numbers.map_err(|error| error.to_string())?);
+            for (place, array) in state.arrays.iter().enumerate() {
+                let values = to_host(Tensor::<1>::from_dispatch(array.clone()));
+                weights.insert(&format!("{id}.{place}"), &[values.len()], values);
+            }
+        }
+        weights.to_bytes(&facts, &[]).map_err(|error| error.to_string())
+    }
+
+    /// The optimiser with the state of a file.
+    ///
+    /// # Errors
+    /// If the file does not belong to such an optimiser.
+    pub fn load(mut self, bytes: &[u8], device: &Device) -> Result<Self, String> {
+        let file = Weights::from_bytes(bytes).map_err(|error| error.to_string())?;
+        for (id, numbers) in &file.facts {
+            let (steps, numbers) =
+                serde_json::from_str(numbers).map_err(|error| error.to_string())?;
+            let array = |place: usize| {
+                let name = format!("{id}.{place}");
+                let array = file.weights.0.get(&name).ok_or(format!("{name} is missing"))?;
+                let data = TensorData::new(array.values.clone(), [array.values.len()]);
+                Ok::<_, String>(Tensor::<1>::from_data(data, device).into_dispatch())
+            };
+            let arrays = (0..self.settings.states()).map(array).collect::<Result<_, _>>()?;
+            let id = id.parse().map_err(|_| format!("{id} is no parameter"))?;
+            self.states.insert(id, State { steps, numbers, arrays });
+        }
+        Ok(self)
+    }
+
+    /// Clip and factor of the learning rate of a parameter.
+    fn layer(&self, name: &str) -> (f64, f64) {
+        let Layer { clip, rate } = self.settings.layers.of(name);
+        (clip.unwrap_or(self.settings.clip), rate.unwrap_or(1.0))
+    }
+
+    fn update<const D: usize>(
+        &mut self,
+        id: u64,
+        (rate, clip): (f64, f64),
+        parameter: Tensor<D>,
+        gradient: Tensor<D>,
+    ) -> Tensor<D> {
+        let mut state = self.states.remove(&id).unwrap_or_default();
+        let (shape, count) = (parameter.shape(), self.settings.states());
+        let mut arrays: Vec<Tensor<D>> = match state.arrays.is_empty() {
+            false => state
+                .arrays
+                .drain(..)
+                .map(|array| Tensor::<1>::from_dispatch(array).reshape(shape.clone()))
+                .collect(),
+            // Copies of the parameter: it changes in place.
+            true => (0..count)
+                .map(|place| match (self.settings.name, place) {
+                    (Name::ScheduleFree, 0) | (Name::Ranger, 2) => {
+                        parameter.clone().mul_scalar(1.0)
+                    }
+                    _ => gradient.zeros_like(),
+                })
+                .collect(),
         };
-        let rectified = matches!(self.name, Name::RAdam | Name::Ranger);
-        Adam { beta1, beta2, epsilon, decay, coupled_decay, bias_correction, rectified, clip }
+        state.steps += 1;
+        let step = self.settings.step(rate, clip, &mut state);
+        let slow = (self.settings.name == Name::Ranger).then(|| arrays.pop()).flatten();
+        let (mut parameter, mut arrays) = take_step(parameter, gradient, arrays, step, self.level);
+        if let Some(mut slow) = slow {
+            let Lookahead { steps, share } = self.settings.lookahead;
+            if state.steps.is_multiple_of(steps) {
+                slow = slow.clone() + (parameter - slow).mul_scalar(share);
+                parameter = slow.clone();
+            }
+            arrays.push(slow);
+        }
+        let len = shape.num_elements();
+        state.arrays = arrays.into_iter().map(|it| it.reshape([len]).into_dispatch()).collect();
+        self.states.insert(id, state);
+        parameter
+    }
+}
+
+/// A step of each parameter of a module.
+struct Stepping<'a> {
+    optimizer: &'a mut Optimizer,
+    rate: f64,
+    gradients: GradientsParams,
+    path: Path,
+}
+
+impl ModuleMapper for Stepping<'_> {
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
     }
 
-    fn held<O: Optimizer>(&self, inner: O) -> ModuleOptimizer {
-        self.by_layer(|clip, rate| Held { inner: inner.clone(), clip, rate })
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
     }
 
-    /// An optimiser for all parameters, and others for those with a clip or a rate of their own.
-    fn by_layer<O: Optimizer>(&self, of: impl Fn(f64, f64) -> O) -> ModuleOptimizer {
-        let all: ModuleOptimizer = of(self.clip, 1.0).into();
-        // Of several groups with a parameter the last one counts, and the longer name comes later.
-        self.layers.0.keys().fold(all, |optimizer, name| {
-            let Layer { clip, rate } = self.layers.of(name);
-            let own = of(clip.unwrap_or(self.clip), rate.unwrap_or(1.0));
-            optimizer.with_group(group(name), own, None)
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(gradient) = self.gradients.remove::<D>(param.id) else { return param };
+        let (clip, factor) = self.optimizer.layer(&self.path.name());
+        let rate = self.rate * factor;
+        changed(param, |id, tensor| self.optimizer.update(id.val(), (rate, clip), tensor, gradient))
+    }
+}
+
+/// The learnt value of each parameter of a module.
+struct Learnt<'a> {
+    optimizer: &'a Optimizer,
+    path: Path,
+}
+
+impl ModuleMapper for Learnt<'_> {
+    fn enter_module(&mut self, name: &str, container: &str) {
+        self.path.enter(name, container);
+    }
+
+    fn exit_module(&mut self, _name: &str, _container: &str) {
+        self.path.exit();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(state) = self.optimizer.states.get(&param.id.val()) else { return param };
+        let (clip, _) = self.optimizer.layer(&self.path.name());
+        let [of_y, of_z] = self.optimizer.settings.schedule_free(clip).mean();
+        changed(param, |_, y| {
+            let z = Tensor::<1>::from_dispatch(state.arrays[0].clone()).reshape(y.shape());
+            let x = y.mul_scalar(of_y) - z.mul_scalar(of_z);
+            if clip == 0.0 { x } else { x.clamp(-clip, clip) }
         })
     }
 }
 
-/// The parameters that a name of [`Layers`] stands for, wherever in a model the net is.
-fn group(name: &str) -> ParamGroup {
-    let pattern = format!(r"(^|\.){}(\.|$)", name.replace('.', r"\."));
-    ParamGroup::from_regex(pattern).expect("names of arrays have letters, digits and dots")
+/// A parameter with another value, computed on the backend itself. The tensor changes in place where
+/// nothing else holds it.
+pub(super) fn changed<const D: usize>(
+    param: Param<Tensor<D>>,
+    change: impl FnOnce(ParamId, Tensor<D>) -> Tensor<D>,
+) -> Param<Tensor<D>> {
+    let (id, tensor, mapper) = param.consume();
+    let tensor = match tensor.device().is_autodiff() {
+        true => {
+            let trained = tensor.is_require_grad();
+            let tensor = Tensor::from_inner(change(id, tensor.inner()));
+            if trained { tensor.require_grad() } else { tensor }
+        }
+        false => change(id, tensor),
+    };
+    Param::from_mapped_value(id, tensor, mapper)
 }

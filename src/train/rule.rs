@@ -1,23 +1,24 @@
 //! What turns a batch into a step: an optimiser that follows gradients, or a direct method.
 
-use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::optim::GradientsParams;
+use burn::tensor::Device;
 
-use super::average::parameters;
 use super::direct::Direct;
-use super::{optimizer, record};
+use super::optimizer::{Optimizer, Settings};
 use crate::model::{Compute, Model};
 
 /// The rule of a run, with its state.
 pub enum Rule {
-    Gradient(ModuleOptimizer),
+    Gradient(Optimizer),
     Direct(Box<Direct>),
 }
 
 impl Rule {
     /// `state` is what [`Rule::to_bytes`] gave, or empty at the beginning.
     pub fn new(
-        settings: &optimizer::Settings,
+        settings: &Settings,
         compute: Compute,
+        device: &Device,
         state: Vec<u8>,
     ) -> Result<Self, String> {
         if settings.name.is_direct() {
@@ -26,7 +27,7 @@ impl Rule {
         let optimizer = settings.build(compute);
         Ok(Rule::Gradient(match state.is_empty() {
             true => optimizer,
-            false => record::load(optimizer, state)?,
+            false => optimizer.load(&state, device)?,
         }))
     }
 
@@ -42,16 +43,14 @@ impl Rule {
     }
 
     /// The model with what was learnt, where this is not what takes the steps.
-    pub fn learnt(&self, settings: &optimizer::Settings, model: &Model) -> Option<Model> {
+    pub fn learnt(&self, model: &Model) -> Option<Model> {
         let Rule::Gradient(optimizer) = self else { return None };
-        let mut shows = settings.shows()?.load_record(optimizer.to_record());
-        // Any gradients will do.
-        Some(shows.step(0.0, model.clone(), parameters(model)))
+        optimizer.learnt(model)
     }
 
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         match self {
-            Rule::Gradient(optimizer) => record::to_bytes(optimizer),
+            Rule::Gradient(optimizer) => optimizer.to_bytes(),
             Rule::Direct(direct) => Ok(direct.to_bytes()),
         }
     }

@@ -1,11 +1,10 @@
 //! Clips and learning rates of single arrays, on every path that an optimiser takes.
 
-use burn::optim::ModuleOptimizer;
 use nnuance::architecture::Architecture;
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
 use nnuance::model::{Aim, Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision};
-use nnuance::train::optimizer::Settings;
+use nnuance::train::optimizer::{Optimizer, Settings};
 use nnuance::weights::Weights;
 
 use crate::largest::largest;
@@ -77,11 +76,11 @@ impl Walk<'_> {
     /// Steps from a model, seeds of their batches, and where they lead.
     fn steps(
         &self,
-        mut optimizer: ModuleOptimizer,
+        mut optimizer: Optimizer,
         mut model: Model,
         seeds: std::ops::Range<u64>,
         rate: f64,
-    ) -> (ModuleOptimizer, Model) {
+    ) -> (Optimizer, Model) {
         let still = self.model();
         for seed in seeds {
             let batch = Encoder::net(&self.net).encode(&games::samples(60, seed));
@@ -132,8 +131,8 @@ pub fn check(device: &Device, compute: Compute) {
             assert!(clip == 0.0 || few || most(&before) > bound, "{what} needs no clip");
         }
         let (first, model) = walk.steps(settings.build(compute), walk.model(), 0..2, rate);
-        let state = first.into_bytes().expect("a record");
-        let second = settings.build(compute).from_bytes(state).expect("its own record");
+        let state = first.to_bytes().expect("a record");
+        let second = settings.build(compute).load(&state, device).expect("its own record");
         let (_, resumed) = walk.steps(second, model, 2..4, rate);
         assert!(resumed.weights() == held, "{compute:?}, {optimizer}: other bits when resumed");
     }

@@ -1,6 +1,7 @@
 //! The steps of optimisers on plain slices against 64-bit formulas.
 
-use nnuance::model::ops::cpu::{Adam, Level, Lion, Mean, ScheduleFree, Step};
+use nnuance::model::Level;
+use nnuance::model::ops::steps::{AdaGrad, Adam, Lion, Mean, ScheduleFree, Sgd, Step};
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -25,11 +26,15 @@ enum Rule {
     Adam(Adam),
     Lion(Lion),
     ScheduleFree(ScheduleFree),
+    /// With its clip.
+    AdaGrad(f64),
+    /// With its momentum.
+    Sgd(f64),
     /// With the share of what joins.
     Mean(f64),
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 14] = [
     Rule::Adam(ADAM),
     Rule::Adam(Adam { bias_correction: false, epsilon: 1e-5, ..ADAM }),
     Rule::Adam(Adam { clip: 0.3, ..ADAM }),
@@ -39,6 +44,10 @@ const RULES: [Rule; 10] = [
     Rule::Lion(Lion { clip: 0.3, ..LION }),
     Rule::ScheduleFree(SCHEDULE_FREE),
     Rule::ScheduleFree(ScheduleFree { clip: 0.3, ..SCHEDULE_FREE }),
+    Rule::AdaGrad(0.0),
+    Rule::AdaGrad(0.3),
+    Rule::Sgd(0.0),
+    Rule::Sgd(0.9),
     Rule::Mean(0.25),
 ];
 
@@ -50,6 +59,8 @@ impl Rule {
             Rule::Adam(rule) => rule.at(RATE, step),
             Rule::Lion(rule) => rule.at(RATE),
             Rule::ScheduleFree(rule) => rule.at(RATE, step, 1.0 / step as f64),
+            Rule::AdaGrad(clip) => AdaGrad::at(RATE, 1e-8, 0.1, clip),
+            Rule::Sgd(beta) => Sgd::at(RATE, beta, 0.1, 0.0),
             Rule::Mean(share) => Step::Mean(Mean { share: share as f32 }),
         }
     }
@@ -59,7 +70,8 @@ impl Rule {
             Rule::Adam(Adam { clip, .. })
             | Rule::Lion(Lion { clip, .. })
             | Rule::ScheduleFree(ScheduleFree { clip, .. }) => clip,
-            Rule::Mean(_) => 0.0,
+            Rule::AdaGrad(clip) => clip,
+            Rule::Sgd(_) | Rule::Mean(_) => 0.0,
         }
     }
 
@@ -108,6 +120,15 @@ impl Rule {
                 let z = held(z, rule.clip);
                 let x = x + (z - x) / t as f64;
                 (rule.beta1 * x + (1.0 - rule.beta1) * z, [z, v])
+            }
+            Rule::AdaGrad(clip) => {
+                let g = g + 0.1 * p;
+                let s = a + g * g;
+                (held(p - RATE * g / (s + 1e-8).sqrt(), clip), [s, 0.0])
+            }
+            Rule::Sgd(beta) => {
+                let m = beta * a + g + 0.1 * p;
+                (p - RATE * m, [m, 0.0])
             }
             Rule::Mean(share) => (p + share * (g - p), [a, b]),
         }

@@ -11,7 +11,7 @@ use crate::batch::Batch;
 use crate::model::{
     Aim, Backend, Compute, Device, Done, Level, Model, Precision, Probe, Slope, Stage, Traffic,
 };
-use crate::train::optimizer::ModuleOptimizer;
+use crate::train::optimizer::Optimizer;
 use crate::train::target::targets;
 
 /// Steps that are timed, after one that compiles the kernels: an odd number has a median.
@@ -49,7 +49,7 @@ const TOLD: [(Option<Stage>, &str); 7] = [
 struct Learning<'a> {
     bench: &'a Bench,
     model: Model,
-    optimizer: ModuleOptimizer,
+    optimizer: Optimizer,
 }
 
 impl<'a> Learning<'a> {

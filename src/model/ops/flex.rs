@@ -8,7 +8,8 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{BackendTensor, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata};
 use burn::tensor::{Shape, TensorData};
 
-use super::cpu::{Gradients, Level, Scratch, Step, Weights, logits, loss};
+use super::cpu::{Gradients, Level, Scratch, Weights, logits, loss};
+use super::steps::Step;
 use super::{Arrays, FusedOps, Job, Kept, Slope};
 
 impl FusedOps for Flex {

@@ -12,6 +12,7 @@ pub mod cpu;
 #[cfg(feature = "wgpu")]
 mod cube;
 mod flex;
+pub mod steps;
 pub mod strips;
 #[cfg(feature = "wgpu")]
 pub(super) use cube::probe;
@@ -26,8 +27,9 @@ use burn::tensor::Tensor;
 use super::aim::Aim;
 use crate::batch::OneHot;
 pub use arrays::Arrays;
-use cpu::{Kernel, Level, Scratch, Step};
+use cpu::{Kernel, Level, Scratch};
 pub use flex::lent;
+use steps::Step;
 
 /// What a fused operation takes from the host: the net, the positions, memory to work in.
 #[derive(Clone)]
@@ -103,7 +105,8 @@ pub fn net_logits(arrays: Arrays<Dispatch>, job: Job) -> Tensor<1> {
     Tensor::from_dispatch(<Dispatch as FusedOps>::net_logits(arrays, job))
 }
 
-/// One step for one parameter with its states, as many as the step has.
+/// One step for one parameter with its states, as many as the step has: in one pass at a `level`,
+/// where there is a kernel for it, else by tensor operations.
 ///
 /// # Shapes
 /// All tensors have the same.
@@ -112,8 +115,12 @@ pub fn take_step<const D: usize>(
     gradient: Tensor<D>,
     states: Vec<Tensor<D>>,
     step: Step,
-    level: Level,
+    level: Option<Level>,
 ) -> (Tensor<D>, Vec<Tensor<D>>) {
+    let has_kernel = matches!(step, Step::Adam(_)) || !super::is_gpu(&parameter.device());
+    let Some(level) = level.filter(|_| has_kernel) else {
+        return step.of_tensors(parameter, gradient, states);
+    };
     let arrays = [parameter, gradient].into_iter().chain(states).map(Tensor::into_dispatch);
     let next = <Dispatch as FusedOps>::take_step(Arrays(arrays.collect()), step, level);
     let mut next = next.0.into_iter().map(Tensor::from_dispatch);

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 /// Vectors of floats, and of 16-bit integers beside them.
-pub(super) trait Lanes: Simd {
+pub(in crate::model::ops) trait Lanes: Simd {
     /// Whether `a * b + c` is one instruction, also for single floats.
     const FUSED: bool = true;
 

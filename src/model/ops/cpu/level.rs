@@ -64,7 +64,7 @@ impl Level {
     ///
     /// # Panics
     /// Where the machine lacks the level.
-    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+    pub(in crate::model::ops) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => {
@@ -91,7 +91,7 @@ impl Level {
 const MISSING: &str = "this machine lacks the instructions asked for";
 
 /// Work that is compiled once a level. `R` vectors make a cache line, the columns of a block.
-pub(super) trait Task {
+pub(in crate::model::ops) trait Task {
     type Output;
 
     /// Must be `#[inline(always)]`, and all it calls: only what is inlined uses the instructions.

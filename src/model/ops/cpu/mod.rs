@@ -1,5 +1,4 @@
-//! The losses of nets and of handcrafted terms, their gradients, and the steps of optimisers, on
-//! plain slices.
+//! The losses of nets and of handcrafted terms, and their gradients, on plain slices.
 
 mod activation;
 mod backward;
@@ -12,19 +11,15 @@ mod forward;
 mod fused;
 mod head;
 mod judge;
-mod lanes;
+pub(super) mod lanes;
 mod layout;
-mod level;
+pub(super) mod level;
 mod net;
 mod packed;
-mod steps;
 mod tally;
 mod terms;
 
 pub use fused::{Scratch, logits, loss};
 pub use level::Level;
 pub use net::{Gradients, Kernel, Precision, Weights};
-pub use steps::{
-    Adam, AdamFactors, Lion, LionFactors, Mean, ScheduleFree, ScheduleFreeFactors, Step,
-};
 pub use terms::{TermsGradients, TermsJob, terms_gradients, terms_logits};

@@ -26,7 +26,8 @@ mod tiles;
 use burn::backend::Cube;
 use burn::backend::tensor::FloatTensor;
 
-use super::cpu::{Level, Step};
+use super::cpu::Level;
+use super::steps::Step;
 use super::{Arrays, FusedOps, Job, Slope};
 
 impl FusedOps for Cube {
@@ -39,6 +40,6 @@ impl FusedOps for Cube {
     }
 
     fn take_step(arrays: Arrays<Self>, step: Step, _: Level) -> Arrays<Self> {
-        Arrays(steps::take(arrays.0, step))
+        Arrays(self::steps::take(arrays.0, step))
     }
 }

@@ -1,7 +1,6 @@
 //! Adam's step with decoupled weight decay, and RAdam's.
 
-use super::super::lanes::Lanes;
-use super::{Formula, Step, bounded};
+use super::{Arithmetic, Formula, Step, bound};
 
 /// The rule. For each parameter `p` with gradient `g` and means `m` and `v`, at step `t` from 1:
 ///
@@ -86,7 +85,7 @@ impl Adam {
             rate: rate as f32,
             unbias: unbias as f32,
             epsilon: epsilon as f32,
-            clip: super::bound(self.clip),
+            clip: bound(self.clip),
         })
     }
 
@@ -102,22 +101,14 @@ impl Adam {
 
 impl Formula<2> for Factors {
     #[inline(always)]
-    fn apply<S: Lanes>(
-        &self,
-        simd: S,
-        p: S::f32s,
-        g: S::f32s,
-        [m, v]: [S::f32s; 2],
-    ) -> (S::f32s, [S::f32s; 2]) {
-        let splat = |factor| simd.splat_f32s(factor);
-        let g = simd.multiply_add(splat(self.coupled), p, g);
-        let m = simd.multiply_add(splat(self.rest1), g, simd.mul_f32s(splat(self.beta1), m));
-        let squared = simd.mul_f32s(simd.mul_f32s(splat(self.rest2), g), g);
-        let v = simd.multiply_add(splat(self.beta2), v, squared);
-        let root = simd.sqrt_f32s(simd.mul_f32s(v, splat(self.unbias)));
-        let step = simd
-            .div_f32s(simd.mul_f32s(m, splat(self.rate)), simd.add_f32s(root, splat(self.epsilon)));
-        let p = simd.sub_f32s(simd.mul_f32s(p, splat(self.shrink)), step);
-        (bounded(simd, p, self.clip), [m, v])
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m, v]: [A::V; 2]) -> (A::V, [A::V; 2]) {
+        let g = a.scale_add(self.coupled, &p, g);
+        let m = a.scale_add(self.rest1, &g, a.scale(self.beta1, m));
+        let squared = a.mul(a.scale(self.rest2, g.clone()), g);
+        let v = a.scale_add(self.beta2, &v, squared);
+        let root = a.sqrt(a.scale(self.unbias, v.clone()));
+        let step = a.div(a.scale(self.rate, m.clone()), a.shift(self.epsilon, root));
+        let p = a.sub(a.scale(self.shrink, p), step);
+        (a.bounded(p, self.clip), [m, v])
     }
 }

@@ -1,7 +1,6 @@
 //! The step of schedule-free AdamW.
 
-use super::super::lanes::Lanes;
-use super::{Formula, Step, bounded};
+use super::{Arithmetic, Formula, Step, bound};
 
 /// A. Defazio et al., "The Road Less Scheduled", 2024. Gradients `g` are taken at the parameters
 /// `y`, between `z`, which takes the steps, and `x`, the mean of all `z` weighted by the squares of
@@ -62,7 +61,7 @@ impl ScheduleFree {
             rest1: (1.0 - self.beta1) as f32,
             of_y: of_y as f32,
             of_z: of_z as f32,
-            clip: super::bound(self.clip),
+            clip: bound(self.clip),
         })
     }
 
@@ -74,25 +73,16 @@ impl ScheduleFree {
 
 impl Formula<2> for Factors {
     #[inline(always)]
-    fn apply<S: Lanes>(
-        &self,
-        simd: S,
-        y: S::f32s,
-        g: S::f32s,
-        [z, v]: [S::f32s; 2],
-    ) -> (S::f32s, [S::f32s; 2]) {
-        let splat = |factor| simd.splat_f32s(factor);
-        let x = simd.multiply_add(splat(self.of_y), y, simd.mul_f32s(splat(-self.of_z), z));
-        let squared = simd.mul_f32s(simd.mul_f32s(splat(self.rest2), g), g);
-        let v = simd.multiply_add(splat(self.beta2), v, squared);
-        let root = simd.sqrt_f32s(simd.mul_f32s(v, splat(self.unbias)));
-        let step = simd.div_f32s(g, simd.add_f32s(root, splat(self.epsilon)));
-        let step = simd.multiply_add(splat(self.decay), y, step);
-        let z = simd.multiply_add(splat(-self.rate), step, z);
-        let z = bounded(simd, z, self.clip);
-        let x = simd.multiply_add(splat(self.share), simd.sub_f32s(z, x), x);
-        let y = simd.multiply_add(splat(self.beta1), x, simd.mul_f32s(splat(self.rest1), z));
-        // Rounding may lead past the bounds of both.
-        (bounded(simd, y, self.clip), [z, v])
+    fn apply<A: Arithmetic>(&self, a: A, y: A::V, g: A::V, [z, v]: [A::V; 2]) -> (A::V, [A::V; 2]) {
+        let x = a.scale_add(self.of_y, &y, a.scale(-self.of_z, z.clone()));
+        let squared = a.mul(a.scale(self.rest2, g.clone()), g.clone());
+        let v = a.scale_add(self.beta2, &v, squared);
+        let root = a.sqrt(a.scale(self.unbias, v.clone()));
+        let step = a.scale_add(self.decay, &y, a.div(g, a.shift(self.epsilon, root)));
+        let z = a.bounded(a.scale_add(-self.rate, &step, z), self.clip);
+        let x = a.scale_add(self.share, &a.sub(z.clone(), x.clone()), x);
+        let y = a.scale_add(self.beta1, &x, a.scale(self.rest1, z.clone()));
+        // Rounding may exceed the bounds of both.
+        (a.bounded(y, self.clip), [z, v])
     }
 }

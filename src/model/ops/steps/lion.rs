@@ -1,7 +1,6 @@
 //! Lion's step.
 
-use super::super::lanes::Lanes;
-use super::{Formula, Step, bounded};
+use super::{Arithmetic, Formula, Step, bound};
 
 /// X. Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023. For each parameter `p`
 /// with gradient `g` and momentum `m`:
@@ -43,29 +42,21 @@ impl Lion {
             beta2: self.beta2 as f32,
             rest2: 1.0 - self.beta2 as f32,
             rate: lr as f32,
-            clip: super::bound(self.clip),
+            clip: bound(self.clip),
         })
     }
 }
 
 impl Formula<1> for Factors {
     #[inline(always)]
-    fn apply<S: Lanes>(
-        &self,
-        simd: S,
-        p: S::f32s,
-        g: S::f32s,
-        [m]: [S::f32s; 1],
-    ) -> (S::f32s, [S::f32s; 1]) {
-        let splat = |factor| simd.splat_f32s(factor);
-        let way = simd.multiply_add(splat(self.rest1), g, simd.mul_f32s(splat(self.beta1), m));
-        // A sign by bounds: whatever is not within 1e-38 of zero goes all the way.
-        let steep = simd.mul_f32s(way, splat(1e38));
-        let step = simd.max_f32s(splat(-self.rate), simd.min_f32s(splat(self.rate), steep));
-        let m = simd.multiply_add(splat(self.rest2), g, simd.mul_f32s(splat(self.beta2), m));
-        let p = simd.sub_f32s(simd.mul_f32s(p, splat(self.shrink)), step);
-        // A sign says nothing of what is not a number; times zero it stays.
-        let p = simd.mul_add_e_f32s(way, splat(0.0), p);
-        (bounded(simd, p, self.clip), [m])
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m]: [A::V; 1]) -> (A::V, [A::V; 1]) {
+        let direction = a.scale_add(self.rest1, &g, a.scale(self.beta1, m.clone()));
+        // A sign by bounds: magnitudes above 1e-38 reach the rate.
+        let step = a.clamp(a.scale(1e38, direction.clone()), self.rate);
+        let m = a.scale_add(self.rest2, &g, a.scale(self.beta2, m));
+        let p = a.sub(a.scale(self.shrink, p), step);
+        // The sign of NaN is lost above.
+        let p = a.scale_add(0.0, &direction, p);
+        (a.bounded(p, self.clip), [m])
     }
 }
