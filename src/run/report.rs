@@ -214,7 +214,10 @@ fn sections(
     let left = evaluators.iter().enumerate().filter(|(i, _)| nets.iter().all(|it| it[0] != *i));
     let mut names = Vec::new();
     for ((_, evaluator), evaluation) in left.zip(&mut measured.evaluations) {
-        let of = |run: &&ShownRun| Path::new(&evaluator.given).starts_with(&run.folder);
+        let of = |run: &&ShownRun| {
+            let files = [folder::BEST, folder::NET].map(|name| run.file(name));
+            files.iter().flatten().any(|file| *file == evaluator.given)
+        };
         let alone = |name: &str| runs.iter().filter(|run| run.page.name == name).count() == 1;
         if let Some(run) = runs.iter().find(of).filter(|run| alone(&run.page.name)) {
             evaluation.name.clone_from(&run.page.name);

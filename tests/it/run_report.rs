@@ -112,13 +112,12 @@ fn a_folder_without_a_run_is_refused() {
 fn a_run_whose_report_cannot_be_written_fails() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    std::fs::create_dir_all(run.join("report.html").join("in the way")).unwrap();
-    let sets = ["data.limit=20000", "schedule.epochs=1", "model.hidden=8"];
-    let mut train = nnuance(&["train", "configs/quickstart-net.toml"]);
-    for set in sets {
-        train.args(["--set", set]);
-    }
-    let output = train.arg("--out").arg(&run).assert().failure();
+    train("configs/quickstart-net.toml", &run, &["model.hidden=8"]);
+    let page = run.join("report.html");
+    std::fs::remove_file(&page).unwrap();
+    std::fs::create_dir_all(page.join("in the way")).unwrap();
+    let mut resume = nnuance(&["train", "--set", "schedule.epochs=2", "--resume"]);
+    let output = resume.arg(&run).assert().failure();
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(said.contains("its report cannot be written"), "{said}");
     assert!(run.join("net.bin").exists());
