@@ -208,11 +208,8 @@ fn matched(name: &str, matched: &Matched, samples: &[Sample]) -> Vec<String> {
         "matched to {name}: SCALE {} times {:.3}{between} is {}; a search's margins stay",
         matched.scale_before, matched.factor, matched.scale_after
     )];
-    if let (Some(old), Some(new)) = (matched.fitted_old, matched.fitted_new) {
-        lines
-            .push(format!("equal chances: fitted scales {old:.0} of the old, {new:.0} of the new"));
-    }
-    lines.extend(matched.warnings.iter().map(|warning| format!("note: {warning}")));
+    let [old, new] = matched.fitted;
+    lines.push(format!("equal chances: fitted scales {old:.0} of the old, {new:.0} of the new"));
     lines
 }
 

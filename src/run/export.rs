@@ -298,7 +298,7 @@ pub fn match_to(
     let new: Vec<f64> = samples.iter().map(value).collect();
     let results: Vec<f64> = samples.iter().map(|sample| f64::from(sample.result)).collect();
     let groups: Vec<u64> = samples.iter().map(Sample::group).collect();
-    let pairs = Pairs { old: &old_cp, new: &new, results: Some(&results), groups: &groups };
+    let pairs = Pairs { old: &old_cp, new: &new, results: &results, groups: &groups };
     let matched = match_scale(&pairs, source.scales.scale)?;
     source.scales.scale = matched.scale_after;
     let sha256 =
