@@ -1,27 +1,29 @@
-//! `nnuance bench`: how fast is what training does, on real positions.
+//! `nnuance bench`: speed of the parts of training, on real positions.
 
-mod card;
-mod data;
-mod figures;
 mod laps;
 mod stages;
 mod terms;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, Error, Result, bail, ensure};
+use serde::Serialize;
 
 use super::out;
 use super::place::Place;
-use super::progress::interrupts;
-use crate::architecture::{Activation, Architecture};
+use super::progress::{bar, interrupts};
+use crate::architecture::Architecture;
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
+use crate::digits::grouped;
 use crate::input;
-use crate::loader::{Plan, Stream};
+use crate::loader::{Encoder, LoadError, Plan, Scan, Stream, scan};
 use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
+use crate::report::{Align, Table};
 use crate::run::{recipe, rounding};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
@@ -30,8 +32,7 @@ use crate::train::ranks::Alone;
 use crate::train::stages::Stages;
 use crate::train::{self, Rounded, Settings, Training};
 use crate::weights::Weights;
-use figures::{Bytes, Figure, Figures, NetFigures};
-use laps::{Clock, Cycle, LAPS, Laps};
+use laps::{Clock, Cycle, Figure, LAPS, Laps, repeat};
 
 /// Measure the speed of reading, encoding, training steps and whole runs
 ///
@@ -49,7 +50,7 @@ Example:
   nnuance bench --terms configs/hce-full.toml")]
 pub struct Args {
     /// Measure the tuning of handcrafted terms as this config has it, on its data
-    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["data", "hidden", "activation"])]
+    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["data", "hidden"])]
     terms: Option<PathBuf>,
     /// Change a key of that config
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -62,11 +63,8 @@ pub struct Args {
     #[arg(value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: Vec<u32>,
     /// The net of this config, whatever its data, instead of a simple one
-    #[arg(long, value_name = "CONFIG", conflicts_with_all = ["terms", "activation"])]
+    #[arg(long, value_name = "CONFIG", conflicts_with = "terms")]
     net: Option<PathBuf>,
-    /// relu, crelu or screlu
-    #[arg(long, value_name = "NAME", default_value = "screlu", value_parser = activation)]
-    activation: Activation,
     /// f32, mixed or both [default: f32,mixed; f32 on GPUs and without fused operations]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = precision)]
     precision: Vec<Precision>,
@@ -80,16 +78,8 @@ pub struct Args {
     /// The figures as JSON
     #[arg(long)]
     json: bool,
-    /// Burn's plain tensor operations after the fused ones, in a third of the time
-    #[arg(long, conflicts_with = "plain")]
-    plain_too: bool,
     #[command(flatten)]
     place: Place,
-}
-
-fn activation(text: &str) -> Result<Activation, String> {
-    let found = Activation::ALL.into_iter().find(|it| it.name() == text);
-    found.ok_or_else(|| "there are relu, crelu and screlu".into())
 }
 
 fn precision(text: &str) -> Result<Precision, String> {
@@ -128,7 +118,6 @@ pub fn run(args: Args) -> Result<()> {
     // That of each batch size.
     config.data.chunk = None;
     (config.data.held_out, config.data.validation) = (0.0, Vec::new());
-    config.model.activation = Some(args.activation);
     let mut hidden = args.hidden;
     if let Some(path) = &args.net {
         let Config { model, .. } = Config::read(path, &[])?;
@@ -141,7 +130,6 @@ pub fn run(args: Args) -> Result<()> {
     }
 
     let (device, fused) = args.place.open(Precision::F32)?;
-    let is_fused = !matches!(fused, Compute::Plain);
     let precisions = match &args.precision[..] {
         [] if matches!(fused, Compute::Fused { .. }) => vec![Precision::F32, Precision::Mixed],
         [] => vec![Precision::F32],
@@ -150,7 +138,7 @@ pub fn run(args: Args) -> Result<()> {
     let computes = precisions.into_iter().map(|precision| Ok(args.place.open(precision)?.1));
     let computes = computes.collect::<Result<Vec<Compute>>>()?;
 
-    let (load, mut scan) = data::load(&mut config, args.seconds)?;
+    let (load, mut scan) = load(&mut config, args.seconds)?;
     let plan = |config: &mut Config, batch: u32| -> Result<Plan> {
         config.schedule.batch = Some(BatchSize::Positions(batch as usize));
         let mut plan = recipe::plan(config)?;
@@ -159,7 +147,7 @@ pub fn run(args: Args) -> Result<()> {
         Ok(plan)
     };
     let first = plan(&mut config, args.batch[0])?;
-    let (encode, batches) = data::encode(&first, data::encoder(&config)?, args.seconds)?;
+    let (encode, batches) = encode(&first, encoder(&config)?, args.seconds)?;
 
     let lap = args.seconds / LAPS as f64;
     // From here on there are temporary folders, which an interrupt must not leave behind.
@@ -170,7 +158,7 @@ pub fn run(args: Args) -> Result<()> {
     for (place, &batch) in args.batch.iter().enumerate() {
         if place > 0 {
             bench.plan = plan(&mut bench.config, batch)?;
-            bench.batches = data::batches(&bench.plan, data::encoder(&bench.config)?)?;
+            bench.batches = some_batches(&bench.plan, encoder(&bench.config)?)?;
         }
         for &hidden in &hidden {
             for &compute in &computes {
@@ -178,15 +166,7 @@ pub fn run(args: Args) -> Result<()> {
             }
         }
     }
-    let peak_memory_bytes = peak_memory();
     let net = bench.config.architecture()?.context("the bench is for nets")?;
-    if args.plain_too && is_fused {
-        bench.lap /= 3.0;
-        for &hidden in &hidden {
-            nets.push(bench.net(hidden as usize, Compute::Plain)?);
-        }
-    }
-
     let Batch { inputs: Inputs::Active(active), results, scores, .. } = &bench.batches[0] else {
         bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
     };
@@ -203,7 +183,6 @@ pub fn run(args: Args) -> Result<()> {
             Compute::Plain | Compute::Gpu { .. } => None,
         },
         gpu: Adapter::of(&bench.device).map(|adapter| adapter.to_string()),
-        card: card::of(&bench.device)?,
         files: bench.config.data.files,
         positions: scan.read,
         kept: scan.train,
@@ -217,7 +196,7 @@ pub fn run(args: Args) -> Result<()> {
         load,
         encode,
         nets,
-        peak_memory_bytes,
+        peak_memory_bytes: peak_memory(),
     };
     match args.json {
         true => out::line(serde_json::to_string_pretty(&figures)?),
@@ -271,15 +250,14 @@ impl Bench {
         };
         let mut plan = self.plan.clone();
         recipe::plan_chunks(&mut plan, &self.config, compute, positions, &self.some);
-        let stream = Stream::new(plan, data::encoder(&self.config)?, 0);
+        let stream = Stream::new(plan, encoder(&self.config)?, 0);
         let whole_run = self.train(compute, stream, &Clock::start())?;
         eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
-        let (mut stages, mut told) = (Vec::new(), None);
-        if let Compute::Gpu { .. } = compute {
-            stages = stages::of(self, compute)?;
-            told = Some(stages::told(self, compute, &stages, step.milliseconds(batch))?);
-        }
-        Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages, told })
+        let stages = match compute {
+            Compute::Gpu { .. } => stages::of(self, compute)?,
+            _ => Vec::new(),
+        };
+        Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages })
     }
 
     fn kind(&self) -> Result<Kind> {
@@ -343,12 +321,182 @@ impl Bench {
     }
 }
 
-/// The processor's name, where Linux tells it.
+/// Batches that the steps repeat: more positions than the caches of most processors hold.
+const BATCHES: usize = 4;
+
+/// Reads the files as before each run. Keys of the filter that they do not serve are removed from
+/// the config.
+fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
+    let start = Instant::now();
+    let found = read(config)?;
+    let first = start.elapsed().as_secs_f64();
+    // Large data is its own warm-up.
+    let figure = match first > seconds {
+        true => Figure::new(vec![found.read as f64 / first]),
+        false => repeat(seconds, || Ok(read(config)?.read))?,
+    };
+    eprintln!("read {} files: {figure} positions/s", found.files.len());
+    Ok((figure, found))
+}
+
+fn read(config: &mut Config) -> Result<Scan> {
+    let bar = bar(None, "reading");
+    loop {
+        let scan = scan(&recipe::plan(config)?, 0, &|positions| bar.inc(positions));
+        let filter = &mut config.data.filter;
+        match &scan {
+            Err(LoadError::Unknown { key: "min_ply", .. }) => filter.min_ply = None,
+            Err(LoadError::Unknown { key: "max_score", .. }) => filter.max_score = None,
+            Err(LoadError::Unknown { key: "skip_captures", .. }) => filter.skip_captures = false,
+            Err(LoadError::Unknown { key: "skip_promotions", .. }) => {
+                filter.skip_promotions = false;
+            }
+            Err(LoadError::NoScore { .. }) => config.target.wdl = Stages::constant(1.0),
+            _ => {
+                bar.finish_and_clear();
+                return Ok(scan?);
+            }
+        }
+    }
+}
+
+fn encoder(config: &Config) -> Result<Encoder> {
+    let net = config.architecture()?.context("the bench is for nets")?;
+    Ok(Encoder::net(&net))
+}
+
+/// Speed of the loader where nothing else works, and some of its batches.
+fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Vec<Batch>)> {
+    let mut stream = Stream::new(plan.clone(), encoder, 0);
+    let mut next = || stream.next().context("the loader ended")?.map_err(anyhow::Error::from);
+    let batches = (0..BATCHES).map(|_| next()).collect::<Result<Vec<Batch>>>()?;
+    // Batches that the loader has prepared meanwhile must not count.
+    (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
+    let figure = repeat(seconds, || Ok(next()?.len() as u64))?;
+    eprintln!("encode: {figure} positions/s");
+    Ok((figure, batches))
+}
+
+/// Some batches of the loader.
+fn some_batches(plan: &Plan, encoder: Encoder) -> Result<Vec<Batch>> {
+    let stream = Stream::new(plan.clone(), encoder, 0);
+    stream.take(BATCHES).map(|batch| Ok(batch?)).collect()
+}
+
+/// The speed of a net.
+#[derive(Serialize)]
+struct NetFigures {
+    hidden: usize,
+    /// Positions a step.
+    batch: usize,
+    /// `f32` and `mixed` are the fused operations of the CPU, `gpu` those of a GPU.
+    compute: &'static str,
+    /// Loss, gradients and optimiser, on batches that are in memory already.
+    step: Figure,
+    /// Training as `nnuance train` does it.
+    whole_run: Figure,
+    /// Milliseconds of each stage on a GPU, waits included.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<(&'static str, f64)>,
+}
+
+/// Bytes of a position.
+#[derive(Serialize)]
+struct Bytes {
+    on_disk: f64,
+    in_window: usize,
+    in_batch: f64,
+}
+
+/// All figures. Those that this machine does not provide are left out.
+#[derive(Serialize)]
+struct Figures {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<String>,
+    threads: usize,
+    /// None without fused operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simd: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<String>,
+    files: Vec<PathBuf>,
+    /// In the files.
+    positions: u64,
+    /// Positions that pass the filter.
+    kept: u64,
+    /// Kings included, on average.
+    pieces: f64,
+    bytes_per_position: Bytes,
+    /// The net in shorthand, with N for its size.
+    net: String,
+    /// Positions read, whether the filter keeps them or not.
+    load: Figure,
+    encode: Figure,
+    nets: Vec<NetFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_memory_bytes: Option<u64>,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Bytes { on_disk, in_window, in_batch } = &self.bytes_per_position;
+        let cpu = self.cpu.as_deref().unwrap_or("unknown");
+        let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
+        writeln!(f, "processor  {cpu}: {} threads{simd}", self.threads)?;
+        if let Some(gpu) = &self.gpu {
+            writeln!(f, "GPU        {gpu}")?;
+        }
+        let (read, kept, pieces) = (grouped(self.positions), grouped(self.kept), self.pieces);
+        writeln!(f, "positions  {read}, of which the filter keeps {kept}; {pieces:.1} pieces")?;
+        writeln!(
+            f,
+            "bytes      a position has {on_disk:.1} on disk, {in_window} in the window, \
+             {in_batch:.0} in a batch"
+        )?;
+        if let Some(peak) = self.peak_memory_bytes {
+            writeln!(f, "memory     {:.0} MiB at most", peak as f64 / f64::from(1 << 20))?;
+        }
+        writeln!(f, "load       {} positions/s, filtered and hashed", self.load)?;
+        writeln!(f, "encode     {} positions/s, shuffled and encoded", self.encode)?;
+        let mut nets = Table::new(&[
+            (&format!("{}, N =", self.net), Align::Right),
+            ("batch", Align::Right),
+            ("operations", Align::Left),
+            ("step, positions/s", Align::Right),
+            ("whole run, positions/s", Align::Right),
+        ]);
+        let mut stages = Table::new(&[
+            ("N", Align::Right),
+            ("batch", Align::Right),
+            ("stage on the GPU", Align::Left),
+            ("ms, with the wait", Align::Right),
+        ]);
+        for net in &self.nets {
+            let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
+            for (stage, milliseconds) in &net.stages {
+                let time = format!("{milliseconds:.3}");
+                stages.row([hidden.clone(), batch.clone(), stage.to_string(), time]);
+            }
+            let [step, whole_run] = [&net.step, &net.whole_run].map(Figure::to_string);
+            nets.row([hidden, batch, net.compute.to_string(), step, whole_run]);
+        }
+        writeln!(f, "\n{nets}")?;
+        if self.gpu.is_some() {
+            writeln!(f, "{stages}")?;
+        }
+        let of_nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
+        let spreads = [&self.load, &self.encode].into_iter().chain(of_nets).map(Figure::spread);
+        let spread = 100.0 * spreads.fold(0.0, f64::max);
+        write!(f, "Medians of {LAPS} laps, which differ by {spread:.0} % at most.")
+    }
+}
+
+/// Name of the processor, on Linux.
 fn cpu() -> Option<String> {
     entry("/proc/cpuinfo", "model name")
 }
 
-/// The most memory that this process has had, where Linux tells it.
+/// Peak memory of this process, on Linux.
 fn peak_memory() -> Option<u64> {
     let kibibytes: u64 = entry("/proc/self/status", "VmHWM")?.split(' ').next()?.parse().ok()?;
     Some(kibibytes << 10)

@@ -2,19 +2,66 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use super::figures::Figure;
+use anyhow::Result;
+use serde::Serialize;
+
 use crate::batch::Batch;
+use crate::digits::short;
 use crate::log::Row;
 use crate::train::{Progress, Watch};
 
-/// Laps of a figure: their median shrugs off one disturbance.
+/// Laps of a figure: their median ignores one disturbance.
 pub const LAPS: usize = 3;
+
+/// A speed.
+#[derive(Serialize)]
+pub struct Figure {
+    /// The median of the laps.
+    positions_per_second: f64,
+    laps: Vec<f64>,
+}
+
+impl Figure {
+    /// From the positions per second of an odd number of laps.
+    pub fn new(laps: Vec<f64>) -> Self {
+        let mut sorted = laps.clone();
+        sorted.sort_by(f64::total_cmp);
+        Self { positions_per_second: sorted[sorted.len() / 2], laps }
+    }
+
+    /// The difference of the laps, as a share of the median.
+    pub fn spread(&self) -> f64 {
+        let most = self.laps.iter().copied().fold(f64::MIN, f64::max);
+        let least = self.laps.iter().copied().fold(f64::MAX, f64::min);
+        (most - least) / self.positions_per_second
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        short(self.positions_per_second).fmt(f)
+    }
+}
+
+/// Works for three laps; `work` returns how many positions it went through.
+pub fn repeat(seconds: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
+    let mut laps = Vec::new();
+    while laps.len() < LAPS {
+        let (start, mut positions) = (Instant::now(), 0);
+        while start.elapsed().as_secs_f64() < seconds / LAPS as f64 {
+            positions += work()?;
+        }
+        laps.push(positions as f64 / start.elapsed().as_secs_f64());
+    }
+    Ok(Figure::new(laps))
+}
 
 /// Batches that are copied ahead, as many as the loader has ready.
 const AHEAD: usize = 4;
@@ -50,7 +97,7 @@ pub struct Cycle<'a> {
 }
 
 impl Iterator for Cycle<'_> {
-    type Item = Result<Batch, Infallible>;
+    type Item = std::result::Result<Batch, Infallible>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.clock.leave_out(|| self.batches.next().cloned()).map(Ok)
@@ -62,7 +109,7 @@ impl Iterator for Cycle<'_> {
 pub fn ahead<'a>(
     scope: &'a Scope<'a, '_>,
     batches: &'a [Batch],
-) -> impl Iterator<Item = Result<Batch, Infallible>> + use<'a> {
+) -> impl Iterator<Item = std::result::Result<Batch, Infallible>> + use<'a> {
     let (sender, ahead) = sync_channel(AHEAD);
     scope.spawn(move || {
         let copies = batches.iter().cycle().cloned();

@@ -7,8 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::figures::Figure;
-use super::laps::LAPS;
+use super::laps::{Figure, LAPS};
 use super::{Args, cpu, peak_memory};
 use crate::cli::out;
 use crate::cli::terminal::Terminal;

@@ -14,8 +14,6 @@ mod cube;
 mod flex;
 pub mod steps;
 pub mod strips;
-#[cfg(feature = "wgpu")]
-pub(super) use cube::probe;
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -43,18 +41,11 @@ pub struct Job<'a> {
     /// Bytes of a GPU that the gradients of accumulators may take, and what is computed behind
     /// them; a larger batch is taken in parts. And those that lists may take which stay there.
     pub room: usize,
-    /// Those who hear of the stages of a GPU; the others do not have such stages.
     pub done: Option<Done<'a>>,
 }
 
-/// Who hears of the stages of a step.
-#[derive(Clone, Copy)]
-pub enum Done<'a> {
-    /// Of each once the device has it behind it, and how to find the bytes that it read and wrote.
-    OnDevice(&'a dyn Fn(Stage, &dyn Fn() -> usize)),
-    /// Of each once the device was told of it: as in training nobody waits.
-    Told(&'a dyn Fn(Stage)),
-}
+/// Called after each stage of a step on a GPU, which is waited for.
+pub type Done<'a> = &'a dyn Fn(Stage);
 
 /// What a GPU does for a loss with its gradients, one stage after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,10 +83,6 @@ impl Gpu {
         Buffer { handle: self.client.create(Bytes::from_elems(words)), len }
     }
 
-    pub fn floats(&self, floats: &[f32]) -> Buffer {
-        self.words(floats.iter().map(|float| float.to_bits()).collect())
-    }
-
     /// A buffer as a tensor.
     pub fn tensor(&self, buffer: Buffer, shape: Shape) -> CubeTensor {
         let Self { client, device } = self;

@@ -82,11 +82,6 @@ impl Index {
         }
         Self { shape, strips, bits }
     }
-
-    /// Those of its bits.
-    pub fn bytes(&self) -> usize {
-        self.strips * self.shape.inputs * self.shape.words * size_of::<u32>()
-    }
 }
 
 /// A cube takes the lists of [`WORDS`] words of a strip, and writes these words of all inputs. The

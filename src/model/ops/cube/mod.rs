@@ -17,7 +17,6 @@ mod index;
 mod net;
 mod number;
 mod pairs;
-pub(in crate::model) mod probe;
 mod slope;
 mod steps;
 mod sums;

@@ -4,7 +4,6 @@
 //! the gradients of the accumulators. Of a deeper one it computes the accumulators, and Burn's
 //! operations the rest. Both ways end in the same sums.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use burn::backend::ops::FloatTensorOps;
@@ -14,7 +13,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::super::cpu::Precision;
 use super::super::strips::Strips;
-use super::super::{Arrays, Done, Job, Slope, Stage};
+use super::super::{Arrays, Job, Slope, Stage};
 use super::chunks;
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
@@ -26,9 +25,9 @@ use super::slope::{self, Judging, Purpose};
 use super::sums::{self, Last};
 use super::tiles::{Part as Positions, Tiles};
 use crate::architecture::{PIECES, Part};
-use crate::batch::{Active, Listed, OneHot};
+use crate::batch::{Listed, OneHot};
 use crate::loss::Loss;
-use crate::model::{Traffic, memory};
+use crate::model::memory;
 
 /// A job on its device.
 pub(super) struct Pass<'a> {
@@ -149,7 +148,6 @@ impl<'a> Pass<'a> {
         let strips = strips.collect();
         let poison = words.len();
         words.push(0);
-        let before = Traffic::so_far();
         let (batch, lists, pairs) = match job.inputs {
             OneHot::Lists(active) => {
                 let lists = words.len();
@@ -167,7 +165,6 @@ impl<'a> Pass<'a> {
                 (batch, lists, tables)
             }),
         };
-        let bytes = Traffic::so_far().since(before).bytes as usize;
         let mut pass = Self {
             gpu,
             job,
@@ -182,7 +179,7 @@ impl<'a> Pass<'a> {
             pairs,
             poison,
         };
-        pass.done(Stage::Upload, || bytes);
+        pass.done(Stage::Upload);
         pass.lay_out();
         pass
     }
@@ -230,7 +227,7 @@ impl<'a> Pass<'a> {
         let share = 1.0 / batch as f32;
         let Last { output, bias, output_bias, loss } =
             Last::new(gpu, &sums, share, [buckets, left], views * hidden, hidden);
-        self.done(Stage::Backward, || size_of::<f32>() * tiles.len() * form.sums());
+        self.done(Stage::Backward);
         let others = [
             (Part::AccumulatorBias, bias),
             (Part::Output, output),
@@ -239,15 +236,11 @@ impl<'a> Pass<'a> {
         self.slope(gpu.tensor(loss, Shape::new([1])), rows, others)
     }
 
-    /// Tells who wants to know of a stage.
-    pub fn done(&self, stage: Stage, bytes: impl Fn() -> usize) {
-        match self.job.done {
-            None => {}
-            Some(Done::Told(done)) => done(stage),
-            Some(Done::OnDevice(done)) => {
-                Cube::sync(&self.gpu.device).expect("the device has not failed");
-                done(stage, &bytes);
-            }
+    /// Reports the end of a stage.
+    pub fn done(&self, stage: Stage) {
+        if let Some(done) = self.job.done {
+            Cube::sync(&self.gpu.device).expect("the device has not failed");
+            done(stage);
         }
     }
 
@@ -300,31 +293,17 @@ impl<'a> Pass<'a> {
     /// each part, `[positions, views, N]`, which `slopes` computes.
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
         let Self { gpu, form, .. } = self;
-        let Form { rows, views, places, spread: Spread { hidden, .. }, .. } = *form;
+        let Form { rows, places, spread: Spread { hidden, .. }, .. } = *form;
         let gradients = gpu.empty(rows * hidden);
-        let [row, word] = [hidden, form.spread.words()].map(|words| size_of::<u32>() * words);
         let parts = self.tiles.parts.iter().zip(&self.strips);
         for (i, (part, (strips, place))) in parts.enumerate() {
-            let (first, lists) = (part.positions.start, part.positions.len() * views);
-            let entries = || {
-                let all = match self.job.inputs {
-                    OneHot::Lists(active) => Cow::Borrowed(active),
-                    OneHot::Plans(plans) => Cow::Owned(Active::planned(plans)),
-                };
-                let here = all.indices[first * views * places..][..lists * places].iter();
-                here.filter(|row| usize::from(**row) < rows).count()
-            };
             let slopes = slopes(part);
-            self.done(Stage::Forward, || (entries() + lists) * word);
+            self.done(Stage::Forward);
             let batch = (&self.batch, self.lists);
             let index = Index::new(gpu, batch, *place, strips, [places, rows]);
-            let bytes = size_of::<u16>() * lists * places + index.bytes();
-            self.done(Stage::Index, || bytes);
+            self.done(Stage::Index);
             self.weight_gradients(&index, place.order, strips, &slopes, &gradients, i > 0);
-            let sums = index.strips * index.shape.inputs;
-            let slope = if self.job.kernel.net.is_deep() { row } else { word };
-            let moved = || entries() * slope + (2 * sums + rows) * row + index.bytes();
-            self.done(Stage::Backward, moved);
+            self.done(Stage::Backward);
         }
         match &self.pairs {
             None => gradients,
