@@ -116,7 +116,6 @@ pub fn run(args: Args) -> Result<()> {
     ensure!(!args.centre, "--centre is for handcrafted terms; a net has no tables of squares");
     let path = in_folder(&args.checkpoint, BEST)?;
     let name = path.display();
-    refuse_code(&args.checkpoint, &output)?;
     refuse_overwriting(&path, &output)?;
     out::refuse_existing(
         &export::paths(&output)?.each_ref().map(PathBuf::as_path),
@@ -211,23 +210,6 @@ fn matched(name: &str, matched: &Matched, samples: &[Sample]) -> Vec<String> {
     let [old, new] = matched.fitted;
     lines.push(format!("equal chances: fitted scales {old:.0} of the old, {new:.0} of the new"));
     lines
-}
-
-/// Endings of code, which a net does not become without `--snippet`.
-const CODE: [(&str, &str); 5] =
-    [("rs", "rust"), ("c", "c"), ("h", "c"), ("cpp", "c"), ("hpp", "c")];
-
-fn refuse_code(given: &Path, net: &Path) -> Result<()> {
-    let ending = net.extension().unwrap_or_default();
-    if let Some((_, language)) = CODE.iter().find(|(code, _)| ending.eq_ignore_ascii_case(code)) {
-        bail!(
-            "{} is a name for code, and {} is a net, not handcrafted terms; its code is written \
-             by `nnuance export NET --snippet {language}`, and the net itself with -o NAME.bin",
-            net.display(),
-            given.display()
-        );
-    }
-    Ok(())
 }
 
 /// What is said of a net that was written.

@@ -169,6 +169,8 @@ pub enum LoadError {
     Description { path: PathBuf, net: PathBuf, reason: String },
     #[error("{path} is not a manifest of this version: {reason}")]
     Manifest { path: PathBuf, reason: String },
+    #[error("{path} is missing: without a manifest there is nothing to verify")]
+    Missing { path: PathBuf },
     #[error(
         "{manifest} describes another file than {path}: sha256 {expected}, found {found}; export \
          again, or move the manifest away"
@@ -347,13 +349,6 @@ fn described(text: &str) -> Result<Hints, String> {
         format!("{line}{}", error.message().lines().collect::<Vec<_>>().join(" "))
     };
     let mut table: toml::Table = toml::from_str(text).map_err(one_line)?;
-    if table.contains_key("model") {
-        return Err(
-            "it is the config of a run; a description has the keys of a net alone, such as \
-             `inputs`, `hidden` and `activation`; rename the config"
-                .into(),
-        );
-    }
     let mut scales = toml::Table::try_from(Scales::default()).expect("scales have a TOML form");
     for key in ["qa", "qb", "scale", "head_format"] {
         if let Some(value) = table.remove(key) {

@@ -33,7 +33,7 @@ pub use manifest::{
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{Bound, QuantiseError, factorised_as, largest_scales, quantise};
-pub use verify::{Check, VerifyError, not_checked, verify};
+pub use verify::{Check, verify};
 
 use crate::architecture::Architecture;
 use crate::net::Net;

@@ -1,28 +1,16 @@
 //! A net against its manifest and its floats: everything that can be computed again is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::layout::layout;
 use super::manifest::{read, read_manifest};
 use super::{
-    FloatError, Golden, Imported, LoadError, Manifest, floats_path, golden, import, manifest_path,
-    measure, prove, quantise,
+    FloatError, Golden, Imported, LoadError, floats_path, golden, import, manifest_path, measure,
+    prove, quantise,
 };
 use crate::digest::digest;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
-
-/// Why nothing could be checked.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(
-        "{path} is missing: without a manifest there is nothing to verify; `nnuance export` writes \
-         one with a net, and `nnuance eval` evaluates without"
-    )]
-    Manifest { path: PathBuf },
-}
 
 /// One check and how it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +30,10 @@ pub struct Check {
 pub fn verify(
     path: &Path,
     positions: impl IntoIterator<Item = Position>,
-) -> Result<Vec<Check>, VerifyError> {
+) -> Result<Vec<Check>, LoadError> {
     let bytes = read(path)?;
-    let manifest = manifest(path)?;
+    let missing = || LoadError::Missing { path: manifest_path(path) };
+    let manifest = read_manifest(path)?.ok_or_else(missing)?;
     let mut checks = Vec::new();
     let mut check = |name, passed, found| checks.push(Check { name, passed, found });
     let unlike = |same: bool| if same { "" } else { ", unlike the manifest" };
@@ -102,34 +91,6 @@ pub fn verify(
         }
     }
     Ok(checks)
-}
-
-fn manifest(net: &Path) -> Result<Manifest, VerifyError> {
-    read_manifest(net)?.ok_or_else(|| VerifyError::Manifest { path: manifest_path(net) })
-}
-
-/// Fields of a manifest that cannot be verified from the files.
-///
-/// # Errors
-/// If there is no manifest that can be read.
-pub fn not_checked(path: &Path) -> Result<Vec<&'static str>, VerifyError> {
-    let floats = floats_path(path).exists();
-    let Manifest { provenance: from, float_error, fitted_scale, matched, .. } = manifest(path)?;
-    let claims = [
-        (from.recipe.is_some(), "the config"),
-        (!from.data.is_empty(), "names and hashes of the data"),
-        (from.sketch.is_some(), "the sketch of its games"),
-        (!from.validation.is_empty(), "names and hashes of the files that validated"),
-        (from.validation_sketch.is_some(), "the sketch of their games"),
-        (from.positions.is_some(), "the number of positions trained on"),
-        (from.losses.train.or(from.losses.validation).is_some(), "the losses"),
-        (float_error.is_some() && !floats, "the error of the integers (the floats are not here)"),
-        (float_error.is_some() && floats, "the mean error of the integers"),
-        (fitted_scale.is_some(), "the scale fitted to results"),
-        (matched.is_some(), "the net whose scale was matched"),
-        (from.licence.is_some(), "the licence"),
-    ];
-    Ok(claims.into_iter().filter(|(said, _)| *said).map(|(_, claim)| claim).collect())
 }
 
 /// The floats beside a net, if they are of its architecture.

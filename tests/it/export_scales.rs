@@ -113,10 +113,6 @@ fn options_that_cannot_be_meant_are_refused() {
         let said = refused(&[&[NET], args].concat(), &net);
         assert!(said.contains(expected), "{said}");
     }
-    for code in ["out.h", "out.hpp", "out.RS"] {
-        let said = refused(&[NET], &folder.path().join(code));
-        assert!(said.contains("--snippet"), "{said}");
-    }
     if cfg!(target_os = "linux") {
         let said = refused(&[NET], Path::new("/proc/x.bin"));
         assert!(said.starts_with("error: cannot write /proc/x.bin"), "{said}");

@@ -33,7 +33,7 @@ fn forged(folder: &Path, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf
 }
 
 #[test]
-fn a_manifest_is_checked_as_far_as_that_can_be_and_the_rest_is_named() {
+fn a_manifest_is_checked_as_far_as_that_can_be() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let failed = |change: &dyn Fn(&mut serde_json::Value)| -> Vec<&str> {
@@ -53,18 +53,6 @@ fn a_manifest_is_checked_as_far_as_that_can_be_and_the_rest_is_named() {
         failed(&|it| it["float_error"]["worst_fen"] = start.into()),
         ["largest float error"]
     );
-
-    let net = forged(folder, |it| it["losses"]["validation"] = 1e-9.into());
-    let said = nnuance(&["verify"]).arg(&net).assert().success();
-    let said = text(&said.get_output().stdout);
-    let line = said.lines().find(|line| line.trim_start().starts_with("not checked:")).unwrap();
-    for claim in ["losses", "the config", "hashes of the data", "mean error", "licence"] {
-        assert!(line.contains(claim), "{claim} is not in {line}");
-    }
-    assert!(!line.contains("floats are not here"), "{line}");
-    fs::remove_file(folder.join("net.safetensors")).unwrap();
-    let claims = export::not_checked(&net).unwrap().join(", ");
-    assert!(claims.contains("floats are not here"), "{claims}");
 }
 
 /// A short run of handcrafted terms.

@@ -296,7 +296,6 @@ fn a_description_that_says_nothing_names_key_and_cure() {
         ("buckets = 8", "buckets = 3", "fit no net of (768 -> N)x2 -> 1x3"),
         ("hidden = 6", "hidden = 6\nqa = \"many\"", "`qa`: invalid type"),
         ("hidden = 6", "hidden = 6\nhead_format = \"int8\"", "leave the head's format out"),
-        ("hidden = 6", "hidden = 6\n[model]", "it is the config of a run"),
         ("hidden = 6", "hidden = = 6", "line 3"),
     ] {
         fs::write(net.with_extension("toml"), right.replace(from, to)).unwrap();
