@@ -4,25 +4,14 @@
 //! hands them to the page's theme, so that one picture serves light, dark and paper.
 
 use maud::{Markup, PreEscaped, html};
-use plotters::chart::{ChartBuilder, ChartContext};
-use plotters::coord::ranged1d::{Ranged, ValueFormatter};
-use plotters::coord::types::RangedCoordf64;
+use plotters::chart::ChartBuilder;
 use plotters::prelude::{
-    Cartesian2d, Circle, DashedLineSeries, IntoDrawingArea, IntoFont, IntoLogRange, LineSeries,
+    Circle, DashedLineSeries, IntoDrawingArea, IntoFont, LineSeries,
     PathElement, Polygon, RGBColor, SVGBackend,
 };
 use plotters::style::{Color, ShapeStyle, TextStyle};
 
 use super::colour::{LIGHT, Rgb, SERIES, hex};
-
-/// How an axis is divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
-    #[default]
-    Linear,
-    /// Each doubling takes the same room; values above zero only.
-    Doubling,
-}
 
 /// One curve.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,7 +37,6 @@ pub struct Chart<'a> {
     pub title: &'a str,
     pub x: &'a str,
     pub y: &'a str,
-    pub x_scale: Scale,
     /// Expected against observed: both axes from 0 to 1, and the diagonal.
     pub calibration: bool,
     pub lines: Vec<Line>,
@@ -109,14 +97,13 @@ impl Chart<'_> {
             let span = if high > low { high - low } else { low.abs().max(1.0) };
             [low - share * span, high + share * span]
         };
-        let wide = match self.x_scale {
-            // What begins near zero begins there, so that charts of one run line up.
-            Scale::Linear if 0.0 < x[0] && 4.0 * x[0] < x[1] => [0.0, x[1]],
+        let wide = match x {
+            // Axes that begin near zero begin there, so that charts of one run line up.
+            [low, high] if 0.0 < low && 4.0 * low < high => [0.0, high],
             // Points that stand alone keep off the border.
-            Scale::Linear if x[0] < x[1] && self.has_whiskers() => room(x, 0.08),
-            Scale::Linear if x[0] < x[1] => x,
-            Scale::Linear => room(x, 0.5),
-            Scale::Doubling => [x[0] / 1.1, x[1] * 1.1],
+            [low, high] if low < high && self.has_whiskers() => room(x, 0.08),
+            [low, high] if low < high => x,
+            _ => room(x, 0.5),
         };
         Some((wide, room(y, 0.05)))
     }
@@ -127,23 +114,7 @@ impl Chart<'_> {
         // Marks with many decimals need room beside the name of the axis.
         let marks = 46 + 8 * digits(y[1] - y[0]).max(4) as u32;
         builder.margin(8).margin_right(24).x_label_area_size(44).y_label_area_size(marks);
-        match self.x_scale {
-            Scale::Linear => {
-                self.plot(builder.build_cartesian_2d(x[0]..x[1], y[0]..y[1])?, [x, y])?;
-            }
-            Scale::Doubling => {
-                let x_axis = (x[0]..x[1]).log_scale().base(2.0);
-                self.plot(builder.build_cartesian_2d(x_axis, y[0]..y[1])?, [x, y])?;
-            }
-        }
-        area.present()?;
-        Ok(())
-    }
-
-    fn plot<X>(&self, mut chart: Context<'_, '_, X>, [x, y]: [[f64; 2]; 2]) -> Drawn
-    where
-        X: Ranged<ValueType = f64> + ValueFormatter<f64>,
-    {
+        let mut chart = builder.build_cartesian_2d(x[0]..x[1], y[0]..y[1])?;
         let text = |colour: Rgb| -> TextStyle<'static> {
             ("sans-serif", FONT).into_font().color(&rgb(colour))
         };
@@ -188,6 +159,7 @@ impl Chart<'_> {
                 chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
             }
         }
+        area.present()?;
         Ok(())
     }
 }
@@ -243,8 +215,6 @@ impl Line {
 }
 
 type Drawn = Result<(), Box<dyn std::error::Error>>;
-
-type Context<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
 
 fn rgb([red, green, blue]: Rgb) -> RGBColor {
     RGBColor(red, green, blue)

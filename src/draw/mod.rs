@@ -9,5 +9,5 @@ pub mod colour;
 pub mod page;
 pub mod sprite;
 
-pub use chart::{Chart, Line, Scale};
+pub use chart::{Chart, Line};
 pub use page::{Section, page};
