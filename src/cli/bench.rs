@@ -97,15 +97,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// The config that the bench changes: its filter, targets and optimiser are the usual ones.
 const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
-/// Bytes a position in the window: a record of the loader, and its place in the order.
-const IN_WINDOW: usize = 32 + size_of::<u32>();
-
 pub fn run(args: Args) -> Result<()> {
-    if cfg!(debug_assertions) {
-        eprintln!(
-            "built to look for mistakes, so slower: `cargo build --release` is to be measured"
-        );
-    }
     if let Some(config) = &args.terms {
         return terms::run(&args, config);
     }
@@ -167,14 +159,11 @@ pub fn run(args: Args) -> Result<()> {
         }
     }
     let net = bench.config.architecture()?.context("the bench is for nets")?;
-    let Batch { inputs: Inputs::Active(active), results, scores, .. } = &bench.batches[0] else {
+    let Batch { inputs: Inputs::Active(active), results, .. } = &bench.batches[0] else {
         bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
     };
     let first_views = active.indices.chunks_exact(active.places).step_by(active.views);
     let pieces = first_views.flatten().filter(|input| usize::from(**input) < active.rows).count();
-    let in_batch =
-        size_of_val(&active.indices[..]) + size_of_val(&results[..]) + size_of_val(&scores[..]);
-    let on_disk: u64 = scan.files.iter().map(|file| file.bytes).sum();
     let figures = Figures {
         cpu: cpu(),
         threads: rayon::current_num_threads(),
@@ -187,11 +176,6 @@ pub fn run(args: Args) -> Result<()> {
         positions: scan.read,
         kept: scan.train,
         pieces: pieces as f64 / results.len() as f64,
-        bytes_per_position: Bytes {
-            on_disk: on_disk as f64 / scan.read as f64,
-            in_window: IN_WINDOW,
-            in_batch: in_batch as f64 / results.len() as f64,
-        },
         net: Architecture { hidden: 0, ..net }.to_string().replace("-> 0", "-> N"),
         load,
         encode,
@@ -204,7 +188,7 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-/// What the nets have in common.
+/// Common to all nets.
 struct Bench {
     config: Config,
     plan: Plan,
@@ -400,14 +384,6 @@ struct NetFigures {
     stages: Vec<(&'static str, f64)>,
 }
 
-/// Bytes of a position.
-#[derive(Serialize)]
-struct Bytes {
-    on_disk: f64,
-    in_window: usize,
-    in_batch: f64,
-}
-
 /// All figures. Those that this machine does not provide are left out.
 #[derive(Serialize)]
 struct Figures {
@@ -426,7 +402,6 @@ struct Figures {
     kept: u64,
     /// Kings included, on average.
     pieces: f64,
-    bytes_per_position: Bytes,
     /// The net in shorthand, with N for its size.
     net: String,
     /// Positions read, whether the filter keeps them or not.
@@ -439,7 +414,6 @@ struct Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Bytes { on_disk, in_window, in_batch } = &self.bytes_per_position;
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
         writeln!(f, "processor  {cpu}: {} threads{simd}", self.threads)?;
@@ -448,11 +422,6 @@ impl fmt::Display for Figures {
         }
         let (read, kept, pieces) = (grouped(self.positions), grouped(self.kept), self.pieces);
         writeln!(f, "positions  {read}, of which the filter keeps {kept}; {pieces:.1} pieces")?;
-        writeln!(
-            f,
-            "bytes      a position has {on_disk:.1} on disk, {in_window} in the window, \
-             {in_batch:.0} in a batch"
-        )?;
         if let Some(peak) = self.peak_memory_bytes {
             writeln!(f, "memory     {:.0} MiB at most", peak as f64 / f64::from(1 << 20))?;
         }

@@ -6,8 +6,8 @@
 use maud::{Markup, PreEscaped, html};
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{
-    Circle, DashedLineSeries, IntoDrawingArea, IntoFont, LineSeries,
-    PathElement, Polygon, RGBColor, SVGBackend,
+    Circle, DashedLineSeries, IntoDrawingArea, IntoFont, LineSeries, PathElement, Polygon,
+    RGBColor, SVGBackend,
 };
 use plotters::style::{Color, ShapeStyle, TextStyle};
 

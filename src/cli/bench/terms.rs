@@ -1,4 +1,4 @@
-//! How fast handcrafted terms are found and tuned.
+//! Speed of finding and tuning handcrafted terms.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::laps::{Figure, LAPS};
-use super::{Args, cpu, peak_memory};
+use super::{Args, cpu};
 use crate::cli::out;
 use crate::cli::terminal::Terminal;
 use crate::config::Config;
@@ -21,7 +21,7 @@ use crate::train::direct::Direct;
 use crate::train::optimizer::Name;
 use crate::train::ranks::Alone;
 
-/// What the bench found.
+/// Figures of the bench.
 #[derive(Serialize)]
 struct TermsFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,13 +31,6 @@ struct TermsFigures {
     positions: u64,
     /// Of these, what the filter keeps.
     kept: u64,
-    /// Kings included, on average.
-    pieces: f64,
-    /// Pairs that the evaluation has, and those that training moves.
-    terms: usize,
-    moving: usize,
-    entries_per_position: f64,
-    bytes_per_position: f64,
     /// Files to terms in memory.
     load: Figure,
     /// Milliseconds of one gradient over all positions.
@@ -46,11 +39,9 @@ struct TermsFigures {
     loss_ms: Vec<f64>,
     /// Milliseconds of one step of Gauss-Newton over all positions.
     newton_ms: Vec<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    peak_memory_bytes: Option<u64>,
 }
 
-/// Measures what training with a config of handcrafted terms does, all positions at a time.
+/// Measures training with a config of handcrafted terms, all positions at a time.
 pub fn run(args: &Args, path: &Path) -> Result<()> {
     let mut config = Config::read(path, &args.overrides)?;
     (config.data.held_out, config.data.validation) = (0.0, Vec::new());
@@ -100,25 +91,15 @@ pub fn run(args: &Args, path: &Path) -> Result<()> {
         Ok(())
     })?;
 
-    let pieces: usize = scan.some.iter().map(|sample| sample.position.count()).sum();
-    let entries = store.pieces.iter().map(|piece| {
-        piece.normal.term.len() + piece.safety.term.len() + piece.complexity.term.len()
-    });
     let figures = TermsFigures {
         cpu: cpu(),
         threads: rayon::current_num_threads(),
         positions: scan.read,
         kept: scan.train,
-        pieces: pieces as f64 / scan.some.len() as f64,
-        terms: terms.present.terms.iter().filter(|present| **present).count(),
-        moving: terms.chosen.terms.iter().filter(|moving| **moving).count(),
-        entries_per_position: entries.sum::<usize>() as f64 / store.len() as f64,
-        bytes_per_position: store.bytes() as f64 / store.len() as f64,
         load: Figure::new(laps),
         gradient_ms,
         loss_ms,
         newton_ms,
-        peak_memory_bytes: peak_memory(),
     };
     match args.json {
         true => out::line(serde_json::to_string_pretty(&figures)?),
@@ -144,13 +125,7 @@ impl fmt::Display for TermsFigures {
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         writeln!(f, "processor  {cpu}: {} threads", self.threads)?;
         let (read, kept) = (grouped(self.positions), grouped(self.kept));
-        writeln!(f, "positions  {read}, of which {kept} are kept; {:.1} pieces", self.pieces)?;
-        write!(f, "terms      {} pairs, of which {} move; ", self.terms, self.moving)?;
-        writeln!(f, "{:.1} entries a position", self.entries_per_position)?;
-        writeln!(f, "bytes      {:.1} a position", self.bytes_per_position)?;
-        if let Some(peak) = self.peak_memory_bytes {
-            writeln!(f, "memory     {:.0} MiB at most", peak as f64 / f64::from(1 << 20))?;
-        }
+        writeln!(f, "positions  {read}, of which {kept} are kept")?;
         writeln!(f, "load       {} positions/s, files to terms", self.load)?;
         for (name, times) in [
             ("gradient ", &self.gradient_ms),
