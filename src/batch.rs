@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use choices::{Choices, Verdict, first};
-pub use columns::{COLUMN, Columns, Groups, Head};
+pub use columns::{COLUMN, Column, Head, SUMS};
 pub use listed::{Listed, lists};
 pub use pairs::{Bits, PAIRS, Pairs};
 pub use plan::{ChunkPlan, MOST as MOST_IN_CHUNK, Planner};
@@ -146,9 +146,8 @@ pub struct Terms {
     pub turn: Vec<i8>,
     /// What the terms that are held still add, see [`Held`].
     pub held: Held,
-    /// The entries once more, by term, where the positions come again and again; rows that are
-    /// added later are not in it.
-    pub columns: Option<Columns>,
+    /// The entries once more, by term, where the positions come again and again; else empty.
+    pub columns: Vec<Column>,
 }
 
 /// The sums, in centipawns, of terms that have no entries because training holds them still.
@@ -351,7 +350,7 @@ impl Terms {
             + size_of_val(&normal[..])
             + size_of_val(&safety[..])
             + size_of_val(&complexity[..])
-            + self.columns.as_ref().map_or(0, Columns::bytes)
+            + self.columns.iter().map(Column::bytes).sum::<usize>()
     }
 }
 

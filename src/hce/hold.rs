@@ -46,7 +46,7 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind])
         safety: kept(terms.safety, rows, chosen),
         complexity: kept(terms.complexity, rows, chosen),
         held: held_sums,
-        columns: None,
+        columns: Vec::new(),
         ..terms
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, Stream};
-use crate::batch::{Batch, Columns, Inputs, OfRank, Terms};
+use crate::batch::{Batch, Column, Inputs, OfRank, Terms};
 use crate::hce::Trace;
 
 /// Positions as terms, in the order of the files.
@@ -116,13 +116,13 @@ impl Store {
     pub fn by_term(&mut self) {
         self.pieces.par_iter_mut().for_each(|piece| {
             let terms = Arc::make_mut(piece);
-            terms.columns = Some(Columns::of(terms));
+            terms.columns = Column::of(terms);
         });
     }
 
     /// Whether they are kept so.
     pub fn is_by_term(&self) -> bool {
-        self.pieces.iter().all(|piece| piece.columns.is_some())
+        self.pieces.iter().all(|piece| piece.is_empty() || !piece.columns.is_empty())
     }
 
     /// Some positions in some order.

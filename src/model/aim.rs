@@ -60,11 +60,6 @@ impl<'a> Aim<'a> {
         [self.numbers(), base, weights]
     }
 
-    /// Whether the numbers are forces.
-    pub fn pulls(self) -> bool {
-        matches!(self, Aim::Forces(_))
-    }
-
     /// Whether the arrays have as many numbers as they must, for so many positions.
     ///
     /// # Panics

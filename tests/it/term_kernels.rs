@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nnuance::batch::{COLUMN, Columns, Rows, Terms};
+use nnuance::batch::{Column, Rows, Terms};
 use nnuance::loss::{Loss, LossShape};
 use nnuance::model::ops::cpu::{Level, TermsGradients, TermsJob, terms_gradients, terms_logits};
 use nnuance::model::{Aim, Judged};
@@ -168,7 +168,7 @@ impl Case {
         let Case { targets, weights, tempo, scale, loss, counts, .. } = self;
         let (targets, weights, counts) = (targets.clone(), weights.clone(), counts.clone());
         let by_term = |piece: &Arc<Terms>| {
-            let columns = Some(Columns::of(piece));
+            let columns = Column::of(piece);
             Arc::new(Terms { columns, ..Terms::clone(piece) })
         };
         let pieces = self.pieces.iter().map(by_term).collect();
@@ -207,7 +207,7 @@ fn every_level_matches_the_formula_row_by_row() {
         [&[1], &[0, 3, 0], &[255, 256, 257], &[1023, 1, 1025], &[4096, 700, 4096], &[20_000]];
     for level in Level::available() {
         for (i, sizes) in shapes.iter().enumerate() {
-            for (entries, held) in [(0, true), (20, false), (60, true), (300, false)] {
+            for (entries, held) in [(0, true), (20, false), (300, true)] {
                 for seed in 0..4 {
                     let case = random(sizes, entries, held, 10 * i as u64 + seed);
                     case.check(level);
@@ -316,58 +316,6 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn entries_by_term_are_those_of_the_rows() {
-    // The last piece has more of a term in a column than a group can hold.
-    let mut often = Terms::default();
-    for row in 0..COLUMN + 1 {
-        often.normal.push(row, std::iter::repeat_n((3, -128), 40));
-        often.safety.push(row, [(5, [0, 1]), (5, [1, 1]), (0, [2, 0])].into_iter());
-        often.complexity.push(row, std::iter::empty());
-        often.middlegame.push(1.0);
-        often.endgame.push(0.5);
-        often.turn.push(1);
-    }
-    let mut pieces = random(&[1, COLUMN, 2 * COLUMN + 7], 30, false, 9).pieces;
-    pieces.push(Arc::new(often));
-    for piece in pieces {
-        let columns = Columns::of(&piece);
-        let rows = 0..piece.len();
-        let one = |entries: &Rows<i8>| -> Vec<_> {
-            let row = |row| entries.row(row).map(move |(term, count)| (row, term, count));
-            rows.clone().flat_map(row).collect()
-        };
-        let safety = rows.clone().flat_map(|row| {
-            let sides = piece.safety.row(row).flat_map(move |(term, [white, black])| {
-                [(2 * row, term, white), (2 * row + 1, term, black)]
-            });
-            sides.filter(|(_, _, count)| *count != 0)
-        });
-        let kinds = [
-            (&columns.normal, 1, one(&piece.normal)),
-            (&columns.safety, 2, safety.collect()),
-            (&columns.complexity, 1, one(&piece.complexity)),
-        ];
-        for (units, sides, mut expected) in kinds {
-            let mut found = Vec::new();
-            for (first, groups) in (0..).step_by(sides * COLUMN).zip(units) {
-                let sizes: Vec<u16> = groups.heads.iter().map(|head| head.size).collect();
-                assert!(sizes.is_sorted_by(|one, other| one >= other));
-                let mut places = groups.places.iter();
-                for head in &groups.heads {
-                    let places = places.by_ref().take(head.size.into());
-                    let of = |place: &u16| (first + usize::from(*place), head.term, head.count);
-                    found.extend(places.map(of).map(|(at, term, count)| (at, term.into(), count)));
-                }
-                assert_eq!(places.next(), None);
-            }
-            expected.sort_unstable();
-            found.sort_unstable();
-            assert_eq!(found, expected);
-        }
-    }
-}
-
-#[test]
 fn a_term_that_a_position_repeats_counts_once() {
     let mut piece = Terms::default();
     piece.normal.push(0, [(2, 1), (2, -1), (0, 3)].into_iter());
@@ -415,17 +363,9 @@ fn nothing_at_all_gives_no_loss_and_no_gradient() {
 }
 
 #[test]
-#[should_panic(expected = "an entry is of term 50, but there are 50")]
+#[should_panic(expected = "the len is 50 but the index is 50")]
 fn a_term_beyond_the_weights_panics() {
     let mut case = random(&[2000], 20, false, 1);
     *Arc::get_mut(&mut case.pieces[0]).unwrap().normal.term.last_mut().unwrap() = 50;
-    terms_gradients(&case.weights, case.tempo, job(&case, Level::detect()));
-}
-
-#[test]
-#[should_panic(expected = "targets")]
-fn targets_that_do_not_fit_panic() {
-    let mut case = random(&[300], 20, false, 1);
-    case.targets.pop();
     terms_gradients(&case.weights, case.tempo, job(&case, Level::detect()));
 }

@@ -4,9 +4,6 @@ use pulp::Simd;
 
 /// Vectors of floats, and of 16-bit integers beside them.
 pub(in crate::model::ops) trait Lanes: Simd {
-    /// Whether `a * b + c` is one instruction, also for single floats.
-    const FUSED: bool = true;
-
     /// `a * b + c`, rounded once or twice
     #[inline(always)]
     fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {
@@ -123,8 +120,6 @@ impl Lanes for pulp::aarch64::Neon {
 }
 
 impl Lanes for pulp::Scalar128b {
-    const FUSED: bool = false;
-
     // pulp's rounds once even where that takes a function call a number.
     #[inline(always)]
     fn multiply_add(self, a: Self::f32s, b: Self::f32s, c: Self::f32s) -> Self::f32s {

@@ -1,25 +1,23 @@
 //! The loss of handcrafted terms over pieces of data, with its gradients, as one operation.
 //!
-//! Pieces are cut into units of rows, and these into blocks. For each block the way leads forward
-//! over its entries, through the formula with a position a lane, and back over the entries while
-//! the cache has them; where a piece has its entries by term as well, these are taken, unit by
-//! unit. Floats are 32 bits wide within a unit and 64 bits beyond. The units go to shards that
-//! follow from the shapes alone, and all sums have a fixed order, so that the result has the same
-//! bits for any number of threads.
+//! Pieces are cut into units of rows. The terms of a unit are added up, the formula of
+//! [`crate::sums`] gives logits, the loss its slopes, and these are added up by term. Where a piece
+//! has its entries by term too, both sums follow these. Floats have 32 bits within a unit and 64
+//! bits beyond. Units go to shards that follow from the shapes alone, and all sums have a fixed
+//! order, so that the result has the same bits for any number of threads.
 
 mod block;
-mod entries;
-mod exp;
-mod groups;
-mod unit;
 
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::unit::{Pass, Purpose, Shard, Unit, Workspace};
+use self::block::{BLOCK, Block};
 use super::Level;
-use crate::batch::{COLUMN, Terms};
+use super::lanes::Lanes;
+use super::level::Task;
+use crate::batch::{COLUMN, Column, Held, Rows, SUMS, Terms};
 use crate::model::Aim;
 
 /// What the loss of handcrafted terms is computed from.
@@ -45,7 +43,8 @@ pub struct TermsGradients {
     pub tempo: f32,
 }
 
-/// The mean over the positions of their losses, and its gradients; or those of the sum of `force * logit`, whose own value is not computed.
+/// The mean over the positions of their losses, and its gradients; or those of the sum of
+/// `force * logit`, whose own value is not computed.
 ///
 /// `weights` are `[terms, 2]`, middlegame and endgame, in centipawns. The loss of no positions is
 /// not a number. The result has the same bits for any number of rayon's threads.
@@ -53,19 +52,16 @@ pub struct TermsGradients {
 /// # Panics
 /// When targets or an entry's term do not fit, or a piece contradicts itself.
 pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradients {
-    let positions = job.check_aim();
-    let shards = job.run(weights, tempo, Purpose::Gradients);
+    let positions = job.pieces.iter().map(|piece| piece.len()).sum();
+    job.aim.check(positions);
     let mut all = Shard { gradients: vec![[0.0; 2]; weights.len() / 2], ..Shard::default() };
-    for shard in &shards {
+    for shard in job.run(weights, tempo, true) {
         all.loss += shard.loss;
         all.tempo += shard.tempo;
-        for (sum, more) in
-            all.gradients.as_flattened_mut().iter_mut().zip(shard.gradients.as_flattened())
-        {
-            *sum += more;
-        }
+        let sums = all.gradients.as_flattened_mut().iter_mut();
+        sums.zip(shard.gradients.as_flattened()).for_each(|(sum, more)| *sum += more);
     }
-    let share = if job.aim.pulls() { 1 } else { positions.max(1) };
+    let share = if job.aim.judged().is_some() { positions.max(1) } else { 1 };
     let unit = 1.0 / (f64::from(job.scale) * share as f64);
     let gradients = all.gradients.as_flattened().iter();
     TermsGradients {
@@ -75,80 +71,299 @@ pub fn terms_gradients(weights: &[f32], tempo: f32, job: TermsJob) -> TermsGradi
     }
 }
 
-/// The logits, one a position, seen by White.
+/// The logits, one a position, from White's point of view.
 ///
 /// # Panics
 /// When an entry's term does not fit, or a piece contradicts itself.
 pub fn terms_logits(weights: &[f32], tempo: f32, job: TermsJob) -> Vec<f32> {
-    let shards = job.run(weights, tempo, Purpose::Logits);
-    shards.iter().flat_map(|shard| &shard.logits).copied().collect()
+    job.run(weights, tempo, false).into_iter().flat_map(|shard| shard.logits).collect()
 }
-
-/// Positions a unit. More share the cost of adding up, fewer lose less to rounding.
-const UNIT: usize = 1024;
 
 /// Shards, at most. More keep more threads busy, at the price of more gradients to add up.
 const SHARDS: usize = 64;
 
-impl<'a> TermsJob<'a> {
-    /// The number of positions.
-    fn check_aim(&self) -> usize {
-        let positions = self.pieces.iter().map(|piece| piece.len()).sum();
-        self.aim.check(positions);
-        positions
-    }
-
-    fn units(&self, purpose: Purpose) -> Vec<Unit<'a>> {
+impl TermsJob<'_> {
+    fn run(&self, weights: &[f32], tempo: f32, slopes: bool) -> Vec<Shard> {
+        let (weights, rest) = weights.as_chunks::<2>();
+        assert!(rest.is_empty(), "weights are not pairs");
         let (mut units, mut first) = (Vec::new(), 0);
-        let weights = self.aim.judged().map_or(&[][..], |judged| judged.weights);
         for piece in self.pieces {
-            let unit = if piece.columns.is_some() { COLUMN } else { UNIT };
-            for start in (0..piece.len()).step_by(unit) {
-                let rows = start..piece.len().min(start + unit);
-                let of = |all: &'a [f32]| match all {
-                    [] => all,
-                    all => &all[first + rows.start..first + rows.end],
-                };
-                let (numbers, weights) = match purpose {
-                    Purpose::Logits => (&[][..], &[][..]),
-                    _ => (of(self.aim.numbers()), of(weights)),
-                };
-                units.push(Unit { piece, rows, numbers, weights });
+            for start in (0..piece.len()).step_by(COLUMN) {
+                let rows = start..piece.len().min(start + COLUMN);
+                units.push(Unit { piece, first: first + start, rows });
             }
             first += piece.len();
         }
-        units
-    }
-
-    fn run(&self, weights: &[f32], tempo: f32, purpose: Purpose) -> Vec<Shard> {
-        let (weights, rest) = weights.as_chunks::<2>();
-        assert!(rest.is_empty(), "weights are not pairs");
-        let units = self.units(purpose);
-        let idle = Mutex::new(Vec::new());
         let shards = units.par_chunks(units.len().div_ceil(SHARDS).max(1)).with_max_len(1);
-        shards
-            .map(|units| {
-                let gradients = if purpose == Purpose::Gradients { weights.len() } else { 0 };
-                let mut shard = Shard { gradients: vec![[0.0; 2]; gradients], ..Shard::default() };
-                let workspace = idle.lock().expect(WHOLE).pop();
-                let mut workspace = workspace.unwrap_or_else(|| Workspace::new(weights.len()));
-                for unit in units {
-                    self.level.run(Pass {
-                        unit,
-                        weights,
-                        tempo,
-                        scale: self.scale,
-                        loss: self.aim.judged().map(|judged| judged.loss),
-                        purpose,
-                        workspace: &mut workspace,
-                        shard: &mut shard,
-                    });
-                }
-                idle.lock().expect(WHOLE).push(workspace);
-                shard
-            })
-            .collect()
+        let workspace = || Workspace {
+            sums: Box::new([[[0.0; 2]; COLUMN]; SUMS]),
+            block: Block::new(),
+            gradients: vec![[0.0; 2]; weights.len()],
+        };
+        let shard = |work: &mut Workspace, units: &[Unit]| {
+            let terms = if slopes { weights.len() } else { 0 };
+            let mut shard = Shard { gradients: vec![[0.0; 2]; terms], ..Shard::default() };
+            for unit in units {
+                let (job, shard, work) = (self, &mut shard, &mut *work);
+                self.level.run(Pass { job, unit, weights, tempo, slopes, work, shard });
+            }
+            shard
+        };
+        shards.map_init(workspace, shard).collect()
     }
 }
 
-const WHOLE: &str = "no thread panics while it holds the lock";
+/// A middlegame and an endgame number.
+type Pair = [f32; 2];
+
+/// Consecutive rows of a piece.
+struct Unit<'a> {
+    piece: &'a Terms,
+    rows: Range<usize>,
+    /// The number of the first row in the batch.
+    first: usize,
+}
+
+/// Sums over the units of a shard, or the logits of its positions.
+#[derive(Default)]
+struct Shard {
+    loss: f64,
+    /// The derivative by the tempo, times `scale`.
+    tempo: f64,
+    /// `[terms, 2]`, the derivatives by the weights, times `scale`.
+    gradients: Vec<[f64; 2]>,
+    logits: Vec<f32>,
+}
+
+/// Memory of a thread.
+struct Workspace {
+    /// Of each kind the sums of the positions of a unit, then the slopes by them.
+    sums: Box<[[Pair; COLUMN]; SUMS]>,
+    block: Block,
+    /// `[terms]`, zero between units.
+    gradients: Vec<Pair>,
+}
+
+/// One unit, forward and back.
+struct Pass<'a> {
+    job: &'a TermsJob<'a>,
+    unit: &'a Unit<'a>,
+    /// `[terms]`
+    weights: &'a [Pair],
+    tempo: f32,
+    /// Whether gradients are needed, not logits.
+    slopes: bool,
+    work: &'a mut Workspace,
+    shard: &'a mut Shard,
+}
+
+impl Task for Pass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, _: S) {
+        let Pass { job, unit: Unit { piece, rows, first }, weights, tempo, slopes, .. } = self;
+        let (Workspace { sums, block, gradients }, shard) = (self.work, self.shard);
+        let column = piece.columns.get(rows.start / COLUMN);
+        sums.iter_mut().for_each(|sums| sums[..rows.len()].fill([0.0; 2]));
+        match column {
+            Some(column) => by_term(column, weights, sums.as_flattened_mut()),
+            None => by_row(piece, rows, weights, sums),
+        }
+        add_held(&piece.held, rows, sums);
+        let loss = job.aim.judged().map(|judged| judged.loss);
+        for (number, start) in rows.clone().step_by(BLOCK).enumerate() {
+            let here = start..rows.end.min(start + BLOCK);
+            let (size, first) = (here.len(), first + number * BLOCK);
+            block.load(piece, here);
+            let blocks = sums.each_ref().map(|sums| &sums.as_chunks::<BLOCK>().0[number]);
+            block.evaluate(blocks, job.scale, tempo);
+            if !slopes {
+                shard.logits.extend_from_slice(&block.logits[..size]);
+                continue;
+            }
+            block.numbers[..size].copy_from_slice(&job.aim.numbers()[first..first + size]);
+            if let Some(weights) = job.aim.judged().map(|it| it.weights).filter(|it| !it.is_empty()) {
+                block.weights[..size].copy_from_slice(&weights[first..first + size]);
+            }
+            block.compare(loss);
+            shard.loss += sum(&block.losses[..size]);
+            block.turn.iter_mut().zip(&block.slopes).for_each(|(turn, slope)| *turn *= slope);
+            shard.tempo += sum(&block.turn[..size]);
+            let blocks = sums.each_mut().map(|sums| &mut sums.as_chunks_mut::<BLOCK>().0[number]);
+            block.differentiate(blocks);
+        }
+        if !slopes {
+            return;
+        }
+        match column {
+            Some(column) => back_by_term(column, sums.as_flattened(), gradients),
+            None => back_by_row(piece, rows, sums, gradients),
+        }
+        for (sums, gradient) in shard.gradients.iter_mut().zip(gradients) {
+            for (sum, gradient) in sums.iter_mut().zip(gradient) {
+                *sum += f64::from(std::mem::take(gradient));
+            }
+        }
+    }
+}
+
+impl Block {
+    /// Takes over shares and sides to move.
+    #[inline(always)]
+    fn load(&mut self, piece: &Terms, rows: Range<usize>) {
+        self.middlegame[..rows.len()].copy_from_slice(&piece.middlegame[rows.clone()]);
+        self.endgame[..rows.len()].copy_from_slice(&piece.endgame[rows.clone()]);
+        for (float, turn) in self.turn.iter_mut().zip(&piece.turn[rows.clone()]) {
+            *float = f32::from(*turn);
+        }
+    }
+}
+
+/// Adds up in an order that vectors can keep.
+#[inline(always)]
+fn sum(numbers: &[f32]) -> f64 {
+    let (chunks, rest) = numbers.as_chunks::<16>();
+    let mut sums = [0f32; 16];
+    for chunk in chunks {
+        for (sum, number) in sums.iter_mut().zip(chunk) {
+            *sum += number;
+        }
+    }
+    sums.iter().chain(rest).map(|&number| f64::from(number)).sum()
+}
+
+/// Adds the sums of terms that have no entries because they are held.
+#[inline(always)]
+fn add_held(held: &Held, rows: &Range<usize>, sums: &mut [[Pair; COLUMN]; SUMS]) {
+    let plus = |sum: &mut Pair, mg: f32, eg: f32| *sum = [sum[0] + mg, sum[1] + eg];
+    for (i, row) in rows.clone().enumerate() {
+        if let Some([mg, eg]) = held.normal.get(row) {
+            plus(&mut sums[0][i], *mg, *eg);
+        }
+        if let Some([white_mg, white_eg, black_mg, black_eg]) = held.safety.get(row) {
+            plus(&mut sums[1][i], *white_mg, *white_eg);
+            plus(&mut sums[2][i], *black_mg, *black_eg);
+        }
+        if let Some(eg) = held.complexity.get(row) {
+            plus(&mut sums[3][i], 0.0, *eg);
+        }
+    }
+}
+
+/// Adds the weights of each row's terms, times the counts, to the sums.
+#[inline(always)]
+fn by_row(piece: &Terms, rows: &Range<usize>, weights: &[Pair], sums: &mut [[Pair; COLUMN]; SUMS]) {
+    let [normal, white, black, complexity] = sums;
+    add_rows(&piece.normal, rows, weights, |count| [count], [normal]);
+    add_rows(&piece.safety, rows, weights, |counts| counts, [white, black]);
+    add_rows(&piece.complexity, rows, weights, |count| [count], [complexity]);
+}
+
+#[inline(always)]
+fn add_rows<C: Copy, const SIDES: usize>(
+    entries: &Rows<C>,
+    rows: &Range<usize>,
+    weights: &[Pair],
+    counts: impl Fn(C) -> [i8; SIDES],
+    mut sums: [&mut [Pair; COLUMN]; SIDES],
+) {
+    for (i, row) in rows.clone().enumerate() {
+        let mut of_row = [[0f32; 2]; SIDES];
+        for (term, count) in entries.row(row) {
+            let weight = weights[term];
+            for (sum, count) in of_row.iter_mut().zip(counts(count)) {
+                let count = f32::from(count);
+                *sum = [sum[0] + weight[0] * count, sum[1] + weight[1] * count];
+            }
+        }
+        sums.iter_mut().zip(of_row).for_each(|(sums, of_row)| sums[i] = of_row);
+    }
+}
+
+/// Adds the slopes of each row, times the counts, to the gradients of its terms.
+#[inline(always)]
+fn back_by_row(
+    piece: &Terms,
+    rows: &Range<usize>,
+    slopes: &[[Pair; COLUMN]; SUMS],
+    gradients: &mut [Pair],
+) {
+    let [normal, white, black, complexity] = slopes;
+    add_slopes(&piece.normal, rows, [normal], |count| [count], gradients);
+    add_slopes(&piece.safety, rows, [white, black], |counts| counts, gradients);
+    add_slopes(&piece.complexity, rows, [complexity], |count| [count], gradients);
+}
+
+#[inline(always)]
+fn add_slopes<C: Copy, const SIDES: usize>(
+    entries: &Rows<C>,
+    rows: &Range<usize>,
+    slopes: [&[Pair; COLUMN]; SIDES],
+    counts: impl Fn(C) -> [i8; SIDES],
+    gradients: &mut [Pair],
+) {
+    for (i, row) in rows.clone().enumerate() {
+        let slopes = slopes.map(|slopes| slopes[i]);
+        for (term, count) in entries.row(row) {
+            let place = &mut gradients[term];
+            // As a copy, or the compiler stores its halves one by one.
+            let mut gradient = *place;
+            for (slope, count) in slopes.iter().zip(counts(count)) {
+                let count = f32::from(count);
+                gradient = [gradient[0] + slope[0] * count, gradient[1] + slope[1] * count];
+            }
+            *place = gradient;
+        }
+    }
+}
+
+/// Places wrap around, so that none lies beyond the array.
+const WRAP: usize = SUMS * COLUMN - 1;
+
+/// Adds the weight of each group's term, times the count, to the sums of its positions.
+#[inline(always)]
+fn by_term(column: &Column, weights: &[Pair], sums: &mut [Pair]) {
+    let sums: &mut [Pair; SUMS * COLUMN] = sums.try_into().expect("all sums of a column");
+    let mut rest = &column.places[..];
+    for head in &column.heads {
+        let (places, behind) = rest.split_at(head.size as usize);
+        rest = behind;
+        let add = weights[usize::from(head.term)].map(|weight| weight * f32::from(head.count));
+        for place in places {
+            let sum = &mut sums[usize::from(*place) & WRAP];
+            // As a copy, or the compiler stores its halves one by one.
+            let [mg, eg] = *sum;
+            *sum = [mg + add[0], eg + add[1]];
+        }
+    }
+}
+
+/// Adds the slopes of each group's positions, times the count, to the gradient of its term.
+#[inline(always)]
+fn back_by_term(column: &Column, slopes: &[Pair], gradients: &mut [Pair]) {
+    let slopes: &[Pair; SUMS * COLUMN] = slopes.try_into().expect("all sums of a column");
+    let mut rest = &column.places[..];
+    for head in &column.heads {
+        let (places, behind) = rest.split_at(head.size as usize);
+        rest = behind;
+        // Four sums that need not wait for each other.
+        let mut sums = [[0f32; 2]; 4];
+        let (fours, places) = places.as_chunks::<4>();
+        for four in fours {
+            for (sum, place) in sums.iter_mut().zip(four) {
+                let slope = slopes[usize::from(*place) & WRAP];
+                *sum = [sum[0] + slope[0], sum[1] + slope[1]];
+            }
+        }
+        for (sum, place) in sums.iter_mut().zip(places) {
+            let slope = slopes[usize::from(*place) & WRAP];
+            *sum = [sum[0] + slope[0], sum[1] + slope[1]];
+        }
+        let gradient = &mut gradients[usize::from(head.term)];
+        for k in 0..2 {
+            let sum = (sums[0][k] + sums[1][k]) + (sums[2][k] + sums[3][k]);
+            gradient[k] += sum * f32::from(head.count);
+        }
+    }
+}

@@ -2,56 +2,29 @@
 //!
 //! It is that of [`crate::sums`], one position a lane.
 
-use std::ops::Range;
-
-use super::entries::Pair;
-use super::exp::exp_of_negative;
-use crate::batch::Held;
+use super::Pair;
+use crate::batch::SUMS;
 use crate::loss::{Loss, LossShape};
 use crate::sums::{SAFETY_ENDGAME, SAFETY_MIDDLEGAME};
 
-/// Positions a block: their entries should stay in the cache until the way back.
+/// Positions a block.
 pub(super) const BLOCK: usize = 128;
 
-type Column = [f32; BLOCK];
+type Numbers = [f32; BLOCK];
 
-/// What is computed for each position.
+/// Numbers of positions; behind the last position stays what was there.
 pub(super) struct Block {
-    /// The sums of the terms, until [`Block::differentiate`] makes slopes of them.
-    pub normal: [[Pair; 1]; BLOCK],
-    /// White's, then Black's.
-    pub safety: [[Pair; 2]; BLOCK],
-    /// By the endgame weight; the other number is nothing.
-    pub complexity: [[Pair; 1]; BLOCK],
-    pub middlegame: Column,
-    pub endgame: Column,
-    pub turn: Column,
+    pub middlegame: Numbers,
+    pub endgame: Numbers,
+    pub turn: Numbers,
     /// Targets, or forces.
-    pub numbers: Column,
+    pub numbers: Numbers,
     /// What the losses count.
-    pub weights: Column,
-    pub logits: Column,
-    pub losses: Column,
+    pub weights: Numbers,
+    pub logits: Numbers,
+    pub losses: Numbers,
     /// Derivatives of the losses by the logits.
-    pub slopes: Column,
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Block {
-            normal: [[[0.0; 2]; 1]; BLOCK],
-            safety: [[[0.0; 2]; 2]; BLOCK],
-            complexity: [[[0.0; 2]; 1]; BLOCK],
-            middlegame: [0.0; BLOCK],
-            endgame: [0.0; BLOCK],
-            turn: [0.0; BLOCK],
-            numbers: [0.0; BLOCK],
-            weights: [1.0; BLOCK],
-            logits: [0.0; BLOCK],
-            losses: [0.0; BLOCK],
-            slopes: [0.0; BLOCK],
-        }
-    }
+    pub slopes: Numbers,
 }
 
 /// What the loss of a position is computed from.
@@ -70,36 +43,29 @@ const MIDDLEGAME: f32 = SAFETY_MIDDLEGAME as f32;
 const ENDGAME: f32 = SAFETY_ENDGAME as f32;
 
 impl Block {
-    /// Adds what the terms held still add to a range of positions.
-    #[inline(always)]
-    pub fn hold(&mut self, held: &Held, range: Range<usize>) {
-        let rows = held_in(&held.normal, &range);
-        for (sums, held) in self.normal.iter_mut().zip(rows) {
-            sums[0][0] += held[0];
-            sums[0][1] += held[1];
-        }
-        let rows = held_in(&held.safety, &range);
-        for ([white, black], held) in self.safety.iter_mut().zip(rows) {
-            for k in 0..2 {
-                white[k] += held[k];
-                black[k] += held[2 + k];
-            }
-        }
-        let rows = held_in(&held.complexity, &range);
-        for (sums, held) in self.complexity.iter_mut().zip(rows) {
-            sums[0][1] += held;
+    pub fn new() -> Self {
+        let zero = [0.0; BLOCK];
+        Block {
+            middlegame: zero,
+            endgame: zero,
+            turn: zero,
+            numbers: zero,
+            weights: [1.0; BLOCK],
+            logits: zero,
+            losses: zero,
+            slopes: zero,
         }
     }
 
     /// The logits. A logit is `scale` centipawns.
     #[inline(always)]
-    pub fn evaluate(&mut self, scale: f32, tempo: f32) {
+    pub fn evaluate(&mut self, sums: [&[Pair; BLOCK]; SUMS], scale: f32, tempo: f32) {
         for i in 0..BLOCK {
-            let [[white, _], [black, _]] = self.safety[i];
+            let [normal, [white, _], [black, _], complexity] = sums.map(|sums| sums[i]);
             let safety = (black * above(black) - white * above(white)) / MIDDLEGAME;
-            let mg = self.normal[i][0][0] + safety;
-            let (eg, crossed) = self.endgame(i);
-            let moved = eg + sign(eg) * self.complexity[i][0][1];
+            let mg = normal[0] + safety;
+            let (eg, crossed) = endgame(sums.map(|sums| sums[i][1]));
+            let moved = eg + sign(eg) * complexity[1];
             let eg = if crossed { 0.0 } else { moved };
             let value = self.middlegame[i] * mg + self.endgame[i] * eg + self.turn[i] * tempo;
             self.logits[i] = value / scale;
@@ -156,41 +122,31 @@ impl Block {
 
     /// Turns the sums into the derivatives of the losses by them, times centipawns a logit.
     #[inline(always)]
-    pub fn differentiate(&mut self) {
-        let (mut by_mgs, mut by_egs, mut egs) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+    pub fn differentiate(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
+        let [normal, white, black, complexity] = sums;
         for i in 0..BLOCK {
-            let (eg, crossed) = self.endgame(i);
-            by_mgs[i] = self.slopes[i] * self.middlegame[i];
-            by_egs[i] = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
-            egs[i] = eg;
-        }
-        for i in 0..BLOCK {
-            let (by_mg, by_eg, eg) = (by_mgs[i], by_egs[i], egs[i]);
+            let (value, crossed) = endgame([normal[i][1], white[i][1], black[i][1], complexity[i][1]]);
+            let by_mg = self.slopes[i] * self.middlegame[i];
+            let by_eg = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
             let danger = |[mg, eg]: Pair| {
                 let positive = if eg > 0.0 { 1.0 / ENDGAME } else { 0.0 };
                 [2.0 / MIDDLEGAME * above(mg) * by_mg, positive * by_eg]
             };
-            let [white, black] = self.safety[i].map(danger);
-            self.normal[i] = [[by_mg, by_eg]];
-            self.safety[i] = [[-white[0], -white[1]], black];
-            self.complexity[i] = [[0.0, sign(eg) * by_eg]];
+            normal[i] = [by_mg, by_eg];
+            let [mg, eg] = danger(white[i]);
+            white[i] = [-mg, -eg];
+            black[i] = danger(black[i]);
+            complexity[i] = [0.0, sign(value) * by_eg];
         }
-    }
-
-    /// The endgame value before COMPLEXITY, and whether this would carry it beyond zero.
-    #[inline(always)]
-    fn endgame(&self, i: usize) -> (f32, bool) {
-        let [[_, white], [_, black]] = self.safety[i];
-        let value = self.normal[i][0][1] + (above(black) - above(white)) / ENDGAME;
-        // Not `&&`, which would be a branch.
-        (value, (value != 0.0) & (value.abs() + self.complexity[i][0][1] < 0.0))
     }
 }
 
-/// The numbers of a range; none where nothing is held.
+/// The endgame value before COMPLEXITY, and whether this would carry it beyond zero.
 #[inline(always)]
-fn held_in<'a, T>(held: &'a [T], range: &Range<usize>) -> &'a [T] {
-    if held.is_empty() { held } else { &held[range.clone()] }
+fn endgame([normal, white, black, complexity]: [f32; SUMS]) -> (f32, bool) {
+    let value = normal + (above(black) - above(white)) / ENDGAME;
+    // Not `&&`, which would be a branch.
+    (value, (value != 0.0) & (value.abs() + complexity < 0.0))
 }
 
 /// The larger of a number and 0; what is not a number stays so, and shows in the loss.
@@ -203,4 +159,23 @@ fn above(x: f32) -> f32 {
 #[inline(always)]
 fn sign(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { 1f32.copysign(x) }
+}
+
+/// `exp(-x)` for `x` of 0 or more, to about 1e-7 of it; beyond 87, where it would lose bits, it
+/// stays as it is there. What is not a number stays so.
+#[inline(always)]
+fn exp_of_negative(x: f32) -> f32 {
+    let x = if x > 87.0 { -87.0 } else { -x };
+    // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits.
+    const ROUND: f32 = 12_582_912.0;
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let whole = shifted - ROUND;
+    // ln 2 in two parts, the first with so few bits that its multiples are exact.
+    let rest = x - whole * 0.693_359_4 + whole * 2.121_944_4e-4;
+    // Taylor's series: with a rest of at most ln 2 / 2 what is left out is below 1e-8.
+    let mut series = 1.0 / 5040.0;
+    for factor in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+        series = series * rest + factor;
+    }
+    series * f32::from_bits(shifted.to_bits().wrapping_add(127) << 23)
 }
