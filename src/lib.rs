@@ -44,6 +44,7 @@ pub mod hce;
 pub mod input;
 pub mod inspect;
 pub mod interface;
+pub mod linear;
 pub mod loader;
 pub mod log;
 pub mod loss;

@@ -36,7 +36,10 @@ impl Column {
     /// The columns of all rows.
     pub fn of(terms: &Terms) -> Vec<Self> {
         let starts: Vec<usize> = (0..terms.len()).step_by(COLUMN).collect();
-        starts.into_par_iter().map_init(Sorter::default, |it, start| it.column(terms, start)).collect()
+        starts
+            .into_par_iter()
+            .map_init(Sorter::default, |it, start| it.column(terms, start))
+            .collect()
     }
 
     /// Bytes that the arrays hold.
@@ -57,12 +60,16 @@ impl Sorter {
     fn column(&mut self, terms: &Terms, start: usize) -> Column {
         for (position, row) in (start..terms.len().min(start + COLUMN)).enumerate() {
             let safety = terms.safety.row(row);
-            let safety = safety.flat_map(|(term, [white, black])| [(1, term, white), (2, term, black)]);
+            let safety =
+                safety.flat_map(|(term, [white, black])| [(1, term, white), (2, term, black)]);
             let complexity = terms.complexity.row(row).map(|(term, count)| (3, term, count));
             let normal = terms.normal.row(row).map(|(term, count)| (0, term, count));
             for (sum, term, count) in normal.chain(safety).chain(complexity) {
                 if count != 0 {
-                    self.add(term << 8 | usize::from(count as u8), (sum * COLUMN + position) as u16);
+                    self.add(
+                        term << 8 | usize::from(count as u8),
+                        (sum * COLUMN + position) as u16,
+                    );
                 }
             }
         }

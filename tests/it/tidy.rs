@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 /// What each part of the library may name of the others: of those above it, so that there are no
 /// circles.
-const ARROWS: [(&str, &[&str]); 36] = [
+const ARROWS: [(&str, &[&str]); 37] = [
     ("data_file", &[]),
     ("digits", &[]),
     ("draw", &[]),
     ("input", &[]),
+    ("linear", &[]),
     ("log", &[]),
     ("loss", &[]),
     ("output", &[]),
@@ -30,10 +31,13 @@ const ARROWS: [(&str, &[&str]); 36] = [
     ("format", &["input", "output", "point_of_view", "sample", "sums", "terms"]),
     ("hce", &["batch", "sample", "scales", "sums", "terms", "weights"]),
     ("net", &["architecture", "features", "sample", "scales"]),
-    ("report", &["digits", "draw", "log", "loss", "terms"]),
+    ("report", &["digits", "draw", "linear", "log", "loss", "terms"]),
     ("search", &["features", "hce", "net", "prefetch", "sample", "score"]),
     ("interface", &["score", "search"]),
-    ("train", &["batch", "input", "log", "loss", "model", "output", "sums", "weights"]),
+    (
+        "train",
+        &["batch", "input", "linear", "log", "loss", "model", "output", "sums", "terms", "weights"],
+    ),
     ("data", &["digits", "format", "loss", "point_of_view", "prefetch", "sample"]),
     ("engine", &["digest", "format", "output", "sample", "score"]),
     (
@@ -66,6 +70,7 @@ const ARROWS: [(&str, &[&str]); 36] = [
             "features",
             "floats",
             "hce",
+            "linear",
             "point_of_view",
             "report",
             "sample",

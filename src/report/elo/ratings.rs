@@ -14,10 +14,10 @@
 //! ratings exist; H. White, "Maximum likelihood estimation of misspecified models" (1982), for the
 //! sandwich.
 
-use faer::{Mat, Side, linalg::solvers::Solve};
 use serde::Serialize;
 
 use super::{Elo, Pairs, Verdict, Z, decide, percent};
+use crate::linear::{Cholesky, Matrix};
 use crate::report::chance;
 use crate::report::table::{Align, Table};
 
@@ -176,7 +176,7 @@ impl Crosstable {
 /// Ratings of those that are placed, in logits, and their covariance.
 struct Fit {
     logits: Vec<f64>,
-    covariance: Mat<f64>,
+    covariance: Matrix,
     /// The place of what is zero among the placed; None for the mean.
     zero: Option<usize>,
 }
@@ -210,17 +210,16 @@ impl Fit {
             let matrix = laplacian(count, &met, weight);
             let size = (0..count).map(|i| matrix[(i, i)]).sum::<f64>();
             let constant = if size > 0.0 { size / (count * count) as f64 } else { 1.0 };
-            Mat::from_fn(count, count, |i, j| matrix[(i, j)] + constant)
-                .llt(Side::Lower)
+            Cholesky::new(Matrix::from_fn(count, count, |i, j| matrix[(i, j)] + constant))
                 .expect("points flow between all that are placed")
         };
         let mut logits = vec![0.0; count];
         for _ in 0..200 {
-            let missing = Mat::from_fn(count, 1, |a, _| {
+            let mut step = Matrix::from_fn(count, 1, |a, _| {
                 let of = |b| pairs(a, b) * (score(a, b) - logistic(logits[a] - logits[b]));
                 (0..count).filter(|b| *b != a).map(of).sum::<f64>()
             });
-            let step = slope(&logits).solve(&missing);
+            slope(&logits).solve(&mut step);
             let before = likelihood(&logits);
             let moved = |by: f64| -> Vec<f64> {
                 (0..count).map(|i| logits[i] + by * step[(i, 0)]).collect()
@@ -236,9 +235,11 @@ impl Fit {
         }
         let scatter =
             |[a, b]: [usize; 2]| pairs(a, b) * variance(own(a, b), logistic(logits[a] - logits[b]));
-        let middle = laplacian(count, &met, scatter);
-        let bread = slope(&logits).solve(&Mat::<f64>::identity(count, count));
-        let covariance = &bread * &middle * &bread;
+        // The inverse slope on both sides of what is scattered; all of them are symmetric.
+        let (mut half, bread) = (laplacian(count, &met, scatter), slope(&logits));
+        bread.solve(&mut half);
+        let mut covariance = Matrix::from_fn(count, count, |i, j| half[(j, i)]);
+        bread.solve(&mut covariance);
         let zero = zero.and_then(|place| placed.iter().position(|it| *it == place));
         let base = match zero {
             Some(at) => logits[at],
@@ -283,8 +284,8 @@ fn interval(value: f64, error: f64) -> Elo {
 }
 
 /// The sum over meetings of a weight times the square of the difference of two players.
-fn laplacian(count: usize, met: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f64) -> Mat<f64> {
-    let mut matrix = Mat::zeros(count, count);
+fn laplacian(count: usize, met: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f64) -> Matrix {
+    let mut matrix = Matrix::zeros(count, count);
     for [a, b] in met {
         let weight = weight([*a, *b]);
         matrix[(*a, *a)] += weight;

@@ -22,7 +22,7 @@ use crate::run::objective::{Searcher, teaches};
 use crate::run::recipe::{self, Recipe};
 use crate::run::report;
 use crate::train::checkpoint::{Best, Checkpoint, State};
-use crate::train::direct::certainty;
+use crate::train::direct;
 use crate::train::log;
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
@@ -271,5 +271,5 @@ fn standard_errors(
     let optimizer = config.optimizer();
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
-    Ok(certainty(shape, &best.weights, pieces, &targets, loss, prior)?.errors)
+    Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, loss, prior)?)
 }

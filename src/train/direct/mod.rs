@@ -3,20 +3,13 @@
 //!
 //! [`newton`] solves for the weights, step by step; [`search`] tries them one by one.
 
-pub mod column;
-pub mod evaluated;
-mod grouped;
 pub mod jacobian;
-pub mod linear;
 pub mod newton;
 pub mod normal;
 pub mod point;
 pub mod problem;
-pub mod rank;
 pub mod search;
 pub mod system;
-pub mod triangle;
-mod whole;
 
 use std::sync::Arc;
 
@@ -34,7 +27,6 @@ use newton::{FIRST_DAMPING, Newton, Prior};
 use normal::Equations;
 use point::Point;
 use problem::{Goal, Problem, ProblemError};
-use rank::Collinear;
 use search::Search;
 
 /// A direct method with its state.
@@ -146,54 +138,32 @@ fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = 
         .flat_map_iter(move |terms| (0..terms.len()).map(move |row| point.value(terms, row)))
 }
 
-/// How sure tuned weights are.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Certainty {
-    /// Standard errors by the numbers of weights, as far as these have an effect and are
-    /// determined; see [`newton::standard_errors`].
-    pub errors: Vec<Option<f64>>,
-    /// Weights that move and have an effect.
-    pub weights: usize,
-    /// How many directions the data determine rather than the prior: the sum of
-    /// `1 - error^2 / prior^2` (D. MacKay's number of well-determined parameters); none without a
-    /// prior.
-    pub determined: Option<f64>,
-    /// Weights that the data cannot tell apart.
-    pub collinear: Vec<Collinear>,
-}
-
-/// How sure the weights of a run are. `prior` is that of Gauss-Newton, in centipawns.
+/// Standard errors of the weights of a run by their numbers, as far as these have an effect and are
+/// determined; see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
 ///
 /// # Errors
 /// See [`ProblemError`], and weights that are none of these terms.
-pub fn certainty(
+pub fn standard_errors(
     shape: HceShape,
     weights: &Weights,
     pieces: &[Arc<Terms>],
     targets: &[f32],
     loss: Loss,
     prior: Option<f64>,
-) -> Result<Certainty, TrainError> {
+) -> Result<Vec<Option<f64>>, TrainError> {
     let [start, now] = points(weights, shape)?;
     let goal = Goal::Results { targets, scale: shape.scale.into(), loss, shares: &[] };
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
-    let centipawns = prior;
-    let prior = centipawns.map(|centipawns| Prior { start, centipawns });
+    let prior = prior.map(|centipawns| Prior { start, centipawns });
     let movable = movable(pieces, shape);
     let errors = newton::standard_errors(&problem, &equations, &movable, prior.as_ref())?;
-    let errors: Vec<Option<f64>> =
-        errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect();
-    let known = |error: &f64| centipawns.map(|prior| 1.0 - (error / prior).powi(2));
-    let determined = errors.iter().flatten().map(known).sum();
-    let collinear = rank::collinear(&equations, &movable);
-    let weights = movable.iter().filter(|movable| **movable).count();
-    Ok(Certainty { errors, weights, determined, collinear })
+    Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
 }
 
 /// Which weights have an effect, by their numbers: those of terms that have entries, and the tempo
 /// where it is trained.
-pub fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
+fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
     let mut movable = vec![false; 2 * shape.terms + 1];
     movable[2 * shape.terms] = shape.tempo;
     for piece in pieces {
@@ -217,7 +187,7 @@ fn movable_of_all(pieces: &[Arc<Terms>], shape: HceShape, ranks: &dyn Ranks) -> 
 }
 
 /// The start, and where the weights are now.
-pub fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
+fn points(weights: &Weights, shape: HceShape) -> Result<[Point; 2], WeightsError> {
     let HceShape { terms, .. } = shape;
     let pairs = |name: &str| -> Result<Vec<[f64; 2]>, WeightsError> {
         let values = weights.get(name, &[terms, 2])?;

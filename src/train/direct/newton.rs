@@ -237,7 +237,7 @@ fn noise(equations: &Equations, goal: Goal) -> f64 {
         Goal::Results { loss, .. } if loss.shape == LossShape::Absolute => equations.loss,
         // That of softmax is a logarithm of probability itself.
         Goal::Moves(choices) if choices.force.is_none() => 1.0,
-        Goal::Results { .. } | Goal::Values(_) | Goal::Moves(_) => 2.0 * equations.loss,
+        Goal::Results { .. } | Goal::Moves(_) => 2.0 * equations.loss,
     }
 }
 

@@ -14,8 +14,6 @@ pub enum Goal<'a> {
     /// Expected results for White, 0 to 1; `scale` is the number of centipawns a logit. Losses are
     /// multiplied by the `shares`, whose mean is 1; there are none where all positions count alike.
     Results { targets: &'a [f32], scale: f64, loss: Loss, shares: &'a [f32] },
-    /// Centipawns for White, the loss being the squared difference.
-    Values(&'a [f64]),
     /// Moves that were played; the rows of a position lie in one piece.
     Moves(&'a Choices),
 }
@@ -91,12 +89,8 @@ pub enum ProblemError {
     NotFinite,
     #[error("position {position} counts term {term} more than 32,767 times")]
     Count { term: usize, position: usize },
-    #[error("a local search takes up to 4,294,967,295 positions, not {0}: give it fewer")]
-    Many(usize),
-    #[error("the terms of position {0} add up to more than a local search can hold")]
-    Sum(usize),
-    #[error("a local search needs expected results to tune towards, not values or moves")]
-    Values,
+    #[error("a local search needs expected results to tune towards, not moves")]
+    Moves,
     #[error("the rows of position {0} lie in several pieces")]
     Cut(usize),
 }
@@ -175,10 +169,6 @@ impl<'a> Problem<'a> {
                 }
                 let bad = targets.iter().position(|target| !target.is_finite());
                 (targets.len(), bad.map(|position| (position, f64::from(targets[position]))))
-            }
-            Goal::Values(values) => {
-                let bad = values.iter().position(|value| !value.is_finite());
-                (values.len(), bad.map(|position| (position, values[position])))
             }
             Goal::Moves(Choices { before, .. }) => {
                 let bad = before.iter().position(|value| !value.is_finite());
@@ -277,7 +267,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The terms of a row by its number in the whole problem, and its number there.
-    pub fn place(&self, row: usize) -> (&'a Terms, usize) {
+    pub fn at(&self, row: usize) -> (&'a Terms, usize) {
         let piece = self.starts.partition_point(|start| *start <= row) - 1;
         (&self.pieces[piece], row - self.starts[piece])
     }
@@ -287,9 +277,18 @@ impl<'a> Problem<'a> {
         self.pieces.iter().map(|piece| piece.normal.term.len()).sum()
     }
 
-    /// Whether a term is NORMAL and occurs; the tempo, one more term, is not.
-    pub fn is_normal(&self, term: usize) -> bool {
-        self.normal.get(term).copied().unwrap_or(false)
+    /// How many terms are NORMAL and occur.
+    pub fn normals(&self) -> usize {
+        self.normal.iter().filter(|normal| **normal).count()
+    }
+
+    /// The place of each term and of the tempo, where NORMAL terms that occur come first.
+    pub fn places(&self) -> Vec<u32> {
+        let is_normal = |term: &usize| self.normal.get(*term).copied().unwrap_or(false);
+        let (first, then): (Vec<usize>, Vec<usize>) = (0..=self.terms).partition(is_normal);
+        let mut places = vec![0; self.terms + 1];
+        first.into_iter().chain(then).zip(0..).for_each(|(term, place)| places[term] = place);
+        places
     }
 
     /// Whether a list with an element a weight is as long as it should be.
@@ -315,18 +314,7 @@ impl<'a> Problem<'a> {
                 shares.get(position).map_or(cost, |share| cost.times((*share).into()))
             }
             Goal::Moves(_) => panic!("moves are judged together"),
-            Goal::Values(values) => {
-                let error = value - values[position];
-                Cost { loss: error * error, slope: 2.0 * error, curvature: 2.0 }
-            }
         }
-    }
-
-    /// The mean of the losses of all positions, added up as [`Problem::loss`] does it.
-    pub fn mean(&self, losses: &[f64]) -> f64 {
-        let of_chunk = |chunk: &Chunk| losses[chunk.first..][..chunk.rows.len()].iter().sum();
-        let sums: Vec<f64> = self.chunks.iter().map(of_chunk).collect();
-        sums.iter().sum::<f64>() / self.count
     }
 
     /// The mean loss of all positions.

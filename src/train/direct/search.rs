@@ -1,22 +1,55 @@
-//! Österlund's local search: step each weight, keep what lowers the loss.
+//! Österlund's local search: steps each weight, and keeps what lowers the loss.
+
+use rayon::prelude::*;
 
 use super::{
-    column::Index,
-    evaluated::{Evaluated, LIMIT},
-    point::Point,
-    problem::{Problem, ProblemError},
+    point::{Point, shares},
+    problem::{Chunk, Goal, Problem, ProblemError},
 };
+use crate::loss::Loss;
+use crate::sums::Sums;
+use crate::terms::Kind;
 
 /// Local search over whole centipawns, after P. Österlund's tuning of Texel.
 ///
-/// A trial looks only at the positions that the weight's term occurs in. Nothing but the weights
-/// is remembered from sweep to sweep: a search made anew from them goes on with the same bits.
+/// A trial evaluates only the positions that the weight's term occurs in. Nothing but the weights
+/// is stored from sweep to sweep: a search made anew from them continues with the same bits.
 #[derive(Debug)]
 pub struct Search {
     point: Point,
     movable: Vec<bool>,
-    index: Index,
-    evaluated: Evaluated,
+    /// By term, where one of its weights moves; then the tempo.
+    columns: Vec<Column>,
+    states: Vec<State>,
+    /// What the weights add that do not move; empty where that is nothing.
+    still: Vec<Sums>,
+    scale: f64,
+    loss: Loss,
+}
+
+/// The positions of a term in rising order, none twice, and its counts there: of SAFETY White's and
+/// Black's, else one; of the tempo the side to move.
+#[derive(Clone, Debug)]
+struct Column {
+    /// None for the tempo.
+    kind: Option<Kind>,
+    positions: Vec<u32>,
+    counts: Vec<[i16; 2]>,
+}
+
+/// A position.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// Of the weights that move. Being whole they are exact, and depend on the weights alone.
+    sums: Sums,
+    /// For White.
+    tempo: f64,
+    shares: [f32; 2],
+    target: f32,
+    /// What its loss is multiplied by.
+    counts: f32,
+    /// What the position costs with these sums.
+    loss: f64,
 }
 
 /// What a sweep did.
@@ -26,13 +59,21 @@ pub struct Swept {
     pub tried: usize,
     /// Weights that were moved.
     pub moved: usize,
-    /// Mean loss of all positions behind the sweep.
+    /// Mean loss of all positions after the sweep.
     pub loss: f64,
 }
 
-/// A trial must lower the summed loss by this share of it: less may be rounding, and a search that
-/// chased that might never end.
+/// Movable weights go no further than this, in centipawns.
+pub const LIMIT: i32 = 1 << 15;
+
+/// A trial must lower the summed loss by this share of it: less may be rounding.
 const LEAST: f64 = 1e-13;
+
+/// Positions that are summed at once; the order of a sum follows from it.
+const SHARD: usize = 2048;
+
+/// Positions fetched from memory together.
+const NEAR: usize = 32;
 
 impl Search {
     /// Starts from a point, its `movable` weights rounded to whole centipawns (halves away from
@@ -40,23 +81,57 @@ impl Search {
     ///
     /// # Errors
     /// Lists of another size than the problem's; movable weights that are not finite or too
-    /// large; others that make the loss no finite number; counts too large; a goal of values.
+    /// large; others that make the loss no finite number; counts too large; a goal of moves.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
         problem.check_length("weights", point.len())?;
         problem.check_length("marks of movable weights", movable.len())?;
+        let Goal::Results { targets, scale, loss, shares: counts } = problem.goal() else {
+            return Err(ProblemError::Moves);
+        };
         let mut point = point.clone();
-        for (number, _) in movable.iter().enumerate().filter(|(_, movable)| **movable) {
-            let weight = point.get_mut(number).expect("as many weights as marks");
+        // Two points that add up to the given one.
+        let (mut moving, mut still) = (point.clone(), point.clone());
+        for (number, movable) in movable.iter().enumerate() {
+            let [weight, moving, still] =
+                [&mut point, &mut moving, &mut still].map(|it| it.get_mut(number).expect(MARKS));
+            if !movable {
+                *moving = 0.0;
+                continue;
+            }
             if weight.is_nan() || weight.abs() > f64::from(LIMIT) {
                 return Err(ProblemError::Weight { number, weight: *weight, limit: LIMIT });
             }
             *weight = weight.round();
+            (*moving, *still) = (*weight, 0.0);
         }
-        let wanted = |term: usize| movable[2 * term] || movable[2 * term + 1];
-        let index = Index::new(problem, wanted)?;
-        let evaluated = Evaluated::new(problem, &point, movable)?;
-        match evaluated.loss().is_finite() {
-            true => Ok(Self { point, movable: movable.to_vec(), index, evaluated }),
+        let of_chunk = |chunk: &Chunk| {
+            let terms = problem.piece(chunk);
+            let state = |(position, row): (usize, usize)| {
+                let state = State {
+                    sums: terms.sums_of_entries(row, &moving.weights),
+                    tempo: point.tempo * f64::from(terms.turn[row]),
+                    shares: shares(terms, row).map(|share| share as f32),
+                    target: targets[position],
+                    counts: counts.get(position).copied().unwrap_or(1.0),
+                    loss: 0.0,
+                };
+                (state, terms.sums(row, &still.weights))
+            };
+            (chunk.first..).zip(chunk.rows.clone()).map(state).collect::<Vec<_>>()
+        };
+        let chunks = problem.chunks().par_iter().flat_map_iter(of_chunk);
+        let (states, mut still): (Vec<State>, Vec<Sums>) = chunks.unzip();
+        if still.iter().all(|sums| *sums == Sums::default()) {
+            still = Vec::new();
+        }
+        let (columns, movable) = (columns(problem, movable)?, movable.to_vec());
+        let mut search = Self { point, movable, columns, states: Vec::new(), still, scale, loss };
+        let cost = |(position, state): (usize, &State)| search.cost(position, state);
+        let losses: Vec<f64> = states.par_iter().enumerate().map(cost).collect();
+        let states = states.into_iter().zip(losses).map(|(state, loss)| State { loss, ..state });
+        search.states = states.collect();
+        match search.sum().is_finite() {
+            true => Ok(search),
             false => Err(ProblemError::NotFinite),
         }
     }
@@ -68,36 +143,140 @@ impl Search {
 
     /// The mean loss of all positions.
     pub fn loss(&self) -> f64 {
-        self.evaluated.loss() / self.evaluated.len() as f64
+        self.sum() / self.states.len() as f64
+    }
+
+    fn sum(&self) -> f64 {
+        let shard = |states: &[State]| states.iter().map(|state| state.loss).sum::<f64>();
+        self.states.par_chunks(SHARD).map(shard).collect::<Vec<f64>>().iter().sum()
     }
 
     /// Tries every movable weight once, in the order of their numbers: one `step` up, and if that
-    /// does not lower the loss, one step down. As with Österlund a weight goes no further in one
-    /// sweep, since the others should answer first. Where a sweep with a step of 1 moves nothing,
-    /// no weight can lower the loss alone.
+    /// does not lower the loss, one step down. A weight goes no further in one sweep, since the
+    /// others should answer first. Where a sweep with a step of 1 moves nothing, no weight can lower
+    /// the loss alone.
     pub fn sweep(&mut self, step: u16) -> Swept {
-        let step = i32::from(step);
-        let least = -LEAST * self.evaluated.loss();
+        let step = f64::from(step);
+        let least = -LEAST * self.sum();
         let (mut tried, mut moved) = (0, 0);
         for number in 0..self.movable.len() {
             if !self.movable[number] {
                 continue;
             }
             tried += 1;
-            let Some(column) = self.index.weight(number) else {
-                continue;
-            };
-            let weight = self.point.get(number).expect("as many weights as marks");
-            let changes = self.evaluated.trial(column, step);
-            let lowers = |(by, change): &(i32, f64)| {
-                *change < least && (weight + f64::from(*by)).abs() <= f64::from(LIMIT)
+            let weight = self.point.get(number).expect(MARKS);
+            let changes = self.trial(number, step);
+            let lowers = |(by, change): &(f64, f64)| {
+                *change < least && (weight + by).abs() <= f64::from(LIMIT)
             };
             if let Some((by, _)) = [step, -step].into_iter().zip(changes).find(lowers) {
-                self.evaluated.commit(column, by);
-                *self.point.get_mut(number).expect("as many weights as marks") += f64::from(by);
+                self.commit(number, by);
                 moved += 1;
             }
         }
         Swept { tried, moved, loss: self.loss() }
     }
+
+    /// How the summed loss would change if the weight went up by `step`, and if it went down.
+    fn trial(&self, number: usize, step: f64) -> [f64; 2] {
+        let Column { kind, positions, counts } = &self.columns[number / 2];
+        let shard = |(positions, counts): (&[u32], &[[i16; 2]])| {
+            let mut sums = [0.0; 2];
+            // Copied a few at a time: memory answers many requests at once, but slowly.
+            let mut near = Vec::with_capacity(NEAR);
+            for (positions, counts) in positions.chunks(NEAR).zip(counts.chunks(NEAR)) {
+                near.clear();
+                near.extend(positions.iter().map(|position| self.states[*position as usize]));
+                for ((position, counts), state) in positions.iter().zip(counts).zip(&near) {
+                    for (sum, by) in sums.iter_mut().zip([step, -step]) {
+                        let after = state.after(*kind, number % 2, *counts, by);
+                        *sum += self.cost(*position as usize, &after) - state.loss;
+                    }
+                }
+            }
+            sums
+        };
+        let shards = positions.par_chunks(SHARD).zip(counts.par_chunks(SHARD)).map(shard);
+        let shards: Vec<[f64; 2]> = shards.collect();
+        shards.iter().fold([0.0; 2], |sums, shard| [sums[0] + shard[0], sums[1] + shard[1]])
+    }
+
+    /// Moves a weight.
+    fn commit(&mut self, number: usize, by: f64) {
+        let Column { kind, positions, counts } = &self.columns[number / 2];
+        let after = |(position, counts): (&u32, &[i16; 2])| {
+            let position = *position as usize;
+            let after = self.states[position].after(*kind, number % 2, *counts, by);
+            State { loss: self.cost(position, &after), ..after }
+        };
+        let after: Vec<State> =
+            positions.par_iter().zip(counts).with_min_len(SHARD).map(after).collect();
+        positions.iter().zip(after).for_each(|(it, after)| self.states[*it as usize] = after);
+        *self.point.get_mut(number).expect(MARKS) += by;
+    }
+
+    /// What a position costs.
+    fn cost(&self, position: usize, state: &State) -> f64 {
+        let mut sums = state.sums;
+        if let Some(still) = self.still.get(position) {
+            let pair = |one: [f64; 2], other: [f64; 2]| [one[0] + other[0], one[1] + other[1]];
+            sums.normal = pair(sums.normal, still.normal);
+            sums.safety = [0, 1].map(|side| pair(sums.safety[side], still.safety[side]));
+            sums.complexity += still.complexity;
+        }
+        let value = sums.white(state.shares.map(f64::from)) + state.tempo;
+        self.loss.of(value / self.scale, f64::from(state.target)) * f64::from(state.counts)
+    }
+}
+
+impl State {
+    /// The position where a weight has gone by a step. The middlegame weight of a COMPLEXITY term
+    /// changes nothing.
+    fn after(mut self, kind: Option<Kind>, phase: usize, counts: [i16; 2], step: f64) -> Self {
+        let by = counts.map(|count| f64::from(count) * step);
+        match kind {
+            Some(Kind::Normal) => self.sums.normal[phase] += by[0],
+            Some(Kind::Safety) => (0..2).for_each(|side| self.sums.safety[side][phase] += by[side]),
+            Some(Kind::Complexity) => self.sums.complexity += by[0] * phase as f64,
+            None => self.tempo += by[0],
+        }
+        self
+    }
+}
+
+const MARKS: &str = "as many weights as marks";
+
+/// The columns of terms that have a movable weight, of others empty ones; then the tempo's.
+fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemError> {
+    let empty = Column { kind: None, positions: Vec::new(), counts: Vec::new() };
+    let mut columns = vec![empty; problem.terms() + 1];
+    let moves = |term: usize| movable[2 * term] || movable.get(2 * term + 1) == Some(&true);
+    for chunk in problem.chunks() {
+        let terms = problem.piece(chunk);
+        for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
+            let one = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
+            let entries = terms.normal.row(row).map(one(Kind::Normal));
+            let safety = terms.safety.row(row);
+            let safety = safety.map(|(term, counts)| (Some(Kind::Safety), term, counts));
+            let complexity = terms.complexity.row(row).map(one(Kind::Complexity));
+            let tempo = [(None, problem.terms(), [terms.turn[row], 0])];
+            for (kind, term, counts) in entries.chain(safety).chain(complexity).chain(tempo) {
+                if !moves(term) {
+                    continue;
+                }
+                let column = &mut columns[term];
+                column.kind = kind;
+                if column.positions.last() != Some(&(position as u32)) {
+                    column.positions.push(position as u32);
+                    column.counts.push([0; 2]);
+                }
+                let sums = column.counts.last_mut().expect("pushed above");
+                for (sum, count) in sums.iter_mut().zip(counts) {
+                    let more = sum.checked_add(count.into());
+                    *sum = more.ok_or(ProblemError::Count { term, position })?;
+                }
+            }
+        }
+    }
+    Ok(columns)
 }

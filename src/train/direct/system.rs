@@ -1,11 +1,7 @@
 //! Normal equations made ready to be solved.
 
-use faer::{
-    Mat, Side,
-    linalg::solvers::{DenseSolveCore, Llt, Solve},
-};
-
 use super::normal::Equations;
+use crate::linear::{Cholesky, Matrix};
 
 /// The matrix `hessian + penalty`, of the weights that move only, and scaled so that its diagonal
 /// is 1. Weights that change no position and have no penalty are left out as well: nothing says
@@ -16,7 +12,7 @@ pub struct System {
     free: Vec<usize>,
     /// What the elements of a row and of a column were divided by.
     scales: Vec<f64>,
-    matrix: Mat<f64>,
+    matrix: Matrix,
 }
 
 /// An inverse diagonal beyond this is that of a direction nothing determines.
@@ -32,7 +28,7 @@ impl System {
         let moves = |weight: &usize| movable[*weight] && diagonal(*weight) > 0.0;
         let free: Vec<usize> = (0..movable.len()).filter(moves).collect();
         let scales: Vec<f64> = free.iter().map(|weight| diagonal(*weight).sqrt()).collect();
-        let matrix = Mat::from_fn(free.len(), free.len(), |row, column| {
+        let matrix = Matrix::from_fn(free.len(), free.len(), |row, column| {
             let element = equations.hessian.get(free[row], free[column]);
             if row == column { 1.0 } else { element / (scales[row] * scales[column]) }
         });
@@ -46,11 +42,11 @@ impl System {
         let factors = self.factors(damping)?;
         let scaled =
             self.free.iter().zip(&self.scales).map(|(weight, scale)| right[*weight] / scale);
-        let scaled: Vec<f64> = scaled.collect();
-        let solution = factors.solve(&Mat::from_fn(scaled.len(), 1, |row, _| scaled[row]));
+        let mut solution = Matrix { rows: self.free.len(), columns: 1, values: scaled.collect() };
+        factors.solve(&mut solution);
         let mut step = vec![0.0; right.len()];
-        for (row, (weight, scale)) in self.free.iter().zip(&self.scales).enumerate() {
-            step[*weight] = solution[(row, 0)] / scale;
+        for ((weight, scale), element) in self.free.iter().zip(&self.scales).zip(solution.values) {
+            step[*weight] = element / scale;
         }
         step.iter().all(|element| element.is_finite()).then_some(step)
     }
@@ -65,9 +61,9 @@ impl System {
     /// that the matrix does not determine.
     pub fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
         let mut diagonal = vec![None; weights];
-        let inverse = self.factors(RIDGE).map(|factors| factors.inverse());
+        let inverse = self.factors(RIDGE).map(|factors| factors.inverse_diagonal());
         for (row, (weight, scale)) in self.free.iter().zip(&self.scales).enumerate() {
-            let scaled = inverse.as_ref().map_or(f64::INFINITY, |inverse| inverse[(row, row)]);
+            let scaled = inverse.as_ref().map_or(f64::INFINITY, |inverse| inverse[row]);
             diagonal[*weight] = Some(match scaled < UNDETERMINED {
                 true => scaled / (scale * scale),
                 false => f64::INFINITY,
@@ -76,11 +72,11 @@ impl System {
         diagonal
     }
 
-    fn factors(&self, damping: f64) -> Option<Llt<f64>> {
+    fn factors(&self, damping: f64) -> Option<Cholesky> {
         let mut matrix = self.matrix.clone();
-        for row in 0..matrix.nrows() {
+        for row in 0..matrix.rows {
             matrix[(row, row)] += damping;
         }
-        matrix.llt(Side::Lower).ok()
+        Cholesky::new(matrix)
     }
 }

@@ -183,7 +183,8 @@ impl Task for Pass<'_> {
                 continue;
             }
             block.numbers[..size].copy_from_slice(&job.aim.numbers()[first..first + size]);
-            if let Some(weights) = job.aim.judged().map(|it| it.weights).filter(|it| !it.is_empty()) {
+            if let Some(weights) = job.aim.judged().map(|it| it.weights).filter(|it| !it.is_empty())
+            {
                 block.weights[..size].copy_from_slice(&weights[first..first + size]);
             }
             block.compare(loss);

@@ -125,7 +125,8 @@ impl Block {
     pub fn differentiate(&self, sums: [&mut [Pair; BLOCK]; SUMS]) {
         let [normal, white, black, complexity] = sums;
         for i in 0..BLOCK {
-            let (value, crossed) = endgame([normal[i][1], white[i][1], black[i][1], complexity[i][1]]);
+            let (value, crossed) =
+                endgame([normal[i][1], white[i][1], black[i][1], complexity[i][1]]);
             let by_mg = self.slopes[i] * self.middlegame[i];
             let by_eg = if crossed { 0.0 } else { self.slopes[i] * self.endgame[i] };
             let danger = |[mg, eg]: Pair| {

@@ -1,0 +1,222 @@
+//! Dense matrices in f64: sums of products, and Cholesky's factors.
+//!
+//! Every sum has an order that follows from the shapes alone, so that results have the same bits
+//! for any number of threads and whatever vector instructions there are.
+
+use std::ops::{Index, IndexMut};
+
+use rayon::prelude::*;
+
+/// A matrix, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    pub rows: usize,
+    pub columns: usize,
+    pub values: Vec<f64>,
+}
+
+impl Matrix {
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, values: vec![0.0; rows * columns] }
+    }
+
+    pub fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> f64) -> Self {
+        let element = &element;
+        let values = (0..rows).flat_map(|row| (0..columns).map(move |column| element(row, column)));
+        Self { rows, columns, values: values.collect() }
+    }
+}
+
+impl Index<(usize, usize)> for Matrix {
+    type Output = f64;
+
+    fn index(&self, (row, column): (usize, usize)) -> &f64 {
+        &self.values[row * self.columns..][..self.columns][column]
+    }
+}
+
+impl IndexMut<(usize, usize)> for Matrix {
+    fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut f64 {
+        &mut self.values[row * self.columns..][..self.columns][column]
+    }
+}
+
+/// Rows and columns of a tile of products, whose sums stay in registers.
+const TILE: [usize; 2] = [4, 8];
+
+/// Rows whose products are summed in one tile after the other, while the cache has them.
+const SLAB: usize = 128;
+
+/// Adds `x^T y` to `sum`: of each row of `x` and of `y` the products of all pairs. With `lower`
+/// only up to the diagonal, and up to a tile beyond it.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub fn add_products(sum: &mut Matrix, x: &Matrix, y: &Matrix, lower: bool) {
+    assert_eq!((x.rows, x.columns, y.columns), (y.rows, sum.rows, sum.columns), "shapes");
+    if sum.values.is_empty() {
+        return;
+    }
+    let (rows, columns) = (sum.rows, sum.columns);
+    let slabs = x.values.chunks(SLAB * x.columns).zip(y.values.chunks(SLAB * columns));
+    for (x, y) in slabs {
+        let strips = sum.values.par_chunks_mut(TILE[0] * columns).enumerate();
+        strips.for_each(|(strip, sums)| {
+            let first = strip * TILE[0];
+            let all = if lower { columns.min(first + TILE[0]) } else { columns };
+            pulp::Arch::new().dispatch(|| add_strip(sums, first, all, [x, y], [rows, columns]));
+        });
+    }
+}
+
+#[inline(always)]
+fn add_strip(
+    sums: &mut [f64],
+    first: usize,
+    all: usize,
+    [x, y]: [&[f64]; 2],
+    [rows, columns]: [usize; 2],
+) {
+    let height = sums.len() / columns;
+    for column in (0..all).step_by(TILE[1]) {
+        let width = TILE[1].min(columns - column);
+        let mut tile = [[0.0; TILE[1]]; TILE[0]];
+        for (x, y) in x.chunks_exact(rows).zip(y.chunks_exact(columns)) {
+            let (mut left, mut right) = ([0.0; TILE[0]], [0.0; TILE[1]]);
+            match (x[first..].first_chunk(), y[column..].first_chunk()) {
+                (Some(x), Some(y)) => (left, right) = (*x, *y),
+                _ => {
+                    left[..height].copy_from_slice(&x[first..first + height]);
+                    right[..width].copy_from_slice(&y[column..column + width]);
+                }
+            }
+            for (tile, left) in tile.iter_mut().zip(left) {
+                tile.iter_mut().zip(right).for_each(|(sum, right)| *sum += left * right);
+            }
+        }
+        for (sums, tile) in sums.chunks_exact_mut(columns).zip(tile) {
+            sums[column..column + width].iter_mut().zip(tile).for_each(|(sum, it)| *sum += it);
+        }
+    }
+}
+
+/// The lower triangle `L` of `L L^T`, a symmetric matrix without negative directions.
+#[derive(Clone, Debug)]
+pub struct Cholesky(Matrix);
+
+/// Columns that are finished before the rows below are.
+const BLOCK: usize = 64;
+
+/// Columns of the inverse that are found together.
+const STRIP: usize = 16;
+
+impl Cholesky {
+    /// The factors of a matrix, of which the part above the diagonal is not read. None where a
+    /// direction is not positive.
+    pub fn new(mut matrix: Matrix) -> Option<Self> {
+        let size = matrix.rows;
+        for start in (0..size).step_by(BLOCK) {
+            let end = size.min(start + BLOCK);
+            let (above, below) = matrix.values.split_at_mut(end * size);
+            for row in start..end {
+                let (above, of_row) = above.split_at_mut(row * size);
+                let of_row = &mut of_row[..size];
+                pulp::Arch::new().dispatch(|| finish(of_row, above, start..row));
+                let rest = of_row[row] - of_row[..row].iter().map(|it| it * it).sum::<f64>();
+                if !(rest > 0.0 && rest.is_finite()) {
+                    return None;
+                }
+                of_row[row] = rest.sqrt();
+            }
+            let above = &*above;
+            below.par_chunks_mut(size).for_each(|of_row| {
+                pulp::Arch::new().dispatch(|| finish(of_row, above, start..end));
+            });
+        }
+        Some(Self(matrix))
+    }
+
+    /// Solves for as many right sides as `right` has columns.
+    pub fn solve(&self, right: &mut Matrix) {
+        let (size, columns) = (self.0.rows, right.columns);
+        self.forward(right, 0);
+        for row in (0..size).rev() {
+            let factors = &self.0.values[row * size..][..=row];
+            let (above, of_row) = right.values.split_at_mut(row * columns);
+            let of_row = &mut of_row[..columns];
+            of_row.iter_mut().for_each(|element| *element /= factors[row]);
+            for (above, factor) in above.chunks_exact_mut(columns.max(1)).zip(factors) {
+                above.iter_mut().zip(&*of_row).for_each(|(sum, it)| *sum -= factor * it);
+            }
+        }
+    }
+
+    /// The diagonal of the inverse.
+    pub fn inverse_diagonal(&self) -> Vec<f64> {
+        let size = self.0.rows;
+        let strips = (0..size).into_par_iter().step_by(STRIP).flat_map_iter(|first| {
+            let width = STRIP.min(size - first);
+            let mut strip = Matrix::zeros(size, STRIP);
+            (0..width).for_each(|column| strip[(first + column, column)] = 1.0);
+            pulp::Arch::new().dispatch(|| self.forward(&mut strip, first));
+            let mut squares = [0.0; STRIP];
+            for row in strip.values.chunks_exact(STRIP) {
+                squares.iter_mut().zip(row).for_each(|(sum, it)| *sum += it * it);
+            }
+            squares.into_iter().take(width)
+        });
+        strips.collect()
+    }
+
+    /// Solves `L x = right`, of which the rows before `first` are 0.
+    #[inline(always)]
+    fn forward(&self, right: &mut Matrix, first: usize) {
+        let (size, columns) = (self.0.rows, right.columns);
+        for row in first..size {
+            let factors = &self.0.values[row * size..][first..=row];
+            let (above, of_row) = right.values.split_at_mut(row * columns);
+            let of_row = &mut of_row[..columns];
+            let above = above[first * columns..].chunks_exact(columns.max(1));
+            for (above, factor) in above.zip(factors) {
+                of_row.iter_mut().zip(above).for_each(|(sum, it)| *sum -= factor * it);
+            }
+            of_row.iter_mut().for_each(|element| *element /= factors[row - first]);
+        }
+    }
+}
+
+/// Finishes some columns of a row, those before being finished, as all of the rows `above` are.
+#[inline(always)]
+fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
+    let size = row.len();
+    for first in columns.clone().step_by(4) {
+        let last = columns.end - 1;
+        let others = [0, 1, 2, 3].map(|k| &above[(first + k).min(last) * size..][..size]);
+        let sums = dots(&row[..first], others.map(|other| &other[..first]));
+        for (k, column) in (first..columns.end.min(first + 4)).enumerate() {
+            let known: f64 = (first..column).map(|it| row[it] * others[k][it]).sum();
+            row[column] = (row[column] - sums[k] - known) / others[k][column];
+        }
+    }
+}
+
+/// The scalar products of one row with four.
+#[inline(always)]
+fn dots(one: &[f64], others: [&[f64]; 4]) -> [f64; 4] {
+    const LANES: usize = 8;
+    let mut sums = [[0.0; LANES]; 4];
+    let (whole, rest) = one.as_chunks::<LANES>();
+    let wholes = others.map(|other| other.as_chunks::<LANES>().0);
+    for (i, one) in whole.iter().enumerate() {
+        for (sum, other) in sums.iter_mut().zip(wholes) {
+            for lane in 0..LANES {
+                sum[lane] += one[lane] * other[i][lane];
+            }
+        }
+    }
+    let tails = others.map(|other| &other[one.len() - rest.len()..]);
+    std::array::from_fn(|k| {
+        let tail: f64 = rest.iter().zip(tails[k]).map(|(one, other)| one * other).sum();
+        sums[k].iter().sum::<f64>() + tail
+    })
+}
