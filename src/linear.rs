@@ -1,4 +1,4 @@
-//! Dense matrices in f64: sums of products, and Cholesky's factors.
+//! Dense matrices in f64, and Cholesky's factors of them.
 //!
 //! Every sum has an order that follows from the shapes alone, so that results have the same bits
 //! for any number of threads and whatever vector instructions there are.
@@ -38,65 +38,6 @@ impl Index<(usize, usize)> for Matrix {
 impl IndexMut<(usize, usize)> for Matrix {
     fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut f64 {
         &mut self.values[row * self.columns..][..self.columns][column]
-    }
-}
-
-/// Rows and columns of a tile of products, whose sums stay in registers.
-const TILE: [usize; 2] = [4, 8];
-
-/// Rows whose products are summed in one tile after the other, while the cache has them.
-const SLAB: usize = 128;
-
-/// Adds `x^T y` to `sum`: of each row of `x` and of `y` the products of all pairs. With `lower`
-/// only up to the diagonal, and up to a tile beyond it.
-///
-/// # Panics
-/// If the shapes do not fit.
-pub fn add_products(sum: &mut Matrix, x: &Matrix, y: &Matrix, lower: bool) {
-    assert_eq!((x.rows, x.columns, y.columns), (y.rows, sum.rows, sum.columns), "shapes");
-    if sum.values.is_empty() {
-        return;
-    }
-    let (rows, columns) = (sum.rows, sum.columns);
-    let slabs = x.values.chunks(SLAB * x.columns).zip(y.values.chunks(SLAB * columns));
-    for (x, y) in slabs {
-        let strips = sum.values.par_chunks_mut(TILE[0] * columns).enumerate();
-        strips.for_each(|(strip, sums)| {
-            let first = strip * TILE[0];
-            let all = if lower { columns.min(first + TILE[0]) } else { columns };
-            pulp::Arch::new().dispatch(|| add_strip(sums, first, all, [x, y], [rows, columns]));
-        });
-    }
-}
-
-#[inline(always)]
-fn add_strip(
-    sums: &mut [f64],
-    first: usize,
-    all: usize,
-    [x, y]: [&[f64]; 2],
-    [rows, columns]: [usize; 2],
-) {
-    let height = sums.len() / columns;
-    for column in (0..all).step_by(TILE[1]) {
-        let width = TILE[1].min(columns - column);
-        let mut tile = [[0.0; TILE[1]]; TILE[0]];
-        for (x, y) in x.chunks_exact(rows).zip(y.chunks_exact(columns)) {
-            let (mut left, mut right) = ([0.0; TILE[0]], [0.0; TILE[1]]);
-            match (x[first..].first_chunk(), y[column..].first_chunk()) {
-                (Some(x), Some(y)) => (left, right) = (*x, *y),
-                _ => {
-                    left[..height].copy_from_slice(&x[first..first + height]);
-                    right[..width].copy_from_slice(&y[column..column + width]);
-                }
-            }
-            for (tile, left) in tile.iter_mut().zip(left) {
-                tile.iter_mut().zip(right).for_each(|(sum, right)| *sum += left * right);
-            }
-        }
-        for (sums, tile) in sums.chunks_exact_mut(columns).zip(tile) {
-            sums[column..column + width].iter_mut().zip(tile).for_each(|(sum, it)| *sum += it);
-        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::neurons::Layer;
 use crate::architecture::{Inputs, Views};
 use crate::features::MAX_ACTIVE;
 use crate::hce::{HceEvaluator, HceWeights, Term};
+use crate::linear::{Cholesky, Matrix};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
 
@@ -198,55 +199,22 @@ fn fit(
     let covariance = |i: usize, j: usize| products[i][j] / count - mean[i] * mean[j];
     let spread: Vec<f64> = (0..width).map(|i| covariance(i, i).max(0.0).sqrt()).collect();
     let varying: Vec<usize> = (0..width).filter(|i| spread[*i] > 1e-9).collect();
-    let mut matrix: Vec<Vec<f64>> = Vec::with_capacity(varying.len());
-    for (place, &i) in varying.iter().enumerate() {
-        let row = varying[..=place].iter().map(|&j| covariance(i, j) / (spread[i] * spread[j]));
-        let mut row: Vec<f64> = row.collect();
-        row[place] += RIDGE;
-        matrix.push(row);
-    }
-    cholesky(&mut matrix)?;
+    let matrix = Matrix::from_fn(varying.len(), varying.len(), |row, column| {
+        let (i, j) = (varying[row.max(column)], varying[row.min(column)]);
+        covariance(i, j) / (spread[i] * spread[j]) + if i == j { RIDGE } else { 0.0 }
+    });
+    let mut solution = Matrix::from_fn(varying.len(), outs, |place, target| {
+        let i = varying[place];
+        (products[i][i + 1 + target] / count - mean[i] * target_mean[target]) / spread[i]
+    });
+    Cholesky::new(matrix)?.solve(&mut solution);
     let mut coefficients = vec![0.0; outs * (width + 1)];
     for (target, row) in coefficients.chunks_exact_mut(width + 1).enumerate() {
-        let scaled = varying.iter().map(|&i| {
-            (products[i][i + 1 + target] / count - mean[i] * target_mean[target]) / spread[i]
-        });
-        let solution = solve(&matrix, scaled.collect());
         row[width] = target_mean[target];
-        for (&i, value) in varying.iter().zip(solution) {
-            row[i] = value / spread[i];
+        for (place, &i) in varying.iter().enumerate() {
+            row[i] = solution[(place, target)] / spread[i];
             row[width] -= row[i] * mean[i];
         }
     }
     Some(coefficients)
-}
-
-/// Cholesky factor of a matrix given by its lower triangle, in place; `None` where it is not
-/// positive definite.
-fn cholesky(matrix: &mut [Vec<f64>]) -> Option<()> {
-    for i in 0..matrix.len() {
-        let (above, rest) = matrix.split_at_mut(i);
-        let row = &mut rest[0];
-        for (j, other) in above.iter().enumerate() {
-            let dot: f64 = row[..j].iter().zip(&other[..j]).map(|(a, b)| a * b).sum();
-            row[j] = (row[j] - dot) / other[j];
-        }
-        let rest = row[i] - row[..i].iter().map(|it| it * it).sum::<f64>();
-        row[i] = (rest > 0.0).then(|| rest.sqrt())?;
-    }
-    Some(())
-}
-
-/// Solution of `L Lᵀ x = b` with the factor `L`.
-fn solve(factor: &[Vec<f64>], mut b: Vec<f64>) -> Vec<f64> {
-    for i in 0..b.len() {
-        let dot: f64 = factor[i][..i].iter().zip(&b).map(|(a, b)| a * b).sum();
-        b[i] = (b[i] - dot) / factor[i][i];
-    }
-    for i in (0..b.len()).rev() {
-        b[i] /= factor[i][i];
-        let value = b[i];
-        b[..i].iter_mut().zip(&factor[i]).for_each(|(b, l)| *b -= l * value);
-    }
-    b
 }

@@ -1,6 +1,6 @@
-//! Dense matrices against the definitions.
+//! Cholesky's factors: residuals, the inverse, threads.
 
-use nnuance::linear::{Cholesky, Matrix, add_products};
+use nnuance::linear::{Cholesky, Matrix};
 
 use crate::problems::{Dice, with_threads};
 
@@ -18,28 +18,6 @@ fn definite(size: usize) -> Matrix {
 }
 
 const SIZES: [usize; 8] = [0, 1, 3, 8, 63, 64, 130, 201];
-
-#[test]
-fn products_are_those_of_the_definition() {
-    for (rows, columns, positions) in [(1, 1, 0), (3, 9, 5), (4, 8, 300), (17, 33, 130)] {
-        let (x, y) = (random(positions, rows, 2), random(positions, columns, 3));
-        let start = random(rows, columns, 4);
-        let mut sum = start.clone();
-        add_products(&mut sum, &x, &y, false);
-        for i in 0..rows {
-            for j in 0..columns {
-                let right = (0..positions).map(|k| x[(k, i)] * y[(k, j)]).sum::<f64>();
-                assert!((sum[(i, j)] - start[(i, j)] - right).abs() < 1e-12 * (1.0 + right.abs()));
-            }
-        }
-        let [mut all, mut lower] = [(); 2].map(|()| Matrix::zeros(rows, rows));
-        add_products(&mut all, &x, &x, false);
-        add_products(&mut lower, &x, &x, true);
-        for i in 0..rows {
-            (0..=i).for_each(|j| assert_eq!(all[(i, j)], lower[(i, j)]));
-        }
-    }
-}
 
 #[test]
 fn solutions_leave_no_residual_and_the_inverse_is_theirs() {
@@ -78,10 +56,7 @@ fn a_direction_that_is_not_positive_has_no_factors() {
 fn any_number_of_threads_gives_the_same_bits() {
     let of = |threads| {
         with_threads(threads, || {
-            let x = random(400, 201, 6);
-            let mut matrix = Matrix::zeros(201, 201);
-            add_products(&mut matrix, &x, &x, true);
-            let factors = Cholesky::new(matrix).unwrap();
+            let factors = Cholesky::new(definite(201)).unwrap();
             let mut found = random(201, 2, 7);
             factors.solve(&mut found);
             (found, factors.inverse_diagonal())
