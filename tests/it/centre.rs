@@ -10,7 +10,7 @@ use shakmaty::{Role, Square};
 
 use crate::games;
 use crate::hce::{PESTO, odd_weights};
-use crate::tuning::{Run, nnuance, refused, said};
+use crate::tuning::Run;
 
 /// Weights anywhere, in quarters so that sums are exact.
 fn random_weights(seed: u64) -> HceWeights {
@@ -56,28 +56,6 @@ fn centred_tables_evaluate_alike() {
         assert_eq!(again.1.iter().map(|it| it.centipawns).collect::<Vec<_>>(), [[0; 2]; 5]);
         assert_eq!(again.0, centred);
     }
-}
-
-#[test]
-fn export_centres_terms_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let pesto = "tests/it/fixtures/pesto.json";
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let (plain, centred) = (path("plain.json"), path("centred.json"));
-    said(nnuance().args(["export", pesto, "-o", &plain]));
-    let [_, told] = said(nnuance().args(["export", pesto, "-o", &centred, "--centre"]));
-    assert!(told.contains("went into material (mg/eg cp): pawn "), "{told}");
-    let read = |path: &str| HceWeights::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_ne!(read(&plain).values, read(&centred).values);
-    assert_eq!(read(&plain).centred().unwrap().0.values, read(&centred).values);
-    let net = crate::tuning::complaint(nnuance().args([
-        "export",
-        "nets/quickstart-32.bin",
-        "--centre",
-        "-o",
-        &path("x.bin"),
-    ]));
-    assert!(net.contains("--centre is for handcrafted terms"), "{net}");
 }
 
 /// A position with files turned left to right; it has no castling rights.
@@ -164,19 +142,4 @@ fn a_mirrored_fit_is_that_of_the_mirror_image() {
     let [c3, f3] =
         ["c3", "f3"].map(|at| Term::named(&format!("psqt.knight.{at}")).unwrap().index());
     assert_ne!(free.values[c3], free.values[f3]);
-}
-
-#[test]
-fn mirroring_is_for_our_own_tables() {
-    let config = |inputs: &str| {
-        format!(
-            "version = 1\n[data]\nfiles = [\"data/selfplay-sf15.vf\"]\n\
-             [model]\ninputs = \"{inputs}\"\nmirror = true\n{}\
-             [target]\nwdl = 1.0\n[schedule]\nepochs = 1\nlearning_rate = 0.1\n",
-            if inputs == "trace" { "term_list = \"x.txt\"\n" } else { "hidden = 8\n" }
-        )
-    };
-    // Of nets it turns views, see `Kings`; the plain one has no king of its own to go by.
-    assert!(refused(&config("plain")).contains("model.mirror"));
-    assert!(refused(&config("trace")).contains("give both wings one number"));
 }

@@ -1,10 +1,8 @@
-//! Handcrafted terms: the trace is the score, colours are equal, nothing is lost on the way.
+//! Handcrafted terms: the trace is the evaluation, colours are equal, nothing is lost on the way.
 
 use nnuance::batch::Terms;
 use nnuance::hce::terms::{GROUPS, TERMS, list};
-use nnuance::hce::{
-    Coding, HceEvaluator, HceWeights, Only, Part, Parts, Phase, Score, Term, Trace, evaluate, hold,
-};
+use nnuance::hce::{Coding, HceEvaluator, HceWeights, Phase, Term, Trace, evaluate, hold};
 use nnuance::sample::Position;
 use nnuance::sums::Sums;
 use nnuance::terms::{Chosen, Kind};
@@ -13,29 +11,15 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::Color;
 
 use crate::games;
-use crate::largest::smallest;
 
 pub const PESTO: &str = include_str!("fixtures/pesto.json");
 
-/// Positions of self-play with the results of their games for White.
-fn quiet() -> Vec<(Position, f64)> {
-    let text = std::fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
-    let line = |line: &str| {
-        let (fen, rest) = line.split_once(" c9 ").unwrap();
-        let result = match rest.trim_matches(['"', ';']) {
-            "1-0" => 1.0,
-            "0-1" => 0.0,
-            _ => 0.5,
-        };
-        (Position::from_fen(fen).unwrap(), result)
-    };
-    text.lines().map(line).collect()
-}
-
 /// Positions of self-play and of random games.
 fn positions() -> Vec<Position> {
-    let quiet = quiet().into_iter().map(|(position, _)| position);
-    quiet.step_by(3).chain(games::positions(3000, 1)).collect()
+    let text = std::fs::read_to_string("data/selfplay_sf151_quiet.epd").unwrap();
+    let quiet = text.lines().step_by(3);
+    let quiet = quiet.map(|line| Position::from_fen(line.split_once(" c9 ").unwrap().0).unwrap());
+    quiet.chain(games::positions(3000, 1)).collect()
 }
 
 /// Weights that no two terms share.
@@ -132,67 +116,17 @@ fn every_group_occurs_in_play() {
 }
 
 #[test]
-fn phase_runs_from_0_to_256() {
-    let rho = |fen: &str| Phase::of(&Position::from_fen(fen).unwrap()).rho();
-    assert_eq!(rho("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"), 0);
-    assert_eq!(rho("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1"), 256);
-    // lambda = 4 + 1: (256 * 19 + 12) / 24 = 203.17
-    assert_eq!(rho("4k3/8/8/8/8/8/8/2Q1KN2 w - - 0 1"), 203);
-    // Nine queens a side are no more than all pieces.
-    assert_eq!(rho("qqqqkqqq/8/8/8/8/8/8/QQQQKQQQ w - - 0 1"), 0);
-}
-
-#[test]
-fn bitboards_hold_the_men() {
-    for position in positions() {
-        let mut sets = [[0u64; 6]; 2];
-        for piece in position.pieces() {
-            sets[piece.color.fold_wb(0, 1)][piece.role as usize - 1] |= 1 << piece.square as u32;
-        }
-        assert_eq!(position.bitboards(), sets, "{position:?}");
-    }
-}
-
-#[test]
-fn trace_times_weights_is_the_score() {
+fn trace_times_weights_is_the_evaluation() {
     let weights = odd_weights();
-    let integers = weights.integers();
-    let whole: Vec<[f64; 2]> = integers.iter().map(|pair| pair.map(f64::from)).collect();
     let fast = HceEvaluator::new(&weights);
     for position in positions() {
         let trace = traced(&position);
-        let mut score = Score::new(&integers);
-        evaluate(&position, &mut score);
-        let sums = by_hand(&trace, &whole);
-        assert_eq!(score.sums(), sums, "{position:?}");
         let phase = Phase::of(&position);
-        assert_eq!(score.white(phase), sums.white(phase.shares()).trunc() as i32);
         let sums = by_hand(&trace, &weights.values);
         assert!(close(fast.sums(&position), sums, 1e-8), "{position:?}");
         let white = sums.white(phase.shares());
         let stm = position.turn().fold_wb(white, -white) + weights.tempo;
         assert!((fast.evaluate(&position) - stm).abs() < 1e-6, "{position:?}");
-    }
-}
-
-#[test]
-fn a_part_alone_is_that_part_of_all() {
-    let parts: std::collections::HashSet<Part> = GROUPS.iter().map(|group| group.part).collect();
-    for position in positions().into_iter().step_by(20) {
-        let all = traced(&position);
-        for part in &parts {
-            let mut trace = Trace::default();
-            evaluate(&position, &mut Only { sink: &mut trace, parts: Parts::of(&[*part]) });
-            for term in Term::all() {
-                for colour in [Color::White, Color::Black] {
-                    let expected = match term.group().part == *part {
-                        true => all.count(term, colour),
-                        false => 0,
-                    };
-                    assert_eq!(trace.count(term, colour), expected, "{} {part:?}", term.name());
-                }
-            }
-        }
     }
 }
 
@@ -335,32 +269,4 @@ fn a_known_position_by_hand() {
     let start = Position::from_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     let tempo = HceWeights { tempo: 9.0, ..HceWeights::default() };
     assert_eq!(tempo.evaluate(&start.unwrap()), 9.0);
-}
-
-/// The least mean squared error over scales of 50 to 800 centipawns.
-fn error(weights: &HceWeights, positions: &[(Position, f64)]) -> f64 {
-    let evaluator = HceEvaluator::new(weights);
-    let values: Vec<(f64, f64)> = positions
-        .iter()
-        .map(|(position, result)| {
-            let value = evaluator.evaluate(position);
-            (position.turn().fold_wb(value, -value), *result)
-        })
-        .collect();
-    let at = |scale: f64| {
-        let errors = values.iter().map(|(value, result)| {
-            let expected = 1.0 / (1.0 + (-value / scale).exp());
-            (result - expected).powi(2)
-        });
-        errors.sum::<f64>() / values.len() as f64
-    };
-    smallest((5..80).map(|step| at(10.0 * f64::from(step))))
-}
-
-#[test]
-fn untrained_it_beats_material() {
-    let positions = quiet();
-    let full = error(&HceWeights::default(), &positions);
-    let material = error(&HceWeights::material(), &positions);
-    assert!(full < 0.95 * material, "{full} against {material}");
 }

@@ -187,34 +187,6 @@ fn converge(newton: &mut Newton, problem: &Problem, point: &mut Point) -> Steppe
 }
 
 #[test]
-fn steps_find_the_optimum_that_gradient_descent_finds() {
-    let pieces = pieces(LINEAR, 2000, 9);
-    let targets = targets(&pieces, &point(LINEAR, 60.0, 10), SCALE, 0.3, 11);
-    let problem = problem(&pieces, LINEAR, results(&targets, Loss::SQUARED));
-    let mut found = Point { weights: vec![[0.0; 2]; LINEAR.terms()], tempo: 0.0 };
-    let mut slow = found.clone();
-    converge(&mut Newton::new(all(LINEAR)), &problem, &mut found);
-
-    let rows = dense_rows(&pieces, &slow);
-    let mut velocity = vec![0.0; slow.len()];
-    for _ in 0..4000 {
-        let weights: Vec<f64> = slow.iter().collect();
-        let mut gradient = vec![0.0; slow.len()];
-        for (position, row) in rows.iter().enumerate() {
-            let value: f64 = row.iter().zip(&weights).map(|(one, other)| one * other).sum();
-            let slope = problem.cost(position, value).slope / 2000.0;
-            gradient.iter_mut().zip(row).for_each(|(sum, element)| *sum += slope * element);
-        }
-        for (number, velocity) in velocity.iter_mut().enumerate() {
-            *velocity = 0.9 * *velocity - 4000.0 * gradient[number];
-            *slow.get_mut(number).unwrap() += *velocity;
-        }
-    }
-    let (fast, slow) = (problem.loss(&found), problem.loss(&slow));
-    assert!((fast - slow).abs() < 1e-9, "{fast} against {slow}");
-}
-
-#[test]
 fn no_step_raises_the_loss_whatever_the_kinds_of_terms() {
     for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
         for seed in 0..4 {
@@ -235,29 +207,6 @@ fn no_step_raises_the_loss_whatever_the_kinds_of_terms() {
             assert!(problem.loss(&here) < 0.5 * first, "{first} to {}", problem.loss(&here));
         }
     }
-}
-
-#[test]
-fn weights_that_do_not_move_keep_their_bits() {
-    let pieces = pieces(ALL, 800, 70);
-    let targets = targets(&pieces, &point(ALL, 60.0, 71), SCALE, 0.1, 72);
-    let problem = problem(&pieces, ALL, results(&targets, Loss::SQUARED));
-    let start = point(ALL, 60.0, 73);
-    let movable: Vec<bool> = (0..start.len()).map(|number| number % 3 == 0).collect();
-    let mut here = start.clone();
-    let prior = Some(Prior { start: start.clone(), centipawns: 30.0 });
-    let mut newton = Newton { prior, ..Newton::new(movable.clone()) };
-    for _ in 0..3 {
-        newton.step(&problem, &mut here).unwrap();
-    }
-    let mut moved = 0;
-    for ((one, other), movable) in start.iter().zip(here.iter()).zip(movable) {
-        moved += usize::from(one != other);
-        assert!(movable || one.to_bits() == other.to_bits());
-    }
-    assert!(moved > 5);
-    let none = Newton::new(vec![false; start.len()]).step(&problem, &mut here).unwrap();
-    assert!(none.converged && none.fell == 0.0);
 }
 
 #[test]
@@ -378,36 +327,4 @@ fn what_nothing_determines_has_an_infinite_error_until_a_prior_says_otherwise() 
     let prior = Prior { start: truth, centipawns: 20.0 };
     let held = standard_errors(&problem, &equations, &all(shape), Some(&prior)).unwrap();
     assert!(held.iter().all(|error| error.unwrap() < 20.0), "{held:?}");
-}
-
-#[test]
-fn what_does_not_fit_together_is_refused() {
-    let pieces = pieces(LINEAR, 100, 140);
-    let targets = vec![0.5; 100];
-    let goal = results(&targets, Loss::SQUARED);
-    let refused = |terms, goal| Problem::new(&pieces, terms, goal).unwrap_err();
-    assert!(matches!(refused(3, goal), ProblemError::Term { terms: 3, .. }));
-    let short = results(&targets[1..], Loss::SQUARED);
-    assert_eq!(refused(12, short), ProblemError::Targets { positions: 100, targets: 99 });
-    let flat = Goal::Results { targets: &targets, scale: 0.0, loss: Loss::SQUARED, shares: &[] };
-    assert_eq!(refused(12, flat), ProblemError::Scale(0.0));
-    assert_eq!(Problem::new(&[], 12, goal).unwrap_err(), ProblemError::Empty);
-
-    let problem = problem(&pieces, LINEAR, goal);
-    let mut here = point(LINEAR, 10.0, 141);
-    let step = |newton: &mut Newton, here: &mut Point| newton.step(&problem, here).unwrap_err();
-    let mut newton = Newton::new(vec![true; 3]);
-    assert!(matches!(step(&mut newton, &mut here), ProblemError::Length { found: 3, .. }));
-    let prior = Some(Prior { start: here.clone(), centipawns: 0.0 });
-    let mut newton = Newton { prior, ..Newton::new(all(LINEAR)) };
-    assert_eq!(step(&mut newton, &mut here), ProblemError::Prior(0.0));
-    here.weights[0][0] = f64::NAN;
-    assert_eq!(step(&mut Newton::new(all(LINEAR)), &mut here), ProblemError::NotFinite);
-
-    let mut mixed = Terms::clone(&pieces[1]);
-    mixed.complexity = mixed.normal.clone();
-    let mixed = [Arc::new(mixed)];
-    let targets = vec![0.5; mixed[0].len()];
-    let goal = results(&targets, Loss::SQUARED);
-    assert!(matches!(Problem::new(&mixed, 12, goal), Err(ProblemError::Kind(_))));
 }

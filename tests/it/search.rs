@@ -1,11 +1,8 @@
-use std::sync::Arc;
-
 use nnuance::{
-    batch::{Rows, Terms},
     loss::Loss,
     train::direct::{
         point::Point,
-        problem::{Goal, Problem, ProblemError},
+        problem::{Goal, Problem},
         search::Search,
     },
 };
@@ -130,33 +127,4 @@ fn any_number_of_threads_searches_the_same_way() {
     for threads in [2, 3, 8] {
         assert_eq!(run(threads), one, "{threads} threads");
     }
-}
-
-#[test]
-fn what_cannot_be_searched_is_refused() {
-    let pieces = pieces(ALL, 50, 320);
-    let targets = vec![0.5; 50];
-    let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
-    let problem = Problem::new(&pieces, ALL.terms(), goal).unwrap();
-    let movable = vec![true; problem.weights()];
-    let mut start = point(ALL, 40.0, 322);
-    let refused =
-        |start: &Point, movable: &[bool]| Search::new(&problem, start, movable).unwrap_err();
-    assert!(matches!(refused(&start, &movable[1..]), ProblemError::Length { .. }));
-    start.weights[1][0] = 40_000.0;
-    assert!(matches!(refused(&start, &movable), ProblemError::Weight { number: 2, .. }));
-    start.weights[1][0] = f64::NAN;
-    assert!(matches!(refused(&start, &movable), ProblemError::Weight { number: 2, .. }));
-
-    let mut often = Terms::clone(&pieces[1]);
-    often.normal = Rows::default();
-    (0..often.len()).for_each(|row| often.normal.push(row, [(0, 127); 300].into_iter()));
-    let (half, often) = (vec![0.5; often.len()], [Arc::new(often)]);
-    let goal = Goal::Results { targets: &half, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
-    let counted = Problem::new(&often, ALL.terms(), goal).unwrap();
-    let refused = Search::new(&counted, &point(ALL, 40.0, 323), &movable).unwrap_err();
-    assert_eq!(refused, ProblemError::Count { term: 0, position: 0 });
-
-    let movable: Vec<bool> = movable.iter().enumerate().map(|(number, _)| number != 2).collect();
-    assert_eq!(Search::new(&problem, &start, &movable).unwrap_err(), ProblemError::NotFinite);
 }

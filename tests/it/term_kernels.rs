@@ -316,22 +316,6 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn a_term_that_a_position_repeats_counts_once() {
-    let mut piece = Terms::default();
-    piece.normal.push(0, [(2, 1), (2, -1), (0, 3)].into_iter());
-    piece.safety.push(0, [(2, [1, 0]), (1, [0, 1])].into_iter());
-    piece.complexity.push(0, [].into_iter());
-    piece.normal.push(1, [(2, 5)].into_iter());
-    piece.safety.push(1, [].into_iter());
-    piece.complexity.push(1, [].into_iter());
-    (piece.middlegame, piece.endgame, piece.turn) = (vec![1.0; 2], vec![0.0; 2], vec![1, 1]);
-    let pieces = [Arc::new(piece.clone()), Arc::new(Terms::default()), Arc::new(piece)];
-    let mut counts = [0; 4];
-    pieces.iter().for_each(|piece| piece.count(&mut counts));
-    assert_eq!(counts, [2, 2, 4, 0]);
-}
-
-#[test]
 fn extreme_logits_stay_finite_and_a_weight_that_is_no_number_shows() {
     for level in Level::available() {
         for loss in LOSSES {
@@ -348,24 +332,4 @@ fn extreme_logits_stay_finite_and_a_weight_that_is_no_number_shows() {
             }
         }
     }
-}
-
-#[test]
-fn nothing_at_all_gives_no_loss_and_no_gradient() {
-    for pieces in [vec![], vec![Arc::new(Terms::default())]] {
-        let case = Case { pieces, targets: vec![], ..single([1.0; 2], [0.0; 4], 0.0) };
-        let TermsGradients { loss, terms, tempo } =
-            terms_gradients(&case.weights, case.tempo, job(&case, Level::Portable));
-        assert!(loss.is_nan());
-        assert!(terms.iter().chain([&tempo]).all(|&gradient| gradient == 0.0));
-        assert!(terms_logits(&case.weights, case.tempo, job(&case, Level::Portable)).is_empty());
-    }
-}
-
-#[test]
-#[should_panic(expected = "the len is 50 but the index is 50")]
-fn a_term_beyond_the_weights_panics() {
-    let mut case = random(&[2000], 20, false, 1);
-    *Arc::get_mut(&mut case.pieces[0]).unwrap().normal.term.last_mut().unwrap() = 50;
-    terms_gradients(&case.weights, case.tempo, job(&case, Level::detect()));
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use nnuance::hce::HceWeights;
-use nnuance::loader::{Part, Plan, Split, Test, collect};
+use nnuance::loader::{Part, Plan, collect};
 use nnuance::report::{Options, Predictions, Truth, Values, compare};
 use nnuance::sample::Sample;
 use nnuance::terms::OwnTerms;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::largest::smallest;
 use crate::need;
-use crate::tuning::{Run, column, complaint, killed_and_resumed, nnuance, refused, said};
+use crate::tuning::{Run, column, killed_and_resumed, nnuance, refused, said};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
 const ENGINE: &str = "docs/own-engine/engine.c";
@@ -177,57 +177,11 @@ fn a_comparison_measures_what_the_engine_would_say_with_the_tuned_weights() {
 }
 
 #[test]
-fn games_of_a_trace_are_held_out_whole_and_found_again() {
-    let Some(engine) = Engine::new() else { return };
-    let numbered =
-        |i: usize, line: &str| line.replacen(" |", &format!(" game={} |", i / 10 + 1), 1);
-    let trace = engine.changed("games.trace", numbered);
-    let run = Run::new(&engine.config(&trace, GAUSS_NEWTON, "epochs = 3"), "2");
-    assert!(run.said[1].contains(" of 1,501 games"), "{}", run.said[1]);
-    let [json, _] = said(nnuance().args(["compare", "material", "--json"]).arg(&run.out));
-    let found: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["noun"], "test games");
-    let split = Split { share: 0.1, seed: 0 };
-    let plan = Plan { split, test: Test::DEFAULT, ..Plan::reading(vec![trace]) };
-    let test = collect(&plan, Part::Test, &|_| ()).unwrap();
-    assert_eq!(found["measured_on"]["positions"], test.len());
-    assert!(test.len() > 500 && test.len() < 1000);
-    let names = |rank: usize| found["evaluations"][rank]["name"].as_str().unwrap();
-    assert_eq!([names(0), names(1)], ["out/best", "material"]);
-}
-
-#[test]
 fn killed_and_resumed_a_run_on_traces_ends_with_the_same_bits() {
     let Some(engine) = Engine::new() else { return };
     killed_and_resumed(&engine.config(&engine.trace, GAUSS_NEWTON, ""), 3);
     let schedule = "epochs = 60.5\nbatch = 700\nlearning_rate = 0.5\nlooks = 9";
     killed_and_resumed(&engine.config(&engine.trace, ADAM, schedule), 3);
-}
-
-#[test]
-fn the_engines_tables_are_no_weights_of_ours() {
-    let Some(engine) = Engine::new() else { return };
-    let run = Run::new(&engine.config(&engine.trace, GAUSS_NEWTON, "epochs = 1"), "2");
-    let tables = run.out.join("terms.json");
-    let said = complaint(nnuance().arg("compare").arg(&tables).args(["--data", LINES]));
-    assert!(said.contains("name the run folder instead"), "{said}");
-    // Nor can a net be added to them.
-    let on = format!(
-        "version = 1\n[data]\nfiles = [\"{LINES}\"]\n\
-         [model]\ninputs = \"perspective\"\nhidden = 8\nbase = \"{}\"\n\
-         [target]\nwdl = 1.0\n[schedule]\nepochs = 1\nbatch = 256\nlearning_rate = 0.01\n",
-        run.out.display()
-    );
-    let said = refused(&on);
-    assert!(said.contains("are terms of another engine, which only its traces tell"), "{said}");
-    let ours = engine
-        .config(Path::new(LINES), GAUSS_NEWTON, "")
-        .replace("inputs = \"trace\"", "inputs = \"hce\"")
-        .replace("term_list", "start")
-        .replace("terms.txt", "terms.json");
-    std::fs::copy(&tables, engine.folder.path().join("terms.json")).unwrap();
-    let said = refused(&ours);
-    assert!(said.contains("weights of an engine's own terms"), "{said}");
 }
 
 #[test]

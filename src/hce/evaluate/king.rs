@@ -1,4 +1,4 @@
-//! The king's cover, and the pawns that come for it.
+//! The king: its cover, the pawns that come for it, and the danger that it is in.
 
 use super::squares::*;
 use super::view::View;
@@ -63,7 +63,8 @@ pub fn files(view: &View) -> impl Iterator<Item = KingFile> + '_ {
     })
 }
 
-pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
+/// The king's cover, and the pawns that come for it.
+pub fn king(view: &View, add: &mut impl FnMut(Term, i32)) {
     let us = &view.us;
     let guards = us.pieces[PAWN] | us.pieces[KNIGHT] | us.pieces[BISHOP];
     add(DEFENDERS.at([number(us.area & guards) as usize]), 1);
@@ -76,6 +77,58 @@ pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
         match file.storm {
             Some(Storm::Free(rank)) => add(FREE.at([file.edge(), rank]), 1),
             Some(Storm::Blocked(rank)) => add(BLOCKED.at([file.edge(), rank]), 1),
+            None => {}
+        }
+    }
+}
+
+const SAFETY_CONSTANT: Row<0> = row("king.safety.constant");
+const SAFETY_ATTACKERS: Row<1> = row("king.safety.attackers");
+const SAFETY_ATTACKS: Row<0> = row("king.safety.attacks");
+const SAFETY_WEAK: Row<0> = row("king.safety.weak");
+const SAFETY_CHECK: Row<1> = row("king.safety.check");
+const SAFETY_QUEENLESS: Row<0> = row("king.safety.queenless");
+const SAFETY_SHELTER: Row<2> = row("king.safety.shelter");
+const SAFETY_FREE: Row<1> = row("king.safety.storm.free");
+const SAFETY_BLOCKED: Row<1> = row("king.safety.storm.blocked");
+
+/// The danger that a king is in.
+pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
+    let (us, them) = (&view.us, &view.them);
+    let queen = them.pieces[QUEEN] != 0;
+    if them.attackers.iter().sum::<i32>() < 2 - i32::from(queen) {
+        return;
+    }
+    let mut some = |term: Term, count: i32| {
+        if count != 0 {
+            add(term, count);
+        }
+    };
+    some(SAFETY_CONSTANT.at([]), 1);
+    let last = us.attacks[QUEEN] | us.attacks[KING];
+    let others = us.attacks[PAWN] | us.attacks[KNIGHT] | us.attacks[BISHOP] | us.attacks[ROOK];
+    debug_assert_eq!(others | last, us.attacked);
+    let weak = them.attacked & !us.twice & !others;
+    some(SAFETY_ATTACKS.at([]), them.hits);
+    some(SAFETY_WEAK.at([]), number(weak & us.area));
+    let safe = !them.all & (!us.attacked | weak & them.twice);
+    let lines = [bishop(us.king, view.occupied), rook(us.king, view.occupied)];
+    for role in KNIGHT..=QUEEN {
+        some(SAFETY_ATTACKERS.at([role - 1]), them.attackers[role]);
+        let from = match role {
+            KNIGHT => knight(us.king),
+            BISHOP => lines[0],
+            ROOK => lines[1],
+            _ => lines[0] | lines[1],
+        };
+        some(SAFETY_CHECK.at([role - 1]), number(from & safe & them.attacks[role]));
+    }
+    some(SAFETY_QUEENLESS.at([]), i32::from(!queen));
+    for file in files(view) {
+        some(SAFETY_SHELTER.at([file.edge(), file.shelter]), 1);
+        match file.storm {
+            Some(Storm::Free(rank)) => some(SAFETY_FREE.at([rank]), 1),
+            Some(Storm::Blocked(rank)) => some(SAFETY_BLOCKED.at([rank]), 1),
             None => {}
         }
     }

@@ -3,33 +3,47 @@
 //! Every part is written for White alone: for Black it sees the board turned top to bottom with
 //! the colours swapped. So colours cannot differ.
 
-mod bishops;
-mod board;
-mod closedness;
-mod complexity;
-mod files;
 mod king;
-mod knights;
-mod mobility;
-mod passed;
 mod pawns;
-mod queens;
-mod rooks;
-mod safety;
-mod space;
+mod pieces;
 mod squares;
 mod threats;
 mod view;
 
-use shakmaty::Color;
+use shakmaty::{Color, Role};
 
 use super::Sink;
-use super::terms::Part;
+use super::terms::{Part, Row, row};
 use crate::sample::Position;
 
-pub(super) use board::Board;
 pub(super) use squares::DARK;
 use view::View;
+
+const MATERIAL: Row<1> = row("material");
+const PSQT: Row<2> = row("psqt");
+
+/// A position, and its pieces as sets of squares.
+#[derive(Clone, Copy, Debug)]
+pub struct Board<'a> {
+    pub position: &'a Position,
+    /// The pieces of each colour by role, White first, pawn to king.
+    pub pieces: [[u64; 6]; 2],
+    /// How many they are.
+    counts: [[i32; 6]; 2],
+}
+
+impl<'a> Board<'a> {
+    pub fn of(position: &'a Position) -> Self {
+        let pieces = position.bitboards();
+        let counts = pieces.map(|sets| sets.map(|set| set.count_ones() as i32));
+        Self { position, pieces, counts }
+    }
+
+    /// Pieces of a role, by colour.
+    pub fn counts(&self, role: Role) -> [i32; 2] {
+        self.counts.map(|counts| counts[role as usize - 1])
+    }
+}
 
 /// Names every term that applies in a position, for both colours.
 ///
@@ -38,41 +52,59 @@ pub fn evaluate(position: &Position, sink: &mut impl Sink) {
     evaluate_board(&Board::of(position), sink);
 }
 
-/// Registers the parts that are written for one side: each counts what its file says.
+/// Registers the parts that are written for one side.
 macro_rules! parts {
-    ($($part:ident: $file:ident,)*) => {
+    ($($part:ident: $file:ident::$count:ident,)*) => {
         const ONE_SIDED: &[Part] = &[$(Part::$part),*];
 
         fn one_side(view: &View, colour: Color, sink: &mut impl Sink) {
             $(if sink.wants(Part::$part) {
-                $file::count(view, &mut |term, count| sink.add(term, colour, count));
+                $file::$count(view, &mut |term, count| sink.add(term, colour, count));
             })*
         }
     };
 }
 
 parts! {
-    Mobility: mobility,
-    Pawns: pawns,
-    Passed: passed,
-    Knights: knights,
-    Bishops: bishops,
-    Rooks: rooks,
-    Queens: queens,
-    Threats: threats,
-    Space: space,
-    King: king,
-    Safety: safety,
+    Mobility: pieces::mobility,
+    Pawns: pawns::pawns,
+    Passed: pawns::passed,
+    Knights: pieces::knights,
+    Bishops: pieces::bishops,
+    Rooks: pieces::rooks,
+    Queens: pieces::queens,
+    Threats: threats::threats,
+    Space: threats::space,
+    King: king::king,
+    Safety: king::safety,
 }
 
 pub(super) fn evaluate_board(board: &Board, sink: &mut impl Sink) {
-    board::count(board, sink);
+    material_and_squares(board, sink);
     if ONE_SIDED.iter().any(|part| sink.wants(*part)) {
         let [white, black] = View::both(board);
         one_side(&white, Color::White, sink);
         one_side(&black, Color::Black, sink);
     }
     if sink.wants(Part::Complexity) {
-        complexity::count(board, sink);
+        threats::complexity(board, sink);
+    }
+}
+
+/// Counts what needs bitboards alone: material and squares.
+fn material_and_squares(board: &Board, sink: &mut impl Sink) {
+    if sink.wants(Part::Material) {
+        for (colour, counts) in [Color::White, Color::Black].into_iter().zip(&board.counts) {
+            for (role, count) in counts[..5].iter().enumerate().filter(|(_, count)| **count != 0) {
+                sink.add(MATERIAL.at([role]), colour, *count);
+            }
+        }
+    }
+    if sink.wants(Part::Psqt) {
+        // Square after square: a loop for each role would be mispredicted twelve times.
+        for piece in board.position.pieces() {
+            let square = piece.square as usize ^ piece.color.fold_wb(0, 56);
+            sink.add(PSQT.at([piece.role as usize - 1, square]), piece.color, 1);
+        }
     }
 }

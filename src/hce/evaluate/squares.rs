@@ -92,3 +92,32 @@ pub fn rook(square: u32, occupied: u64) -> u64 {
 pub fn king(square: u32) -> u64 {
     attacks::king_attacks(Square::new(square)).into()
 }
+
+/// The squares in front on the same file.
+pub fn ahead(square: u32) -> u64 {
+    file(file_of(square)) & above(square)
+}
+
+/// The two files beside the square's, one at the edge.
+pub fn beside_file(square: u32) -> u64 {
+    beside(file(file_of(square)))
+}
+
+/// Whether no enemy pawn can ever attack the square.
+pub fn is_outpost(square: u32, enemy_pawns: u64) -> bool {
+    (3..6).contains(&rank_of(square)) && enemy_pawns & beside_file(square) & above(square) == 0
+}
+
+/// 1 on files c to f, 0 outside.
+pub fn central(square: u32) -> usize {
+    usize::from((2..6).contains(&file_of(square)))
+}
+
+/// How closed a position is, 0 to 8: half the pawns, two for every pair that ram each other, less two for every file
+/// without pawns.
+pub fn closedness(up: u64, down: u64) -> usize {
+    let pawns = up | down;
+    let rammed = number((up << 8) & down);
+    let open = (0..8).filter(|i| pawns & file(*i) == 0).count() as i32;
+    (number(pawns) / 2 + 2 * rammed - 2 * open).clamp(0, 8) as usize
+}

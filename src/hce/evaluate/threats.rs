@@ -1,9 +1,10 @@
-//! Threats against the enemy's pieces.
+//! Threats against the enemy's pieces, space, and how hard an endgame is to win.
 
+use super::Board;
 use super::squares::*;
 use super::view::View;
-use crate::hce::Term;
 use crate::hce::terms::{Row, row};
+use crate::hce::{Sink, Term};
 
 const BY_PAWN: Row<1> = row("threats.pawn");
 const BY_MINOR: Row<1> = row("threats.minor");
@@ -14,7 +15,8 @@ const HANGING: Row<0> = row("threats.hanging");
 const OVERLOADED: Row<0> = row("threats.overloaded");
 const PUSH: Row<0> = row("threats.push");
 
-pub fn count(view: &View, add: &mut impl FnMut(Term, i32)) {
+/// Threats against the enemy's pieces.
+pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let mut some = |term: Term, set: u64| {
         if set != 0 {
@@ -52,4 +54,48 @@ fn after_pushes(view: &View) -> u64 {
     let twice = (once & RANK_1 << 16) << 8 & empty;
     let safe = !them.attacks[PAWN] & (us.attacked | !them.attacked);
     pawn_attacks((once | twice) & safe)
+}
+
+const SPACE_RESTRICTED: Row<0> = row("space.restricted");
+const SPACE_CENTRE: Row<0> = row("space.centre");
+
+/// Files c to f, ranks 2 to 4.
+const SPACE_AREA: u64 = 0x3c3c_3c00;
+
+/// Who owns the board.
+pub fn space(view: &View, add: &mut impl FnMut(Term, i32)) {
+    let (us, them) = (&view.us, &view.them);
+    let restricted = them.attacked & !them.twice & !them.attacks[PAWN] & us.attacked;
+    let centre = SPACE_AREA & !us.pieces[PAWN] & !them.attacks[PAWN];
+    for (term, set) in [(SPACE_RESTRICTED, restricted), (SPACE_CENTRE, centre)] {
+        if set != 0 {
+            add(term.at([]), number(set));
+        }
+    }
+}
+
+const COMPLEXITY_PAWNS: Row<0> = row("complexity.pawns");
+const COMPLEXITY_FLANKS: Row<0> = row("complexity.flanks");
+const COMPLEXITY_ENDING: Row<0> = row("complexity.ending");
+const COMPLEXITY_CONSTANT: Row<0> = row("complexity.constant");
+
+/// Files a to d.
+const COMPLEXITY_QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+
+/// How hard an endgame is to win.
+pub fn complexity(board: &Board, sink: &mut impl Sink) {
+    let [white, black] = &board.pieces;
+    let pawns = white[PAWN] | black[PAWN];
+    let pieces = (KNIGHT..=QUEEN).fold(0, |all, role| all | white[role] | black[role]);
+    let flanks = pawns & COMPLEXITY_QUEENSIDE != 0 && pawns & !COMPLEXITY_QUEENSIDE != 0;
+    for (row, count) in [
+        (COMPLEXITY_PAWNS, number(pawns)),
+        (COMPLEXITY_FLANKS, i32::from(flanks)),
+        (COMPLEXITY_ENDING, i32::from(pieces == 0)),
+        (COMPLEXITY_CONSTANT, 1),
+    ] {
+        if count != 0 {
+            sink.complexity(row.at([]), count);
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! What one side sees: its pieces move up the board, the others' move down.
 
-use super::board::Board;
-use super::closedness::closedness;
+use super::Board;
 use super::squares::*;
 
 /// A piece, no pawn and no king, with what it attacks.
