@@ -15,7 +15,7 @@ use nnuance::{
 
 use crate::largest::largest;
 use crate::problems::{
-    ALL, Dice, LINEAR, Shape, collinear, pieces, point, targets, values, with_threads,
+    ALL, LINEAR, Shape, collinear, pieces, point, targets, values, with_threads,
 };
 
 const SCALE: f64 = 120.0;
@@ -226,60 +226,6 @@ fn any_number_of_threads_gives_the_same_bits() {
     let one = run(1);
     for threads in [2, 3, 8] {
         assert!(run(threads) == one, "{threads} threads");
-    }
-}
-
-/// Positions with their shares in common, many, few and one alone; COMPLEXITY stops some endgames.
-#[test]
-fn positions_of_the_same_phase_add_up_to_what_each_adds() {
-    for (shape, complexity) in [(LINEAR, 1.0), (ALL, 1.0), (ALL, 60.0)] {
-        let mut pieces = pieces(shape, 12_000, 120);
-        let mut dice = Dice::new(121);
-        for piece in &mut pieces {
-            let terms = Arc::make_mut(piece);
-            for (mg, eg) in terms.middlegame.iter_mut().zip(&mut terms.endgame) {
-                [*mg, *eg] = match dice.below(8) {
-                    0..3 => [0.25, 0.5],
-                    3..5 => [0.0, 1.0],
-                    5..7 => [1.0, 0.0],
-                    _ => [dice.below(9) as f32 / 9.0, 0.5],
-                };
-            }
-        }
-        let targets = targets(&pieces, &point(shape, 60.0, 122), SCALE, 0.1, 123);
-        let mut here = point(shape, 60.0, 124);
-        for weight in &mut here.weights[shape.terms() - shape.complexity..] {
-            weight[1] *= complexity;
-        }
-        let mut counted = 1.0;
-        let shares: Vec<f32> = (0..targets.len()).map(|_| dice.share() as f32).collect();
-        for (loss, shares) in [(Loss::SQUARED, &[][..]), (Loss::ABSOLUTE, &shares)] {
-            let goal = Goal::Results { targets: &targets, scale: SCALE, loss, shares };
-            let problem = problem(&pieces, shape, goal);
-            let together = Equations::grouped(&problem, &here, 1500).unwrap();
-            let each = Equations::grouped(&problem, &here, usize::MAX).unwrap();
-            assert_close(together.loss, each.loss, 1e-13);
-            assert_eq!(together.counts, each.counts);
-            assert_eq!(together.positions, each.positions);
-            let size = |weight: usize| each.hessian.get(weight, weight).sqrt();
-            let steepest = largest(each.gradient.iter().map(|one| one.abs()));
-            for one in 0..here.len() {
-                let off = together.gradient[one] - each.gradient[one];
-                assert!(off.abs() <= 1e-13 * steepest, "gradient of {one} off by {off}");
-                for other in 0..=one {
-                    let off = together.hessian.get(one, other) - each.hessian.get(one, other);
-                    let most = 1e-12 * size(one) * size(other);
-                    assert!(off.abs() <= most, "{one} with {other} off by {off}");
-                }
-            }
-            counted = size(0);
-            for threads in [1, 2, 3, 8] {
-                let again =
-                    with_threads(threads, || Equations::grouped(&problem, &here, 1500).unwrap());
-                assert!(again == together, "{threads} threads");
-            }
-        }
-        assert!(counted > 0.0);
     }
 }
 

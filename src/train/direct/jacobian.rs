@@ -6,23 +6,21 @@ use super::{
 };
 use crate::batch::{Choices, Terms, Verdict};
 
-/// A sparse Jacobian: a row a position, or of moves a row for each difference between values that
-/// counts; in each row the terms in the order of their [places](super::normal), none twice, the
-/// tempo last as one more term. What is 0 is left out.
+/// A sparse Jacobian: a row a position of one chunk, or of moves a row for each difference between
+/// values that counts; in each row the terms in rising order and none twice, the tempo last as one
+/// more term. What is 0 is left out.
 #[derive(Clone, Debug, Default)]
 pub struct Jacobian {
     /// Row `i` has the entries `ends[i]..ends[i + 1]`.
     ends: Vec<usize>,
-    places: Vec<u32>,
+    terms: Vec<u32>,
     /// By middlegame and endgame weight.
     slopes: Vec<[f64; 2]>,
-    /// Of NORMAL terms.
-    counts: Vec<f64>,
-    /// First and second derivative of the cost by the value, and how many entries are grouped.
-    costs: Vec<([f64; 2], usize)>,
+    /// Of the cost by the value, a row each.
+    costs: Vec<[f64; 2]>,
     /// The sum over the positions.
     loss: f64,
-    /// Numbers that each place's row of the normal equations gets from here.
+    /// Blocks of the normal equations that a term's row gets from this chunk.
     work: Vec<u64>,
     /// Entries of the present row, as they come.
     found: Vec<Entry>,
@@ -30,17 +28,14 @@ pub struct Jacobian {
     rows: (Vec<Entry>, Vec<usize>),
 }
 
-/// A place, the derivatives by the weights of its term, and the count of a NORMAL term.
-type Entry = (u32, [f64; 3]);
+/// A term and the derivatives by its weights.
+type Entry = (u32, [f64; 2]);
 
 /// One position's derivatives.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    pub places: &'a [u32],
+    pub terms: &'a [u32],
     pub slopes: &'a [[f64; 2]],
-    pub counts: &'a [f64],
-    /// So many entries come first whose slopes are their counts times the shares of the group.
-    pub grouped: usize,
     /// First derivative of the cost by the value.
     pub slope: f64,
     /// Second derivative of the cost by the value.
@@ -49,82 +44,49 @@ pub struct Row<'a> {
 
 impl Jacobian {
     /// Becomes that of a chunk.
-    pub fn fill(&mut self, problem: &Problem, places: &[u32], chunk: &Chunk, point: &Point) {
+    pub fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
         self.clear(problem.terms() + 1);
         let terms = problem.piece(chunk);
         if let Goal::Moves(choices) = problem.goal() {
-            for position in chunk.positions.clone() {
-                self.add_moves(problem, places, chunk, position, choices, point);
-            }
-            return;
+            let positions = chunk.positions.clone();
+            return positions.for_each(|it| self.add_moves(problem, chunk, it, choices, point));
         }
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
-            let (value, _) = self.find(places, terms, row, point);
-            self.add(problem.cost(position, value), 0);
+            let value = self.find(terms, row, point);
+            self.add(problem.cost(position, value));
         }
     }
 
-    /// The same for some positions of a problem without moves. Where these have the shares of a
-    /// group, so have their NORMAL terms, unless COMPLEXITY stops the endgame.
-    pub fn fill_some(
-        &mut self,
-        problem: &Problem,
-        places: &[u32],
-        positions: &[u32],
-        point: &Point,
-        group: Option<[f64; 2]>,
-    ) {
-        self.clear(problem.terms() + 1);
-        for position in positions.iter().map(|position| *position as usize) {
-            let (terms, row) = problem.at(position);
-            let (value, shares) = self.find(places, terms, row, point);
-            let grouped = if group == Some(shares) { problem.normals() } else { 0 };
-            self.add(problem.cost(position, value), grouped);
-        }
-    }
-
-    /// Finds the entries of a row; its value, and the derivatives by NORMAL sums.
-    fn find(
-        &mut self,
-        places: &[u32],
-        terms: &Terms,
-        row: usize,
-        point: &Point,
-    ) -> (f64, [f64; 2]) {
+    /// Finds the entries of a row, the tempo last; the row's value.
+    fn find(&mut self, terms: &Terms, row: usize, point: &Point) -> f64 {
         let (value, slopes) = point.value_and_slopes(terms, row);
         let [mg, eg] = slopes.normal;
         self.found.clear();
         self.found.extend(terms.normal.row(row).map(|(term, count)| {
             let count = f64::from(count);
-            (places[term], [count * mg, count * eg, count])
+            (term as u32, [count * mg, count * eg])
         }));
         let [white, black] = slopes.safety;
         self.found.extend(terms.safety.row(row).map(|(term, counts)| {
             let [own, other] = counts.map(f64::from);
             let slope = |phase: usize| own * white[phase] + other * black[phase];
-            (places[term], [slope(0), slope(1), 0.0])
+            (term as u32, [slope(0), slope(1)])
         }));
         self.found.extend(
-            terms.complexity.row(row).map(|(term, count)| {
-                (places[term], [0.0, f64::from(count) * slopes.complexity, 0.0])
-            }),
+            terms
+                .complexity
+                .row(row)
+                .map(|(term, count)| (term as u32, [0.0, f64::from(count) * slopes.complexity])),
         );
-        self.found.push((places[point.weights.len()], [f64::from(terms.turn[row]), 0.0, 0.0]));
-        (value, slopes.normal)
+        self.found.push((point.weights.len() as u32, [f64::from(terms.turn[row]), 0.0]));
+        value
     }
 
-    /// Adds what was found, with what it costs; places below `grouped` are those of a group.
-    fn add(&mut self, cost: Cost, grouped: usize) {
+    /// Adds what was found, with what it costs.
+    fn add(&mut self, cost: Cost) {
         self.loss += cost.loss;
-        let first = self.places.len();
         self.merge();
-        let places = &self.places[first..];
-        let grouped = places.partition_point(|place| (*place as usize) < grouped);
-        for (entry, place) in places.iter().enumerate() {
-            self.work[*place as usize] += (entry as u64 + 1) * if entry < grouped { 1 } else { 3 };
-        }
-        self.ends.push(self.places.len());
-        self.costs.push(([cost.slope, cost.curvature], grouped));
+        self.close([cost.slope, cost.curvature]);
     }
 
     /// Adds a row for each difference between the value behind a move and that of its position; of
@@ -132,7 +94,6 @@ impl Jacobian {
     fn add_moves(
         &mut self,
         problem: &Problem,
-        places: &[u32],
         chunk: &Chunk,
         position: usize,
         choices: &Choices,
@@ -149,7 +110,7 @@ impl Jacobian {
         ends.push(0);
         let mut values = Vec::with_capacity(rows.len());
         for row in rows.clone() {
-            values.push(self.find(places, terms, row, point).0);
+            values.push(self.find(terms, row, point));
             entries.append(&mut self.found);
             ends.push(entries.len());
         }
@@ -159,14 +120,14 @@ impl Jacobian {
         let signs = &choices.signs[choices.rows(position)];
         let signed = |row: usize, share: f64| {
             let sign = share * f64::from(signs[row]);
-            of(row).iter().map(move |(place, slopes)| (*place, slopes.map(|slope| sign * slope)))
+            of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
         };
         let base = values.len() - 1;
         for row in 0..base {
             self.found.clear();
             self.found.extend(signed(row, 1.0));
             self.found.extend(signed(base, -1.0));
-            self.add(Cost { loss: 0.0, slope: slopes[row], curvature: curvatures[row] }, 0);
+            self.add(Cost { loss: 0.0, slope: slopes[row], curvature: curvatures[row] });
         }
         if choices.force.is_none() {
             let squared = Choices::UNIT * Choices::UNIT;
@@ -176,7 +137,7 @@ impl Jacobian {
                 self.found.extend(signed(row, share));
                 self.found.extend(signed(base, -share));
             }
-            self.add(Cost { loss: 0.0, slope: 0.0, curvature: -1.0 / squared }, 0);
+            self.add(Cost { loss: 0.0, slope: 0.0, curvature: -1.0 / squared });
         }
         self.rows = (entries, ends);
     }
@@ -184,9 +145,8 @@ impl Jacobian {
     fn clear(&mut self, terms: usize) {
         self.ends.clear();
         self.ends.push(0);
-        self.places.clear();
+        self.terms.clear();
         self.slopes.clear();
-        self.counts.clear();
         self.costs.clear();
         self.loss = 0.0;
         self.work.clear();
@@ -195,23 +155,29 @@ impl Jacobian {
 
     /// Puts the entries found in order, and adds up those of one term. What cancels out is dropped.
     fn merge(&mut self) {
-        let by_place = |one: &Entry, other: &Entry| one.0 == other.0;
-        if !self.found.is_sorted_by_key(|(place, _)| *place) {
+        if !self.found.is_sorted_by_key(|(term, _)| *term) {
             // Stable, so that what is added up is always added in the same order.
-            self.found.sort_by_key(|(place, _)| *place);
+            self.found.sort_by_key(|(term, _)| *term);
         }
-        for same in self.found.chunk_by(by_place) {
-            let mut sum = [0.0; 3];
-            for (_, numbers) in same {
-                sum.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+        for same in self.found.chunk_by(|one, other| one.0 == other.0) {
+            let (term, mut sum) = same[0];
+            for (_, [mg, eg]) in &same[1..] {
+                sum = [sum[0] + mg, sum[1] + eg];
             }
-            let [mg, eg, count] = sum;
-            if [mg, eg] != [0.0; 2] {
-                self.places.push(same[0].0);
-                self.slopes.push([mg, eg]);
-                self.counts.push(count);
+            if sum != [0.0; 2] {
+                self.terms.push(term);
+                self.slopes.push(sum);
             }
         }
+    }
+
+    fn close(&mut self, cost: [f64; 2]) {
+        let first = self.ends[self.costs.len()];
+        for (blocks, term) in (1..).zip(&self.terms[first..]) {
+            self.work[*term as usize] += blocks;
+        }
+        self.ends.push(self.terms.len());
+        self.costs.push(cost);
     }
 
     /// The summed loss of the positions.
@@ -219,17 +185,15 @@ impl Jacobian {
         self.loss
     }
 
-    /// Numbers that each place's row of the normal equations gets from these positions.
+    /// Blocks of the normal equations that each term's row gets from these positions.
     pub fn work(&self) -> &[u64] {
         &self.work
     }
 
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.ends.windows(2).zip(&self.costs).map(|(ends, ([slope, curvature], grouped))| Row {
-            places: &self.places[ends[0]..ends[1]],
+        self.ends.windows(2).zip(&self.costs).map(|(ends, [slope, curvature])| Row {
+            terms: &self.terms[ends[0]..ends[1]],
             slopes: &self.slopes[ends[0]..ends[1]],
-            counts: &self.counts[ends[0]..ends[1]],
-            grouped: *grouped,
             slope: *slope,
             curvature: *curvature,
         })

@@ -28,10 +28,6 @@ pub struct Problem<'a> {
     chunks: Vec<Chunk>,
     /// What sums are divided by.
     count: f64,
-    /// The number of each piece's first row.
-    starts: Vec<usize>,
-    /// By term, whether it is NORMAL and occurs.
-    normal: Vec<bool>,
 }
 
 /// Consecutive positions of one piece.
@@ -114,10 +110,8 @@ impl<'a> Problem<'a> {
         terms: usize,
         goal: Goal<'a>,
     ) -> Result<Self, ProblemError> {
-        let (mut chunks, mut starts) = (Vec::new(), Vec::new());
-        let (mut positions, mut choice) = (0, 0);
+        let (mut chunks, mut positions, mut choice) = (Vec::new(), 0, 0);
         for (piece, rows) in pieces.iter().map(|piece| piece.len()).enumerate() {
-            starts.push(positions);
             let mut start = 0;
             while start < rows {
                 let (mut end, first) = (rows.min(start + CHUNK), choice);
@@ -149,12 +143,12 @@ impl<'a> Problem<'a> {
             Goal::Moves(choices) => choices.count(),
             _ => positions as f64,
         };
-        let mut problem = Self { pieces, goal, terms, chunks, count, starts, normal: Vec::new() };
+        let problem = Self { pieces, goal, terms, chunks, count };
         if positions == 0 || count == 0.0 {
             return Err(ProblemError::Empty);
         }
         problem.check_goal(positions)?;
-        problem.normal = problem.check_terms()?;
+        problem.check_terms()?;
         Ok(problem)
     }
 
@@ -184,35 +178,27 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Which terms are NORMAL.
-    fn check_terms(&self) -> Result<Vec<bool>, ProblemError> {
-        let seen = |piece: &Terms, number: usize| {
-            let mut seen = vec![0_u8; self.terms];
-            let mut mark = |terms: &[u16], kind: u8| match terms
-                .iter()
-                .map(|term| usize::from(*term))
-                .find(|term| *term >= self.terms)
-            {
-                Some(term) => Err(ProblemError::Term { piece: number, term, terms: self.terms }),
-                None => {
-                    terms.iter().for_each(|term| seen[usize::from(*term)] |= kind);
-                    Ok(())
+    fn check_terms(&self) -> Result<(), ProblemError> {
+        let terms = self.terms;
+        let seen = |(piece, rows): (usize, &Arc<Terms>)| {
+            let mut kinds = vec![0_u8; terms];
+            let lists = [&rows.normal.term, &rows.safety.term, &rows.complexity.term];
+            for (kind, list) in lists.into_iter().enumerate() {
+                for term in list.iter().map(|term| usize::from(*term)) {
+                    let seen = kinds.get_mut(term);
+                    *seen.ok_or(ProblemError::Term { piece, term, terms })? |= 1 << kind;
                 }
-            };
-            mark(&piece.normal.term, 1)?;
-            mark(&piece.safety.term, 2)?;
-            mark(&piece.complexity.term, 4)?;
-            Ok(seen)
+            }
+            Ok(kinds)
         };
-        let pieces: Vec<_> =
-            self.pieces.par_iter().enumerate().map(|(number, piece)| seen(piece, number)).collect();
-        let mut kinds = vec![0_u8; self.terms];
-        for piece in pieces {
-            kinds.iter_mut().zip(piece?).for_each(|(kinds, seen)| *kinds |= seen);
-        }
+        let both = |one: Vec<u8>, other: Vec<u8>| {
+            Ok(one.into_iter().zip(other).map(|(one, other)| one | other).collect())
+        };
+        let kinds = self.pieces.par_iter().enumerate().map(seen);
+        let kinds = kinds.try_reduce(|| vec![0; terms], both)?;
         match kinds.iter().position(|kinds| kinds.count_ones() > 1) {
             Some(term) => Err(ProblemError::Kind(term)),
-            None => Ok(kinds.iter().map(|kinds| *kinds == 1).collect()),
+            None => Ok(()),
         }
     }
 
@@ -264,31 +250,6 @@ impl<'a> Problem<'a> {
     /// The terms that a chunk's rows count.
     pub fn piece(&self, chunk: &Chunk) -> &'a Terms {
         &self.pieces[chunk.piece]
-    }
-
-    /// The terms of a row by its number in the whole problem, and its number there.
-    pub fn at(&self, row: usize) -> (&'a Terms, usize) {
-        let piece = self.starts.partition_point(|start| *start <= row) - 1;
-        (&self.pieces[piece], row - self.starts[piece])
-    }
-
-    /// Entries of NORMAL terms, all rows together.
-    pub fn entries(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.normal.term.len()).sum()
-    }
-
-    /// How many terms are NORMAL and occur.
-    pub fn normals(&self) -> usize {
-        self.normal.iter().filter(|normal| **normal).count()
-    }
-
-    /// The place of each term and of the tempo, where NORMAL terms that occur come first.
-    pub fn places(&self) -> Vec<u32> {
-        let is_normal = |term: &usize| self.normal.get(*term).copied().unwrap_or(false);
-        let (first, then): (Vec<usize>, Vec<usize>) = (0..=self.terms).partition(is_normal);
-        let mut places = vec![0; self.terms + 1];
-        first.into_iter().chain(then).zip(0..).for_each(|(term, place)| places[term] = place);
-        places
     }
 
     /// Whether a list with an element a weight is as long as it should be.
