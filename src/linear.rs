@@ -1,7 +1,7 @@
 //! Dense matrices in f64, and Cholesky's factors of them.
 //!
 //! Every sum has an order that follows from the shapes alone, so that results have the same bits
-//! for any number of threads and whatever vector instructions there are.
+//! for any number of threads.
 
 use std::ops::{Index, IndexMut};
 
@@ -62,7 +62,7 @@ impl Cholesky {
             for row in start..end {
                 let (above, of_row) = above.split_at_mut(row * size);
                 let of_row = &mut of_row[..size];
-                pulp::Arch::new().dispatch(|| finish(of_row, above, start..row));
+                finish(of_row, above, start..row);
                 let rest = of_row[row] - of_row[..row].iter().map(|it| it * it).sum::<f64>();
                 if !(rest > 0.0 && rest.is_finite()) {
                     return None;
@@ -70,9 +70,7 @@ impl Cholesky {
                 of_row[row] = rest.sqrt();
             }
             let above = &*above;
-            below.par_chunks_mut(size).for_each(|of_row| {
-                pulp::Arch::new().dispatch(|| finish(of_row, above, start..end));
-            });
+            below.par_chunks_mut(size).for_each(|of_row| finish(of_row, above, start..end));
         }
         Some(Self(matrix))
     }
@@ -99,7 +97,7 @@ impl Cholesky {
             let width = STRIP.min(size - first);
             let mut strip = Matrix::zeros(size, STRIP);
             (0..width).for_each(|column| strip[(first + column, column)] = 1.0);
-            pulp::Arch::new().dispatch(|| self.forward(&mut strip, first));
+            self.forward(&mut strip, first);
             let mut squares = [0.0; STRIP];
             for row in strip.values.chunks_exact(STRIP) {
                 squares.iter_mut().zip(row).for_each(|(sum, it)| *sum += it * it);
@@ -110,7 +108,6 @@ impl Cholesky {
     }
 
     /// Solves `L x = right`, of which the rows before `first` are 0.
-    #[inline(always)]
     fn forward(&self, right: &mut Matrix, first: usize) {
         let (size, columns) = (self.0.rows, right.columns);
         for row in first..size {
@@ -127,7 +124,6 @@ impl Cholesky {
 }
 
 /// Finishes some columns of a row, those before being finished, as all of the rows `above` are.
-#[inline(always)]
 fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
     let size = row.len();
     for first in columns.clone().step_by(4) {
@@ -142,7 +138,6 @@ fn finish(row: &mut [f64], above: &[f64], columns: std::ops::Range<usize>) {
 }
 
 /// The scalar products of one row with four.
-#[inline(always)]
 fn dots(one: &[f64], others: [&[f64]; 4]) -> [f64; 4] {
     const LANES: usize = 8;
     let mut sums = [[0.0; LANES]; 4];
