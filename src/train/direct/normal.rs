@@ -76,13 +76,13 @@ impl Equations {
         let (terms, mean) = (problem.terms(), 1.0 / problem.count());
         let mut hessian = Triangle::zeros(terms);
         let (mut gradient, mut counts) = (vec![[0.0; 2]; terms + 1], vec![[0; 2]; terms + 1]);
-        let mut loss = 0.0;
+        let mut losses: Vec<f64> = Vec::with_capacity(problem.chunks().len());
         let mut jacobians = vec![Jacobian::default(); JACOBIANS];
         for chunks in problem.chunks().chunks(JACOBIANS) {
             let jacobians = &mut jacobians[..chunks.len()];
             let pairs = jacobians.par_iter_mut().zip(chunks);
             pairs.for_each(|(jacobian, chunk)| jacobian.fill(problem, chunk, point));
-            loss += jacobians.iter().map(Jacobian::loss).sum::<f64>();
+            losses.extend(jacobians.iter().map(Jacobian::loss));
             let work = |term| jacobians.iter().map(|jacobian| jacobian.work()[term]).sum();
             let work: Vec<u64> = (0..=terms).map(work).collect();
             let whole = Band {
@@ -96,7 +96,7 @@ impl Equations {
                 jacobians.iter().flat_map(Jacobian::rows).for_each(|row| band.add(row));
             });
         }
-        loss *= mean;
+        let loss = losses.iter().sum::<f64>() / problem.count();
         hessian.blocks.par_iter_mut().flatten().for_each(|element| *element *= mean);
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
         let mut counts: Vec<u64> = counts.into_iter().flatten().collect();
