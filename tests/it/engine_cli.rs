@@ -71,20 +71,6 @@ fn label_from_the_command_line() {
 }
 
 #[test]
-fn resolve_from_the_command_line() {
-    let folder = tempfile::tempdir().unwrap();
-    positions_in(folder.path(), 120);
-    let said = done(data(folder.path(), "resolve in.txt --depth 4 -o out.data --to text"));
-    let written = read(&folder.path().join("out.data")).len();
-    assert!(written > 50 && written < 120, "{written}");
-    let left = 120 - written;
-    let told = format!(
-        "120 positions done: {written} written, {left} not quiet, 0 skipped, 0 restarts: out.data\n"
-    );
-    assert_eq!(said, told);
-}
-
-#[test]
 fn openings_and_rules_of_games() {
     let folder = tempfile::tempdir().unwrap();
     let play = |name: &str, words: &str| {
@@ -178,24 +164,15 @@ fn mistakes_are_told_and_leave_nothing_behind() {
     fs::write(folder.path().join("bad.txt"), "8/8/8/8/8/8/8/8 w - - 0 1 | 0 | 1.0\n").unwrap();
     for (words, said) in [
         ("label in.txt -o a.txt", "<--nodes <N>|--soft-nodes <N>|--depth <N>|--movetime <MS>>"),
-        ("label in.txt -o a.txt --nodes 9 --depth 9", "cannot be used with"),
-        ("label in.txt -o a.txt --nodes 0", "0 is not in 1.."),
-        ("label in.txt -o a.txt --nodes 9 --option Hash", "expected Name=Value"),
         ("label in.txt -o a.txt --nodes 9 --option Hesh=1", "did you mean `Hash`?"),
         ("label in.txt -o a.bin --nodes 9", "does not tell its format; give --to, one of viri"),
-        ("label in.txt -o a.bin --nodes 9 --to tex", "unknown format `tex`, expected one of"),
         ("label in.txt -o a.vf.xz --nodes 9", "pack it afterwards"),
         ("label in.txt -o a.vf --nodes 9", "has no moves; write bulletformat, text or epd"),
         ("label in.txt -o in.txt --nodes 9 --overwrite", "in.txt is the input, too"),
         ("label - -o a.txt --nodes 9", "standard input cannot be read again"),
-        ("label none.txt -o a.txt --nodes 9", "none.txt"),
         ("label bad.txt -o a.txt --nodes 9", "bad.txt, line 1"),
-        ("resolve in.txt -o a.pgn --nodes 9", "pgn holds games"),
         ("selfplay --games 2 -o a.txt --nodes 9", "text does not hold games"),
-        ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 9..8", "a range such as 8..9"),
         ("selfplay --games 2 -o a.vf --nodes 9 --random-plies 0", "would all be the same"),
-        ("selfplay --games 2 -o a.vf --nodes 9 --book none.epd", "cannot read none.epd"),
-        ("selfplay --games 2 -o a.vf --nodes 9 --book in.txt --chess960 double", "cannot be used"),
     ] {
         let output = data(folder.path(), words).output().unwrap();
         assert!(!output.status.success(), "{words}");
@@ -206,21 +183,6 @@ fn mistakes_are_told_and_leave_nothing_behind() {
     let said = err(&none.unwrap());
     assert!(said.contains("cannot start the engine ./none") && said.contains("apt install"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-}
-
-#[test]
-fn other_settings_do_not_resume() {
-    let folder = tempfile::tempdir().unwrap();
-    positions_in(folder.path(), 60);
-    // The first items are made; then the engine fails for good.
-    let words = "label in.txt -o out.txt --retries 0 --option Crash=1";
-    let output = data(folder.path(), &format!("{words} --nodes 9")).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(err(&output).contains("10 items in a row failed"), "{}", err(&output));
-    assert!(err(&output).contains("the same command goes on"), "{}", err(&output));
-    let output = data(folder.path(), &format!("{words} --nodes 8")).output().unwrap();
-    let said = "begun with limit = nodes 9, now it is nodes 8; give the same settings to resume";
-    assert!(err(&output).contains(said), "{}", err(&output));
 }
 
 #[test]

@@ -115,21 +115,6 @@ fn two_names_of_one_file_are_known() {
 }
 
 #[test]
-fn a_training_that_is_refused_leaves_no_folders() {
-    let folder = folder();
-    let at = folder.path();
-    fs::write(at.join("cut.vf"), &fs::read("data/selfplay-sf15.vf").unwrap()[..1001]).unwrap();
-    let config = absolute("configs/quickstart-net.toml");
-    let words = format!("train {config} --set data.files=[\"cut.vf\"] --out new/runs/cut");
-    assert!(fails(at, &words).contains("cut.vf"));
-    assert_eq!(names(at), ["a.txt", "cut.vf"]);
-    // One that was there before is not ours to remove.
-    fs::create_dir(at.join("new")).unwrap();
-    fails(at, &words);
-    assert_eq!(names(&at.join("new")), [""; 0]);
-}
-
-#[test]
 fn an_export_replaces_nothing_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -162,32 +147,6 @@ fn an_export_replaces_nothing_unasked() {
         assert_eq!(fs::read(&output).unwrap(), b"mine");
         fine(at, &format!("{words} --overwrite"));
         assert_ne!(fs::read(&output).unwrap(), b"mine");
-    }
-}
-
-#[test]
-fn a_quickstart_leaves_the_runs_of_others_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    for there in [
-        "configs/hce-pst.toml",
-        "configs/quickstart-hce.toml",
-        "configs/net-2-mirrored.toml",
-        "configs/net-on-terms.toml",
-        "data/selfplay-sf15.vf",
-        "runs/quickstart/mine",
-    ] {
-        let path = at.join(there);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, "mine").unwrap();
-    }
-    let said = fails(at, "quickstart");
-    assert!(said.contains("runs/quickstart is there, and not by quickstart"), "{said}");
-    assert_eq!(names(&at.join("runs/quickstart")), ["mine"]);
-    // And what it trains lies nowhere else.
-    let source = fs::read_to_string("src/cli/quickstart.rs").unwrap();
-    for run in source.split("runs/").skip(1) {
-        assert!(run.starts_with("quickstart"), "runs/{run:.40}");
     }
 }
 

@@ -93,19 +93,6 @@ fn games_that_follow_each_other_are_pairs_where_rounds_are_none() {
 }
 
 #[test]
-fn how_games_were_played_is_told() {
-    let tags = |round| [("Round", round), ("TimeControl", "8+0.08"), ("Termination", "normal")];
-    let text = game(["a", "b"], "1-0", &tags("1")) + &game(["b", "a"], "1-0", &tags("1"));
-    let late = text.replace("\"1\"", "\"2\"").replacen("normal", "time forfeit", 1);
-    let manner = read(&(text + &late)).unwrap().played.manner;
-    let fact = |name: &str| manner.iter().find(|(fact, _)| fact == name).map(|(_, it)| &it[..]);
-    assert_eq!(fact("games"), Some("4"));
-    assert_eq!(fact("time"), Some("8+0.08"));
-    assert_eq!(fact("ended by"), Some("normal (3 games), time forfeit (1 game)"));
-    assert_eq!(fact("nodes a move"), None);
-}
-
-#[test]
 fn what_is_no_match_is_one_error_with_its_place() {
     let good = pair(["a", "b"], 1, ["1-0", "0-1"]);
     for (text, why) in [
