@@ -54,14 +54,6 @@ pub fn ranks(silence: u16) -> Result<&'static dyn Ranks> {
     Ok(&Alone)
 }
 
-/// Prints how long the ranks took to add up gradients.
-pub fn print_summary() {
-    #[cfg(feature = "mpi")]
-    if let Some(text) = world::World::joined().and_then(world::World::summary) {
-        eprintln!("{text}");
-    }
-}
-
 /// Waits until all ranks have done their work.
 pub fn leave() {
     #[cfg(feature = "mpi")]

@@ -77,7 +77,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
-    cluster::print_summary();
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
     out::line(finished::text(&finished))?;
     finished.page.transpose().context("the run is complete, but its report cannot be written")?;

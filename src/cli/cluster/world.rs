@@ -17,7 +17,6 @@ use mpi::topology::{Communicator as _, SimpleCommunicator};
 use mpi::{Tag, Threading};
 use rayon::Yield;
 
-use crate::digits::grouped;
 use crate::train::ranks::Ranks;
 
 /// The ranks that one `mpirun` started.
@@ -34,9 +33,6 @@ pub struct World {
 struct State {
     /// The end of the last collective operation.
     last: Instant,
-    /// Sums of gradients, and the time that they took.
-    sums: u64,
-    took: Duration,
     received: Vec<f32>,
 }
 
@@ -77,8 +73,7 @@ impl World {
         let mut names = vec![0; NAME * world.size() as usize];
         world.all_gather_into(&name[..], &mut names[..]);
         let host = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_string();
-        let state =
-            State { last: Instant::now(), sums: 0, took: Duration::ZERO, received: Vec::new() };
+        let state = State { last: Instant::now(), received: Vec::new() };
         let joined = Self {
             rank: world.rank() as usize,
             hosts: names.chunks(NAME).map(host).collect(),
@@ -92,15 +87,6 @@ impl World {
     /// The ranks, if this process is one of several.
     pub fn joined() -> Option<&'static Self> {
         WORLD.get()
-    }
-
-    /// The time that sums of gradients took; none where there were none.
-    pub fn summary(&self) -> Option<String> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let each = 1000.0 * state.took.as_secs_f64() / state.sums as f64;
-        let (count, sums) = (self.count(), grouped(state.sums));
-        (state.sums > 0)
-            .then(|| format!("{count} ranks: {sums} sums of gradients, {each:.2} ms each"))
     }
 
     /// The end of a run that went well. Rank 0 has work after the last step, for which the others wait
@@ -230,7 +216,6 @@ impl Ranks for World {
     fn sum(&self, values: &mut [f32], numbers: &mut [f64]) {
         self.together(|state, patience| {
             let (world, add) = (self.world(), SystemOperation::sum());
-            let begun = Instant::now();
             state.received.resize(values.len(), 0.0);
             let mut received = vec![0.0; numbers.len()];
             scope(|scope| {
@@ -243,10 +228,6 @@ impl Ranks for World {
             });
             values.copy_from_slice(&state.received);
             numbers.copy_from_slice(&received);
-            if !values.is_empty() {
-                state.sums += 1;
-                state.took += begun.elapsed();
-            }
         });
     }
 
