@@ -135,12 +135,7 @@ fn an_export_replaces_nothing_unasked() {
     let terms = "../t.json";
     let terms = at.join(terms.trim_start_matches("../"));
     fs::write(&terms, nnuance::hce::HceWeights::material().to_json()).unwrap();
-    for words in [
-        "export x.bin --snippet c -o nnue.h",
-        "export t.json -o terms.h",
-        "inspect x.bin --data POSITIONS --positions 50 -o neurons.png",
-    ] {
-        let words = words.replace("POSITIONS", &absolute("data/selfplay_sf151_quiet.epd"));
+    for words in ["export x.bin --snippet c -o nnue.h", "export t.json -o terms.h"] {
         let output = at.join(words.rsplit(' ').next().unwrap());
         fs::write(&output, "mine").unwrap();
         assert!(fails(at, &words).contains("exists already"), "{words}");
@@ -205,7 +200,7 @@ fn a_dash_is_standard_output_or_refused() {
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(said.contains("2,000 positions read, 2,000 written"), "{said}");
     let ended = nnuance(at, "data convert a.txt --to epd -o -").stdout(unread()).output().unwrap();
-    assert_eq!((ended.status.code(), ended.stderr.is_empty()), (Some(0), false));
+    assert_eq!(ended.status.code(), Some(0));
     fine(at, "data shuffle a.txt -o plain.bf");
     let ended = run(at, "data shuffle plain.bf --to bulletformat -o -");
     assert_eq!(ended.stdout.len() as u64, fs::metadata(at.join("plain.bf")).unwrap().len());

@@ -111,7 +111,7 @@ fn what_is_no_match_is_one_error_with_its_place() {
     let cut = good.clone() + &good[..good.len() - 20];
     let found = read(&cut).unwrap();
     assert_eq!(found.played.meetings[0].pairs.len(), 1);
-    assert!(found.notes[0].contains("1 game without"), "{:?}", found.notes);
+    assert!(found.notes[0].contains("2 games"), "{:?}", found.notes);
 }
 
 fn compare(pgn: &Path, more: &[&str]) -> Output {

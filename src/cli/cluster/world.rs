@@ -53,6 +53,9 @@ const ANSWER_TIME: Duration = Duration::from_secs(2);
 /// A rank looks without a rest at first: most collective operations on one machine take less.
 const EAGER: Duration = Duration::from_millis(5);
 
+/// The least and the most time between two looks after that.
+const REST: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
+
 /// The longest time between two looks that counts as waiting; this process was stopped itself if more.
 const MAX_LOOK: Duration = Duration::from_millis(500);
 
@@ -92,8 +95,11 @@ impl World {
     /// The end of a run that went well. Rank 0 has work after the last step, for which the others wait
     /// without a limit.
     pub fn leave(&self) {
-        let patience = if self.rank == 0 { self.silence } else { Duration::MAX };
-        self.wait(self.world().immediate_barrier(), patience);
+        if self.rank == 0 {
+            // A barrier may be passed by a rank that was stopped in it, where MPI would wait for ever.
+            self.find_silent(self.silence, self.silence);
+        }
+        self.wait(self.world().immediate_barrier(), Duration::MAX);
         drop(self.universe.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
@@ -139,12 +145,13 @@ impl World {
             waited += looked.elapsed().min(MAX_LOOK);
             looked = Instant::now();
             if waited > patience {
-                self.find_silent(patience);
+                // Of several that find rank 0 silent, one says so.
+                self.find_silent(patience, ANSWER_TIME * (1 + self.rank.min(3) as u32));
                 waited = Duration::ZERO;
             }
             if rayon::yield_now() != Some(Yield::Executed) {
                 match waited > EAGER {
-                    true => thread::sleep(Duration::from_micros(50)),
+                    true => thread::sleep((waited / 100).clamp(REST[0], REST[1])),
                     false => thread::yield_now(),
                 }
             }
@@ -162,8 +169,8 @@ impl World {
         }
     }
 
-    /// Ends the run if ranks do not answer.
-    fn find_silent(&self, patience: Duration) {
+    /// Ends the run if ranks do not answer in time; `patience` is how long they were waited for.
+    fn find_silent(&self, patience: Duration, time: Duration) {
         let world = self.world();
         let mut silent: Vec<usize> =
             if self.rank == 0 { (1..self.count()).collect() } else { vec![0] };
@@ -172,9 +179,7 @@ impl World {
                 world.process_at_rank(*rank as i32).immediate_send_with_tag(scope, &0_u8, ASK)
             };
             let mut asked: Vec<_> = silent.iter().map(ask).collect();
-            // Of several that find rank 0 silent, one says so.
             let begun = Instant::now();
-            let time = ANSWER_TIME * (1 + self.rank.min(3) as u32);
             while !(silent.is_empty() && asked.is_empty()) {
                 let all = std::mem::take(&mut asked).into_iter();
                 asked = all
