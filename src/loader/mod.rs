@@ -184,8 +184,6 @@ pub enum LoadError {
     Empty(String),
     #[error("`target.weights`: all positions to train on have a weight of 0")]
     NothingCounts,
-    #[error("{path}: its reader panicked; this is a bug of nnuance, please report it")]
-    Died { path: PathBuf },
     #[error(
         "the data has changed since training began: {found} positions to train on, {expected} \
          before; restore it and resume"

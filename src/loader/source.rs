@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::JoinHandle;
 
 use super::{Filter, LoadError, Plan, Rejected, Scan, Subset};
 use crate::format::{Format, Holds, Source};
@@ -221,51 +220,29 @@ pub(super) fn blocks(
     plan: Arc<Plan>,
     files: Vec<PathBuf>,
 ) -> impl Iterator<Item = Result<Vec<Sample>, LoadError>> {
-    Turns::new(files.into_iter().map(move |path| ReadAhead::new(path, plan.clone())))
+    Turns::new(files.into_iter().map(move |path| read_ahead(path, plan.clone()).into_iter()))
 }
 
-/// The blocks of one file.
-struct ReadAhead {
-    path: PathBuf,
-    blocks: Receiver<Result<Vec<Sample>, LoadError>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl ReadAhead {
-    fn new(path: PathBuf, plan: Arc<Plan>) -> Self {
-        let (sender, blocks) = sync_channel(2);
-        let file = path.clone();
-        let thread = std::thread::spawn(move || {
-            let read = || -> Result<(), LoadError> {
-                let mut file = FilteredFile::open(&file, &plan)?;
-                let mut more = true;
-                while more {
-                    let mut block = Vec::new();
-                    more = file.next(&mut block)?;
-                    block.retain(|it| plan.subset(it) == Subset::Train);
-                    if sender.send(Ok(block)).is_err() {
-                        break;
-                    }
+fn read_ahead(path: PathBuf, plan: Arc<Plan>) -> Receiver<Result<Vec<Sample>, LoadError>> {
+    let (sender, blocks) = sync_channel(2);
+    std::thread::spawn(move || {
+        let read = || -> Result<(), LoadError> {
+            let mut file = FilteredFile::open(&path, &plan)?;
+            let mut more = true;
+            while more {
+                let mut block = Vec::new();
+                more = file.next(&mut block)?;
+                block.retain(|it| plan.subset(it) == Subset::Train);
+                if sender.send(Ok(block)).is_err() {
+                    break;
                 }
-                Ok(())
-            };
-            if let Err(error) = read() {
-                // Without a receiver the stream has ended.
-                let _ = sender.send(Err(error));
             }
-        });
-        Self { path, blocks, thread: Some(thread) }
-    }
-}
-
-impl Iterator for ReadAhead {
-    type Item = Result<Vec<Sample>, LoadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Ok(block) = self.blocks.recv() {
-            return Some(block);
+            Ok(())
+        };
+        if let Err(error) = read() {
+            // Without a receiver the stream has ended.
+            let _ = sender.send(Err(error));
         }
-        let panicked = self.thread.take().is_some_and(|thread| thread.join().is_err());
-        panicked.then(|| Err(LoadError::Died { path: self.path.clone() }))
-    }
+    });
+    blocks
 }
