@@ -43,7 +43,7 @@ impl OfRank {
     }
 }
 
-/// What a model sees of the positions.
+/// The inputs of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inputs {
     /// One-hot inputs.
@@ -110,7 +110,7 @@ impl Inputs {
 }
 
 impl Active {
-    /// What its lists are like.
+    /// The shape of its lists.
     pub fn listed(&self) -> Listed {
         let Self { rows, views, places, buckets, .. } = self;
         let (rows, views, places, buckets) = (*rows, *views, *places, buckets.clone());
@@ -361,12 +361,11 @@ pub struct Batch {
     pub inputs: Inputs,
     /// None where positions are judged and no moves.
     pub choices: Option<Arc<Choices>>,
-    /// Logits of what the model is added to, a row each; empty where it stands alone.
+    /// Logits of the model's base, a row each; empty without a base.
     pub base: Arc<[f32]>,
-    /// What the loss of a position counts against others, 0 or more; empty where all count alike.
+    /// Sample weights, 0 or more; empty means all 1.
     pub weights: Arc<[f32]>,
-    /// Which of the run's sources a position came from, counted from 1, or 0; empty where nobody
-    /// counts them.
+    /// The number of a position's source, from 1, or 0; empty without sources.
     pub sources: Arc<[u8]>,
     /// 0 to 1, one a position.
     pub results: Arc<[f32]>,
@@ -382,8 +381,8 @@ impl Batch {
         Self { inputs, choices: None, base, weights, sources, results, scores }
     }
 
-    /// What losses are multiplied by so that their mean is the weighted one: the weights over their
-    /// mean. Empty where all count alike.
+    /// Factors of the losses that make their mean the weighted one: the weights over their mean. Empty
+    /// means all 1.
     pub fn shares(&self) -> Vec<f32> {
         let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
         // Where nothing counts nothing is learnt.

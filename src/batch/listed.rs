@@ -1,4 +1,4 @@
-//! Plans as lists again: a GPU works in an order of its own.
+//! Plans as lists again, for GPUs, which work in an order of their own.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::plan::{ABREAST, FOUR, LINE};
 use super::{Active, ChunkPlan};
 
-/// What the lists of plans are like.
+/// The shape of lists.
 #[derive(Debug)]
 pub struct Listed {
     /// Of inputs and pairs.
@@ -49,7 +49,7 @@ impl Listed {
 }
 
 impl Active {
-    /// What plans of one king bucket name, position after position; pairs have rows like inputs.
+    /// The lists of plans of one king bucket, position after position; pairs have rows like inputs.
     ///
     /// # Panics
     /// As [`Listed::of`].

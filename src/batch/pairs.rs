@@ -1,6 +1,6 @@
 //! Inputs that many positions share, two by two.
 //!
-//! Groups of men recur: a castled king with its pawns, rooks at home. A pair stands for two inputs
+//! Groups of pieces recur: a castled king with its pawns, rooks at home. A pair stands for two inputs
 //! that are often one together, or for two smaller groups, and its row for the sum of theirs. Lists
 //! that name pairs are shorter, and sums over them are the same: a step first adds up the rows of the
 //! pairs, each from its two parents, and ends by handing the gradient of each to these.

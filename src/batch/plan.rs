@@ -13,14 +13,14 @@ use crate::prefetch::prefetch;
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
 
-/// What the offsets of rows are multiples of, the largest step that an address of x86 can scale.
-/// With rows numbered instead, the shifts of their numbers would be a fifth of all instructions.
+/// Unit of the offsets of rows, the largest that an address of x86 can scale. With numbers of rows
+/// instead, a fifth of all instructions would be shifts.
 pub(crate) const STEP: usize = 8;
 
 /// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
 
-/// Positions before its turn that one's indices are asked for.
+/// Positions ahead that indices are prefetched.
 const AHEAD: usize = 8;
 
 /// Indices that are fetched at once: the loads of single ones would take turns with those of the
@@ -35,19 +35,18 @@ pub const MOST: usize = 512;
 /// A slot is a place in that order, and holds what [`ChunkPlan::together`] says: all views of a
 /// position, or a view alone. The lists of slot `s` have the numbers `s * together..`.
 ///
-/// Whoever reads rows by its offsets need not look whether they are there: nothing but [`Planner`]
-/// writes into it.
+/// Offsets are never checked again: only [`Planner`] writes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkPlan {
-    /// What stands in each slot, `position * groups + group`, where a position has so many groups
-    /// of views. Behind these are empty slots, to make [`ABREAST`] lists.
+    /// The item of each slot, `position * groups + group` of views. Empty slots behind them fill up
+    /// [`ABREAST`] lists.
     pub(crate) order: Vec<u16>,
     /// The output weights of each slot, `bucket * groups + group`; of an empty one those of its
     /// neighbour.
     pub(crate) weights: Vec<u8>,
     /// Neighbouring slots with the same output weights, all of them.
     pub(crate) spans: Vec<Span>,
-    /// The positions by output bucket. Whoever asks a position's place asks where it stands here.
+    /// The positions by output bucket; the place of a position is its index here.
     pub(crate) positions: Vec<u16>,
     /// The place of each slot's position; of an empty slot it is behind the last.
     pub(crate) places: Vec<u16>,
@@ -61,17 +60,17 @@ pub struct ChunkPlan {
     pub(crate) step: usize,
     /// Of inputs and pairs.
     pub(crate) rows: usize,
-    /// Those of which the lists name some; none of several king buckets.
+    /// The pairs that the lists may name.
     pub(crate) pairs: Arc<Pairs>,
     /// Views and output buckets of the net.
     pub(super) of: [usize; 2],
-    /// Whether it serves for the way back.
+    /// Whether it serves for the backward pass.
     pub(crate) is_inverted: bool,
     /// Whether it is kept, so that the same one comes again.
     pub(crate) stays: bool,
     /// Entries to walk, for each [`ABREAST`] lists.
     pub(crate) walks: Vec<u16>,
-    /// The inputs that occur; none where there is no way back.
+    /// The inputs that occur; empty without a backward pass.
     pub(crate) runs: Vec<Run>,
     /// Offsets of the rows of the lists that hold the input of each run, run after run, in units of
     /// [`STEP`] bytes. The last four of each is filled up with that of the row behind the last.
@@ -94,8 +93,8 @@ pub(crate) struct Run {
 }
 
 impl ChunkPlan {
-    /// Views that the accumulators of a position are worked out for side by side: all, or one at a
-    /// time, so that views of one king bucket can stand together.
+    /// Views whose accumulators are computed side by side: all, or one with several king buckets, so
+    /// that views of the same bucket are neighbours.
     pub(crate) fn together(net: &Architecture) -> usize {
         if net.inputs.kings.count() > 1 { 1 } else { net.views() }
     }
@@ -122,7 +121,7 @@ impl ChunkPlan {
     }
 
     /// The inputs that occur, if their rows are too many for the second cache to keep them from
-    /// chunk to chunk: who asks for them in time need not wait.
+    /// chunk to chunk: they are prefetched.
     pub(crate) fn far(&self) -> &[Run] {
         if self.inputs() > PIECES { &self.runs } else { &[] }
     }
@@ -156,7 +155,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Puts the views of some positions in order, for the way forward; lists may name pairs.
+    /// Orders the views of some positions, for the forward pass; lists may name pairs.
     ///
     /// # Panics
     /// When an index is beyond the rows, or pairs are of other inputs.
@@ -188,7 +187,7 @@ impl Planner {
             &indices[item * size..][..size]
         };
 
-        // Nobody takes a plan of no rows, should this end in a panic.
+        // Leaves a plan that fits no net if the code below panics.
         (plan.rows, plan.is_inverted) = (0, false);
         plan.of = [net.views(), net.buckets];
         plan.pairs = pairs.clone();
@@ -200,7 +199,7 @@ impl Planner {
         self.counts.resize(kinds * each + 1, 0);
         let mut most = 0;
         for number in 0..chosen.len() << shift {
-            // Those of several king buckets stand here and there in the batch.
+            // With several king buckets positions lie all over the batch.
             if kings > 1
                 && let Some(&later) = chosen.get((number >> shift) + AHEAD)
             {
@@ -324,7 +323,7 @@ impl Planner {
         }
     }
 
-    /// Finds out which lists hold each input, for the way back; after [`order`](Planner::order).
+    /// Finds the lists that hold each input, for the backward pass; after [`order`](Planner::order).
     #[inline(always)]
     pub fn invert(&mut self, plan: &mut ChunkPlan) {
         let inputs = plan.rows;

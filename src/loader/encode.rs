@@ -41,7 +41,7 @@ pub struct TermsEncoder {
 #[derive(Clone, Copy, Debug)]
 pub struct RecordSlice<'a> {
     pub records: &'a [Packed],
-    /// What [`Encoder::bases`] says of them.
+    /// Their [bases](Encoder::bases).
     pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
@@ -295,7 +295,7 @@ impl TermsEncoder {
         EncodedTerms { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
     }
 
-    /// The entries of terms that stand still become sums.
+    /// Replaces the entries of held terms by sums.
     pub(super) fn hold(&self, mut terms: Terms) -> Terms {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
             terms = hce::hold(terms, &self.chosen, &self.weights, &self.kinds);

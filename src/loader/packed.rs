@@ -1,4 +1,4 @@
-//! What training needs of a position, in 32 bytes.
+//! Positions in memory, 32 bytes each.
 
 use super::filter::{Weighing, weight};
 use crate::sample::{Position, Sample, mix};
@@ -41,7 +41,7 @@ impl Won {
     }
 }
 
-/// A [`Sample`] without what only filters and splits ask for.
+/// A [`Sample`] without the facts that only filters and splits need.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Packed {
@@ -51,7 +51,7 @@ pub struct Packed {
     /// [`Packed::NO_SCORE`] where there is none.
     score: i16,
     turn_and_ep: u8,
-    /// What its loss counts, see [`weight`].
+    /// Sample weight, see [`weight`].
     weight: u8,
 }
 
@@ -77,7 +77,7 @@ impl Packed {
         Self { weight, ..Self::from(sample) }
     }
 
-    /// What its loss counts, 0 to 1.
+    /// Sample weight, 0 to 1.
     pub fn weight(&self) -> f32 {
         weight(self.weight)
     }
@@ -98,7 +98,7 @@ impl Packed {
         self.won.result()
     }
 
-    /// Which of the run's sources it came from, counted from 1; 0 where nobody counts them.
+    /// The number of its source, from 1; 0 without sources.
     pub fn source(&self) -> u8 {
         self.won.source()
     }
