@@ -55,10 +55,6 @@ pub struct Stepped {
     pub loss_after: f64,
     /// How far the objective, so the loss and the penalty of the prior, has fallen.
     pub fell: f64,
-    /// How far it would have if it were a parabola.
-    pub predicted: f64,
-    /// The furthest that a weight went, in centipawns.
-    pub furthest: f64,
     /// Whether further steps are idle: the objective fell by less than a part in 10^7, or no step
     /// lowers it.
     pub converged: bool,
@@ -121,16 +117,12 @@ impl Newton {
                 let fell = before - (loss + self.priced(penalty, &there));
                 if fell > 0.0 || is_taken {
                     *point = there;
-                    let slope: f64 =
-                        downhill.iter().zip(&step).map(|(one, other)| one * other).sum();
                     let shortened = self.damping > DAMPING_THAT_SHORTENS;
                     let needed = self.damping > first_damping;
                     let stepped = Stepped {
                         loss_before: equations.loss,
                         loss_after: loss,
                         fell,
-                        predicted: 0.5 * (slope + self.damping * system.length(&step)),
-                        furthest: step.iter().fold(0.0, |most, element| element.abs().max(most)),
                         converged: !is_taken
                             && fell <= CONVERGED * before
                             && (needed || !shortened),
@@ -149,8 +141,6 @@ impl Newton {
             loss_before: equations.loss,
             loss_after: equations.loss,
             fell: 0.0,
-            predicted: 0.0,
-            furthest: 0.0,
             converged: true,
         })
     }

@@ -51,12 +51,6 @@ impl System {
         step.iter().all(|element| element.is_finite()).then_some(step)
     }
 
-    /// `step * diagonal * step`
-    pub fn length(&self, step: &[f64]) -> f64 {
-        let along = |(weight, scale): (&usize, &f64)| (step[*weight] * scale).powi(2);
-        self.free.iter().zip(&self.scales).map(along).sum()
-    }
-
     /// The diagonal of the inverse, `None` for weights that stand still and infinite for those
     /// that the matrix does not determine.
     pub fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
