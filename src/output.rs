@@ -45,23 +45,25 @@ impl Output {
     /// # Errors
     /// Also for `-`: see [`Output::stream`].
     pub fn create(path: &Path) -> Result<Self, OutputError> {
-        let target = if path == Path::new(STANDARD) {
+        if path == Path::new(STANDARD) {
             let reason = "standard output is not for this; name a file (./- for one of that name)";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
-        } else {
-            begin(path)
-        };
-        let target = target.map_err(|error| OutputError::new(path, error))?;
-        Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 20, target) })
+            let error = io::Error::new(io::ErrorKind::InvalidInput, reason);
+            return Err(OutputError::new(path, error));
+        }
+        let target = begin(path).map_err(|error| OutputError::new(path, error))?;
+        Ok(Self::over(path, target))
     }
 
     /// The same where standard output is allowed, see [`is_standard`].
     pub fn stream(path: &Path) -> Result<Self, OutputError> {
-        if is_standard(path) {
-            let file = BufWriter::new(Target::Direct(Box::new(io::stdout())));
-            return Ok(Self { path: path.to_path_buf(), file });
+        match is_standard(path) {
+            true => Ok(Self::over(path, Target::Direct(Box::new(io::stdout())))),
+            false => Self::create(path),
         }
-        Self::create(path)
+    }
+
+    fn over(path: &Path, target: Target) -> Self {
+        Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 20, target) }
     }
 
     /// Brings the file to the disk and gives it its name.
