@@ -4,7 +4,7 @@ use crate::architecture::{Activation, Views};
 use crate::export::Given;
 use crate::scales::HeadFormat;
 
-/// What a net's file does not say about itself.
+/// Facts that a net's file lacks.
 #[derive(clap::Args, Default)]
 #[command(next_help_heading = "What the net is")]
 pub struct Shape {

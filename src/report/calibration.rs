@@ -25,8 +25,8 @@ pub struct Calibration {
     pub by_chance: Option<f64>,
     /// The mean result minus the mean expected one.
     pub bias: Estimate,
-    /// Of the line of least squares of results on expected results: below 1 where expectations are
-    /// too bold. None where all positions have the same expected result.
+    /// Slope of the least-squares line of results on expected results: below 1 where expectations
+    /// are too bold. None where all positions have the same expected result.
     pub slope: Option<Estimate>,
 }
 

@@ -76,7 +76,7 @@ pub struct SliceLoss {
 pub struct Quantising {
     /// Floats, integers.
     pub names: [String; 2],
-    /// Of |integers - floats| in centipawns: mean, 99.9 % quantile and maximum.
+    /// |integers - floats| in centipawns: mean, 99.9 % quantile and maximum.
     pub mean: f64,
     pub most_999: f64,
     pub largest: f64,

@@ -47,7 +47,7 @@ pub(super) struct Fitted {
 /// The fit that measures one part of the groups.
 #[derive(Clone, Copy)]
 pub(super) struct Fold {
-    /// Of centipawns that are not all zero.
+    /// None for a constant, and for centipawns that are all zero.
     scale: Option<f64>,
     at_border: bool,
     /// The expected result of a constant evaluation.

@@ -29,7 +29,7 @@ impl Groups {
         groups
     }
 
-    /// The same, where it may be unknown what belongs together: then groups need not be
+    /// Sets whether it is known which records belong together: else groups need not be
     /// independent, and nothing can be said to be sure.
     pub fn known(self, known: bool) -> Self {
         Self { known, ..self }

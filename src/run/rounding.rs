@@ -6,14 +6,14 @@ use crate::model::Rounding;
 use crate::net::stored;
 use crate::scales::Scales;
 
-/// What an export with these scales does to the weights of a net.
+/// The rounding of a net's weights by an export with these scales.
 pub fn rounding(net: &Architecture, scales: Scales) -> Rounding {
     let arrays = stored(net, scales.head_format).into_iter();
     Rounding(arrays.filter_map(|it| Some((it.array.part, it.factor(scales)?))).collect())
 }
 
-/// What a run takes its gradients with, for a part of it, and validates with; none where it does not
-/// know of integers.
+/// The rounding that a run validates with, and takes gradients with in a part of it; none where the
+/// config sets none.
 pub fn of_run(config: &Config) -> Result<Option<Rounding>, ConfigError> {
     let net = config.architecture()?.filter(|_| config.model.rounded_last.is_some());
     Ok(net.map(|net| rounding(&net, config.scales())))

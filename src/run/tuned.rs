@@ -1,4 +1,4 @@
-//! Handcrafted weights that a run has tuned, or a file holds.
+//! Handcrafted weights of a run or a file.
 
 use std::path::Path;
 
