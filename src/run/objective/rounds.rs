@@ -44,10 +44,11 @@ impl Rounds {
 
     /// In words.
     pub fn sentence(self) -> String {
-        let steps = grouped(self.0);
-        format!(
-            "positions are searched to their quiet ends, with the weights of every {steps} steps"
-        )
+        let every = match self.0 {
+            1 => "each step".to_string(),
+            steps => format!("every {} steps", grouped(steps)),
+        };
+        format!("positions are searched to their quiet ends before {every}")
     }
 
     /// The round that a checkpoint is in. A new one is written where the last one has ended.
