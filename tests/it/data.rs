@@ -132,16 +132,6 @@ fn parts_of_a_shuffle_are_the_whole_one_behind_the_other() {
         assert!(wrong.parse::<Part>().is_err(), "{wrong}");
     }
 }
-
-#[test]
-fn memory_that_cannot_suffice_is_told() {
-    let records = vec![[0u8; 32]; 20_000];
-    let mut shuffle = Shuffle::new(1, Part::WHOLE, 1000, Path::new("."));
-    shuffle.push(&records).unwrap();
-    let error = shuffle.finish(|_| Ok::<(), ShuffleError>(())).unwrap_err();
-    assert!(error.to_string().contains("raise it"), "{error}");
-}
-
 /// Chi square of counts that should be equal.
 fn chi_square(counts: &[f64]) -> f64 {
     let mean = counts.iter().sum::<f64>() / counts.len() as f64;

@@ -248,27 +248,6 @@ fn offset_and_scale_are_the_most_likely() {
             (score, if chance > 1.0 - loss { 0.0 } else { result })
         })
         .unzip();
-    // What is added up is what it says: the likelihood by hand, and its derivatives.
-    let at = [1.0 / 70.0, 1.2];
-    let [likelihood, rate, offset, rates, both, offsets] = sums(&scores, &results, at);
-    let by_hand = scores.iter().zip(&results).map(|(score, result)| {
-        let [win, loss] = [*score, -score].map(|score| sigmoid(score * at[0] - at[1]));
-        [loss, 1.0 - win - loss, win][(2.0 * result) as usize].ln()
-    });
-    assert!((by_hand.sum::<f64>() / 40_000.0 - likelihood).abs() < 1e-9);
-    for (step, first, second, mixed) in
-        [([1e-6, 0.0], rate, rates, both), ([0.0, 1e-5], offset, offsets, both)]
-    {
-        let [more, less] = [1.0, -1.0]
-            .map(|by| sums(&scores, &results, [at[0] + by * step[0], at[1] + by * step[1]]));
-        let size = 2.0 * (step[0] + step[1]);
-        let slope = |of: usize| (more[of] - less[of]) / size;
-        let own = if step[0] > 0.0 { [1, 2] } else { [2, 1] };
-        for (found, right) in [(slope(0), first), (slope(own[0]), second), (slope(own[1]), mixed)] {
-            assert!((found - right).abs() < 1e-5 * (1.0 + right.abs()), "{found} for {right}");
-        }
-    }
-
     let Draws { offset, scale, loss } = fit(&scores, &results).expect("enough draws");
     assert!((offset - 90.0).abs() < 3.0 && (scale - 55.0).abs() < 2.0, "{offset} {scale}");
     let best = sums(&scores, &results, [1.0 / scale, offset / scale]);
