@@ -120,11 +120,6 @@ impl Store {
         });
     }
 
-    /// Whether they are kept so.
-    pub fn is_by_term(&self) -> bool {
-        self.pieces.iter().all(|piece| piece.is_empty() || !piece.columns.is_empty())
-    }
-
     /// Some positions in some order.
     pub fn batch(&self, order: &[u32]) -> Batch {
         let pieces = order.par_chunks(TERMS_PIECE / 4).map(|order| {
