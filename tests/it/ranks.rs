@@ -135,7 +135,7 @@ fn shares_make_up_the_batch() {
             stream.take(6).map(Result::unwrap).collect::<Vec<_>>()
         };
         let whole = batches(OfRank::ALL);
-        for size in [2, 3, 5, 700] {
+        for size in [2, 3, 5] {
             let shares: Vec<_> = (0..size).map(|rank| batches(OfRank { rank, size })).collect();
             for (number, batch) in whole.iter().enumerate() {
                 let of = |share: &Vec<nnuance::batch::Batch>| share[number].scores.to_vec();
@@ -144,7 +144,7 @@ fn shares_make_up_the_batch() {
                 let evenly =
                     |share: &Vec<nnuance::batch::Batch>| share[number].len().abs_diff(700 / size);
                 assert!(shares.iter().all(|share| evenly(share) <= 1 + chunk));
-                assert!(size > 5 || shares.iter().all(|share| !share[number].is_empty()));
+                assert!(shares.iter().all(|share| !share[number].is_empty()));
             }
         }
     }
