@@ -29,24 +29,6 @@ fn a_net_beats_material_with_any_number_of_threads_alike() {
 }
 
 #[test]
-fn several_are_rated_together() {
-    let zero = tempfile::tempdir().unwrap();
-    let copy = zero.path().join("copy.bin");
-    std::fs::copy(NET, &copy).unwrap();
-    std::fs::copy("nets/quickstart-32.json", zero.path().join("copy.json")).unwrap();
-    let copy = copy.to_string_lossy().into_owned();
-    let told = told(&[&[NET, "material", &copy], &SHORT[..]].concat());
-    let players = told["ratings"]["players"].as_array().unwrap();
-    assert_eq!(players.len(), 3);
-    assert_eq!(players[2]["name"], "material");
-    assert_eq!(told["meetings"].as_array().unwrap().len(), 3);
-    // A net against its like.
-    let alike = told["verdicts"].as_array().unwrap().iter();
-    let mut alike = alike.filter(|it| it["weaker"] != "material" && it["stronger"] != "material");
-    assert_eq!(alike.next().unwrap()["decided"], false);
-}
-
-#[test]
 fn what_cannot_be_matched_is_refused() {
     for (arguments, why) in [
         (&["material"][..], "two at least"),

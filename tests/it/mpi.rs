@@ -102,28 +102,6 @@ fn a_run_on_several_ranks_speaks_with_one_voice() {
     assert!(last(&run.out("alone")) == last(&run.out("1")), "one rank has the bits of none");
 }
 
-/// Ranks with graphics cards, or with software that stands in for these, agree with one that computes
-/// on its processor, and end with the same bits twice.
-#[cfg(feature = "wgpu")]
-#[test]
-fn ranks_may_have_graphics_cards() {
-    let Some(_turn) = turn() else { return };
-    if crate::gpu::gpu().is_none() {
-        return;
-    }
-    let run = Run::new(&config("", NET, STEPS));
-    run.train(1, "processor");
-    for (ranks, name) in [(1, "1"), (2, "2"), (2, "again")] {
-        let output = run.command(ranks, name).args(["--device", "wgpu"]).output().unwrap();
-        let [_, stderr] = said(&output);
-        assert!(output.status.success(), "{stderr}");
-        let apart = apart(&run.out(name), &run.out("processor"));
-        println!("{ranks} ranks with cards: losses are {apart:.1e} from those of a processor");
-        assert!(apart < 1e-5, "{ranks} ranks: {apart}");
-    }
-    assert!(last(&run.out("2")) == last(&run.out("again")), "other bits");
-}
-
 /// The processes of the ranks that an mpirun has started, by rank.
 fn processes(mpirun: &Child) -> Vec<(usize, i32)> {
     let mut found = Vec::new();

@@ -255,18 +255,6 @@ fn kinds() -> Vec<(&'static str, String)> {
         ("kept", config("", NET, STEPS)),
         ("chunks", config("chunk = 64", NET, STEPS)),
         ("streamed", config("window = 1500", NET, STEPS)),
-        (
-            "streamed, with pairs",
-            config(
-                "window = 1500\nchunk = 64",
-                "inputs = \"perspective\"\nhidden = 512\nprecision = \"f32\"",
-                STEPS,
-            ),
-        ),
-        (
-            "no chunks, copies",
-            config("chunk = 0\nmirrored_copies = true", &format!("{NET}\nmirror = false"), STEPS),
-        ),
         ("deep", config("", &deep, STEPS)),
         (
             "averaged",
@@ -354,37 +342,4 @@ fn a_program_without_mpi_is_started_once() {
     };
     assert!(said("0").contains("was built without MPI") && said("0").contains("--features mpi"));
     assert_eq!(said("3"), "");
-}
-
-/// Three ranks that are never called.
-struct Three;
-
-impl Ranks for Three {
-    fn rank(&self) -> usize {
-        0
-    }
-    fn count(&self) -> usize {
-        3
-    }
-    fn sum(&self, _: &mut [f32], _: &mut [f64]) {
-        panic!("the run is not refused");
-    }
-    fn broadcast(&self, _: &mut Vec<u8>) {
-        panic!("the run is not refused");
-    }
-}
-
-#[test]
-fn runs_that_ranks_cannot_share_are_refused() {
-    let small = config("", NET, "positions = 51200\nbatch = 2\nlearning_rate = 0.003");
-    let search = config("", "inputs = \"hce\"", "[optimizer]\nname = \"local-search\"");
-    for (text, said) in [(small, "schedule.batch"), (search, "local-search")] {
-        let folder = tempfile::tempdir().unwrap();
-        let (place, listener) = (Place::default(), Deaf { stop: u64::MAX });
-        let means = Means { place: &place, listener: &listener, page: false, ranks: &Three };
-        let config = Config::parse(&text, "test", &[]).unwrap();
-        let out = RunFolder::take(&folder.path().join("out"), false, &listener).unwrap();
-        let error = begin(config, &out, &means).err().unwrap().to_string();
-        assert!(error.contains(said), "{error}");
-    }
 }
