@@ -15,7 +15,7 @@ mod shuffle;
 mod split;
 mod stats;
 
-pub use engine::{Screen, option};
+pub use engine::{Screen, option, resumable};
 
 use std::process::ExitCode;
 

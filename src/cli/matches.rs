@@ -1,13 +1,13 @@
 //! `nnuance match`: evaluations play against each other.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
-use super::data::option;
+use super::data::{option, resumable};
 use super::games::{Beginning, Rules};
 use super::out;
 use super::place::Place;
@@ -16,9 +16,8 @@ use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::digits::counted;
 use crate::engine::journal;
-use crate::engine::{Clock, EngineError, EngineSettings, Entrant, JournalError, Limit, Part};
+use crate::engine::{Clock, EngineSettings, Entrant, Limit, Part};
 use crate::model::Precision;
-use crate::output;
 use crate::report::elo::{Meeting, Met, Ratings, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
 use crate::run::arena::{Manner, Pace, Played, Recorder, Standing, play};
@@ -183,7 +182,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let test = args.sprt.as_ref().map(|elo| ("sprt", format!("{elo:?}")));
         let pairs = [("pairs", args.pairs.to_string()), ("part", format!("{:?}", args.part))];
         let settings: Vec<_> = pairs.into_iter().chain(test).collect();
-        recorder(path, args.overwrite, || Recorder::open(path, &players, &manner, &settings))
+        let resumes = journal::path_of(path).exists();
+        let open = || Recorder::open(path, &players, &manner, &settings);
+        let recorder = resumable(path, args.overwrite, open)?;
+        if resumes {
+            eprintln!("resumed behind {} of an earlier run", counted(recorder.pairs(), "pair"));
+        }
+        Ok::<_, anyhow::Error>(recorder)
     });
     let recorder = recorder.transpose()?;
     let stop = interrupts();
@@ -265,35 +270,4 @@ fn print(
         out::line(rated.table())?;
     }
     out::line(Met::table(&results.meetings))
-}
-
-/// Begins the file of the games, or goes on with it.
-fn recorder(
-    path: &Path,
-    overwrite: bool,
-    open: impl Fn() -> Result<Recorder, EngineError>,
-) -> Result<Recorder> {
-    let shown = path.display();
-    ensure!(
-        !output::is_standard(path) && !output::is_device(path),
-        "{shown} is no regular file, and a match that can be resumed needs one; name another"
-    );
-    let resumes = journal::path_of(path).exists();
-    let mut opened = open();
-    if let (true, Err(EngineError::Journal(JournalError::Exists(_)))) = (overwrite, &opened) {
-        // Only now that all else is known to be good.
-        std::fs::remove_file(path).with_context(|| format!("cannot replace {shown}"))?;
-        opened = open();
-    }
-    let recorder = opened.map_err(|error| match error {
-        EngineError::Journal(JournalError::Exists(_)) => anyhow!(
-            "{shown} exists already; replace it with --overwrite, name another file, or read its \
-             games with --from"
-        ),
-        error => error.into(),
-    })?;
-    if resumes {
-        eprintln!("resumed behind {} of an earlier run", counted(recorder.pairs(), "pair"));
-    }
-    Ok(recorder)
 }

@@ -25,7 +25,7 @@ const VERSION: u32 = 2;
 /// Why a job cannot begin, resume or be written down.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("{0} exists already; move it away or name another file")]
+    #[error("{0} exists already; replace it with --overwrite, or name another file")]
     Exists(PathBuf),
     #[error("{0} cannot be packed while it is made; leave out that ending and pack it afterwards")]
     Packed(PathBuf),

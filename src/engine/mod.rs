@@ -138,7 +138,10 @@ impl Report {
 /// resumes the job once the cause is gone.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("cannot start the engine {program}: {error}; install it or give its path")]
+    #[error(
+        "cannot start the engine {program}: {error}; install one (apt install stockfish), or give \
+             another path with --engine"
+    )]
     Start { program: PathBuf, error: io::Error },
     #[error("{0}; is it an engine that speaks UCI?")]
     NotUci(#[source] Fault),
@@ -148,7 +151,10 @@ pub enum EngineError {
     Chess960,
     #[error("the match cannot go on: {0}")]
     Match(String),
-    #[error("{count} items in a row failed, the last one because {reason}; see to the engine")]
+    #[error(
+        "{count} items in a row failed, the last one because {reason}; see to the engine. What was made \
+         is kept, and the same command goes on from there"
+    )]
     Hopeless { count: u64, reason: String },
     #[error("nothing was written to {path}: {reason}")]
     Nothing { path: PathBuf, reason: String },

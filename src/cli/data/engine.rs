@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::out;
@@ -203,21 +203,11 @@ impl Target {
         job: impl Fn(&dyn Watch) -> Result<Report, EngineError>,
     ) -> Result<ExitCode> {
         let output = self.output.display();
-        ensure!(
-            !output::is_standard(&self.output) && !output::is_device(&self.output),
-            "{output} is no regular file, and a job that can be resumed needs one; name another"
-        );
         let same = input.is_some_and(|input| output::same(input, &self.output));
         ensure!(!same, "{output} is the input, too; name another file with --out");
         let screen = Screen::new(total, noun, journal::path_of(&self.output).exists());
-        let mut made = job(&screen);
-        if self.overwrite && matches!(made, Err(EngineError::Journal(JournalError::Exists(_)))) {
-            // Only now that settings and engine are known to be good.
-            fs::remove_file(&self.output).with_context(|| format!("cannot replace {output}"))?;
-            made = job(&screen);
-        }
+        let report = resumable(&self.output, self.overwrite, || job(&screen))?;
         drop(screen);
-        let report = made.map_err(|error| self.explained(error))?;
         if report.stopped {
             let (done, total) = (grouped(report.done), grouped(total));
             eprintln!(
@@ -258,23 +248,26 @@ impl Target {
         );
         out::lines(bad.into_iter().chain(reasons).chain(more).chain([last]).map(Ok))
     }
+}
 
-    fn explained(&self, error: EngineError) -> anyhow::Error {
-        let output = self.output.display();
-        match &error {
-            EngineError::Journal(JournalError::Exists(_)) => anyhow!(
-                "{output} exists already; replace it with --overwrite, or name another file"
-            ),
-            EngineError::Start { program, error } => anyhow!(
-                "cannot start the engine {}: {error}; install one (apt install stockfish), or give \
-                 another path with --engine",
-                program.display(),
-            ),
-            EngineError::Hopeless { .. } => {
-                anyhow!("{error}. What was made is kept, and the same command goes on from there")
-            }
-            _ => error.into(),
+/// Begins a file that can be resumed, or goes on with it; replaces one that is whole only if asked.
+pub fn resumable<T>(
+    path: &Path,
+    overwrite: bool,
+    open: impl Fn() -> Result<T, EngineError>,
+) -> Result<T> {
+    let shown = path.display();
+    ensure!(
+        !output::is_standard(path) && !output::is_device(path),
+        "{shown} is no regular file, and what can be resumed needs one; name another"
+    );
+    match open() {
+        Err(EngineError::Journal(JournalError::Exists(_))) if overwrite => {
+            // Only now that all else is known to be good.
+            fs::remove_file(path).with_context(|| format!("cannot replace {shown}"))?;
+            Ok(open()?)
         }
+        opened => Ok(opened?),
     }
 }
 
