@@ -142,16 +142,23 @@ impl Choices {
         forces
     }
 
-    /// How many of the moves that were played are not put first, and of how many. Of moves with the
-    /// same value each is first with the same probability.
-    pub fn missed(&self, logits: &[f32]) -> [f64; 2] {
-        let (mut missed, mut count) = (0.0, 0.0);
-        for rows in self.iter().filter(Self::teaches) {
-            let values = self.values(rows.clone(), &logits[rows], self.scale);
-            missed += 1.0 - first(&values[..values.len() - 1]);
+    /// The loss that is reported, summed over positions, and their number: of softmax the loss, of
+    /// least squares, whose targets change, 1 where the move that was played is not put first. Of
+    /// moves with the same value each is first with the same probability.
+    pub fn reported(&self, logits: &[f32]) -> [f64; 2] {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (position, rows) in self.iter().enumerate().filter(|(_, rows)| Self::teaches(rows)) {
+            let logits = &logits[rows.clone()];
+            sum += match self.force {
+                Some(_) => {
+                    let values = self.values(rows, logits, self.scale);
+                    1.0 - first(&values[..values.len() - 1])
+                }
+                None => self.judge(position, logits, self.scale).loss,
+            };
             count += 1.0;
         }
-        [missed, count]
+        [sum, count]
     }
 
     /// The standard deviation of the values behind moves around those of their positions, in whole

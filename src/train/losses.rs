@@ -11,8 +11,8 @@ use crate::model::{Model, outputs};
 /// Means in f64.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Losses {
-    /// Of the loss against the training target, weighed as in training; where moves are learnt, the
-    /// share of those that are not put first.
+    /// Of the loss against the training target, weighed as in training; where moves are learnt, of
+    /// [what is reported](crate::batch::Choices::reported).
     pub target: f64,
     /// Of the squared error against the result.
     pub result: Option<f64>,
@@ -72,8 +72,8 @@ impl Sums {
             let wanted = targets(batch, wdl, worths);
             let logits = outputs(&model, batch).expect("a device that computes losses");
             if let Some(choices) = &batch.choices {
-                let [missed, count] = choices.missed(&logits);
-                sums.target.sum += missed;
+                let [sum, count] = choices.reported(&logits);
+                sums.target.sum += sum;
                 sums.target.weights += count;
                 for (row, won) in choices.roots().zip(&batch.results[..]) {
                     sums.result += (sigmoid(logits[row].into()) - f64::from(*won)).powi(2);

@@ -126,9 +126,9 @@ impl Trainer<'_> {
     ) -> Result<(f64, GradientsParams), String> {
         let seen = self.learner.seen(step);
         let logits = outputs(&seen, batch).map_err(|lost| lost.to_string())?;
-        let [missed, count] = choices.missed(&logits);
+        let [sum, count] = choices.reported(&logits);
         let forces = choices.pull(&logits);
-        let loss = if count > 0.0 { missed / count } else { 0.0 };
+        let loss = if count > 0.0 { sum / count } else { 0.0 };
         Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
     }
 }

@@ -347,13 +347,11 @@ const TERMS: &str = "inputs = \"hce\"\nrare = 5\nstart = \"material\"\n\
 const NET: &str = "inputs = \"perspective\"\nhidden = 16";
 const STRONG: &str = "force = 300";
 const DIRECT: &str = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 4";
-const STEPS: &str = "[schedule]\nepochs = 12\nbatch = 100\nlearning_rate = 0.002\nvalidations = 6";
+const STEPS: &str = "[schedule]\nepochs = 4\nbatch = 100\nlearning_rate = 0.002\nvalidations = 6";
 
 #[test]
 fn terms_and_nets_find_more_moves_the_more_they_learn() {
-    for (model, target, rest) in
-        [(TERMS, STRONG, DIRECT), (TERMS, "", DIRECT), (NET, "", STEPS), (NET, STRONG, STEPS)]
-    {
+    for (model, target, rest) in [(TERMS, STRONG, DIRECT), (TERMS, "", DIRECT), (NET, "", STEPS)] {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
         said(&mut train(&written(&folder, &config(model, target, rest)), &out));
@@ -368,15 +366,15 @@ fn terms_and_nets_find_more_moves_the_more_they_learn() {
 fn runs_killed_and_resumed_end_with_the_same_bits() {
     killed_and_resumed(&config(TERMS, STRONG, DIRECT), 2);
     killed_and_resumed(&config(NET, "", STEPS), 2);
-    let windows = config(NET, STRONG, STEPS).replace("[model]", "window = 300\n[model]");
+    let windows = config(NET, "", STEPS).replace("[model]", "window = 300\n[model]");
     killed_and_resumed(&windows, 2);
 }
 
 #[test]
 fn bits_are_the_same_for_any_number_of_threads() {
-    for (model, rest) in [(TERMS, DIRECT), (NET, STEPS)] {
+    for (model, target, rest) in [(TERMS, STRONG, DIRECT), (NET, "", STEPS)] {
         let folder = tempfile::tempdir().unwrap();
-        let path = written(&folder, &config(model, STRONG, rest));
+        let path = written(&folder, &config(model, target, rest));
         let [one, other] = ["1", "3"].map(|threads| {
             let out = folder.path().join(threads);
             said(train(&path, &out).args(["--threads", threads]));

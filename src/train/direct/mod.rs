@@ -93,9 +93,9 @@ impl Direct {
         };
         let shape = *shape;
         let [start, mut point] = points(&weights, shape)?;
-        let missed = choices.map(|choices| {
+        let reported = choices.map(|choices| {
             let values = values(pieces, &point).map(|value| value as f32 / shape.scale);
-            choices.missed(&values.collect::<Vec<f32>>())
+            choices.reported(&values.collect::<Vec<f32>>())
         });
         let goal = match choices {
             Some(choices) => Goal::Moves(choices),
@@ -109,7 +109,7 @@ impl Direct {
                 let mut newton = Newton { damping: *damping, movable, prior };
                 let stepped = newton.step_of_all(&problem, &mut point, ranks)?;
                 *damping = newton.damping;
-                let loss = missed.map_or(stepped.loss_before, |[missed, count]| missed / count);
+                let loss = reported.map_or(stepped.loss_before, |[sum, count]| sum / count);
                 (loss, stepped.converged)
             }
             State::LocalSearch { step } => {
