@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::{Active, Pairs};
 use crate::architecture::{Architecture, PIECES};
-use crate::prefetch::prefetch;
 
 /// Bytes of a cache line, and of a row of a block of columns.
 pub(crate) const LINE: usize = 64;
@@ -19,9 +18,6 @@ pub(crate) const STEP: usize = 8;
 
 /// Lists that the forward pass walks side by side, enough to hide the latency of an addition.
 pub(crate) const ABREAST: usize = 8;
-
-/// Positions ahead that indices are prefetched.
-const AHEAD: usize = 8;
 
 /// Indices that are fetched at once: the loads of single ones would take turns with those of the
 /// rows.
@@ -120,12 +116,6 @@ impl ChunkPlan {
         self.walks.len() * ABREAST
     }
 
-    /// The inputs that occur, if their rows are too many for the second cache to keep them from
-    /// chunk to chunk: they are prefetched.
-    pub(crate) fn far(&self) -> &[Run] {
-        if self.inputs() > PIECES { &self.runs } else { &[] }
-    }
-
     /// Rows without pairs.
     fn inputs(&self) -> usize {
         self.pairs.rows() - self.pairs.parents().len()
@@ -199,15 +189,6 @@ impl Planner {
         self.counts.resize(kinds * each + 1, 0);
         let mut most = 0;
         for number in 0..chosen.len() << shift {
-            // With several king buckets positions lie all over the batch.
-            if kings > 1
-                && let Some(&later) = chosen.get((number >> shift) + AHEAD)
-            {
-                let position = size << shift;
-                let lines = (later as usize * position..(later as usize + 1) * position)
-                    .step_by(LINE / size_of::<u16>());
-                lines.for_each(|index| prefetch(indices, index));
-            }
             let lists = item(number);
             let mut pieces = 0;
             for list in lists.chunks_exact(places) {

@@ -1,68 +1,169 @@
-//! From accumulators and the gradients of the logits to the gradients of a block of columns.
+//! Backward pass: from the gradients of logits or layers to those of a block of columns.
 
-use super::activation::Rho;
-use super::format::Format;
-use super::forward::times;
+use std::marker::PhantomData;
+
+use rayon::prelude::*;
+
+use super::chunk::Chunk;
+use super::format::{Format, Rho};
+use super::head::FirstMapBackward;
 use super::lanes::Lanes;
-use super::layout::{SOON, prefetch};
-use crate::batch::ChunkPlan;
+use super::level::Task;
+use super::net::{Gradients, Kernel};
+use super::packed::{Aligned, Columns, Packed};
+use crate::architecture::{Architecture, PIECES};
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, unpack};
-use crate::prefetch::prefetch as fetch;
+use crate::batch::{ChunkPlan, Pairs};
+use crate::prefetch::prefetch;
 
-/// Gradients of a block, in the shapes of its weights; added to.
-pub(super) struct BlockGradients<'a> {
-    /// `[rows, columns]`
-    pub rows: &'a mut [f32],
+/// Gradients of a block, accumulated over chunks.
+#[derive(Default)]
+pub(super) struct BlockSums {
+    /// `[rows, columns]`, of inputs, then of pairs
+    rows: Aligned<f32>,
     /// `[columns]`
-    pub bias: &'a mut [f32],
-    /// `[buckets, views, columns]`
-    pub output: &'a mut [f32],
+    bias: Aligned<f32>,
+    /// `[buckets, views, columns]`; in deep nets the share of the first map,
+    /// `[views, buckets, columns, width]`, and nothing for the second half of two.
+    output: Aligned<f32>,
 }
 
-/// The output weights of a block, as the way back needs them.
-pub(super) struct Steepness<'a> {
-    /// The weights over the factors, `[buckets, views, columns]`
-    pub ratios: &'a [f32],
-    /// What the gradients of the accumulators are in units of, `[columns]`
-    pub factors: &'a [f32],
+impl BlockSums {
+    /// Sets all sums to zero. A block of a deep net is one of `half` 0 or 1.
+    pub fn clear<F>(&mut self, net: &Architecture, rows: usize, packed: &Packed<F>, half: usize) {
+        let columns = packed.columns.each;
+        self.rows.resize(rows * columns);
+        self.bias.resize(columns);
+        let output = net.buckets * net.views() * columns;
+        self.output.resize(match (net.is_deep(), half) {
+            (false, _) => output,
+            (true, 0) => output * packed.maps.maps[0].width,
+            (true, _) => 0,
+        });
+        for sums in [&mut self.rows, &mut self.bias, &mut self.output] {
+            sums.get_mut().fill(0.0);
+        }
+    }
 }
 
-/// From the accumulators of a chunk, `[lists, columns]`, and whether they are far, finds their
-/// gradients in the units of `steepness` times `unit`, given the gradient of each slot's logit in
-/// that unit; adds up the gradients of biases and output.
+/// Buffers for the gradients of a chunk's accumulators.
+#[derive(Default)]
+pub(super) struct BackwardBuffers<F> {
+    /// `[lists + 1, columns]` of each half, the last row zero.
+    rows: [Aligned<F>; 2],
+    /// In deep nets the gradients of the first map's inputs, `[views, rows, columns]`.
+    above: Aligned<f32>,
+}
+
+/// The backward pass through some chunks, for one block; in deep nets from the first map's outputs,
+/// and with the block by which its neurons are multiplied if the net is pairwise.
+pub(super) struct Backward<'a, F, P, const H: usize, const TOGETHER: usize> {
+    pub kernel: &'a Kernel,
+    pub packed: &'a Packed<F>,
+    pub block: usize,
+    pub chunks: &'a [Chunk<F>],
+    pub buffers: &'a mut BackwardBuffers<F>,
+    /// One for each half.
+    pub sums: &'a mut [BlockSums],
+    pub rho: PhantomData<P>,
+}
+
+/// A row of columns, of each half.
+type Halves<V, const R: usize, const H: usize> = [[[V; H]; R]; 2];
+
+impl<F, P, const H: usize, const TOGETHER: usize> Task for Backward<'_, F, P, H, TOGETHER>
+where
+    F: Format<H>,
+    P: Rho,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let Backward { kernel, packed, block, chunks, buffers, sums, .. } = self;
+        let (each, of_view) = (packed.columns.each, packed.columns.blocks_of_view());
+        let BackwardBuffers { rows, above } = buffers;
+        for chunk in chunks {
+            let Chunk { plan, head, .. } = chunk;
+            let size = plan.lists() * each;
+            let halves = [block, if sums.len() == 2 { of_view + block } else { block }]
+                .map(|half| chunk.accumulators_of(half, packed.columns));
+            for rows in &mut *rows {
+                rows.resize(size + each);
+                rows.get_mut()[size..].fill(F::default());
+            }
+            let to = rows.each_mut().map(|rows| rows.get_mut());
+            let units = if kernel.net.is_deep() {
+                let (maps, output) = (&packed.maps, sums[0].output.get_mut());
+                // Compiled once for all formats and activations.
+                kernel.level.run(FirstMapBackward { maps, plan, head, block, above, output });
+                let (above, list_rows) = (above.get(), &head.list_rows[..plan.lists()]);
+                let [bias, units] = match sums.len() {
+                    2 => deep_slopes::<S, R, H, F, P, true>(simd, halves, list_rows, above, to),
+                    _ => deep_slopes::<S, R, H, F, P, false>(simd, halves, list_rows, above, to),
+                };
+                for (sums, bias) in sums.iter_mut().zip(bias) {
+                    let sums = S::as_mut_simd_f32s(sums.bias.get_mut()).0;
+                    for (sum, &bias) in sums.iter_mut().zip(bias.as_flattened()) {
+                        *sum = simd.add_f32s(*sum, bias);
+                    }
+                }
+                units
+            } else {
+                let ([accumulators, _], [to, _]) = (halves, to);
+                let [ratios, factors] = packed.output_slopes(&kernel.net, block);
+                let unit = simd.splat_f32s(chunk.unit);
+                let factors = S::as_simd_f32s(factors).0.as_chunks::<H>().0;
+                let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
+                let units = factors.map(|it| it.map(|factor| simd.mul_f32s(factor, unit)));
+                slopes::<S, R, H, F, P, TOGETHER>(
+                    simd,
+                    chunk,
+                    ratios,
+                    &units,
+                    accumulators,
+                    to,
+                    &mut sums[0],
+                );
+                [units; 2]
+            };
+            for (half, sums) in sums.iter_mut().enumerate() {
+                let slopes = rows[half].get();
+                gather::<S, R, H, F>(simd, plan, slopes, &units[half], sums.rows.get_mut());
+            }
+        }
+    }
+}
+
+/// Writes the gradients of a chunk's accumulators `[lists, columns]` in `units`, and accumulates
+/// those of biases and output. `ratios` are the output weights in units of the largest of a column,
+/// `[buckets, views, columns]`.
 #[inline(always)]
-pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
+fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     simd: S,
-    plan: &ChunkPlan,
-    steepness: &Steepness,
-    (logit_gradients, unit): (&[f32], f32),
-    (accumulators, are_far): (&[F], bool),
+    chunk: &Chunk<F>,
+    ratios: &[f32],
+    units: &[[S::f32s; H]; R],
+    accumulators: &[F],
     slopes: &mut [F],
-    gradients: &mut BlockGradients,
+    gradients: &mut BlockSums,
 ) where
     S: Lanes,
     F: Format<H>,
     P: Rho,
 {
-    let ratios = S::as_simd_f32s(steepness.ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
+    let ratios = S::as_simd_f32s(ratios).0.as_chunks::<H>().0.as_chunks::<R>().0;
     let ratios = ratios.as_chunks::<TOGETHER>().0;
     let mut bias = [[simd.splat_f32s(0.0); H]; R];
     let accumulators = F::vectors(accumulators).as_chunks::<R>().0.as_chunks::<TOGETHER>().0;
     let slopes = F::vectors_mut(slopes).as_chunks_mut::<R>().0.as_chunks_mut::<TOGETHER>().0;
-    let [of_value, of_slope] = F::units::<P>();
-    let of_slope = simd.splat_f32s(of_slope);
-    let (whole, of_values) = (simd.splat_f32s(unit), simd.splat_f32s(unit * of_value));
+    let unit = simd.splat_f32s(chunk.unit);
 
-    for Span { of, range } in &plan.spans {
-        let ratios = times(simd, ratios[*of], of_slope);
+    for Span { of, range } in &chunk.plan.spans {
+        let ratios = ratios[*of];
         let mut outputs = [[[simd.splat_f32s(0.0); H]; R]; TOGETHER];
         let lists = accumulators[range.clone()].iter().zip(&mut slopes[range.clone()]);
-        for ((accumulators, slopes), &gradient) in lists.zip(&logit_gradients[range.clone()]) {
-            if are_far {
-                for list in SOON..SOON + TOGETHER {
-                    fetch(accumulators, list);
-                }
-            }
+        for ((accumulators, slopes), &gradient) in lists.zip(&chunk.slot_gradients[range.clone()]) {
             let gradient = simd.splat_f32s(gradient);
             for view in 0..TOGETHER {
                 for r in 0..R {
@@ -78,75 +179,162 @@ pub(super) fn slopes<S, const R: usize, const H: usize, F, P, const TOGETHER: us
                 }
             }
         }
-        // By number, as sums that an iterator was lent would live in memory, not in registers.
+        // By number: sums borrowed by an iterator would live in memory, not in registers.
         let size = TOGETHER * R * H;
-        let sums = &mut S::as_mut_simd_f32s(gradients.output).0[of * size..][..size];
+        let sums = &mut S::as_mut_simd_f32s(gradients.output.get_mut()).0[of * size..][..size];
         for view in 0..TOGETHER {
             for r in 0..R {
                 for h in 0..H {
                     let sum = &mut sums[(view * R + r) * H + h];
-                    *sum = simd.multiply_add(outputs[view][r][h], of_values, *sum);
+                    *sum = simd.multiply_add(outputs[view][r][h], unit, *sum);
                 }
             }
         }
     }
 
-    let factors = S::as_simd_f32s(steepness.factors).0;
-    let sums = &mut S::as_mut_simd_f32s(gradients.bias).0[..R * H];
+    let sums = &mut S::as_mut_simd_f32s(gradients.bias.get_mut()).0[..R * H];
     for r in 0..R {
         for h in 0..H {
-            let (sum, factor) = (&mut sums[r * H + h], factors[r * H + h]);
-            *sum = simd.multiply_add(bias[r][h], simd.mul_f32s(factor, whole), *sum);
+            let sum = &mut sums[r * H + h];
+            *sum = simd.multiply_add(bias[r][h], units[r][h], *sum);
         }
     }
 }
 
-/// Runs before its turn that a row of gradients is asked for.
+/// Writes the gradients of the accumulators of two halves, `[lists, columns]` each, to `rows`, from
+/// those of the first map's inputs. Returns their sums over the lists, and the units of each column.
+/// Without `PAIRS` there is only the first half.
+#[inline(always)]
+fn deep_slopes<S, const R: usize, const H: usize, F, P, const PAIRS: bool>(
+    simd: S,
+    halves: [&[F]; 2],
+    list_rows: &[u32],
+    above: &[f32],
+    rows: [&mut [F]; 2],
+) -> [Halves<S::f32s, R, H>; 2]
+where
+    S: Lanes,
+    F: Format<H>,
+    P: Rho,
+{
+    let halves = halves.map(|half| F::vectors::<S>(half).as_chunks::<R>().0);
+    let above = S::as_simd_f32s(above).0.as_chunks::<H>().0.as_chunks::<R>().0;
+    let zero = [[simd.splat_f32s(0.0); H]; R];
+    let (one, least) = (simd.splat_f32s(1.0), simd.splat_f32s(f32::MIN_POSITIVE));
+    let (mut units, mut over) = ([[[one; H]; R]; 2], [[[one; H]; R]; 2]);
+    // Gradients are rounded to a share of the largest.
+    if F::LARGEST_SLOPE > 0.0 {
+        let mut largest = [zero; 2];
+        for ((&row, own), other) in list_rows.iter().zip(halves[0]).zip(halves[1]) {
+            for r in 0..R {
+                let above = above[row as usize][r];
+                let found = neuron_slopes::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+                for half in 0..2 {
+                    for h in 0..H {
+                        let size = simd.abs_f32s(found[half][h]);
+                        largest[half][r][h] = simd.max_f32s(largest[half][r][h], size);
+                    }
+                }
+            }
+        }
+        let share = simd.splat_f32s(1.0 / F::LARGEST_SLOPE);
+        for half in 0..2 {
+            for r in 0..R {
+                for h in 0..H {
+                    let unit = simd.mul_f32s(largest[half][r][h], share);
+                    units[half][r][h] = simd.max_f32s(least, unit);
+                    over[half][r][h] = simd.div_f32s(one, units[half][r][h]);
+                }
+            }
+        }
+    }
+    let mut sums = [zero; 2];
+    let [first, second] = rows;
+    let first = F::vectors_mut::<S>(first).as_chunks_mut::<R>().0.iter_mut();
+    let second = F::vectors_mut::<S>(second).as_chunks_mut::<R>().0.iter_mut();
+    let lists = list_rows.iter().zip(halves[0]).zip(halves[1]);
+    for (((&row, own), other), (first, second)) in lists.zip(first.zip(second)) {
+        for r in 0..R {
+            let above = above[row as usize][r];
+            let mut found = neuron_slopes::<S, H, F, P, PAIRS>(simd, [own[r], other[r]], above);
+            for half in 0..2 {
+                for h in 0..H {
+                    sums[half][r][h] = simd.add_f32s(sums[half][r][h], found[half][h]);
+                    if F::LARGEST_SLOPE > 0.0 {
+                        found[half][h] = simd.mul_f32s(found[half][h], over[half][r][h]);
+                    }
+                }
+            }
+            first[r] = F::narrow(simd, found[0]);
+            if PAIRS {
+                second[r] = F::narrow(simd, found[1]);
+            }
+        }
+    }
+    [sums, units]
+}
+
+/// The gradients of some neurons, and of those by which they are multiplied if they are, from those
+/// of the first map's inputs.
+#[inline(always)]
+fn neuron_slopes<S, const H: usize, F, P, const PAIRS: bool>(
+    simd: S,
+    neurons: [F::Vector<S>; 2],
+    above: [S::f32s; H],
+) -> [[S::f32s; H]; 2]
+where
+    S: Lanes,
+    F: Format<H>,
+    P: Rho,
+{
+    let [(values, slopes), (others, other_slopes)] =
+        neurons.map(|neurons| F::both::<S, P>(simd, neurons));
+    let mut found = [[simd.splat_f32s(0.0); H]; 2];
+    for h in 0..H {
+        if PAIRS {
+            found[0][h] = simd.mul_f32s(simd.mul_f32s(above[h], others[h]), slopes[h]);
+            found[1][h] = simd.mul_f32s(simd.mul_f32s(above[h], values[h]), other_slopes[h]);
+        } else {
+            found[0][h] = simd.mul_f32s(above[h], slopes[h]);
+        }
+    }
+    found
+}
+
+/// Runs ahead that a row of gradients is prefetched.
 const AHEAD: usize = 32;
 
-/// Adds, to the row of each input, the gradients of the accumulators that hold it, in the units
-/// of `factors`, `[columns]`, times `unit`: `[lists + 1, columns]`, the last row zero. The
-/// accumulators `next` are asked for meanwhile where those of a chunk share the caches with too
-/// many rows to be still there.
+/// Adds, to the row of each input, the gradients of the accumulators that have it:
+/// `[lists + 1, columns]` in `units`, the last row zero.
 #[inline(always)]
-pub(super) fn gather<S, const R: usize, const H: usize, F>(
+fn gather<S, const R: usize, const H: usize, F>(
     simd: S,
     plan: &ChunkPlan,
     slopes: &[F],
-    factors: &[f32],
-    unit: f32,
+    units: &[[S::f32s; H]; R],
     gradients: &mut [f32],
-    next: &[F],
 ) where
     S: Lanes,
     F: Format<H>,
 {
     let slopes: &[[F::Vector<S>; R]] = F::vectors(slopes).as_chunks().0;
-    let factors = S::as_simd_f32s(factors).0.as_chunks::<H>().0;
-    let factors: [[S::f32s; H]; R] = factors.try_into().expect("a row");
-    let unit = simd.splat_f32s(unit);
-    let factors = factors.map(|factors| factors.map(|factor| simd.mul_f32s(factor, unit)));
     let gradients = S::as_mut_simd_f32s(gradients).0.as_chunks_mut::<H>().0.as_chunks_mut::<R>().0;
     const { assert!(size_of::<[F::Vector<S>; R]>() == LINE) }
     assert!(slopes.len() > plan.lists());
-    let far = plan.far();
-    let each = next.len().div_ceil(far.len().max(1)).max(1);
-    let mut next = next.chunks(each.next_multiple_of(LINE / size_of::<F>()));
+    let fours: usize = plan.runs.iter().map(|run| usize::from(run.fours)).sum();
+    assert_eq!(fours, plan.holders.len(), "the holders of all runs");
     let mut four = plan.holders.as_ptr();
     for (number, &Run { input, fours }) in plan.runs.iter().enumerate() {
         let later = plan.runs.get(number + AHEAD).map_or(input, |run| run.input);
         for line in 0..R * H {
             let lines = gradients.as_flattened().as_flattened();
-            fetch(lines, usize::from(later) * R * H + line);
-        }
-        if !far.is_empty() {
-            let next = next.next().unwrap_or_default();
-            prefetch(next, 0..next.len());
+            prefetch(lines, usize::from(later) * R * H + line);
         }
         let mut gradient = gradients[usize::from(input)];
-        // SAFETY: `Planner::invert` wrote as many fours as the runs have, one behind the other, and
-        // in them no offset but those of the lists' rows and of the row behind, which is there, see
-        // above. With slices in the place of pointers the loop takes longer.
+        // SAFETY: the runs have as many fours as there are, see above, one behind the other.
+        // `Planner::invert` wrote in them no offset but those of the lists' rows and of the row
+        // behind, which is there, see above. With slices in the place of pointers the loop takes
+        // longer.
         unsafe {
             let rows = |four: *const [u16; FOUR]| {
                 unpack(&*four).map(|holder| &*slopes.as_ptr().byte_add(holder * STEP))
@@ -173,11 +361,123 @@ pub(super) fn gather<S, const R: usize, const H: usize, F>(
                     let right = F::add(simd, sums[2][r], sums[3][r]);
                     let sum = F::widen(simd, F::add(simd, left, right));
                     for h in 0..H {
-                        gradient[r][h] = simd.multiply_add(sum[h], factors[r][h], gradient[r][h]);
+                        gradient[r][h] = simd.multiply_add(sum[h], units[r][h], gradient[r][h]);
                     }
                 }
             }
         }
         gradients[usize::from(input)] = gradient;
+    }
+}
+
+/// The sums of a block, one a shard. Shards stand one behind the other; in each the sums of a block
+/// and of the one by which its neurons are multiplied stand together.
+fn of_block(
+    sums: &[BlockSums],
+    columns: Columns,
+    block: usize,
+) -> impl Iterator<Item = &BlockSums> {
+    let (half, block) = (block / columns.blocks_of_view(), block % columns.blocks_of_view());
+    let place = block * columns.halves() + half;
+    sums.chunks_exact(columns.blocks()).map(move |shard| &shard[place])
+}
+
+/// Adds the gradient of each pair to its parents, `[rows, columns]`: later pairs first, as parents
+/// may be pairs.
+fn add_to_parents(rows: &mut [f32], pairs: &Pairs) {
+    let each = rows.len() / pairs.rows();
+    let inputs = pairs.rows() - pairs.parents().len();
+    for (number, parents) in pairs.parents().iter().enumerate().rev() {
+        let (before, pair) = rows.split_at_mut((inputs + number) * each);
+        for parent in parents {
+            let sums = &mut before[usize::from(*parent) * each..][..each];
+            sums.iter_mut().zip(&*pair).for_each(|(sum, term)| *sum += term);
+        }
+    }
+}
+
+/// Adds up the shards of each block, in order, without the output's bias; in deep nets only the
+/// weights of the first of the maps.
+pub(super) fn reduce<F: Sync>(
+    net: &Architecture,
+    sums: &mut [BlockSums],
+    packed: &Packed<F>,
+    pairs: &Pairs,
+    gradients: &mut Gradients,
+) {
+    sums.par_iter_mut().for_each(|sums| add_to_parents(sums.rows.get_mut(), pairs));
+    let shards = &*sums;
+    let (hidden, columns) = (net.hidden, packed.columns);
+    let each = columns.each;
+    let Gradients { accumulator, factoriser, bias, maps } = gradients;
+    // Some rows at a time, as they lie side by side in a block.
+    const ROWS: usize = 32;
+    accumulator.par_chunks_mut(ROWS * hidden).enumerate().for_each(|(part, sums)| {
+        for block in 0..columns.blocks() {
+            let neurons = columns.neurons(block);
+            for (shard, of) in of_block(shards, columns, block).enumerate() {
+                let rows = of.rows.get().chunks_exact(each).skip(part * ROWS);
+                for (sums, row) in sums.chunks_exact_mut(hidden).zip(rows) {
+                    add(&mut sums[neurons.clone()], row, shard == 0);
+                }
+            }
+        }
+    });
+    // The shared rows count in every bucket.
+    let accumulator = &**accumulator;
+    factoriser.par_chunks_mut(hidden).enumerate().for_each(|(row, sums)| {
+        for (bucket, rows) in accumulator.chunks_exact(PIECES * hidden).enumerate() {
+            add(sums, &rows[row * hidden..][..hidden], bucket == 0);
+        }
+    });
+    let [weights, _] = &mut maps[0];
+    if net.is_deep() {
+        let each = weights.len() / net.buckets;
+        weights.par_chunks_exact_mut(each).enumerate().for_each(|(bucket, sums)| {
+            first_map(net, shards, packed, bucket, sums);
+        });
+    }
+    for block in 0..columns.blocks() {
+        let neurons = columns.neurons(block);
+        for (shard, of) in of_block(shards, columns, block).enumerate() {
+            add(&mut bias[neurons.clone()], of.bias.get(), shard == 0);
+            let rows = of.output.get().chunks_exact(each).filter(|_| !net.is_deep());
+            for (sums, row) in weights.chunks_exact_mut(hidden).zip(rows) {
+                add(&mut sums[neurons.clone()], row, shard == 0);
+            }
+        }
+    }
+}
+
+/// Adds up the gradients of the first map of one output bucket, `[outputs, inputs]`.
+fn first_map<F>(
+    net: &Architecture,
+    shards: &[BlockSums],
+    packed: &Packed<F>,
+    bucket: usize,
+    sums: &mut [f32],
+) {
+    let (columns, map) = (packed.columns, &packed.maps.maps[0]);
+    let (of_view, inputs) = (net.outputs_of_view(), net.features());
+    let size = columns.each * map.width;
+    for block in 0..columns.blocks_of_view() {
+        for view in 0..net.views() {
+            for (shard, of) in of_block(shards, columns, block).enumerate() {
+                let share = &of.output.get()[(view * net.buckets + bucket) * size..][..size];
+                for (input, row) in columns.neurons(block).zip(share.chunks_exact(map.width)) {
+                    let places = (view * of_view + input..).step_by(inputs);
+                    for (place, &term) in places.zip(&row[..map.outputs]) {
+                        sums[place] = if shard == 0 { term } else { sums[place] + term };
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds the terms to as many sums as there are, or replaces these.
+fn add(sums: &mut [f32], terms: &[f32], first: bool) {
+    for (sum, &term) in sums.iter_mut().zip(terms) {
+        *sum = if first { term } else { *sum + term };
     }
 }

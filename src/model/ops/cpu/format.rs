@@ -1,6 +1,7 @@
-//! The two ways to keep the numbers that the inner loops add up.
+//! Number formats of the inner loops, and activations on vectors.
 
-use super::activation::Rho;
+use pulp::Simd;
+
 use super::lanes::Lanes;
 
 /// A number format: vectors that hold `H` times as many numbers as vectors of floats do.
@@ -23,19 +24,7 @@ pub(super) trait Format<const H: usize>: Number {
     /// The reverse, rounded. Gradients only, as they are known to fit.
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; H]) -> Self::Vector<S>;
 
-    /// What values and slopes of an activation are in units of, a power of two each.
-    #[inline(always)]
-    fn units<P: Rho>() -> [f32; 2] {
-        [1.0; 2]
-    }
-
-    /// ρ of accumulators, in its unit.
-    #[inline(always)]
-    fn value<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> [S::f32s; H] {
-        Self::both::<S, P>(simd, a).0
-    }
-
-    /// ρ and ρ' of accumulators, in their units.
+    /// ρ and ρ' of accumulators.
     #[inline(always)]
     fn both<S: Lanes, P: Rho>(simd: S, a: Self::Vector<S>) -> ([S::f32s; H], [S::f32s; H]) {
         let one = simd.splat_f32s(1.0 / Self::ONE);
@@ -47,9 +36,9 @@ pub(super) trait Format<const H: usize>: Number {
     }
 }
 
-/// What a format is apart from the instructions.
+/// A number format apart from the instructions.
 pub(super) trait Number: Copy + Default + Send + Sync + 'static {
-    /// What stands for 1 in weights and accumulators.
+    /// Weights and accumulators of 1.
     const ONE: f32;
 
     /// Largest gradient of an accumulator, after scaling; 0 = gradients are not scaled.
@@ -167,25 +156,61 @@ impl Format<2> for i16 {
     fn narrow<S: Lanes>(simd: S, a: [S::f32s; 2]) -> S::i16s {
         simd.narrow(a)
     }
+}
+
+/// An activation ρ and its derivative.
+///
+/// At the kinks the derivative is that of Burn's operations: 0 for ReLU at 0, and for a clamp the
+/// derivative of its inside at both ends. NaN stays NaN in the value, so that a diverged training
+/// shows.
+pub(super) trait Rho: Copy + Send + Sync {
+    /// The largest ρ'.
+    const STEEPEST: f32;
+
+    /// ρ(a) and ρ'(a)
+    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s);
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct ReLU;
+
+#[derive(Clone, Copy)]
+pub(super) struct CReLU;
+
+#[derive(Clone, Copy)]
+pub(super) struct SCReLU;
+
+impl Rho for ReLU {
+    const STEEPEST: f32 = 1.0;
 
     #[inline(always)]
-    fn units<P: Rho>() -> [f32; 2] {
-        match P::IS_SQUARE {
-            true => [1.0 / (Self::ONE * Self::ONE), 2.0 / Self::ONE],
-            false => [1.0; 2],
-        }
+    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {
+        let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+        let slope = simd.select_f32s(simd.greater_than_f32s(a, zero), one, zero);
+        // x86's maximum gives its second operand when either is not a number.
+        (simd.max_f32s(zero, a), slope)
     }
+}
 
-    /// What is clamped is clamped in 16 bits, twice as many numbers at once.
+impl Rho for CReLU {
+    const STEEPEST: f32 = 1.0;
+
     #[inline(always)]
-    fn both<S: Lanes, P: Rho>(simd: S, a: S::i16s) -> ([S::f32s; 2], [S::f32s; 2]) {
-        if P::IS_SQUARE {
-            let [clamped, inside] = simd.clamp(a, Self::ONE as i16);
-            let [low, high] = simd.widen(clamped);
-            return ([simd.mul_f32s(low, low), simd.mul_f32s(high, high)], simd.widen(inside));
-        }
-        let one = simd.splat_f32s(1.0 / Self::ONE);
-        let [low, high] = simd.widen(a).map(|a| P::both(simd, simd.mul_f32s(a, one)));
-        ([low.0, high.0], [low.1, high.1])
+    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {
+        let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+        let clamped = simd.min_f32s(one, simd.max_f32s(zero, a));
+        (clamped, simd.select_f32s(simd.equal_f32s(a, clamped), one, zero))
+    }
+}
+
+impl Rho for SCReLU {
+    const STEEPEST: f32 = 2.0;
+
+    #[inline(always)]
+    fn both<S: Simd>(simd: S, a: S::f32s) -> (S::f32s, S::f32s) {
+        let (clamped, _) = CReLU::both(simd, a);
+        let (twice, zero) = (simd.add_f32s(clamped, clamped), simd.splat_f32s(0.0));
+        let slope = simd.select_f32s(simd.equal_f32s(a, clamped), twice, zero);
+        (simd.mul_f32s(clamped, clamped), slope)
     }
 }

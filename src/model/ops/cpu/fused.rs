@@ -1,11 +1,11 @@
 //! The loss of a net over a batch with its gradients, or its logits, as one operation.
 //!
-//! The batch is cut into chunks, and these are shared out among a few shards, which follow from
-//! the shapes alone. A shard takes some chunks at a time, all the way forward and back, while they
-//! are in the caches; each of its chunks is a task on the way forward, and each of its blocks of
-//! columns on the way back, so that a block's gradients are written by one thread at a time, chunk
-//! after chunk. The shards' gradients are added up in the end. What is added to what, and in which
-//! order, thus follows from the shapes, and the result has the same bits for any number of threads.
+//! The batch is split into chunks, and these into a few shards, which follow from the shapes alone.
+//! A shard takes some chunks at a time through the forward and the backward pass, while they are in
+//! the caches. Each of its chunks is a task of the forward pass, and each of its blocks of columns
+//! one of the backward pass, so that one thread at a time writes a block's gradients, chunk after
+//! chunk. The shards' gradients are added up in the end. So the order of all sums follows from the
+//! shapes, and the result has the same bits for any number of threads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,42 +13,41 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::activation::{CReLU, ReLU, Rho, SCReLU};
-use super::chunk::{Chosen, Chunk, Forward, Purpose};
-use super::cut::Cut;
-use super::deep::{Deep, DeepBackward};
-use super::format::Format;
+use super::backward::{Backward, BackwardBuffers, BlockSums, reduce};
+use super::chunk::{Chunk, Selection};
+use super::format::{CReLU, Format, ReLU, Rho, SCReLU};
+use super::forward::Forward;
 use super::lanes::Lanes;
 use super::level::Task;
 use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
 use super::packed::Packed;
-use super::tally::{Backward, Slopes, Tally, reduce};
-use crate::architecture::{Activation, Architecture};
+use super::partition::Partition;
+use crate::architecture::Activation;
 use crate::batch::{ChunkPlan, OneHot, Pairs};
 use crate::model::Aim;
 
 /// Memory that is kept from call to call, for nets and batches of any size.
 #[derive(Default)]
 pub struct Scratch {
-    single: Room<f32>,
-    half: Room<i16>,
-    tallies: Vec<Tally>,
-    cut: Cut,
+    single: Buffers<f32>,
+    mixed: Buffers<i16>,
+    sums: Vec<BlockSums>,
+    partition: Partition,
 }
 
 #[derive(Default)]
-struct Room<F> {
+struct Buffers<F> {
     packed: Packed<F>,
-    /// Those that a shard has under way.
-    chunks: Idle<Vec<Chunk<F>>>,
-    slopes: Idle<Slopes<F>>,
+    /// The chunks that a shard has under way.
+    chunks: Pool<Vec<Chunk<F>>>,
+    backward: Pool<BackwardBuffers<F>>,
 }
 
-/// What is worked in, one for each that works.
+/// Buffers that are not in use, one for each thread at most.
 #[derive(Default)]
-struct Idle<T>(Mutex<Vec<T>>);
+struct Pool<T>(Mutex<Vec<T>>);
 
-impl<T: Default> Idle<T> {
+impl<T: Default> Pool<T> {
     fn lend<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let idle = || self.0.lock().expect("no thread panics while it holds the lock");
         // The last one that was given back, as the caches still have it.
@@ -101,7 +100,7 @@ enum Job<'a> {
     Gradients(Aim<'a>, Gradients<'a>),
 }
 
-/// Does the job with the code compiled for the kind of net. Gives the mean loss, if it is asked for.
+/// Does the job with the code compiled for the kind of net. Returns the mean loss, if requested.
 fn dispatch(
     kernel: &Kernel,
     weights: &Weights,
@@ -109,102 +108,86 @@ fn dispatch(
     job: Job,
     scratch: &mut Scratch,
 ) -> f64 {
-    let Scratch { single, half, tallies, cut } = scratch;
+    let Scratch { single, mixed, sums, partition } = scratch;
     macro_rules! run {
-        ($format:ty, $h:literal, $room:expr) => {
+        ($h:literal, $buffers:expr) => {
             match (kernel.net.activation, ChunkPlan::together(&kernel.net)) {
-                (Activation::ReLU, 1) => run!($format, $h, $room, ReLU, 1),
-                (Activation::ReLU, _) => run!($format, $h, $room, ReLU, 2),
-                (Activation::CReLU, 1) => run!($format, $h, $room, CReLU, 1),
-                (Activation::CReLU, _) => run!($format, $h, $room, CReLU, 2),
-                (Activation::SCReLU, 1) => run!($format, $h, $room, SCReLU, 1),
-                (Activation::SCReLU, _) => run!($format, $h, $room, SCReLU, 2),
+                (Activation::ReLU, 1) => run!($h, $buffers, ReLU, 1),
+                (Activation::ReLU, _) => run!($h, $buffers, ReLU, 2),
+                (Activation::CReLU, 1) => run!($h, $buffers, CReLU, 1),
+                (Activation::CReLU, _) => run!($h, $buffers, CReLU, 2),
+                (Activation::SCReLU, 1) => run!($h, $buffers, SCReLU, 1),
+                (Activation::SCReLU, _) => run!($h, $buffers, SCReLU, 2),
             }
         };
-        ($format:ty, $h:literal, $room:expr, $rho:ty, $together:literal) => {
-            Run::<$format> { kernel, weights, positions, room: $room, tallies, cut }
-                .run::<$rho, $h, $together>(job)
-        };
+        ($h:literal, $buffers:expr, $rho:ty, $together:literal) => {{
+            let Buffers { packed, chunks, backward } = $buffers;
+            let [each, lanes] = kernel.level.run(Sizes);
+            let pairs = &pairs_of(positions, &kernel.net);
+            packed.pack(kernel, weights, pairs, each * $h, lanes);
+            partition.split(kernel, positions, packed.bytes_of_position(&kernel.net));
+            let pass = Pass { kernel, packed, positions, pairs, partition, chunks, backward };
+            pass.run::<$rho, $h, $together>(job, sums)
+        }};
     }
     // On a thread of the pool: from outside it each of the many parallel loops would put the caller
     // to sleep and wake it again, which takes as long as the smallest of them.
     rayon::scope(|_| match kernel.precision {
-        Precision::F32 => run!(f32, 1, single),
-        Precision::Mixed => run!(i16, 2, half),
+        Precision::F32 => run!(1, single),
+        Precision::Mixed => run!(2, mixed),
     })
 }
 
-/// A job's surroundings.
-struct Run<'a, F> {
-    kernel: &'a Kernel,
-    weights: &'a Weights<'a>,
-    positions: OneHot<'a>,
-    room: &'a mut Room<F>,
-    tallies: &'a mut Vec<Tally>,
-    cut: &'a mut Cut,
-}
-
-impl<F> Run<'_, F> {
-    fn run<P: Rho, const H: usize, const TOGETHER: usize>(self, job: Job) -> f64
-    where
-        F: Format<H>,
-    {
-        let Run { kernel, weights, positions, room, tallies, cut } = self;
-        let Room { packed, chunks, slopes } = room;
-        let net = &kernel.net;
-        let [each, lanes] = kernel.level.run(Sizes);
-        let pairs = &pairs_of(positions, net);
-        packed.pack(kernel, weights, pairs, each * H, lanes);
-        cut.cut(kernel, positions, packed.columns.width() * net.views() * size_of::<F>());
-        let ways = Ways { kernel, packed, positions, pairs, cut, chunks, slopes };
-        match job {
-            Job::Logits(logits) => {
-                ways.logits::<P, H, TOGETHER>(logits);
-                0.0
-            }
-            Job::Gradients(aim, gradients) => {
-                let loss = ways.gradients::<P, H, TOGETHER>(aim, gradients, tallies);
-                loss / positions.len() as f64
-            }
-        }
-    }
-}
-
-/// The ways of a batch through a net.
-struct Ways<'a, F> {
+/// A batch on its way through a net.
+struct Pass<'a, F> {
     kernel: &'a Kernel,
     packed: &'a Packed<F>,
     positions: OneHot<'a>,
     pairs: &'a Arc<Pairs>,
-    cut: &'a Cut,
-    chunks: &'a Idle<Vec<Chunk<F>>>,
-    slopes: &'a Idle<Slopes<F>>,
+    partition: &'a Partition,
+    chunks: &'a Pool<Vec<Chunk<F>>>,
+    backward: &'a Pool<BackwardBuffers<F>>,
 }
 
-impl<F> Ways<'_, F> {
-    /// The way forward of these chunks of the batch.
+impl<F> Pass<'_, F> {
+    fn run<P: Rho, const H: usize, const TOGETHER: usize>(
+        &self,
+        job: Job,
+        sums: &mut Vec<BlockSums>,
+    ) -> f64
+    where
+        F: Format<H>,
+    {
+        match job {
+            Job::Logits(logits) => {
+                self.logits::<P, H, TOGETHER>(logits);
+                0.0
+            }
+            Job::Gradients(aim, gradients) => {
+                let loss = self.gradients::<P, H, TOGETHER>(aim, gradients, sums);
+                loss / self.positions.len() as f64
+            }
+        }
+    }
+
+    /// The forward pass of these chunks of the batch.
     fn forward<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
-        purpose: Purpose,
+        aim: Option<Aim>,
         numbers: Range<usize>,
         chunks: &mut Vec<Chunk<F>>,
     ) where
         F: Format<H>,
     {
-        let Ways { kernel, packed, positions: batch, pairs, cut, .. } = *self;
+        let Pass { kernel, packed, positions: batch, pairs, partition, .. } = *self;
         chunks.resize_with(chunks.len().max(numbers.len()), Chunk::default);
         let chunks = chunks.par_iter_mut().with_max_len(1).zip(numbers);
         chunks.for_each(|(chunk, number)| {
-            let positions = cut.chunk(number);
-            let chosen = Chosen { batch, number, positions, pairs, purpose };
+            let positions = partition.chunk(number);
+            let selection = Selection { batch, number, positions, pairs, aim };
             let rho = PhantomData::<P>;
-            match kernel.net.is_deep() {
-                true => kernel.level.run(Deep::<_, _, H> { kernel, packed, chosen, chunk, rho }),
-                false => {
-                    let task = Forward::<_, _, H, TOGETHER> { kernel, packed, chosen, chunk, rho };
-                    kernel.level.run(task);
-                }
-            }
+            let task = Forward::<_, _, H, TOGETHER> { kernel, packed, selection, chunk, rho };
+            kernel.level.run(task);
         });
     }
 
@@ -212,11 +195,12 @@ impl<F> Ways<'_, F> {
     where
         F: Format<H>,
     {
+        let partition = self.partition;
         self.chunks.lend(|chunks| {
-            for numbers in groups(0..self.cut.chunks(), rayon::current_num_threads()) {
-                self.forward::<P, H, TOGETHER>(Purpose::Logits, numbers.clone(), chunks);
+            for numbers in groups(0..partition.chunks(), rayon::current_num_threads()) {
+                self.forward::<P, H, TOGETHER>(None, numbers.clone(), chunks);
                 for (chunk, number) in chunks.iter().zip(numbers) {
-                    for (&position, &logit) in self.cut.chunk(number).iter().zip(&chunk.logits) {
+                    for (&position, &logit) in partition.chunk(number).iter().zip(&chunk.logits) {
                         logits[position as usize] = logit;
                     }
                 }
@@ -224,35 +208,40 @@ impl<F> Ways<'_, F> {
         });
     }
 
-    /// Gives the sum of the losses.
+    /// Returns the sum of the losses.
     fn gradients<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
         aim: Aim,
         mut gradients: Gradients,
-        tallies: &mut Vec<Tally>,
+        sums: &mut Vec<BlockSums>,
     ) -> f64
     where
         F: Format<H>,
     {
-        let Ways { kernel, packed, pairs, cut, .. } = *self;
+        let Pass { kernel, packed, pairs, partition, .. } = *self;
         let (net, blocks) = (&kernel.net, packed.columns.blocks());
         let bytes = packed.columns.width() * pairs.rows() * size_of::<f32>();
-        let count = cut.chunks();
-        let shards = TASKS.div_ceil(blocks).max(APART).min(SHARDS / bytes).min(count).max(1);
+        let count = partition.chunks();
+        let shards = MIN_TASKS.div_ceil(blocks).max(MIN_SHARDS);
+        let shards = shards.min(MAX_SHARD_BYTES / bytes).min(count).max(1);
         let start = |shard: usize| (shard * count).div_ceil(shards);
-        tallies.resize_with(tallies.len().max(blocks * shards), Tally::default);
-        let tallies = &mut tallies[..blocks * shards];
+        sums.resize_with(sums.len().max(blocks * shards), BlockSums::default);
+        let sums = &mut sums[..blocks * shards];
 
-        let of_shards = tallies.par_chunks_exact_mut(blocks).enumerate().with_max_len(1);
-        let sums: Vec<Sums> = of_shards
-            .map(|(shard, tallies)| {
+        let of_shards = sums.par_chunks_exact_mut(blocks).enumerate().with_max_len(1);
+        let totals: Vec<Totals> = of_shards
+            .map(|(shard, sums)| {
                 let numbers = start(shard)..start(shard + 1);
-                self.shard::<P, H, TOGETHER>(aim, numbers, shards, tallies)
+                self.shard::<P, H, TOGETHER>(aim, numbers, shards, sums)
             })
             .collect();
-        let Sums { loss, output_bias, upper } = sums.into_iter().reduce(Sums::add).expect("one");
+        let totals = totals.into_iter().reduce(|mut all, shard| {
+            all.add(shard.loss, &shard.output_bias, &shard.upper);
+            all
+        });
+        let Totals { loss, output_bias, upper } = totals.expect("there is a shard");
 
-        reduce(net, tallies, packed, pairs, &mut gradients);
+        reduce(net, sums, packed, pairs, &mut gradients);
         if net.is_deep() {
             packed.maps.spread(&upper, &mut gradients.maps);
         } else {
@@ -262,63 +251,57 @@ impl<F> Ways<'_, F> {
         loss
     }
 
-    /// Both ways of these chunks; `tallies` are of the blocks, the halves of each side by side.
+    /// Both passes of these chunks. `sums` are those of the blocks, both halves of each side by side.
     fn shard<P: Rho, const H: usize, const TOGETHER: usize>(
         &self,
         aim: Aim,
         numbers: Range<usize>,
         shards: usize,
-        tallies: &mut [Tally],
-    ) -> Sums
+        sums: &mut [BlockSums],
+    ) -> Totals
     where
         F: Format<H>,
     {
-        let Ways { kernel, packed, cut, .. } = *self;
-        let (net, columns) = (&kernel.net, packed.columns);
-        let (deep, halves) = (net.is_deep(), columns.halves());
-        let width = if deep { packed.maps.maps[0].width } else { 0 };
-        let each = cut.turns() * rayon::current_num_threads().div_ceil(shards);
-        let mut sums = Sums::of(net, packed);
+        let Pass { kernel, packed, pairs, partition, .. } = *self;
+        let net = &kernel.net;
+        let each = partition.chunks_per_group() * rayon::current_num_threads().div_ceil(shards);
+        let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
+        let mut totals =
+            Totals { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] };
         self.chunks.lend(|chunks| {
             // Once without chunks, where there are none.
             for group in groups(numbers.clone(), each) {
-                self.forward::<P, H, TOGETHER>(Purpose::Gradients(aim), group.clone(), chunks);
+                self.forward::<P, H, TOGETHER>(Some(aim), group.clone(), chunks);
                 let chunks = &chunks[..group.len()];
-                chunks.iter().for_each(|chunk| sums.count(chunk));
-                let of_blocks = tallies.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
+                for chunk in chunks {
+                    totals.add(chunk.loss, &chunk.output_bias, &chunk.head.upper);
+                }
+                let halves = packed.columns.halves();
+                let of_blocks = sums.par_chunks_exact_mut(halves).enumerate().with_max_len(1);
                 // Those that were written last are still in the nearest caches.
-                of_blocks.rev().for_each(|(block, tallies)| {
+                of_blocks.rev().for_each(|(block, sums)| {
                     if group.start == numbers.start {
-                        // Here, where it brings them into the cache of who adds to them.
-                        for (half, tally) in tallies.iter_mut().enumerate() {
-                            tally.clear(net, self.pairs.rows(), columns, half, width);
+                        // Here, where it brings them into the cache of the thread that adds to them.
+                        for (half, sums) in sums.iter_mut().enumerate() {
+                            sums.clear(net, pairs.rows(), packed, half);
                         }
                     }
-                    let (chunks, rho) = (chunks.iter(), PhantomData::<P>);
-                    self.slopes.lend(|room| match deep {
-                        true => kernel.level.run(DeepBackward::<_, _, _, H> {
+                    let rho = PhantomData::<P>;
+                    self.backward.lend(|buffers| {
+                        kernel.level.run(Backward::<_, _, H, TOGETHER> {
                             kernel,
                             packed,
                             block,
                             chunks,
-                            room,
-                            tallies,
+                            buffers,
+                            sums,
                             rho,
-                        }),
-                        false => kernel.level.run(Backward::<_, _, _, H, TOGETHER> {
-                            kernel,
-                            packed,
-                            block,
-                            chunks,
-                            room,
-                            tally: &mut tallies[0],
-                            rho,
-                        }),
+                        });
                     });
                 });
             }
         });
-        sums
+        totals
     }
 }
 
@@ -329,52 +312,35 @@ fn groups(numbers: Range<usize>, each: usize) -> impl Iterator<Item = Range<usiz
     starts.map(move |first| first..end.min(first + each))
 }
 
-/// What chunks find beside the tallies, added up.
-struct Sums {
+/// Sums over chunks beside those of the blocks.
+struct Totals {
     loss: f64,
-    /// The gradients of the output biases, by bucket; of shallow nets.
+    /// The gradients of the output biases, by bucket; in shallow nets.
     output_bias: Vec<f64>,
-    /// The gradients of all that stands above the weights of the first map; of deep nets.
+    /// The gradients of all parameters above the weights of the first map; in deep nets.
     upper: Vec<f32>,
 }
 
-impl Sums {
-    /// Of no chunk.
-    fn of<F>(net: &Architecture, packed: &Packed<F>) -> Self {
-        let upper = if net.is_deep() { packed.maps.upper_len() } else { 0 };
-        Self { loss: 0.0, output_bias: vec![0.0; net.buckets], upper: vec![0.0; upper] }
-    }
-
-    fn count<F>(&mut self, chunk: &Chunk<F>) {
-        self.loss += chunk.loss;
-        let terms = self.output_bias.iter_mut().zip(&chunk.output_bias);
-        terms.for_each(|(sum, bias)| *sum += bias);
-        let terms = self.upper.iter_mut().zip(&chunk.head.upper);
-        terms.for_each(|(sum, term)| *sum += term);
-    }
-
-    fn add(mut self, other: Self) -> Self {
-        self.loss += other.loss;
-        let terms = self.output_bias.iter_mut().zip(other.output_bias);
-        terms.for_each(|(sum, bias)| *sum += bias);
-        let terms = self.upper.iter_mut().zip(other.upper);
-        terms.for_each(|(sum, term)| *sum += term);
-        self
+impl Totals {
+    fn add(&mut self, loss: f64, output_bias: &[f64], upper: &[f32]) {
+        self.loss += loss;
+        self.output_bias.iter_mut().zip(output_bias).for_each(|(sum, term)| *sum += term);
+        self.upper.iter_mut().zip(upper).for_each(|(sum, term)| *sum += term);
     }
 }
 
-/// Tasks of the way back, at least. More keep more threads busy, at the price of more gradients
+/// Tasks of the backward pass, at least. More keep more threads busy, at the price of more gradients
 /// to add up.
-const TASKS: usize = 16;
+const MIN_TASKS: usize = 16;
 
-/// Shards, at least. What a thread does on the way forward and back then stays in its own caches: to
-/// hand accumulators and gradients to the other of two threads costs little where these share a
-/// cache, and a quarter of a step where they do not.
-const APART: usize = 2;
+/// Shards, at least. The work of a thread then stays in its own caches: to hand accumulators and
+/// gradients to the other of two threads costs little where these share a cache, and a quarter of a
+/// step where they do not.
+const MIN_SHARDS: usize = 2;
 
 /// Bytes of gradients, at most, that blocks of several tasks may have: to add up more costs more
 /// than the threads are worth that it would keep busy.
-const SHARDS: usize = 8 << 20;
+const MAX_SHARD_BYTES: usize = 8 << 20;
 
 /// Columns a block, and lanes of a vector, of 32-bit numbers.
 struct Sizes;

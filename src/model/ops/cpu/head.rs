@@ -1,9 +1,9 @@
-//! What stands behind the accumulators of deep nets: a chunk's logits, and
-//! the way back to the accumulators and to the weights of the upper layers.
+//! Layers of deep nets: a chunk's logits, and the backward pass to the accumulators and to the
+//! weights of the upper layers.
 //!
 //! Layers are small, and positions of one output bucket stand together, so each layer is a dense
-//! product of a few dozen rows. Gradients of the first map, the large one, are left to the tasks of
-//! the way back, which own its columns.
+//! product of a few dozen rows. Gradients of the first map, the large one, are computed block by
+//! block.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use rayon::prelude::*;
 
 use super::dense::{Matrix, gather_products, multiply};
 use super::lanes::Lanes;
-use super::layout::Aligned;
+use super::level::Task;
 use super::net::{Kernel, Weights};
-use super::packed::Columns;
+use super::packed::{Aligned, Columns};
 use crate::architecture::{Architecture, Curve};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::Span;
@@ -175,8 +175,8 @@ impl Maps {
         }
     }
 
-    /// Lets it show that a weight is not a number.
-    pub fn poison(&mut self) {
+    /// Sets all outputs to NaN.
+    pub fn propagate_nan(&mut self) {
         self.maps.last_mut().expect("a net has an output").bias.fill(f32::NAN);
     }
 
@@ -193,7 +193,77 @@ fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
     (block * net.views() + view) * columns.each + column
 }
 
-/// What a chunk keeps of its layers. Rows are those of positions, by place, and one more of zeros.
+/// The logits of a chunk, by place, from the features; or backward: from their gradients to those of
+/// the first map's outputs and of the upper maps.
+pub(super) struct Layers<'a> {
+    pub maps: &'a Maps,
+    pub plan: &'a ChunkPlan,
+    pub head: &'a mut Head,
+    pub logits: &'a mut [f32],
+    pub backward: bool,
+}
+
+impl Task for Layers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let Layers { maps, plan, head, logits, backward } = self;
+        if backward {
+            head.upper.clear();
+            head.upper.resize(maps.upper_len(), 0.0);
+        }
+        for span in &plan.buckets {
+            let logits = &mut logits[span.range.clone()];
+            match backward {
+                false => head.forward(simd, maps, span, logits),
+                true => head.backward(simd, maps, span, logits),
+            }
+        }
+    }
+}
+
+/// From the gradients of the first map's outputs to those of its inputs in a block, and of the map's
+/// weights for these.
+pub(super) struct FirstMapBackward<'a> {
+    pub maps: &'a Maps,
+    pub plan: &'a ChunkPlan,
+    pub head: &'a Head,
+    pub block: usize,
+    /// `[views, rows, columns]`, replaced.
+    pub above: &'a mut Aligned<f32>,
+    /// `[views, buckets, columns, width]`, added to.
+    pub output: &'a mut [f32],
+}
+
+impl Task for FirstMapBackward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Lanes, const R: usize>(self, simd: S) {
+        let FirstMapBackward { maps, plan, head, block, above, output } = self;
+        let (map, rows) = (&maps.maps[0], head.rows);
+        let (size, share) = (rows * map.depth, map.depth * map.width);
+        let zeros = &maps.zeros[..map.depth];
+        above.resize(maps.views * size);
+        for (view, above) in above.get_mut().chunks_exact_mut(size).enumerate() {
+            let panel = block * maps.views + view;
+            let features = &head.features.get()[panel * size..][..size];
+            for Span { of: bucket, range } in &plan.buckets {
+                let slopes = part(head.slopes[0].get(), map.width, range);
+                let (a, b) = (Matrix::plain(slopes, map.width), map.transposed(*bucket, panel));
+                let c = part_mut(above, map.depth, range);
+                multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
+                let a = Matrix::plain(part(features, map.depth, range), map.depth);
+                let sums = &mut output[(view * maps.buckets + bucket) * share..][..share];
+                gather_products(simd, range.len(), a, slopes, map.width, sums);
+            }
+            above[(rows - 1) * map.depth..].fill(0.0);
+        }
+    }
+}
+
+/// Buffers of a chunk's layers. Rows are those of positions, by place, and one more of zeros.
 #[derive(Default)]
 pub(super) struct Head {
     pub rows: usize,
@@ -329,55 +399,6 @@ impl Head {
             let to = part_mut(self.slopes[i - 1].get_mut(), below.width, range);
             let skip = maps.skip && i == 1;
             steepen(maps.curves[i - 1], below, skip, values, [&*c, logit_gradients], map.depth, to);
-        }
-    }
-
-    /// The gradients of the features of a block, `[views, rows, columns]`, from those of the first
-    /// map's outputs.
-    #[inline(always)]
-    pub fn feature_slopes<S: Lanes>(
-        &self,
-        simd: S,
-        maps: &Maps,
-        buckets: &[Span],
-        block: usize,
-        to: &mut Aligned<f32>,
-    ) {
-        let map = &maps.maps[0];
-        to.resize(maps.views * self.rows * map.depth);
-        let views = to.get_mut().chunks_exact_mut(self.rows * map.depth);
-        for (panel, to) in (block * maps.views..).zip(views) {
-            for Span { of: bucket, range } in buckets {
-                let a = Matrix::plain(part(self.slopes[0].get(), map.width, range), map.width);
-                let c = part_mut(to, map.depth, range);
-                let (b, zeros) = (map.transposed(*bucket, panel), &maps.zeros[..map.depth]);
-                multiply(simd, range.len(), [1, map.outputs], a, b, zeros, c);
-            }
-            to[(self.rows - 1) * map.depth..].fill(0.0);
-        }
-    }
-
-    /// Adds to the gradients of the first map's weights for the features of a block,
-    /// `[views, buckets, columns, width]`.
-    #[inline(always)]
-    pub fn first_products<S: Lanes>(
-        &self,
-        simd: S,
-        maps: &Maps,
-        buckets: &[Span],
-        block: usize,
-        sums: &mut [f32],
-    ) {
-        let map = &maps.maps[0];
-        let (size, share) = (self.rows * map.depth, map.depth * map.width);
-        for view in 0..maps.views {
-            let features = &self.features.get()[(block * maps.views + view) * size..][..size];
-            for Span { of: bucket, range } in buckets {
-                let a = Matrix::plain(part(features, map.depth, range), map.depth);
-                let b = part(self.slopes[0].get(), map.width, range);
-                let sums = &mut sums[(view * maps.buckets + bucket) * share..][..share];
-                gather_products(simd, range.len(), a, b, map.width, sums);
-            }
         }
     }
 }

@@ -18,9 +18,6 @@ pub(in crate::model::ops) trait Lanes: Simd {
 
     /// The reverse: rounded to the nearest. All must be within the range of 16 bits.
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s;
-
-    /// Numbers clamped to 0 and `most`; and the same with 0 in the place of what lay outside.
-    fn clamp(self, a: Self::i16s, most: i16) -> [Self::i16s; 2];
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -42,15 +39,6 @@ impl Lanes for pulp::x86::V4 {
             let rounded = self.avx512f._mm512_cvtps_epi32(pulp::cast(half));
             self.convert_i32x16_to_i16x16(pulp::cast(rounded))
         }))
-    }
-
-    #[inline(always)]
-    fn clamp(self, a: Self::i16s, most: i16) -> [Self::i16s; 2] {
-        let (a, zero) = (pulp::cast(a), self.avx512f._mm512_setzero_si512());
-        let most = self.avx512f._mm512_set1_epi16(most);
-        let clamped = self.avx512bw._mm512_min_epi16(most, self.avx512bw._mm512_max_epi16(zero, a));
-        let inside = self.avx512bw._mm512_cmpeq_epi16_mask(a, clamped);
-        [clamped, self.avx512bw._mm512_maskz_mov_epi16(inside, clamped)].map(pulp::cast)
     }
 }
 
@@ -77,15 +65,6 @@ impl Lanes for pulp::x86::V3 {
         let packed = self.avx2._mm256_packs_epi32(low, high);
         pulp::cast(self.avx2._mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
     }
-
-    #[inline(always)]
-    fn clamp(self, a: Self::i16s, most: i16) -> [Self::i16s; 2] {
-        let (a, zero) = (pulp::cast(a), self.avx._mm256_setzero_si256());
-        let most = self.avx._mm256_set1_epi16(most);
-        let clamped = self.avx2._mm256_min_epi16(most, self.avx2._mm256_max_epi16(zero, a));
-        let inside = self.avx2._mm256_cmpeq_epi16(a, clamped);
-        [clamped, self.avx2._mm256_and_si256(inside, clamped)].map(pulp::cast)
-    }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -107,15 +86,6 @@ impl Lanes for pulp::aarch64::Neon {
     fn narrow(self, halves: [Self::f32s; 2]) -> Self::i16s {
         let [low, high] = halves.map(|half| self.neon.vcvtnq_s32_f32(pulp::cast(half)));
         pulp::cast(self.neon.vqmovn_high_s32(self.neon.vqmovn_s32(low), high))
-    }
-
-    #[inline(always)]
-    fn clamp(self, a: Self::i16s, most: i16) -> [Self::i16s; 2] {
-        let (a, zero) = (pulp::cast(a), self.neon.vdupq_n_s16(0));
-        let most = self.neon.vdupq_n_s16(most);
-        let clamped = self.neon.vminq_s16(most, self.neon.vmaxq_s16(zero, a));
-        let inside = pulp::cast(self.neon.vceqq_s16(a, clamped));
-        [clamped, self.neon.vandq_s16(inside, clamped)].map(pulp::cast)
     }
 }
 
@@ -143,14 +113,5 @@ impl Lanes for pulp::Scalar128b {
         // Adding 1.5 * 2^23 leaves no room for a fraction, and the integer in the lowest bits.
         let a: [f32; 8] = pulp::cast(halves);
         pulp::cast(a.map(|a| (a + 12_582_912.0).to_bits() as i16))
-    }
-
-    #[inline(always)]
-    fn clamp(self, a: Self::i16s, most: i16) -> [Self::i16s; 2] {
-        let a: [i16; 8] = pulp::cast(a);
-        let clamped = a.map(|a| a.clamp(0, most));
-        let inside: [i16; 8] =
-            std::array::from_fn(|i| if a[i] == clamped[i] { clamped[i] } else { 0 });
-        [pulp::cast(clamped), pulp::cast(inside)]
     }
 }

@@ -1,10 +1,7 @@
 //! The losses of nets and of handcrafted terms, and their gradients, on plain slices.
 
-mod activation;
 mod backward;
 mod chunk;
-mod cut;
-mod deep;
 mod dense;
 mod format;
 mod forward;
@@ -12,11 +9,10 @@ mod fused;
 mod head;
 mod judge;
 pub(super) mod lanes;
-mod layout;
 pub(super) mod level;
 mod net;
 mod packed;
-mod tally;
+mod partition;
 mod terms;
 
 pub use fused::{Scratch, logits, loss};

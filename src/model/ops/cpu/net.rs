@@ -1,4 +1,4 @@
-//! What the kernels work on: a net, its numbers, a batch of positions.
+//! Inputs of the kernels: a net, its numbers, a batch of positions.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::Level;
 use crate::architecture::{Architecture, Array, Part};
 use crate::batch::{Active, ChunkPlan, OneHot, Pairs};
 
-/// A net, and how to compute it.
+/// A net and how it is computed.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// At most 65,535 rows; beyond 8,191 the kernels are a tenth slower. Any number of neurons;
@@ -19,7 +19,7 @@ pub struct Kernel {
     pub level: Level,
 }
 
-/// How many bits the inner loops move.
+/// Bits of the numbers in the inner loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -43,55 +43,33 @@ impl Precision {
     }
 }
 
-/// The arrays of a net.
-#[derive(Clone, Debug)]
-pub struct Weights<'a> {
+/// Slices of the arrays of a net.
+#[derive(Debug)]
+pub struct Slices<T> {
     /// `[rows, N]`
-    pub accumulator: &'a [f32],
+    pub accumulator: T,
     /// `[768, N]`; empty where there is none
-    pub factoriser: &'a [f32],
+    pub factoriser: T,
     /// `[N]`
-    pub bias: &'a [f32],
+    pub bias: T,
     /// Weights `[buckets, outputs, inputs]` and biases `[buckets, outputs]` of each affine map
     /// behind the accumulators, the output's last.
-    pub maps: Vec<[&'a [f32]; 2]>,
+    pub maps: Vec<[T; 2]>,
 }
 
-/// Where the gradients go, in the shapes of [`Weights`]. What was there is overwritten.
-#[derive(Debug)]
-pub struct Gradients<'a> {
-    pub accumulator: &'a mut [f32],
-    pub factoriser: &'a mut [f32],
-    pub bias: &'a mut [f32],
-    pub maps: Vec<[&'a mut [f32]; 2]>,
-}
+pub type Weights<'a> = Slices<&'a [f32]>;
 
-/// The pairs that the lists name.
-pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
-    match inputs {
-        OneHot::Plans([plan, ..]) => plan.pairs.clone(),
-        _ => Arc::new(Pairs::none(net.rows())),
-    }
-}
+/// Gradients, written over what was there.
+pub type Gradients<'a> = Slices<&'a mut [f32]>;
 
-/// Slices in the order of [`Architecture::arrays`], sorted by what they are for.
-struct Sorted<T> {
-    accumulator: T,
-    factoriser: T,
-    bias: T,
-    maps: Vec<[T; 2]>,
-}
-
-impl<T: Default + AsRef<[f32]>> Sorted<T> {
+impl<T: Default + AsRef<[f32]>> Slices<T> {
+    /// Slices in the order of [`Architecture::arrays`].
+    ///
     /// # Panics
     /// When a slice does not fit its array.
-    fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
-        let mut sorted = Self {
-            accumulator: T::default(),
-            factoriser: T::default(),
-            bias: T::default(),
-            maps: Vec::new(),
-        };
+    pub fn new(net: &Architecture, mut slices: impl Iterator<Item = T>) -> Self {
+        let [accumulator, factoriser, bias] = std::array::from_fn(|_| T::default());
+        let mut sorted = Self { accumulator, factoriser, bias, maps: Vec::new() };
         for array in net.arrays() {
             let slice = slices.next().unwrap_or_default();
             let Array { part, name, .. } = &array;
@@ -110,21 +88,11 @@ impl<T: Default + AsRef<[f32]>> Sorted<T> {
     }
 }
 
-impl<'a> Weights<'a> {
-    /// # Panics
-    /// When a slice does not fit its array.
-    pub fn new(net: &Architecture, slices: impl Iterator<Item = &'a [f32]>) -> Self {
-        let Sorted { accumulator, factoriser, bias, maps } = Sorted::new(net, slices);
-        Self { accumulator, factoriser, bias, maps }
-    }
-}
-
-impl<'a> Gradients<'a> {
-    /// # Panics
-    /// When a slice does not fit its array.
-    pub fn new(net: &Architecture, slices: impl Iterator<Item = &'a mut [f32]>) -> Self {
-        let Sorted { accumulator, factoriser, bias, maps } = Sorted::new(net, slices);
-        Self { accumulator, factoriser, bias, maps }
+/// The pairs that the lists name.
+pub(super) fn pairs_of(inputs: OneHot, net: &Architecture) -> Arc<Pairs> {
+    match inputs {
+        OneHot::Plans([plan, ..]) => plan.pairs.clone(),
+        _ => Arc::new(Pairs::none(net.rows())),
     }
 }
 

@@ -1,21 +1,24 @@
 //! The weights of a net, block by block.
+//!
+//! A block holds the same few columns of every row, one row behind the other. That way all rows
+//! of a block stay in the first cache while a kernel walks over the positions, and the rows of a
+//! power-of-two number of columns do not fight for the same cache sets.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::backward::Steepness;
 use super::format::Number;
 use super::forward::Block;
 use super::head::Maps;
 use super::lanes::Lanes;
-use super::layout::Aligned;
 use super::level::Task;
 use super::net::{Kernel, Weights};
 use crate::architecture::{Architecture, PIECES};
 use crate::batch::Pairs;
+use crate::batch::plan::LINE;
 
-/// Weights as the kernels want them. Columns beyond the hidden neurons hold zeros.
+/// Weights in the layout of the kernels. Columns beyond the hidden neurons hold zeros.
 #[derive(Default)]
 pub(super) struct Packed<F> {
     /// `[blocks, rows + 1, columns]`: of inputs, then of pairs; each block's last row zero
@@ -26,9 +29,9 @@ pub(super) struct Packed<F> {
     bias: Aligned<F>,
     /// `[blocks, buckets, views, columns]`; none in deep nets
     output: Aligned<f32>,
-    /// `[blocks, buckets, views, columns]`; none in deep nets
+    /// The output weights over the factors, `[blocks, buckets, views, columns]`; none in deep nets
     ratios: Aligned<f32>,
-    /// `[blocks, columns]`; none in deep nets
+    /// Units of the gradients of accumulators, `[blocks, columns]`; none in deep nets
     factors: Aligned<f32>,
     /// By bucket; none in deep nets.
     pub output_bias: Vec<f32>,
@@ -37,7 +40,7 @@ pub(super) struct Packed<F> {
     pub columns: Columns,
 }
 
-/// Which neurons stand in which block.
+/// The neurons of each block.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Columns {
     /// Columns a block.
@@ -101,14 +104,14 @@ impl<F: Number> Packed<F> {
         self.bias.resize(blocks * each);
 
         let rows = self.rows.get_mut().par_chunks_exact_mut(self.block).enumerate();
-        let poisoned = rows.map(|(block, rows)| {
+        let diverged = rows.map(|(block, rows)| {
             let neurons = columns.neurons(block);
             let (weights, shared) = (weights.accumulator, weights.factoriser);
             kernel.level.run(Rows { rows, each, neurons, weights, shared, hidden, pairs })
         });
         // Integers cannot be not-a-number, so it must show elsewhere that a training diverged; and
         // not all machines let it pass through a clamp. No block may be left out once one is found.
-        let poisoned = poisoned.reduce(|| false, |one, other| one | other)
+        let diverged = diverged.reduce(|| false, |one, other| one | other)
             || weights.bias.iter().any(|bias| !bias.is_finite());
         let biases = self.bias.get_mut().chunks_exact_mut(each).enumerate();
         biases.for_each(|(block, row)| {
@@ -117,14 +120,14 @@ impl<F: Number> Packed<F> {
 
         if net.is_deep() {
             self.maps.pack(kernel, weights, columns, lanes);
-            if poisoned {
-                self.maps.poison();
+            if diverged {
+                self.maps.propagate_nan();
             }
             return;
         }
         let [outputs, output_bias] = weights.maps[0];
         self.output_bias.clear();
-        let bias = |bias: &f32| if poisoned { f32::NAN } else { *bias };
+        let bias = |bias: &f32| if diverged { f32::NAN } else { *bias };
         self.output_bias.extend(output_bias.iter().map(bias));
         let rows = net.buckets * views;
         self.output.resize(blocks * rows * each);
@@ -152,7 +155,12 @@ impl<F: Number> Packed<F> {
         }
     }
 
-    /// `next` is worked on after this one.
+    /// Bytes of a position's accumulators.
+    pub fn bytes_of_position(&self, net: &Architecture) -> usize {
+        self.columns.width() * net.views() * size_of::<F>()
+    }
+
+    /// `next` is computed after this one.
     #[inline(always)]
     pub fn block(&self, net: &Architecture, block: usize, next: usize) -> Block<'_, F> {
         let each = self.columns.each;
@@ -162,19 +170,18 @@ impl<F: Number> Packed<F> {
         };
         Block {
             rows: part(self.rows.get(), self.block, block),
-            next: part(self.rows.get(), self.block, next % self.columns.blocks()),
+            next: part(self.rows.get(), self.block, next),
             bias: part(self.bias.get(), each, block),
             output,
         }
     }
 
+    /// Ratios and factors of a block.
     #[inline(always)]
-    pub fn steepness(&self, net: &Architecture, block: usize) -> Steepness<'_> {
+    pub fn output_slopes(&self, net: &Architecture, block: usize) -> [&[f32]; 2] {
         let each = self.columns.each;
-        Steepness {
-            ratios: part(self.ratios.get(), net.buckets * net.views() * each, block),
-            factors: part(self.factors.get(), each, block),
-        }
+        let ratios = part(self.ratios.get(), net.buckets * net.views() * each, block);
+        [ratios, part(self.factors.get(), each, block)]
     }
 }
 
@@ -204,32 +211,32 @@ impl<F: Number> Task for Rows<'_, F> {
         let mut all = rows.chunks_exact_mut(each);
         // Times zero, what is finite adds nothing.
         let zero = simd.splat_f32s(0.0);
-        let mut poison = [zero; 2];
-        let mut look = |weights: &[f32]| {
+        let mut sums = [zero; 2];
+        let mut check = |weights: &[f32]| {
             let (body, tail) = S::as_simd_f32s(weights);
             let (body, rest) = body.as_chunks::<2>();
             for two in body {
-                for (sum, &vector) in poison.iter_mut().zip(two) {
+                for (sum, &vector) in sums.iter_mut().zip(two) {
                     *sum = simd.multiply_add(vector, zero, *sum);
                 }
             }
             for &vector in rest {
-                poison[0] = simd.multiply_add(vector, zero, poison[0]);
+                sums[0] = simd.multiply_add(vector, zero, sums[0]);
             }
             if !tail.is_empty() {
-                poison[1] = simd.multiply_add(simd.partial_load_f32s(tail), zero, poison[1]);
+                sums[1] = simd.multiply_add(simd.partial_load_f32s(tail), zero, sums[1]);
             }
         };
         for (i, weights) in weights.chunks_exact(hidden).enumerate() {
             let row = all.next().expect("a row an input");
             let weights = &weights[neurons.clone()];
-            look(weights);
+            check(weights);
             if shared.is_empty() {
                 take(row, weights, F::weight);
                 continue;
             }
             let shared = &shared[i % PIECES * hidden..][neurons.clone()];
-            look(shared);
+            check(shared);
             let (there, missing) = row.split_at_mut(weights.len());
             for ((to, &own), &shared) in there.iter_mut().zip(weights).zip(shared) {
                 *to = F::weight(own + shared);
@@ -245,7 +252,7 @@ impl<F: Number> Task for Rows<'_, F> {
             }
         }
         rows[pairs.rows() * each..].fill(F::default());
-        let [first, second] = poison;
+        let [first, second] = sums;
         simd.reduce_sum_f32s(simd.add_f32s(first, second)).is_nan()
     }
 }
@@ -258,4 +265,36 @@ fn take<F: Number>(to: &mut [F], from: &[f32], convert: impl Fn(f32) -> F) {
         *to = convert(from);
     }
     missing.fill(F::default());
+}
+
+/// A buffer that begins at a cache line's start, as vectors across two lines are slow.
+#[derive(Default)]
+pub(super) struct Aligned<T> {
+    /// The numbers and a line to spare.
+    buffer: Vec<T>,
+    len: usize,
+}
+
+impl<T: Copy + Default> Aligned<T> {
+    /// Makes room for so many numbers, of any value: those that were there may have moved.
+    pub fn resize(&mut self, len: usize) {
+        self.len = len;
+        let need = len + LINE / size_of::<T>();
+        if self.buffer.len() < need {
+            self.buffer.resize(need, T::default());
+        }
+    }
+
+    fn start(&self) -> usize {
+        if self.len == 0 { 0 } else { self.buffer.as_ptr().align_offset(LINE) }
+    }
+
+    pub fn get(&self) -> &[T] {
+        &self.buffer[self.start()..][..self.len]
+    }
+
+    pub fn get_mut(&mut self) -> &mut [T] {
+        let start = self.start();
+        &mut self.buffer[start..][..self.len]
+    }
 }
