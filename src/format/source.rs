@@ -83,7 +83,7 @@ pub struct Source {
 impl Source {
     /// Opens a file and finds its format by its content; a `format` given is checked against it.
     ///
-    /// Files packed with gzip, zstd or xz are unpacked on the way, whatever they are called; `-` is
+    /// Files packed with gzip, zstd, xz or zip are unpacked on the way, whatever they are called; `-` is
     /// standard input. More than `limit` bad records end the reading with an error.
     pub fn open(
         path: &Path,
