@@ -298,7 +298,7 @@ impl Comparison {
         columns.push(right("scale, cp"));
         columns.extend(fixed.as_deref().map(right));
         columns.extend(targets.then_some(right("to target")));
-        let mut table = Table::new(&columns);
+        let mut table = Table::new(&columns).width(120);
         for one in &self.evaluations {
             let scale = one.scale.map_or("-".to_string(), |scale| format!("{:.0}", scale.s));
             let mark = if one.at_border { " (border)" } else { "" };
