@@ -99,6 +99,7 @@ mod played;
 mod playouts;
 mod point_of_view;
 mod problems;
+mod program;
 mod quickstart;
 mod quiet_ends;
 mod ranks;

@@ -7,7 +7,7 @@ use nnuance::sample::Sample;
 use nnuance::search::{Quiescence, Terms};
 use shakmaty::Position as _;
 
-use crate::tuning::{complaint, nnuance, said};
+use crate::program::{json, nnuance};
 
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 
@@ -22,8 +22,7 @@ fn equal_moves_share_their_places() {
 #[test]
 fn ranks_are_those_of_the_search() {
     let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
-    let [told, _] = said(nnuance().args(args));
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let told = json(nnuance().args(args));
     let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| ()).unwrap();
     let mut material = Terms::new(HceEvaluator::new(&HceWeights::material()));
     let mut quiescence = Quiescence::new(200.0);
@@ -52,12 +51,4 @@ fn ranks_are_those_of_the_search() {
     assert_eq!(told["positions"].as_u64(), Some(positions));
     let share = told["evaluations"][0]["first"]["mean"].as_f64().unwrap();
     assert!((share - first / positions as f64).abs() < 1e-9);
-}
-
-#[test]
-fn positions_without_moves_are_refused() {
-    let refused = |args: &[&str]| complaint(nnuance().args(["compare", "--moves"]).args(args));
-    let text = ["material", "--data", "data/selfplay_sf151_scored.txt"];
-    assert!(refused(&text).contains("PGN"));
-    assert!(refused(&["material", "--data", GAMES, "--deep"]).contains("cannot be used with"));
 }

@@ -16,12 +16,12 @@ use nnuance::search::{Quiescence, Terms};
 use nnuance::terms::Kind as TermKind;
 use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
-use nnuance::train::direct::problem::{Goal, Problem, ProblemError};
+use nnuance::train::direct::problem::{Goal, Problem};
 use nnuance::weights::Weights;
 
 use crate::largest::{distance, largest};
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values, with_threads};
-use crate::tuning::{killed_and_resumed, log, refused, said, train, written};
+use crate::program::{Run, column, killed_and_resumed, refused, same_for_any_threads};
 
 /// Whole games, with their moves.
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
@@ -323,15 +323,6 @@ fn an_evaluation_as_its_own_oracle_returns_its_weights() {
     assert!(furthest < 1e-6, "{furthest}");
 }
 
-#[test]
-fn rows_of_a_position_lie_in_one_piece() {
-    let pieces = pieces(LINEAR, 900, 2);
-    let rows = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-    let choices = choice(&vec![0.0; rows], None);
-    let cut = Problem::new(&pieces, LINEAR.terms(), Goal::Moves(&choices)).map(|_| ());
-    assert_eq!(cut, Err(ProblemError::Cut(0)));
-}
-
 fn config(model: &str, target: &str, rest: &str) -> String {
     format!(
         "version = 1\nseed = 3\n\
@@ -350,70 +341,34 @@ const DIRECT: &str = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs =
 const STEPS: &str = "[schedule]\nepochs = 4\nbatch = 100\nlearning_rate = 0.002\nvalidations = 6";
 
 #[test]
-fn terms_and_nets_find_more_moves_the_more_they_learn() {
+fn training_finds_more_moves() {
     for (model, target, rest) in [(TERMS, STRONG, DIRECT), (TERMS, "", DIRECT), (NET, "", STEPS)] {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("run");
-        said(&mut train(&written(&folder, &config(model, target, rest)), &out));
-        let rows = nnuance::train::log::read(&out.join("log.csv")).unwrap();
-        let missed: Vec<f64> = rows.iter().filter_map(|row| row.train_loss).collect();
+        let run = Run::new(&config(model, target, rest), "2");
+        let missed = column(&run.out, "train_loss");
         let [first, last] = [missed[0], missed[missed.len() - 1]];
         assert!(missed.len() > 3 && last < first - 0.003, "{model} {target}: {missed:?}");
     }
 }
 
 #[test]
-fn runs_killed_and_resumed_end_with_the_same_bits() {
+fn killed_and_resumed_with_any_threads() {
     killed_and_resumed(&config(TERMS, STRONG, DIRECT), 2);
     killed_and_resumed(&config(NET, "", STEPS), 2);
     let windows = config(NET, "", STEPS).replace("[model]", "window = 300\n[model]");
     killed_and_resumed(&windows, 2);
+    same_for_any_threads(&config(TERMS, STRONG, DIRECT));
+    same_for_any_threads(&config(NET, "", STEPS));
 }
 
 #[test]
-fn bits_are_the_same_for_any_number_of_threads() {
-    for (model, target, rest) in [(TERMS, STRONG, DIRECT), (NET, "", STEPS)] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = written(&folder, &config(model, target, rest));
-        let [one, other] = ["1", "3"].map(|threads| {
-            let out = folder.path().join(threads);
-            said(train(&path, &out).args(["--threads", threads]));
-            (std::fs::read(out.join("last.safetensors")).unwrap(), log(&out))
-        });
-        assert!(one == other, "{model}");
+fn unfit_settings_are_refused() {
+    let scored = config(TERMS, STRONG, DIRECT).replace("filter.min_ply = 16\n", "");
+    for (text, word) in [
+        (config(TERMS, "force = -1", DIRECT), "force"),
+        (config(TERMS, STRONG, &DIRECT.replace("gauss-newton", "local-search")), "gauss-newton"),
+        (config(TERMS, STRONG, DIRECT).replace("learn = \"moves\"", ""), "learn"),
+        (scored.replace(GAMES, "data/selfplay_sf151_scored.txt"), "PGN"),
+    ] {
+        assert!(refused(&text).contains(word), "{word}");
     }
-}
-
-/// With no force nothing moves, in the program as in the equations.
-#[test]
-fn without_a_force_the_weights_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
-    said(&mut train(&written(&folder, &config(TERMS, "force = 0", DIRECT)), &out));
-    let last = nnuance::train::checkpoint::Checkpoint::read(&out.join("last.safetensors")).unwrap();
-    let change = last.weights.0["terms.change"].values.iter();
-    assert!(largest(change.map(|it| f64::from(it.abs()))) < 1e-3);
-}
-
-#[test]
-fn games_that_teach_no_moves_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("plain.txt");
-    let line = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 20 | 1.0\n";
-    std::fs::write(&path, line.repeat(300)).unwrap();
-    let text = config(TERMS, STRONG, DIRECT).replace(GAMES, path.to_str().unwrap());
-    let text = text.replace("held_out = 0.3", "held_out = 0").replace("filter.min_ply = 16\n", "");
-    assert!(refused(&text).contains("PGN"));
-}
-
-#[test]
-fn settings_without_a_meaning_are_refused() {
-    for (target, why) in [("force = -1", "0 or more"), ("loss = \"absolute\"", "positions alone")] {
-        let text = refused(&config(TERMS, target, DIRECT));
-        assert!(text.contains(why), "{target}: {text}");
-    }
-    let local = DIRECT.replace("gauss-newton", "local-search");
-    assert!(refused(&config(TERMS, STRONG, &local)).contains("gauss-newton can"));
-    let values = config(TERMS, STRONG, DIRECT).replace("learn = \"moves\"", "");
-    assert!(refused(&values).contains("goes with `learn = \"moves\"`"));
 }

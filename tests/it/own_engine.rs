@@ -22,6 +22,9 @@ complexity.all   complexity  0     -0.125  # 1, always
 bishop.pair      normal      2.5e1 40
 ";
 
+/// The engine of the guide.
+pub const ENGINE: &str = "docs/own-engine/engine.c";
+
 /// A file of this name and content, in a folder of its own.
 pub fn scratch(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -42,7 +45,7 @@ pub fn own() -> OwnTerms {
 }
 
 #[test]
-fn a_list_is_read_and_comes_back() {
+fn lists_round_trip() {
     let own = own();
     assert_eq!((own.phase, own.scale, own.list.tempo), (24.0, 128.0, 12.0));
     let terms = &own.list.terms;
@@ -57,63 +60,54 @@ fn a_list_is_read_and_comes_back() {
 }
 
 #[test]
-fn a_wrong_list_is_told() {
+fn wrong_lists_are_refused() {
     for (text, told) in [
-        ("", "terms.txt lists no terms; write a line `NAME KIND MIDDLEGAME ENDGAME`"),
-        ("a normal 1 2\n\na normal 1 2", "line 3: `a` is named in line 1 already; rename one"),
-        ("a norml 1 2", "line 1: no kind is named `norml`; did you mean `normal`?"),
-        ("a normal nan 2", "middlegame weight `nan`, expected a finite number"),
-        ("a..b normal 1 2", "`a..b` is no name"),
-        ("tempo normal 1 2", "no term can be named tempo; write `tempo 1` alone"),
-        ("phase 0", "phase 0, expected more than 0"),
+        ("", "lists no terms"),
+        ("a normal 1 2\n\na normal 1 2", "line 3: `a`"),
+        ("a norml 1 2", "line 1: no kind"),
+        ("a normal nan 2", "`nan`"),
+        ("a..b normal 1 2", "`a..b`"),
+        ("tempo normal 1 2", "tempo"),
+        ("phase 0", "phase 0"),
     ] {
         let error = list(text).unwrap_err();
         assert!(error.contains(told), "{text:?} gives {error:?}");
     }
     let many: String = (0..65_536).map(|i| format!("t{i} normal 0 0\n")).collect();
-    assert!(list(&many).unwrap_err().contains("line 65536: more than 65535 terms"));
+    assert!(list(&many).unwrap_err().contains("line 65536"));
     let most = many.strip_suffix("t65535 normal 0 0\n").unwrap();
     assert_eq!(list(most).unwrap().list.len(), 65_535);
-    let missing = OwnTerms::read(Path::new("no/such.txt")).unwrap_err();
-    assert!(missing.to_string().starts_with("cannot read the term list no/such.txt"));
 }
 
-/// The blocks of C in the guide.
-fn guide() -> Vec<String> {
-    let text = std::fs::read_to_string("docs/own-engine.md").unwrap();
-    let blocks = text.split("```c\n").skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_string()).collect()
-}
-
-/// Compiles a C program; none where there is no compiler.
-fn compiled(source: &Path, program: &Path) -> Option<()> {
+/// Compiles an engine in C in a folder; none where there is no compiler.
+pub fn compiled(folder: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let [code, program] = ["engine.c", "engine"].map(|name| folder.join(name));
+    std::fs::write(&code, source).unwrap();
     if !need::tool("cc", "--version") {
         return None;
     }
     let mut compiler = Command::new("cc");
-    compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-o"]);
-    let status = compiler.arg(program).arg(source).status().unwrap();
-    assert!(status.success(), "{} does not compile", source.display());
-    Some(())
+    compiler.args(["-std=c11", "-O1", "-o"]).arg(&program).arg(&code).args(flags);
+    assert!(compiler.status().unwrap().success(), "it does not compile");
+    Some(program)
+}
+
+/// The blocks of C in the guide are parts of its engine.
+#[test]
+fn guide_shows_its_engine() {
+    let engine = std::fs::read_to_string(ENGINE).unwrap();
+    let text = std::fs::read_to_string("docs/own-engine.md").unwrap();
+    let blocks = text.split("```c\n").skip(1).map(|block| block.split("```").next().unwrap());
+    assert_eq!(blocks.clone().count(), 2);
+    blocks.for_each(|block| assert!(engine.contains(block), "not in engine.c: {block}"));
 }
 
 #[test]
-fn the_guide_shows_what_the_engine_does() {
-    let engine = std::fs::read_to_string("docs/own-engine/engine.c").unwrap();
-    let blocks = guide();
-    assert_eq!(blocks.len(), 2);
-    for block in &blocks {
-        assert!(engine.contains(block), "not in engine.c: {block}");
-    }
-}
-
-#[test]
-fn the_engine_of_the_guide_traces_what_it_evaluates() {
+fn guide_engine_traces_its_evaluation() {
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("engine");
-    if compiled(Path::new("docs/own-engine/engine.c"), &program).is_none() {
-        return;
-    }
+    let (source, flags) = (std::fs::read_to_string(ENGINE).unwrap(), "-Wall -Wextra -Werror");
+    let flags: Vec<&str> = flags.split(' ').chain(["-pedantic"]).collect();
+    let Some(program) = compiled(folder.path(), &source, &flags) else { return };
     let run = |what: &str, lines: &Path| {
         let file = std::fs::File::open(lines).unwrap();
         let output = Command::new(&program).arg(what).stdin(Stdio::from(file)).output().unwrap();

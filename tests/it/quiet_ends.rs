@@ -14,7 +14,9 @@ use nnuance::train::checkpoint::Checkpoint;
 use shakmaty::{Chess, Position as _};
 
 use crate::playouts;
-use crate::tuning::{killed_and_resumed, log, nnuance, refused, said, train, written};
+use crate::program::{
+    json, killed_and_resumed, nnuance, said, same_for_any_threads, train, written,
+};
 
 /// Above every score.
 const INFINITE: i32 = 40_000;
@@ -70,15 +72,11 @@ fn ends_are_right(evaluation: &mut dyn Evaluate, value: &mut dyn FnMut(&Position
 }
 
 #[test]
-fn the_score_is_that_of_the_end_for_terms() {
+fn scores_are_those_of_leaves() {
     let weights = HceWeights::of_list(nnuance::hce::terms::list(), 400.0);
     let evaluator = HceEvaluator::new(&weights);
     let mut value = |position: &Position| evaluator.evaluate(position).round() as i32;
     ends_are_right(&mut Terms::new(evaluator.clone()), &mut value);
-}
-
-#[test]
-fn the_score_is_that_of_the_end_for_nets() {
     let net = export::load("nets/quickstart-32.bin".as_ref(), &Given::default()).unwrap().net;
     let start = Position::from_chess(&Chess::new());
     ends_are_right(&mut Accumulator::new(&net, &start), &mut |position| net.evaluate(position));
@@ -167,40 +165,22 @@ fn a_round_is_a_run_on_the_quiet_ends_as_given() {
 }
 
 #[test]
-fn runs_killed_and_resumed_end_with_the_same_bits() {
+fn killed_and_resumed_with_any_threads() {
     killed_and_resumed(&config(TERMS, 1.0, DIRECT), 3);
     killed_and_resumed(&config(TERMS, 0.5, STEPS), 2);
     killed_and_resumed(&config(NET, 0.5, STEPS), 3);
     let windows = config(NET, 0.5, STEPS).replace("[model]", "window = 2048\n[model]");
     killed_and_resumed(&windows, 2);
-}
-
-#[test]
-fn bits_are_the_same_for_any_number_of_threads() {
     for model in [TERMS, NET] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = written(&folder, &config(model, 0.5, &STEPS.replace("11", "3")));
-        let [one, other] = ["1", "3"].map(|threads| {
-            let out = folder.path().join(threads);
-            said(train(&path, &out).args(["--threads", threads]));
-            (std::fs::read(out.join("last.safetensors")).unwrap(), log(&out))
-        });
-        assert!(one == other, "{model}");
+        same_for_any_threads(&config(model, 0.5, &STEPS.replace("11", "3")));
     }
-}
-
-#[test]
-fn other_engines_terms_are_refused() {
-    let trace = "inputs = \"trace\"\nterm_list = \"tests/it/fixtures/none.toml\"";
-    assert!(refused(&config(trace, 0.5, "")).contains("only that engine"));
 }
 
 #[test]
 fn quiescence_scores_are_compared() {
     let compare = |more: &[&str]| {
         let args = ["compare", "material", "nets/quickstart-32.bin", "--json", "--data", GAMES];
-        let [told, _] = said(nnuance().args(args).args(more));
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let told = json(nnuance().args(args).args(more));
         let loss = |name: &str| {
             let all = told["evaluations"].as_array().unwrap();
             let one = all.iter().find(|it| it["name"].as_str().unwrap().starts_with(name));

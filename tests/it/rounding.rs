@@ -1,9 +1,5 @@
 //! Nets that know while they learn what an export will make of them.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use assert_cmd::assert::OutputAssertExt;
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Architecture, PIECES, Part};
 use nnuance::batch::Batch;
@@ -28,6 +24,8 @@ use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
+use crate::program::{Workdir, complaint, nnuance, said};
+use crate::runs::CONFIG;
 use crate::{drawn, games};
 
 /// A net as it is trained, its weights, and scales at which all of them fit.
@@ -232,42 +230,6 @@ fn loss_and_gradients_are_those_of_the_exported_weights() {
     }
 }
 
-#[test]
-fn gradients_are_differences_at_the_rounded_weights() {
-    let mut telling = 0;
-    for case in cases().into_iter().step_by(5) {
-        let Case { net, weights, scales } = &case;
-        let (right, merged) = (exported(&case), net.merged());
-        let samples = games::samples(16, 5);
-        let batch = Encoder::net(net).encode(&samples);
-        let targets = targets(&batch, 0.3, &[Promise::scale(400.0).into()]);
-        let (device, compute) = places().pop().unwrap();
-        let seen = model(net, weights, &device, compute).rounded(&rounding(net, *scales));
-        let (_, gradients) = seen.gradients(&batch.inputs, Aim::Targets(&targets));
-        for array in merged.arrays() {
-            let found = &gradients.0[&array.name].values;
-            let places: Vec<usize> = (0..array.len()).filter(|it| found[*it] != 0.0).collect();
-            for &place in places.iter().step_by(places.len().div_ceil(6).max(1)) {
-                let at = |step: f32| {
-                    let mut moved = right.clone();
-                    moved.0.get_mut(&array.name).unwrap().values[place] += step;
-                    loss(&merged, &moved, &samples, &targets)
-                };
-                let [below, here, above] = [-1e-3, 0.0, 1e-3].map(at);
-                let (up, down) = ((above - here) / 1e-3, (here - below) / 1e-3);
-                let found = f64::from(found[place]);
-                // Exported weights lie on kinks more often than others.
-                let near = |it: f64| (found - it).abs() < 1e-6 + 0.02 * it.abs();
-                let smooth = (up - down).abs() < 0.02 * up.abs();
-                let fits = near((up + down) / 2.0) || !smooth;
-                assert!(fits, "{net}, {}[{place}]: {found}, {up}, {down}", array.name);
-                telling += usize::from(smooth && up.abs() > 1e-5);
-            }
-        }
-    }
-    assert!(telling > 150, "only {telling} numbers tell a right gradient from a wrong");
-}
-
 /// Rows of a log.
 #[derive(Default)]
 struct Rows(Vec<Row>);
@@ -401,125 +363,43 @@ fn rounding_begins_where_it_is_told() {
     }
 }
 
-/// Some 36 steps an epoch.
-const CONFIG: &str = r#"version = 1
-[data]
-files = ["data/selfplay_sf151_scored.txt"]
-limit = 10000
-[model]
-inputs = "perspective"
-hidden = 8
-[target]
-score_scale = 126.0
-wdl = 0.2
-[schedule]
-epochs = 2
-batch = 256
-learning_rate = { shape = "cosine", from = 0.01, to = 0.0001 }
-"#;
-
-fn nnuance(args: &[&str], paths: &[&Path]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.args(args).args(paths);
-    command
-}
-
-fn said(mut command: Command, good: bool) -> String {
-    let assert = command.assert();
-    let assert = if good { assert.success() } else { assert.failure() };
-    let output = assert.get_output();
-    let text = [&output.stdout[..], &output.stderr[..]].concat();
-    String::from_utf8(text).expect("UTF-8")
-}
-
-struct Desk(tempfile::TempDir);
-
-impl Desk {
-    fn new() -> Self {
-        let desk = Self(tempfile::tempdir().expect("a folder"));
-        std::fs::write(desk.path("run.toml"), CONFIG).expect("a config");
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn train(&self, out: &str, sets: &[&str]) -> Command {
-        let mut command = nnuance(&["train"], &[&self.path("run.toml")]);
-        command.arg("--out").arg(self.path(out));
-        command.args(sets.iter().flat_map(|set| ["--set", set]));
-        command
-    }
-
-    fn manifest(&self, net: &str) -> Manifest {
-        let text = std::fs::read_to_string(self.path(net).with_extension("json"));
-        serde_json::from_str(&text.expect("a manifest")).expect("JSON")
-    }
-}
-
-/// Runs export with the scales that they were trained for, and so does whoever asks for no others.
+/// An export takes the scales that a run was trained for, unless others are given.
 #[test]
-fn a_net_is_exported_as_it_was_trained() {
-    let desk = Desk::new();
-    let sets = ["model.rounded_last=0.5", "model.qa=64", "model.qb=16"];
-    let text = said(desk.train("run", &sets), true);
-    assert!(text.contains("from step 36 on"), "{text}");
-    let scales = Scales { qa: 64, qb: 16, scale: 126, ..Scales::default() };
-    assert_eq!(desk.manifest("run/net.bin").scales, scales);
-    let export = |to: &str, args: &[&str]| {
-        let mut command = nnuance(&["export"], &[&desk.path("run"), Path::new("-o")]);
-        command.arg(desk.path(to)).args(args);
-        said(command, true)
+fn export_takes_the_trained_scales() {
+    let work = Workdir::new(CONFIG);
+    said(&mut work.train("run", &["model.rounded_last=0.5", "model.qa=64", "model.qb=16"]));
+    let manifest = |net: &str| -> Manifest {
+        serde_json::from_str(&work.text(&net.replace(".bin", ".json"))).expect("JSON")
     };
-    let note = "learnt, and was validated, with its weights rounded for QA 64, QB 16";
-    assert!(!export("same.bin", &[]).contains(note));
-    let read = |name: &str| std::fs::read(desk.path(name)).expect("a net");
-    assert!(read("same.bin") == read("run/net.bin"));
-    let text = export("other.bin", &["--qa", "255"]);
-    assert!(text.contains(note), "{text}");
-    assert_eq!(desk.manifest("other.bin").scales, Scales { qa: 255, ..scales });
-    // The floats beside the net know it too.
-    let mut command = nnuance(&["export"], &[&desk.path("same.safetensors"), Path::new("-o")]);
-    command.arg(desk.path("again.bin"));
-    assert!(!said(command, true).contains(note) && read("again.bin") == read("same.bin"));
-
-    // Without rounding the keys are those of the export alone, and no more is said.
-    let text = said(desk.train("plain", &["model.qb=32"]), true);
-    assert!(!text.contains("rounded"), "{text}");
-    assert_eq!(desk.manifest("plain/net.bin").scales.qb, 32);
+    let scales = Scales { qa: 64, qb: 16, scale: 126, ..Scales::default() };
+    assert_eq!(manifest("run/net.bin").scales, scales);
+    let export = |from: &str, to: &str, args: &[&str]| {
+        said(nnuance().arg("export").arg(work.path(from)).arg("-o").arg(work.path(to)).args(args));
+    };
+    export("run", "same.bin", &[]);
+    assert!(work.bytes("same.bin") == work.bytes("run/net.bin"));
+    export("run", "other.bin", &["--qa", "255"]);
+    assert_eq!(manifest("other.bin").scales, Scales { qa: 255, ..scales });
+    // From the floats beside the net.
+    export("same.safetensors", "again.bin", &[]);
+    assert!(work.bytes("again.bin") == work.bytes("same.bin"));
+    // Without rounding the keys are those of the export alone.
+    said(&mut work.train("plain", &["model.qb=32"]));
+    assert_eq!(manifest("plain/net.bin").scales.qb, 32);
 }
 
 #[test]
-fn a_head_of_bytes_is_that_of_the_run() {
-    let desk = Desk::new();
-    let head = "model.head=[{ size = 4, activation = \"crelu\" }, { size = 1 }]";
-    let sets = [head, "model.head_format=int8", "model.rounded_last=1"];
-    let text = said(desk.train("run", &sets), true);
-    assert!(text.contains("from step 1 on") && text.contains("int8 head"), "{text}");
-    let text = said(desk.train("none", &["model.head_format=int8"]), false);
-    assert!(text.contains("`model.head_format`: an int8 head is for nets with layers"), "{text}");
-    assert!(!desk.path("none/config.toml").exists());
-}
-
-#[test]
-fn mistakes_about_integers_are_named() {
-    let desk = Desk::new();
-    for (set, cure) in [
-        ("model.rounded_last=2", "`rounded_last = 2` is a share of the run"),
-        ("model.rounded_last=0", "must be greater than 0"),
-        ("model.rounded_last=500 steps", "500 steps, and the run has 7"),
-        ("model.qa=0", "from 1 to 32767, found 0"),
-        ("model.qb=40000", "from 1 to 32767, found 40000"),
-        ("model.head_format=int4", "int8"),
+fn unfit_rounding_is_refused() {
+    let work = Workdir::new(CONFIG);
+    for (set, word) in [
+        ("model.rounded_last=2", "rounded_last"),
+        ("model.rounded_last=500 steps", "500 steps"),
+        ("model.qa=0", "32767"),
+        ("model.head_format=int8", "head_format"),
     ] {
-        let text = said(desk.train("run", &[set]), false);
-        let lines = text.lines().filter(|line| line.starts_with("error")).count();
-        assert!(text.contains(cure) && lines <= 1 && !desk.path("run").exists(), "{set}: {text}");
+        let said = complaint(&mut work.train("run", &[set]));
+        assert!(said.contains(word) && !work.path("run").exists(), "{set}: {said}");
     }
-    let sets = ["model.inputs=hce", "model.hidden=8", "model.rounded_last=1"];
-    let text = said(desk.train("run", &sets), false);
-    assert!(text.contains("handcrafted terms"), "{text}");
 }
 
 /// So that tests ask for what runs ask for.

@@ -1,38 +1,17 @@
 //! `data.share`: the share of the training games that a run takes.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 
-use assert_cmd::assert::OutputAssertExt;
 use nnuance::architecture::Views;
 use nnuance::loader::{Part, Plan, Scan, Share, Split, Stream, collect, scan};
 use nnuance::sample::Sample;
-use tempfile::TempDir;
 
 use crate::games;
+use crate::program::same_for_any_threads;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.1, seed: 0 };
 const SHARES: [f64; 6] = [1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
-
-const CONFIG: &str = r#"
-version = 1
-seed = 5
-[data]
-files = ["data/selfplay-sf15.vf"]
-limit = 300000
-share = 0.125
-[model]
-inputs = "perspective"
-hidden = 8
-[schedule]
-positions = 1000000
-batch = 1024
-learning_rate = 0.01
-looks = 20
-checkpoints = 100
-"#;
 
 fn plan() -> Plan {
     Plan { split: SPLIT, ..Plan::reading(vec![GAMES.into()]).limited(400_000) }
@@ -42,20 +21,8 @@ fn scanned(plan: &Plan) -> Scan {
     scan(plan, 0, &|_| {}).expect("good data")
 }
 
-fn train(folder: &TempDir, text: &str, out: &Path, more: &[&str]) -> String {
-    let config = folder.path().join("run.toml");
-    std::fs::write(&config, text).expect("a config");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.arg("train").arg(config).arg("--out").arg(out).args(more);
-    String::from_utf8(command.assert().success().get_output().stderr.clone()).expect("text")
-}
-
-fn bits(out: &Path) -> Vec<u8> {
-    std::fs::read(out.join("last.safetensors")).expect("a checkpoint")
-}
-
 #[test]
-fn smaller_shares_are_parts_of_larger_ones_and_as_large_as_they_say() {
+fn smaller_shares_are_parts_of_larger() {
     let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
     let games = |keep: &dyn Fn(&Sample) -> bool| -> BTreeSet<u64> {
         samples.iter().filter(|sample| keep(sample)).map(Sample::group).collect()
@@ -79,7 +46,7 @@ fn smaller_shares_are_parts_of_larger_ones_and_as_large_as_they_say() {
 }
 
 #[test]
-fn the_held_out_games_are_the_same_whatever_the_share() {
+fn every_share_holds_out_the_same() {
     let whole = scanned(&plan());
     assert_eq!(whole.left_out, 0);
     for share in SHARES.map(Share) {
@@ -92,7 +59,7 @@ fn the_held_out_games_are_the_same_whatever_the_share() {
 }
 
 #[test]
-fn training_sees_the_games_of_its_share_and_no_others() {
+fn training_sees_its_share_alone() {
     let share = Share(0.125);
     let slow: Vec<Sample> = collect(&plan(), Part::All, &|_| {})
         .expect("games")
@@ -121,7 +88,22 @@ fn training_sees_the_games_of_its_share_and_no_others() {
 }
 
 #[test]
-fn some_positions_are_drawn_evenly_from_the_whole_file() {
+fn same_bits_for_any_threads() {
+    for (data, model) in [
+        ("", "inputs = \"perspective\"\nhidden = 8"),
+        ("window = 8192", "inputs = \"perspective\"\nhidden = 8"),
+        ("", "inputs = \"hce\""),
+    ] {
+        same_for_any_threads(&format!(
+            "version = 1\nseed = 5\n[data]\nfiles = [\"{GAMES}\"]\nlimit = 300000\nshare = 0.125\n\
+             {data}\n[model]\n{model}\n[schedule]\npositions = 200000\nbatch = 1024\n\
+             learning_rate = 0.01\nlooks = 20\ncheckpoints = 5\n"
+        ));
+    }
+}
+
+#[test]
+fn positions_are_drawn_evenly() {
     let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
     let trained: Vec<Sample> = samples.into_iter().filter(|it| !SPLIT.holds_out(it)).collect();
     let some = scanned(&plan()).some;
@@ -136,22 +118,4 @@ fn some_positions_are_drawn_evenly_from_the_whole_file() {
     assert!(wanted.next().is_none(), "all of them are positions to train on");
     let even = some.len() as f64 / 10.0;
     assert!(tenths.iter().all(|count| (count / even - 1.0).abs() < 0.1), "{tenths:?}");
-}
-
-#[test]
-fn a_run_on_a_share_has_the_same_bits_for_any_number_of_threads() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let hce = CONFIG.replace("perspective", "hce").replace("hidden = 8\n", "");
-    let streamed = CONFIG.replace("share =", "window = 8192\nshare =");
-    for text in [CONFIG.to_string(), streamed, hce] {
-        // Bits that part do so early.
-        let text =
-            text.replace("1000000", "200000").replace("checkpoints = 100", "checkpoints = 5");
-        let runs = ["1", "2", "3"].map(|threads| {
-            let out = folder.path().join(threads);
-            train(&folder, &text, &out, &["--threads", threads, "--overwrite"]);
-            bits(&out)
-        });
-        assert!(runs.iter().all(|bits| *bits == runs[0]), "{text}");
-    }
 }

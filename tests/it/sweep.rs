@@ -9,7 +9,7 @@ use nnuance::run::sweep::Axis;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::runs::kill_at_checkpoint;
+use crate::program::kill_at_checkpoint;
 
 const CONFIG: &str = r#"
 version = 2

@@ -1,15 +1,14 @@
 //! `nnuance train` as a user meets it: runs that are killed, threads, and every kind of mistake.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assert_cmd::assert::OutputAssertExt;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::weights::Weights;
-use rand::RngExt;
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use tempfile::TempDir;
+
+use crate::program::{
+    Run, Workdir, complaint, killed_and_resumed, refused, said, same_for_any_threads,
+};
 
 /// A short run over 30,000 positions, which ends within an epoch.
 const CONFIG: &str = r#"
@@ -32,170 +31,66 @@ checkpoints = 20
 keep_every = "15k positions"
 "#;
 
-fn nnuance() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_nnuance"))
-}
-
-fn config(folder: &TempDir, text: &str) -> String {
-    let path = folder.path().join("run.toml");
-    std::fs::write(&path, text).expect("a config");
-    path.to_string_lossy().into_owned()
-}
-
-/// Weights, optimiser and state: all that a checkpoint holds.
-fn checkpoint(folder: &Path, name: &str) -> Vec<u8> {
-    std::fs::read(folder.join(name)).expect("a checkpoint")
-}
-
-/// The log without the column of speeds.
-fn log(folder: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(folder.join("log.csv")).expect("a log");
-    let row = |line: &str| line.rsplit_once(',').expect("columns").0.to_string();
-    text.lines().map(row).collect()
-}
-
-/// The checkpoints that are kept for good, with their names.
-fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = std::fs::read_dir(folder.join("checkpoints")).expect("a folder");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    assert!(names.len() >= 6, "{names:?}");
-    names
-        .into_iter()
-        .map(|name| (name.clone(), checkpoint(folder, &format!("checkpoints/{name}"))))
-        .collect()
-}
-
-fn train(config: &str, out: &Path, threads: &str) {
-    let mut command = nnuance();
-    command.args(["train", config, "--threads", threads, "--out"]).arg(out);
-    command.assert().success();
-}
-
-/// Runs of a config that are killed, often more than once, each against one that was not.
-fn survive_kills(text: &str, runs: usize) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, text);
-    let untouched = folder.path().join("untouched");
-    let start = Instant::now();
-    train(&config, &untouched, "2");
-    let length = start.elapsed();
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
-    let mut killed = 0;
-    for kill in 0..runs {
-        let out = folder.path().join(format!("killed-{kill}"));
-        let mut run = nnuance();
-        run.args(["train", &config, "--out"]).arg(&out);
-        let mut moment = length.mul_f64(random.random_range(0.0..1.0));
-        // Killed, and often killed again while it goes on.
-        loop {
-            let mut child =
-                run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
-            std::thread::sleep(moment);
-            child.kill().expect("SIGKILL, or it has ended");
-            let ended = child.wait().expect("its end").success();
-            let begun = out.join("last.safetensors").exists();
-            run = nnuance();
-            if ended {
-                // Too late, on a machine whose speed drifts: once more from the start.
-                std::fs::remove_dir_all(&out).expect("it can be removed");
-                run.args(["train", &config, "--out"]).arg(&out);
-                moment /= 2;
-                continue;
-            }
-            killed += 1;
-            if begun {
-                run.args(["train", "--resume"]).arg(&out);
-            } else {
-                run.args(["train", &config, "--out"]).arg(&out);
-            }
-            if begun && random.random_range(0..2) == 0 {
-                break;
-            }
-            moment = length.mul_f64(random.random_range(0.0..0.5));
-        }
-        run.args(["--threads", ["1", "2", "3"][kill % 3]]).assert().success();
-        for name in ["last.safetensors", "best.safetensors"] {
-            let same = checkpoint(&out, name) == checkpoint(&untouched, name);
-            assert!(same, "kill {kill} at {moment:?}: {name} differs");
-        }
-        assert_eq!(log(&out), log(&untouched), "kill {kill}");
-        assert_eq!(kept(&out), kept(&untouched), "kill {kill}");
-        std::fs::remove_dir_all(&out).expect("it can be removed");
-    }
-    println!("{killed} kills, run of {length:?}");
-    assert!(killed >= runs);
-}
-
-/// What the run would want at its end is looked for at its beginning.
+/// Best weights that are damaged, of another shape or missing are found before training.
 #[test]
-fn a_run_without_its_best_weights_does_not_go_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, &short());
-    let out = folder.path().join("run");
-    let run = |command: &mut Command| command.assert();
-    run(nnuance().arg("train").arg(&config).arg("--out").arg(&out)).success();
-    let other = folder.path().join("other");
-    let larger = ["--set", "model.hidden=24"];
-    run(nnuance().arg("train").arg(&config).args(larger).arg("--out").arg(&other)).success();
-
-    let best = out.join("best.safetensors");
-    let whole = std::fs::read(&best).expect("best weights");
-    let net = std::fs::read(out.join("net.bin")).expect("a net");
-    let foreign = std::fs::read(other.join("best.safetensors")).expect("best weights");
+fn resuming_needs_the_best_weights() {
+    let work = Workdir::new(&short());
+    said(&mut work.train("run", &[]));
+    said(&mut work.train("other", &["model.hidden=24"]));
+    let [whole, net] = ["run/best.safetensors", "run/net.bin"].map(|name| work.bytes(name));
+    let foreign = work.bytes("other/best.safetensors");
+    let best = work.path("run/best.safetensors");
     for bytes in [Some(&whole[..100]), Some(&foreign[..]), None] {
         match bytes {
-            Some(bytes) => std::fs::write(&best, bytes).expect("it can be written"),
-            None => std::fs::remove_file(&best).expect("it can be removed"),
+            Some(bytes) => std::fs::write(&best, bytes).unwrap(),
+            None => std::fs::remove_file(&best).unwrap(),
         }
-        let longer = ["--set", "schedule.positions=900000"];
-        let resumed = run(nnuance().args(["train", "--resume"]).arg(&out).args(longer)).failure();
-        let said = String::from_utf8_lossy(&resumed.get_output().stderr).into_owned();
-        assert!(said.contains("best.safetensors") && said.contains("restore it"), "{said}");
-        assert!(said.contains("model.start"), "{said}");
-        assert_eq!(std::fs::read(out.join("net.bin")).expect("a net"), net);
+        let said = complaint(&mut work.resume("run", &["schedule.positions=900000"]));
+        assert!(said.contains("best.safetensors"), "{said}");
+        assert!(work.bytes("run/net.bin") == net);
     }
 }
 
-/// Half a second, so that fifty of them and their kills take no minute.
+/// Half a second, so that many of them and their kills take no minute.
 fn short() -> String {
     with("400000", "110000").replace("[model]", "limit = 9000\n[model]")
 }
 
 #[test]
-fn killed_at_any_moment_and_resumed_a_run_ends_with_the_same_bits() {
-    survive_kills(&short(), 50);
-}
-
-/// Positions that stay together, cut by the ends of batches and passes, their mirror images too.
-#[test]
-fn killed_and_resumed_a_run_of_planned_chunks_ends_with_the_same_bits() {
-    let kept = short().replace("window = 8192\n", "chunk = 200\n");
-    survive_kills(&kept, 12);
-    let copies = kept.replace("limit = ", "mirrored_copies = true\nlimit = ");
-    survive_kills(&copies.replace("hidden = 8\n", "hidden = 8\nmirror = false\n"), 6);
-    // With pairs.
-    survive_kills(&kept.replace("hidden = 8\n", "hidden = 128\n"), 6);
-}
-
-/// Each source has passes of its own, in batches that would mix chunks of one.
-#[test]
-fn sources_with_shares_train_in_large_batches() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let source = |name: &str, share: f64| {
-        format!("[[data.source]]\nfiles = [\"data/{name}\"]\nbatch_share = {share}\nlimit = 5000\n")
-    };
-    let [one, other] =
-        [("selfplay_sf151_scored.txt", 0.9), ("selfplay-sf15.vf", 0.1)].map(|(n, s)| source(n, s));
-    let text = CONFIG
-        .replace("files = [\"data/selfplay_sf151_scored.txt\"]\nwindow = 8192\n", "")
-        .replace("[model]", &format!("{one}{other}[model]"))
-        .replace("batch = 1024", "batch = 4096")
-        .replace("400000", "90000");
-    let config = config(&folder, &text);
-    train(&config, &folder.path().join("run"), "2");
+fn killed_and_resumed_with_every_option() {
+    let hidden = "hidden = 8\n";
+    let chunks = short().replace("window = 8192\n", "chunk = 200\n");
+    // Chunks cut by the ends of batches and passes, with their mirror images too, and with pairs.
+    let copies = chunks.replace("limit = ", "mirrored_copies = true\nlimit = ");
+    let copies = copies.replace(hidden, "hidden = 8\nmirror = false\n");
+    let pairs = chunks.replace(hidden, "hidden = 128\n");
+    for (text, runs) in [(short(), 30), (chunks, 8), (copies, 5), (pairs, 5)] {
+        killed_and_resumed(&text, runs);
+    }
+    for precision in ["f32", "mixed"] {
+        killed_and_resumed(
+            &short().replace(hidden, &format!("precision = \"{precision}\"{DEEP}")),
+            6,
+        );
+    }
+    // State other than Adam's means, and means of weights, which checkpoints hold instead.
+    for lines in [
+        "name = \"radam\"\naverage_decay = 0.9",
+        "name = \"ranger\"\nclip_gradients = 0.001",
+        "name = \"lion\"\naverage_last = 0.5",
+        "name = \"schedule-free\"",
+    ] {
+        killed_and_resumed(&format!("{}[optimizer]\n{lines}\n", short()), 5);
+    }
+    // Weights that are rounded in the last part of the run.
+    let coarse = "rounded_last = 0.5\nqa = 64\nqb = 16\n";
+    for (model, optimizer) in [
+        ("hidden = 8\n", "[optimizer]\nname = \"schedule-free\"\n"),
+        ("hidden = 8\nprecision = \"mixed\"\n", "[optimizer]\naverage_last = 0.4\n"),
+        (&format!("head_format = \"int8\"{DEEP}"), ""),
+    ] {
+        killed_and_resumed(&(short().replace(hidden, &format!("{coarse}{model}")) + optimizer), 5);
+    }
 }
 
 /// Every array that a net can have, some with clips and rates of their own.
@@ -214,93 +109,34 @@ factoriser.clip = 0.5
 head.0 = { clip = 0.6, rate = 0.5 }
 "#;
 
-#[test]
-fn killed_and_resumed_a_deep_net_ends_with_the_same_bits() {
-    for precision in ["f32", "mixed"] {
-        let model = format!("precision = \"{precision}\"{DEEP}");
-        survive_kills(&short().replace("hidden = 8\n", &model), 8);
-    }
+/// The weights of `best` and `last` at the end of a short run with this optimiser.
+fn ends(lines: &str) -> [Weights; 2] {
+    let run = Run::new(&format!("{}[optimizer]\n{lines}\n", short()), "2");
+    let read = |name| Checkpoint::read(&run.out.join(name)).expect("a checkpoint").weights;
+    ["best.safetensors", "last.safetensors"].map(read)
 }
 
-/// What optimisers keep beside Adam's means, and means of weights, which checkpoints hold instead.
+/// A mean that forgets all but the last step, and one of the last step alone, equal the step. A
+/// longer mean is near. A limit on gradients changes nothing where they never reach it.
 #[test]
-fn killed_and_resumed_every_optimiser_ends_with_the_same_bits() {
-    for lines in [
-        "name = \"radam\"\naverage_decay = 0.9",
-        "name = \"ranger\"\nclip_gradients = 0.001",
-        "name = \"lion\"\naverage_last = 0.5",
-        "name = \"schedule-free\"",
-    ] {
-        survive_kills(&format!("{}[optimizer]\n{lines}\n", short()), 6);
-    }
-}
-
-/// The part in which weights are rounded begins, and goes on, as if nobody had been killed.
-#[test]
-fn killed_and_resumed_a_net_that_is_rounded_ends_with_the_same_bits() {
-    let coarse = "rounded_last = 0.5\nqa = 64\nqb = 16\n";
-    for (model, optimizer) in [
-        ("hidden = 8\n", "name = \"schedule-free\""),
-        ("hidden = 8\nprecision = \"mixed\"\n", "average_last = 0.4"),
-        (&format!("head_format = \"int8\"{DEEP}"), ""),
-    ] {
-        let text = short().replace("hidden = 8\n", &format!("{coarse}{model}"));
-        let text = match optimizer {
-            "" => text,
-            lines => format!("{text}[optimizer]\n{lines}\n"),
-        };
-        survive_kills(&text, 5);
-    }
-}
-
-/// What a run of the short config ends with, as `best` and `last`, when its optimiser is this.
-fn ends(folder: &TempDir, name: &str, lines: &str) -> [Weights; 2] {
-    let config = config(folder, &format!("{}[optimizer]\n{lines}\n", short()));
-    let out = folder.path().join(name);
-    train(&config, &out, "2");
-    ["best", "last"].map(|name| {
-        let path = out.join(format!("{name}.safetensors"));
-        Checkpoint::read(&path).expect("a checkpoint").weights
-    })
-}
-
-/// A mean that forgets all but the last step is what takes the steps, and so is one of the last step
-/// alone. A longer mean is another, which is near.
-#[test]
-fn a_mean_of_one_step_is_the_step() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let plain = ends(&folder, "plain", "");
-    assert!(ends(&folder, "forgets", "average_decay = 0.0") == plain);
-    let [_, last] = ends(&folder, "last", "average_last = 1e-6");
+fn means_and_limits_without_effect() {
+    let plain = ends("");
+    assert!(ends("average_decay = 0.0") == plain);
+    let [_, last] = ends("average_last = 1e-6");
     assert!(last == plain[1]);
-    let [_, mean] = ends(&folder, "mean", "average_last = 0.1");
-    let far = |a: &Weights, b: &Weights| {
-        let pairs = a.0.iter().flat_map(|(name, array)| array.values.iter().zip(&b.0[name].values));
-        pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
-    };
-    let moved = far(&mean, &plain[1]);
+    let [_, mean] = ends("average_last = 0.1");
+    let pairs = mean.0.iter().flat_map(|(name, it)| it.values.iter().zip(&plain[1].0[name].values));
+    let moved = pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt();
     assert!(moved > 0.0 && moved < 0.5, "{moved}");
+    assert!(ends("clip_gradients = 1e6") == plain);
+    assert!(ends("clip_gradients = 1e-3") != plain);
 }
 
-/// Gradients are as long as they may be at most: where that is more than they ever are, nothing
-/// changes, and a step of plain descent is the learning rate times that where it is less.
 #[test]
-fn gradients_are_held_within_their_norm() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let plain = ends(&folder, "plain", "");
-    assert!(ends(&folder, "free", "clip_gradients = 1e6") == plain);
-    assert!(ends(&folder, "held", "clip_gradients = 1e-3") != plain);
-}
-
-/// A net whose data are kept.
-const KEPT: &str = "inputs = \"perspective\"\nhidden = 136";
-
-#[test]
-fn the_number_of_threads_does_not_show_in_the_bits() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn same_bits_for_any_threads() {
     let start = CONFIG.find("[model]").expect("a section");
     let end = CONFIG.find("[target]").expect("a section");
-    // Some 150 steps each.
+    // Some 150 steps each. The last keeps its data in memory.
     for model in [
         "inputs = \"hce\"",
         "inputs = \"plain\"\nhidden = 16",
@@ -308,64 +144,31 @@ fn the_number_of_threads_does_not_show_in_the_bits() {
         "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
         "inputs = \"perspective\"\nhidden = 40\nrounded_last = 0.7\nqa = 32",
         "inputs = \"perspective\"\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
-        KEPT,
+        "inputs = \"perspective\"\nhidden = 136",
     ] {
         let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
-        let text = match model {
-            KEPT => text.replace("window = 8192", "chunk = 150"),
-            _ => text,
+        let text = match model.ends_with("136") {
+            true => text.replace("window = 8192", "chunk = 150"),
+            false => text,
         };
-        let config = config(&folder, &text.replace("400000", "150000"));
-        let runs = ["1", "2", "3", "8"].map(|threads| {
-            let out = folder.path().join(threads);
-            train(&config, &out, threads);
-            let bits = checkpoint(&out, "last.safetensors");
-            std::fs::remove_dir_all(out).expect("it can be removed");
-            bits
-        });
-        assert!(runs.iter().all(|bits| *bits == runs[0]), "{model}");
+        same_for_any_threads(&text.replace("400000", "150000"));
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_the_work_and_says_how_to_go_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
-    let out = folder.path().join("run");
-    let child = nnuance()
-        .args(["train", &config, "--set", "schedule.positions=3000000", "--out"])
-        .arg(&out)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a process");
+fn interrupted_run_leaves_a_checkpoint() {
+    let work = Workdir::new(CONFIG);
+    let mut command = work.train("run", &["schedule.positions=3000000"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !out.join("last.safetensors").exists() && Instant::now() < deadline {
+    while !work.path("run/last.safetensors").exists() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).assert().success();
-    let output = child.wait_with_output().expect("its end");
+    said(Command::new("kill").args(["-INT", &child.id().to_string()]));
+    let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("nnuance train --resume"), "{said}");
-}
-
-/// Runs a config that must be refused; what was said.
-fn refused(text: &str, extra: &[&str]) -> String {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, text);
-    let out = folder.path().join("out");
-    let mut command = nnuance();
-    command.args(["train", &config, "--out"]).arg(&out).args(extra);
-    let assert = command.assert().failure();
-    let output = assert.get_output();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.stdout.is_empty(), "nothing belongs on stdout");
-    assert!(!said.contains("panicked"), "{said}");
-    let left = std::fs::read_dir(&out).map_or(0, Iterator::count);
-    assert_eq!(left, 0, "files are left behind: {said}");
-    said
+    assert!(output.status.code() == Some(130) && said.contains("--resume"), "{said}");
 }
 
 fn with(from: &str, to: &str) -> String {
@@ -373,124 +176,57 @@ fn with(from: &str, to: &str) -> String {
     CONFIG.replace(from, to)
 }
 
+/// Mistakes are named before anything is written.
 #[test]
-fn mistakes_in_a_config_are_named_with_their_cure() {
-    let said = refused(&with("hidden", "hiden"), &[]);
-    assert!(said.contains("run.toml:9") && said.contains("did you mean `hidden`?"), "{said}");
-    let said = refused(CONFIG, &["--set", "schedule.bach=4"]);
-    assert!(said.contains("did you mean `batch`?"), "{said}");
-    let said = refused(&with("hidden = 8", "hidden = 0"), &[]);
-    assert!(said.contains("model.hidden") && said.contains("found 0"), "{said}");
-    let said = refused(&with("\"perspective\"", "\"perspektive\""), &[]);
-    assert!(said.contains("did you mean `perspective`?"), "{said}");
-    let said = refused(&with("shape = \"cosine\"", "shape = \"cosin\""), &[]);
-    assert!(said.contains("cosine"), "{said}");
-    let said = refused(&with("positions = 400000", "positions = 400000\nepochs = 2"), &[]);
-    assert!(said.contains("one of `epochs`, `positions` and `superbatches`"), "{said}");
-    let said = refused(&with("version = 1", "version = 7"), &[]);
-    assert!(said.contains("versions 1 to 2, found 7"), "{said}");
-    if cfg!(not(feature = "wgpu")) {
-        let said = refused(CONFIG, &["--device", "wgpu"]);
-        assert!(said.contains("--features wgpu"), "{said}");
-    }
-    let said = refused(CONFIG, &["--device", "gpu"]);
-    assert!(said.contains("flex, ndarray, wgpu and vulkan"), "{said}");
-}
-
-#[test]
-fn mistakes_in_the_data_are_named_with_their_cure() {
+fn mistakes_are_refused() {
     let data = "data/selfplay_sf151_scored.txt";
-    let said = refused(&with(data, "data/no-such-file.vf"), &[]);
-    assert!(said.contains("data/no-such-file.vf"), "{said}");
-
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
-        std::fs::write(&path, bytes).expect("a file");
+        std::fs::write(&path, bytes).unwrap();
         path.to_string_lossy().into_owned()
     };
-    let games = std::fs::read("data/selfplay-sf15.vf").expect("the games");
-    let cut = file("cut.vf", &games[..10_001]);
-    let said = refused(&with(data, &cut), &[]);
-    assert!(said.contains("cut.vf") && said.contains("game"), "{said}");
-
-    let text = std::fs::read_to_string(data).expect("the positions");
+    let games = std::fs::read("data/selfplay-sf15.vf").unwrap();
+    let text = std::fs::read_to_string(data).unwrap();
     let mut lines: Vec<&str> = text.lines().take(100).collect();
+    let few = file("few.txt", lines[..3].join("\n").as_bytes());
+    let few = with(data, &few).replace("window =", "held_out = 0.001\nwindow =");
     lines[41] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 12 | 3.0";
-    let wrong = file("wrong.txt", lines.join("\n").as_bytes());
-    let said = refused(&with(data, &wrong), &[]);
-    assert!(said.contains("wrong.txt") && said.contains("line 42"), "{said}");
-    assert!(said.contains("data.bad_records"), "{said}");
-
-    let unscored = "data/selfplay_sf151_quiet.epd";
-    let said = refused(&with(data, unscored), &[]);
-    assert!(said.contains("target.wdl = 1.0"), "{said}");
-
-    let few = file("few.txt", text.lines().take(3).collect::<Vec<_>>().join("\n").as_bytes());
-    let said = refused(&with(data, &few), &["--set", "data.held_out=0.001"]);
-    assert!(said.contains("data.held_out"), "{said}");
-
-    let said = refused(CONFIG, &["--set", "data.filter.min_pieces=33"]);
-    assert!(said.contains("no position is left") && said.contains("by pieces"), "{said}");
-    let said = refused(CONFIG, &["--set", "data.filter.min_ply=16"]);
-    assert!(said.contains("min_ply") && said.contains("the ply"), "{said}");
-
-    let empty = file("empty.vf", &[]);
-    let said = refused(&with(data, &empty), &[]);
-    assert!(said.contains("empty.vf"), "{said}");
+    for (text, word) in [
+        (with("hidden", "hiden"), "`hidden`"),
+        (with("hidden = 8", "hidden = 0"), "model.hidden"),
+        (with("shape = \"cosine\"", "shape = \"cosin\""), "cosine"),
+        (with("positions = 400000", "positions = 400000\nepochs = 2"), "superbatches"),
+        (with(data, "data/no-such-file.vf"), "no-such-file.vf"),
+        (with(data, &file("cut.vf", &games[..10_001])), "cut.vf"),
+        (with(data, &file("empty.vf", &[])), "empty.vf"),
+        (with(data, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
+        (with(data, "data/selfplay_sf151_quiet.epd"), "target.wdl"),
+        (few, "data.held_out"),
+        (with("[model]", "filter = { min_pieces = 33 }\n[model]"), "no position is left"),
+        (with("[model]", "filter = { min_ply = 16 }\n[model]"), "min_ply"),
+    ] {
+        let said = refused(&text);
+        assert!(said.contains(word), "{word}: {said}");
+    }
 }
 
 #[test]
-fn a_run_that_is_there_is_not_lost() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
-    let out = folder.path().join("run");
-    train(&config, &out, "2");
-    let before = checkpoint(&out, "last.safetensors");
-    let mut again = nnuance();
-    again.args(["train", &config, "--out"]).arg(&out);
-    let said = again.assert().failure();
-    let said = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
-    assert!(said.contains("--resume") && said.contains("--overwrite"), "{said}");
-    assert!(before == checkpoint(&out, "last.safetensors"));
+fn finished_run_is_not_overwritten() {
+    let work = Workdir::new(&short());
+    said(&mut work.train("run", &[]));
+    let before = work.bytes("run/last.safetensors");
+    assert!(complaint(&mut work.train("run", &[])).contains("--overwrite"));
+    assert!(before == work.bytes("run/last.safetensors"));
 }
 
 #[test]
-fn a_loss_that_is_not_finite_stops_the_run_and_keeps_the_last_good_checkpoint() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
-    let out = folder.path().join("run");
-    let mut command = nnuance();
-    command.args(["train", &config, "--out"]).arg(&out);
-    command.args(["--set", "optimizer.name=sgd", "--set", "optimizer.clip=0"]);
-    command.args(["--set", "schedule.learning_rate=1e38", "--set", "model.activation=relu"]);
-    let assert = command.assert().failure();
-    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
-    assert!(said.contains("diverged") && said.contains("step"), "{said}");
-    assert!(said.contains("last.safetensors"), "{said}");
-    let (kept, _) = (checkpoint(&out, "last.safetensors"), ());
-    let kept = nnuance::weights::Weights::from_bytes(&kept).expect("a checkpoint").weights;
+fn diverged_run_keeps_its_last_checkpoint() {
+    let work = Workdir::new(CONFIG);
+    let sets = ["optimizer.name=sgd", "optimizer.clip=0", "schedule.learning_rate=1e38"];
+    let sets = [&sets[..], &["model.activation=relu"]].concat();
+    let said = complaint(&mut work.train("run", &sets));
+    assert!(said.contains("diverged") && said.contains("last.safetensors"), "{said}");
+    let kept = Weights::from_bytes(&work.bytes("run/last.safetensors")).unwrap().weights;
     assert_eq!(kept.non_finite(), None);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_folder_that_cannot_be_written_to_is_found_before_the_work() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
-    let closed = folder.path().join("closed");
-    std::fs::create_dir(&closed).expect("a folder");
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o555)).expect("modes");
-    // Root may write anywhere; then a folder that no one can make stands in.
-    let out = match std::fs::write(closed.join("probe"), "") {
-        Ok(()) => Path::new("/proc/no-such-place/run").to_path_buf(),
-        Err(_) => closed.join("run"),
-    };
-    let mut command = nnuance();
-    command.args(["train", &config, "--out"]).arg(&out);
-    let assert = command.assert().failure();
-    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
-    assert!(said.contains("cannot write") && said.contains("config.toml"), "{said}");
-    assert!(!said.contains("to train on"), "the data was read first: {said}");
 }

@@ -1,0 +1,231 @@
+//! The program as tests run it: commands and what they print, runs, kills, numbers of threads.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::assert::OutputAssertExt;
+use nnuance::train::checkpoint::Checkpoint;
+use rand::RngExt;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use tempfile::TempDir;
+
+pub fn nnuance() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_nnuance"))
+}
+
+/// Writes a config into a folder; its path.
+pub fn written(folder: &TempDir, text: &str) -> String {
+    let path = folder.path().join("run.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// Standard output and standard error of a command that succeeds.
+pub fn said(command: &mut Command) -> [String; 2] {
+    let assert = command.assert().success();
+    let output = assert.get_output();
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Standard output of a command that succeeds, as JSON.
+pub fn json(command: &mut Command) -> serde_json::Value {
+    serde_json::from_str(&said(command)[0]).expect("JSON")
+}
+
+/// Standard error of a command that fails.
+pub fn complaint(command: &mut Command) -> String {
+    let assert = command.assert().failure();
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+pub fn train(config: &str, out: &Path) -> Command {
+    let mut command = nnuance();
+    command.args(["train", config, "--out"]).arg(out);
+    command
+}
+
+/// Standard error of a config that is refused before anything is written.
+pub fn refused(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (written(&folder, text), folder.path().join("out"));
+    let said = complaint(&mut train(&config, &out));
+    assert!(!out.exists(), "a folder is left behind: {said}");
+    said
+}
+
+/// A finished run in a folder of its own.
+pub struct Run {
+    /// Deleted with the run.
+    _folder: TempDir,
+    pub out: PathBuf,
+}
+
+impl Run {
+    pub fn new(text: &str, threads: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (config, out) = (written(&folder, text), folder.path().join("out"));
+        said(train(&config, &out).args(["--threads", threads]));
+        Self { _folder: folder, out }
+    }
+
+    pub fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.out.join(name)).unwrap()
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.file(name)).unwrap()
+    }
+
+    /// The last checkpoint.
+    pub fn last(&self) -> Checkpoint {
+        Checkpoint::read(&self.out.join("last.safetensors")).unwrap()
+    }
+}
+
+/// A folder with a config, for several runs of it.
+pub struct Workdir(TempDir);
+
+impl Workdir {
+    pub fn new(config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        written(&folder, config);
+        Self(folder)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn name(&self, name: &str) -> String {
+        self.path(name).to_string_lossy().into_owned()
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).expect(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    /// Trains the config in a folder.
+    pub fn train(&self, out: &str, sets: &[&str]) -> Command {
+        let mut command = train(&self.name("run.toml"), &self.path(out));
+        command.args(sets.iter().flat_map(|set| ["--set", set]));
+        command
+    }
+
+    pub fn resume(&self, run: &str, sets: &[&str]) -> Command {
+        let mut command = nnuance();
+        command.args(["train", "--resume"]).arg(self.path(run));
+        command.args(sets.iter().flat_map(|set| ["--set", set]));
+        command
+    }
+}
+
+/// The names in a folder, in order.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The log without the column of speeds.
+pub fn log(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("log.csv")).unwrap();
+    text.lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
+}
+
+/// A column of the log.
+pub fn column(folder: &Path, name: &str) -> Vec<f64> {
+    let rows = log(folder);
+    let place = rows[0].split(',').position(|column| column == name).unwrap();
+    rows[1..].iter().filter_map(|row| row.split(',').nth(place)?.parse().ok()).collect()
+}
+
+/// Asserts that two runs left the same bits.
+pub fn assert_same_bits(one: &Path, other: &Path, what: &str) {
+    let read = |folder: &Path, name: &str| std::fs::read(folder.join(name)).ok();
+    let kept = names(&one.join("checkpoints"));
+    assert_eq!(kept, names(&other.join("checkpoints")), "{what}");
+    let kept = kept.iter().map(|name| format!("checkpoints/{name}"));
+    let files = ["last.safetensors", "best.safetensors", "terms.json", "sources.csv", "net.bin"];
+    for name in files.map(String::from).into_iter().chain(kept) {
+        assert!(read(one, &name) == read(other, &name), "{what}: {name} differs");
+    }
+    assert_eq!(log(one), log(other), "{what}");
+}
+
+/// Kills runs at random moments, often several times each, and resumes them with other numbers of
+/// threads. Each must end with the bits of a run that was not killed.
+pub fn killed_and_resumed(text: &str, runs: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let config = written(&folder, text);
+    let untouched = folder.path().join("untouched");
+    let start = Instant::now();
+    said(train(&config, &untouched).args(["--threads", "2"]));
+    let length = start.elapsed();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(text.len() as u64);
+    for run in 0..runs {
+        let out = folder.path().join(format!("killed-{run}"));
+        let begun = || out.join("last.safetensors").exists();
+        let command = |threads: usize| {
+            let mut resume = nnuance();
+            resume.args(["train", "--resume"]).arg(&out);
+            let mut command = if begun() { resume } else { train(&config, &out) };
+            command.args(["--threads", ["1", "2", "3"][threads % 3]]);
+            command
+        };
+        let mut moment = length.mul_f64(random.random_range(0.0..1.0));
+        let mut kills = 0;
+        loop {
+            let mut child = command(kills);
+            let child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let mut child = child.expect("a process");
+            std::thread::sleep(moment);
+            child.kill().expect("SIGKILL, or it has ended");
+            if child.wait().expect("its end").success() {
+                // Too late, on a machine whose speed drifts: once more from the start.
+                std::fs::remove_dir_all(&out).expect("it can be removed");
+                moment /= 2;
+                continue;
+            }
+            kills += 1;
+            assert!(kills < 100, "the run is too short to be killed");
+            if begun() && random.random_range(0..2) == 0 {
+                break;
+            }
+            moment = length.mul_f64(random.random_range(0.0..0.8));
+        }
+        said(&mut command(run));
+        assert_same_bits(&out, &untouched, &format!("run {run}, {kills} kills, {moment:?}"));
+        std::fs::remove_dir_all(&out).expect("it can be removed");
+    }
+}
+
+/// Trains with several numbers of threads. All runs must end with the same bits.
+pub fn same_for_any_threads(text: &str) {
+    let one = Run::new(text, "1");
+    for threads in ["2", "3", "8"] {
+        let other = Run::new(text, threads);
+        assert_same_bits(&one.out, &other.out, &format!("{threads} threads, {text}"));
+    }
+}
+
+/// Starts a command, and kills it when the run in this folder has its first checkpoint.
+pub fn kill_at_checkpoint(mut command: Command, run: &Path) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+    let begun = || run.join("last.safetensors").exists();
+    while !begun() {
+        let ended = child.try_wait().expect("a state");
+        assert!(ended.is_none() || begun(), "it ended before {run:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("SIGKILL, or it has ended");
+    child.wait().expect("its end");
+}
