@@ -92,7 +92,7 @@ fn a_killed_loop_ends_as_one_that_was_not() {
 fn random_nets_and_terms_start_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("random");
-    fine(climb(&out, &["--generations", "1", "--games", "20", "--start", "random"]));
+    fine(climb(&out, &["--generations", "1", "--start", "random", "--set", "model.start_size=1"]));
     assert!(out.join("start/net.bin").exists() && out.join("001/match.json").exists());
 
     let config = folder.path().join("terms.toml");

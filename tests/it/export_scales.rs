@@ -41,7 +41,7 @@ fn the_largest_scales_are_safe_and_no_larger_ones_are() {
         assert!(safe(found.qa, found.qb));
         assert!(found.qa == most_qa || !safe(found.qa + 1, 1), "{found}");
         assert!(found.qb == most_qb || !safe(found.qa, found.qb + 1), "{found}");
-        assert!(found.qa >= 255 && found.qb >= 64, "{found}");
+        assert!(found.qa >= 255 && found.qb >= 32, "{found}");
     }
 }
 
