@@ -214,8 +214,7 @@ impl Bench {
         let name = match compute {
             Compute::Plain => "plain",
             Compute::Fused { precision, .. } => precision.name(),
-            Compute::Gpu { precision: Precision::F32, .. } => "gpu",
-            Compute::Gpu { precision: Precision::Mixed, .. } => "gpu, mixed",
+            Compute::Gpu { .. } => "gpu",
         };
         let batch = self.batches[0].len();
         let positions = self.plan.expected.unwrap_or(1);

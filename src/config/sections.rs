@@ -245,16 +245,11 @@ pub struct Model {
     pub head_format: Option<HeadFormat>,
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
     /// 32 bits either way. Nets of 128 neurons and more are `"mixed"` by themselves where they have no
-    /// other layers or products: faster, at no loss that could be shown. GPUs go by
-    /// `gpu_precision`; `ndarray`, and plain operations, compute in 32 bits.
+    /// other layers or products: faster, at no loss that could be shown. GPUs, `ndarray` and plain
+    /// operations compute in 32 bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = Precision::Mixed)]
     pub precision: Option<Precision>,
-    /// The same for the fused operations of GPUs; without it `"f32"`. `"mixed"` was a fifth faster at
-    /// 1,024 neurons on the card that was tried, and no faster at 256.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = Precision::Mixed)]
-    pub gpu_precision: Option<Precision>,
 }
 
 /// What the model is to say of a position. With y the output of the model, the target is

@@ -23,19 +23,13 @@ pub enum Compute {
         /// Bytes that the gradients of accumulators may take, and what is computed behind them; a
         /// larger batch is taken in parts. And those that lists may take which stay there.
         room: usize,
-        precision: Precision,
     },
 }
 
 impl Compute {
     /// Whether inner loops move 16 bits a number.
     pub fn is_mixed(self) -> bool {
-        match self {
-            Compute::Plain => false,
-            Compute::Fused { precision, .. } | Compute::Gpu { precision, .. } => {
-                precision == Precision::Mixed
-            }
-        }
+        matches!(self, Compute::Fused { precision: Precision::Mixed, .. })
     }
 
     /// The level of operations of our own on parameters; none for Burn's. GPUs go their own way.
@@ -63,7 +57,7 @@ impl Fused {
             Compute::Plain => return None,
             Compute::Fused { level, precision } => (level, precision, usize::MAX),
             // The level is for what a processor computes.
-            Compute::Gpu { room, precision } => (Level::Portable, precision, room),
+            Compute::Gpu { room } => (Level::Portable, Precision::F32, room),
         };
         let kernel = Kernel { net: net.clone(), precision, level };
         Some(Self { kernel, scratch: Arc::default(), kept: Kept::default(), room })

@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use super::adapter::Adapter;
 use super::device::DeviceError;
 use super::ops::strips::Strips;
-use super::{Compute, Kind, Precision};
+use super::{Compute, Kind};
 use crate::architecture::{Architecture, MOST_PIECES, PIECES};
 use crate::batch::PAIRS;
 
@@ -35,9 +35,7 @@ impl Need {
     /// What the fused operations of a GPU take, and an optimiser that keeps so many numbers for each
     /// weight; none where nobody knows.
     pub fn of(kind: &Kind, batch: usize, compute: Compute, kept: u64) -> Option<Self> {
-        let (Kind::Net(net) | Kind::Sum(net, _), Compute::Gpu { room, precision }) =
-            (kind, compute)
-        else {
+        let (Kind::Net(net) | Kind::Sum(net, _), Compute::Gpu { room }) = (kind, compute) else {
             return None;
         };
         let (views, hidden) = (net.views(), net.hidden);
@@ -52,12 +50,10 @@ impl Need {
         let (slopes, behind) = (floats(part * views * hidden), position * part as u64);
         let kings = net.inputs.kings.count();
         // Pairs have rows beside the inputs', in a copy of the weights and in gradients.
-        let (inputs, copy, paired) = match (kings, floats((PIECES + PAIRS) * hidden)) {
-            (1, copy) => (PIECES + PAIRS, copy, 2 * copy),
-            _ => (PIECES, rows, 0),
+        let (inputs, paired) = match kings {
+            1 => (PIECES + PAIRS, 2 * floats((PIECES + PAIRS) * hidden)),
+            _ => (PIECES, 0),
         };
-        // A copy of 16 bits.
-        let packed = if precision == Precision::Mixed { copy / 2 } else { 0 };
         let [strips, length] = Strips::bound(part * views, kings);
         let sums = (strips * inputs) as u64 * floats(hidden);
         let bits = (strips * inputs * length / 8) as u64;
@@ -73,7 +69,7 @@ impl Need {
         // Of several king buckets a table says which lists stand where.
         let order = if kings > 1 { parts as u64 * floats(strips * length) } else { 0 };
         // Weights, gradients, what is kept, and what the next step makes of them.
-        let step = merged + packed + paired + behind + sums + bits + tiles + lists + order;
+        let step = merged + paired + behind + sums + bits + tiles + lists + order;
         // What comes to the device waits beside it until its step is over.
         let waiting = steps_ahead(batch) as u64 * (lists + order);
         let total = 2 * (2 + kept) * weights + step + waiting;
@@ -83,7 +79,7 @@ impl Need {
 
     /// With lists of so many positions, which stay there as far as they have room.
     pub fn with_lists(self, positions: u64, compute: Compute) -> Self {
-        let Compute::Gpu { room, .. } = compute else { return self };
+        let Compute::Gpu { room } = compute else { return self };
         let position = (2 * MOST_PIECES * size_of::<u16>()) as u64;
         let lists = (positions * position).min(room as u64);
         // Those that pass stand behind them; and what has become too small is copied.

@@ -34,7 +34,7 @@ impl Place {
             return Ok((device, Compute::Fused { level, precision }));
         }
         if is_gpu(&device) && !self.plain {
-            return Ok((device, Compute::Gpu { room: ROOM, precision }));
+            return Ok((device, Compute::Gpu { room: ROOM }));
         }
         ensure!(
             precision == Precision::F32,
@@ -61,7 +61,6 @@ impl Place {
         self.open(match choice.backend {
             _ if self.plain => Precision::F32,
             Backend::Flex => config.precision(),
-            _ if is_gpu(&choice.device()?) => config.model.gpu_precision.unwrap_or_default(),
             _ => Precision::F32,
         })
     }

@@ -148,9 +148,7 @@ fn how(compute: &Compute) -> String {
         Compute::Fused { level, precision } => {
             format!("fused operations ({}, {})", level.name(), precision.name())
         }
-        Compute::Gpu { precision, .. } => {
-            format!("fused operations of a GPU ({})", precision.name())
-        }
+        Compute::Gpu { .. } => "fused operations of a GPU".to_string(),
     }
 }
 
@@ -180,16 +178,10 @@ fn train(
         compute: format!("{}{}", how(compute), data.planned()),
     });
     if config.precision() == Precision::Mixed && !compute.is_mixed() {
-        listener.remark(match compute {
-            Compute::Gpu { .. } => {
-                "a GPU computes in 32 bits unless `model.gpu_precision` is \"mixed\"; \
-                 `model.precision` is for the processor"
-            }
-            _ => {
-                "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
-                 operations of the processor"
-            }
-        });
+        listener.remark(
+            "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
+             operations of the processor",
+        );
     }
     if let Some(caution) = data::sameness(config, &data.some) {
         listener.remark(&format!("caution: {caution}"));

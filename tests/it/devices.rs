@@ -3,8 +3,7 @@
 use assert_cmd::Command;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::model::{
-    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, Precision, is_gpu,
-    steps_ahead,
+    Adapter, AdapterKind, Backend, Choice, Compute, DeviceError, Kind, Need, is_gpu, steps_ahead,
 };
 
 #[test]
@@ -58,10 +57,7 @@ fn steps_ahead_are_bounded_by_their_positions() {
     assert_eq!([1, 128, 8192].map(steps_ahead), [64; 3]);
     assert_eq!([16_384, 65_536, 1 << 19, 1 << 22].map(steps_ahead), [32, 8, 1, 1]);
     let kind = Kind::Net(Architecture::simple(Views::Perspective, 1, Activation::SCReLU));
-    let need = |batch| {
-        Need::of(&kind, batch, Compute::Gpu { room: 1 << 20, precision: Precision::F32 }, 2)
-            .expect("a net")
-    };
+    let need = |batch| Need::of(&kind, batch, Compute::Gpu { room: 1 << 20 }, 2).expect("a net");
     // Two lists of 32 places, 16 bits each, of all steps on their way.
     for batch in [16_384, 65_536] {
         assert!(need(batch).total > (1 << 19) * 2 * 32 * 2, "{batch}");
@@ -81,7 +77,7 @@ fn a_backend_that_is_not_built_says_how_to_build_it() {
 fn too_little_memory_is_seen_before_the_start() {
     let shape =
         |hidden| Kind::Net(Architecture::simple(Views::Perspective, hidden, Activation::SCReLU));
-    let gpu = Compute::Gpu { room: 512 << 20, precision: Precision::F32 };
+    let gpu = Compute::Gpu { room: 512 << 20 };
     let need = |hidden, batch| Need::of(&shape(hidden), batch, gpu, 2).expect("it is a net");
     assert_eq!(Need::of(&shape(8), 1, Compute::Plain, 2), None);
     // Four copies of the weights that stay and four that come and go, and the gradients of the

@@ -15,10 +15,10 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use crate::largest::distance;
 use crate::{drawn, games, need};
 
-pub const GPU: Compute = Compute::Gpu { room: ROOM, precision: Precision::F32 };
+pub const GPU: Compute = Compute::Gpu { room: ROOM };
 
 pub fn with_room(room: usize) -> Compute {
-    Compute::Gpu { room, precision: Precision::F32 }
+    Compute::Gpu { room }
 }
 
 /// The first GPU; none where there is none.

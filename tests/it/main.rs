@@ -43,7 +43,6 @@ mod gpu;
 #[cfg(feature = "wgpu")]
 mod gpu_chunks;
 #[cfg(feature = "wgpu")]
-mod gpu_mixed;
 #[cfg(feature = "wgpu")]
 mod gpu_nets;
 #[cfg(feature = "wgpu")]

@@ -26,11 +26,8 @@ pub(super) struct Spread {
     pub hidden: usize,
     /// Units of a cube: a multiple of 32, as GPUs work in steps of 32 or 64.
     pub units: usize,
-    /// Columns of the hidden layer that a unit takes: `unit`, `unit + units`, ...; of numbers of 16
-    /// bits two neighbours, and those `2 * units` behind them, ...
+    /// Columns of the hidden layer that a unit takes: `unit`, `unit + units`, ...
     pub columns: usize,
-    /// Whether numbers have 16 bits, so that two are a word.
-    pub halves: bool,
 }
 
 /// Units of a cube, at most: WGSL guarantees no more.
@@ -48,29 +45,9 @@ const ROW: usize = 1 << 15;
 
 impl Spread {
     pub fn new(hidden: usize) -> Self {
-        Self::of(hidden, hidden, false)
-    }
-
-    /// The same where two neighbours are a word.
-    pub fn in_halves(hidden: usize) -> Self {
-        let Self { units, columns, .. } = Self::of(hidden, hidden.div_ceil(2), true);
-        Self { hidden, units, columns: 2 * columns, halves: true }
-    }
-
-    fn of(hidden: usize, words: usize, halves: bool) -> Self {
-        let columns = words.div_ceil(UNITS);
-        let units = words.div_ceil(columns).next_multiple_of(32);
-        Self { hidden, units, columns, halves }
-    }
-
-    /// Words of a row.
-    pub fn words(&self) -> usize {
-        if self.halves { self.hidden.div_ceil(2) } else { self.hidden }
-    }
-
-    /// Words of a row that a unit takes.
-    pub fn words_of_unit(&self) -> usize {
-        if self.halves { self.columns / 2 } else { self.columns }
+        let columns = hidden.div_ceil(UNITS);
+        let units = hidden.div_ceil(columns).next_multiple_of(32);
+        Self { hidden, units, columns }
     }
 
     /// The size of a cube.
@@ -95,16 +72,6 @@ impl Form {
     /// biases, `[hidden]`, and of the output's bias, and the loss.
     pub fn sums(&self) -> usize {
         (self.views + 1) * self.spread.hidden + 2
-    }
-}
-
-/// A column of a unit, by its number among them; there may be none.
-#[cube]
-pub(super) fn column_of(unit: usize, number: usize, #[comptime] spread: Spread) -> usize {
-    let Spread { units, halves, .. } = comptime!(spread);
-    match comptime!(halves) {
-        true => 2 * (unit + number / 2 * units) + number % 2,
-        false => unit + number * units,
     }
 }
 

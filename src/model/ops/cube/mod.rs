@@ -12,7 +12,6 @@ mod chunks;
 mod deep;
 mod form;
 mod gpu;
-mod half;
 mod index;
 mod net;
 mod number;

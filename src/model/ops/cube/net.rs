@@ -11,14 +11,12 @@ use burn::backend::{Backend, Cube, TensorMetadata};
 use burn::tensor::{Bytes, Shape};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::super::cpu::Precision;
 use super::super::strips::Strips;
 use super::super::{Arrays, Job, Slope, Stage};
 use super::chunks;
 use super::deep;
 use super::form::{Form, Spread, TILE, grid};
 use super::gpu::{Buffer, Gpu, append, contiguous};
-use super::half;
 use super::index::{Index, Place};
 use super::pairs::Tables;
 use super::slope::{self, Judging, Purpose};
@@ -37,8 +35,7 @@ pub(super) struct Pass<'a> {
     form: Form,
     pub tiles: Tiles,
     arrays: BTreeMap<Part, CubeTensor>,
-    /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs. In
-    /// mixed precision two a word.
+    /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs.
     weight: CubeTensor,
     /// Targets or forces with what belongs to them, the table of the tiles, what strips and pairs have
     /// in tables, and lists.
@@ -49,8 +46,6 @@ pub(super) struct Pass<'a> {
     strips: Vec<(Strips, Place)>,
     /// Those of pairs, where lists name any.
     pairs: Option<Tables>,
-    /// Where the batch has a word that is no number if a weight is none.
-    poison: usize,
 }
 
 pub(super) fn gradients(arrays: Arrays<Cube>, job: Job) -> Slope<Cube> {
@@ -106,10 +101,7 @@ impl<'a> Pass<'a> {
             places,
             activation: net.activation,
             buckets: if net.is_deep() { 1 } else { net.buckets },
-            spread: match job.kernel.precision {
-                Precision::F32 => Spread::new(net.hidden),
-                Precision::Mixed => Spread::in_halves(net.hidden),
-            },
+            spread: Spread::new(net.hidden),
         };
         let arrays: BTreeMap<_, _> = net
             .arrays()
@@ -146,8 +138,6 @@ impl<'a> Pass<'a> {
             (strips, place)
         });
         let strips = strips.collect();
-        let poison = words.len();
-        words.push(0);
         let (batch, lists, pairs) = match job.inputs {
             OneHot::Lists(active) => {
                 let lists = words.len();
@@ -165,39 +155,15 @@ impl<'a> Pass<'a> {
                 (batch, lists, tables)
             }),
         };
-        let mut pass = Self {
-            gpu,
-            job,
-            listed,
-            form,
-            tiles,
-            arrays,
-            weight,
-            batch,
-            lists,
-            strips,
-            pairs,
-            poison,
-        };
+        let mut pass =
+            Self { gpu, job, listed, form, tiles, arrays, weight, batch, lists, strips, pairs };
         pass.done(Stage::Upload);
-        pass.lay_out();
+        if let Some(tables) = &pass.pairs {
+            let weights = pass.weight.clone().into_buffer_arg();
+            let made = tables.made(&pass.gpu, &pass.batch, weights, form.spread);
+            pass.weight = pass.gpu.tensor(made, Shape::new([form.rows, form.spread.hidden]));
+        }
         pass
-    }
-
-    /// Makes the rows of pairs, and words of 16-bit weights, where there are such.
-    fn lay_out(&mut self) {
-        let Form { rows, spread, .. } = self.form;
-        let Self { gpu, batch, .. } = self;
-        if let Some(tables) = &self.pairs {
-            let (weights, plain) = (self.weight.clone(), Spread::new(spread.hidden));
-            let made = tables.made(gpu, batch, weights.into_buffer_arg(), plain, spread.halves);
-            self.weight = gpu.tensor(made, Shape::new([rows, spread.hidden]));
-        }
-        if spread.halves {
-            let (weights, shape) = (self.weight.clone(), [rows, spread.hidden]);
-            let words = half::packed(gpu, weights.into_buffer_arg(), (batch, self.poison), shape);
-            self.weight = gpu.tensor(words, Shape::new([rows, spread.words()]));
-        }
     }
 
     /// Of a net whose output follows its accumulators.
@@ -206,7 +172,7 @@ impl<'a> Pass<'a> {
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
         let batch = self.listed.positions;
         let most = tiles.parts.iter().map(|part| part.positions.len()).max().unwrap_or(0);
-        let slopes = gpu.empty(most * views * form.spread.words());
+        let slopes = gpu.empty(most * views * hidden);
         let tile_sums = gpu.empty(tiles.len() * form.sums());
         let judging = job.aim.judged().map(Judging::of);
         let purpose = judging.map_or(Purpose::Pull, Purpose::Gradients);
@@ -275,7 +241,6 @@ impl<'a> Pass<'a> {
                 results.arg(),
                 labels as u32,
                 self.lists as u32,
-                self.poison as u32,
                 positions.start as u32,
                 positions.len() as u32,
                 tiles.start as u32,
@@ -293,8 +258,8 @@ impl<'a> Pass<'a> {
     /// each part, `[positions, views, N]`, which `slopes` computes.
     pub fn rows(&self, mut slopes: impl FnMut(&Positions) -> Buffer) -> Buffer {
         let Self { gpu, form, .. } = self;
-        let Form { rows, places, spread: Spread { hidden, .. }, .. } = *form;
-        let gradients = gpu.empty(rows * hidden);
+        let Form { rows, places, spread, .. } = *form;
+        let gradients = gpu.empty(rows * spread.hidden);
         let parts = self.tiles.parts.iter().zip(&self.strips);
         for (i, (part, (strips, place))) in parts.enumerate() {
             let slopes = slopes(part);
@@ -307,7 +272,7 @@ impl<'a> Pass<'a> {
         }
         match &self.pairs {
             None => gradients,
-            Some(tables) => tables.handed_down(gpu, &self.batch, &gradients, Spread::new(hidden)),
+            Some(tables) => tables.handed_down(gpu, &self.batch, &gradients, spread),
         }
     }
 
@@ -323,9 +288,7 @@ impl<'a> Pass<'a> {
     ) {
         let Self { gpu, form, batch, .. } = self;
         let Index { shape, strips: count, bits } = index;
-        let narrow = Spread::new(form.spread.hidden);
-        // Burn's gradients have 32 bits.
-        let spread = if self.job.kernel.net.is_deep() { narrow } else { form.spread };
+        let spread = form.spread;
         // The only strip has the sums of all.
         let alone = *count == 1 && shape.rows == shape.inputs && !adding;
         let sums = match alone {
@@ -337,7 +300,7 @@ impl<'a> Pass<'a> {
             if *count > 0 {
                 sums::strips::launch_unchecked(
                     &gpu.client,
-                    grid(count * shape.inputs * spread.words_of_unit()),
+                    grid(count * shape.inputs * spread.columns),
                     spread.cube(),
                     slopes.arg(),
                     bits.arg(),
@@ -353,14 +316,14 @@ impl<'a> Pass<'a> {
                 sums::rows_of_strips::launch_unchecked(
                     &gpu.client,
                     grid(form.rows),
-                    narrow.cube(),
+                    spread.cube(),
                     sums.arg(),
                     batch.arg(),
                     gradients.arg(),
                     (order + strips.order.len()) as u32,
                     *count as u32,
                     *shape,
-                    narrow,
+                    spread,
                     adding,
                 );
             }

@@ -9,7 +9,6 @@ use cubecl::prelude::*;
 
 use super::form::{Spread, grid};
 use super::gpu::{Buffer, Gpu};
-use super::half;
 use crate::batch::Pairs;
 
 /// Tables in the words of a batch: of each row of some, which rows of others it is the sum of.
@@ -48,22 +47,14 @@ impl Tables {
         Self { inputs: *inputs, rows: pairs.rows(), made, handed }
     }
 
-    /// The rows of inputs and pairs, `[rows, N]`, of weights `[inputs, N]`, which are `rounded` to 16
-    /// bits before they are added up or not.
-    pub fn made(
-        &self,
-        gpu: &Gpu,
-        batch: &Buffer,
-        weights: BufferArg,
-        spread: Spread,
-        rounded: bool,
-    ) -> Buffer {
-        launch(gpu, batch, weights, [self.made, self.rows], spread, rounded)
+    /// The rows of inputs and pairs, `[rows, N]`, of weights `[inputs, N]`.
+    pub fn made(&self, gpu: &Gpu, batch: &Buffer, weights: BufferArg, spread: Spread) -> Buffer {
+        launch(gpu, batch, weights, [self.made, self.rows], spread)
     }
 
     /// The gradients of the inputs' weights, `[inputs, N]`, of those of all rows, `[rows, N]`.
     pub fn handed_down(&self, gpu: &Gpu, batch: &Buffer, rows: &Buffer, spread: Spread) -> Buffer {
-        launch(gpu, batch, rows.arg(), [self.handed, self.inputs], spread, false)
+        launch(gpu, batch, rows.arg(), [self.handed, self.inputs], spread)
     }
 }
 
@@ -127,7 +118,6 @@ fn launch(
     from: BufferArg,
     [table, rows]: [usize; 2],
     spread: Spread,
-    rounded: bool,
 ) -> Buffer {
     let to = gpu.empty(rows * spread.hidden);
     // SAFETY: the tables name no row that is not there.
@@ -142,7 +132,6 @@ fn launch(
             table as u32,
             rows as u32,
             spread,
-            rounded,
         );
     }
     to
@@ -157,7 +146,6 @@ fn sums(
     table: u32,
     rows: u32,
     #[comptime] spread: Spread,
-    #[comptime] rounded: bool,
 ) {
     let Spread { hidden, units, columns, .. } = comptime!(spread);
     let row = CUBE_POS / columns;
@@ -167,11 +155,7 @@ fn sums(
         let end = batch[table as usize + row + 1] as usize;
         let mut sum = 0.0f32;
         for i in begin..end {
-            let mut value = from[batch[i] as usize * hidden + column];
-            if rounded {
-                value = half::rounded(value);
-            }
-            sum += value;
+            sum += from[batch[i] as usize * hidden + column];
         }
         to[row * hidden + column] = sum;
     }

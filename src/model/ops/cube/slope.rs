@@ -3,8 +3,7 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{ABREAST, Form, Spread, TILE, column_of};
-use super::half;
+use super::form::{ABREAST, Form, Spread, TILE};
 use super::number::is_nan;
 use super::tiles::NONE;
 use crate::architecture::Activation;
@@ -45,31 +44,28 @@ impl Judging {
 /// A cube takes a tile of positions, a unit some columns of the hidden layer.
 ///
 /// # Buffers
-/// - `weight`: `[rows, hidden]`, as bits of floats, or two a word; `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
+/// - `weight`: `[rows, hidden]`; `bias`: `[hidden]`, `output`: `[buckets, views, hidden]`,
 ///   `output_bias`: `[buckets]`; for accumulators the last two are not read
 /// - `batch`: the targets or forces, `[batch]`, as bits of floats, and behind them what is added to
 ///   the logits, if anything, and what losses are multiplied by, if not 1; from `table` on, where
 ///   there are several buckets, that of the tiles; from `lists` on the lists, `[batch, views,
-///   places]`, two rows a word, the first one low; the word `poison` says whether weights of 16 bits
-///   were numbers. WGSL guarantees no more than eight buffers, one of which is for the numbers
+///   places]`, two rows a word, the first one low. WGSL guarantees no more than eight buffers, one of which is for the numbers
 ///   below.
-/// - `slopes`: bits of floats, or of gradients two a word
 ///
 /// `first` is the first position, `positions` their number; `slopes` begin with the first one.
 /// `first_tile` and `tiles` are those of the tiles. The losses of a mean count `share` each, times
 /// `over_rated` where more is expected than the target; `power` is their exponent, if they have one.
 #[cube(launch_unchecked)]
 pub(super) fn positions(
-    weight: &[u32],
+    weight: &[f32],
     bias: &[f32],
     output: &[f32],
     output_bias: &[f32],
     batch: &[u32],
-    slopes: &mut [u32],
+    slopes: &mut [f32],
     results: &mut [f32],
     table: u32,
     lists: u32,
-    poison: u32,
     first: u32,
     positions: u32,
     first_tile: u32,
@@ -81,9 +77,7 @@ pub(super) fn positions(
     #[comptime] purpose: Purpose,
 ) {
     let Form { rows, views, places, buckets, spread, .. } = comptime!(form);
-    let Spread { hidden, units, columns, halves } = comptime!(spread);
-    let words = comptime!(spread.words());
-    let of_unit = comptime!(spread.words_of_unit());
+    let Spread { hidden, units, columns } = comptime!(spread);
     let padded = comptime!(form.padded());
     let unrolled = comptime!(spread.unrolled());
     let judged = comptime!(purpose != Purpose::Accumulators);
@@ -119,7 +113,7 @@ pub(super) fn positions(
     let mut loss = 0.0f32;
     #[unroll(unrolled)]
     for c in 0..columns {
-        let column = min(column_of(unit, c, spread), last);
+        let column = min(unit + c * units, last);
         bias_sums[c] = 0.0f32;
         #[unroll]
         for view in 0..views {
@@ -162,14 +156,10 @@ pub(super) fn positions(
         // Accumulators.
         #[unroll(unrolled)]
         for c in 0..columns {
-            let column = min(column_of(unit, c, spread), last);
+            let column = min(unit + c * units, last);
             #[unroll]
             for view in 0..views {
-                let mut start = bias[column];
-                if halves {
-                    start = half::in_units(start);
-                }
-                values[view * columns + c] = start;
+                values[view * columns + c] = bias[column];
             }
         }
         #[unroll]
@@ -182,34 +172,14 @@ pub(super) fn positions(
                 let d = active[at + 3];
                 if min(min(a, b), min(c, d)) < none {
                     #[unroll(unrolled)]
-                    for k in 0..of_unit {
-                        let word = min(unit + k * units, comptime!(words - 1));
-                        let a = row(weight, a, word, form);
-                        let b = row(weight, b, word, form);
-                        let c = row(weight, c, word, form);
-                        let d = row(weight, d, word, form);
-                        if halves {
-                            let first = view * columns + 2 * k;
-                            values[first] += half::low_weights(a, b, c, d);
-                            values[first + 1] += half::high_weights(a, b, c, d);
-                        } else {
-                            let (a, b) = (f32::reinterpret(a), f32::reinterpret(b));
-                            let (c, d) = (f32::reinterpret(c), f32::reinterpret(d));
-                            values[view * columns + k] += (a + b) + (c + d);
-                        }
+                    for k in 0..columns {
+                        let column = min(unit + k * units, last);
+                        let a = row(weight, a, column, form);
+                        let b = row(weight, b, column, form);
+                        let c = row(weight, c, column, form);
+                        let d = row(weight, d, column, form);
+                        values[view * columns + k] += (a + b) + (c + d);
                     }
-                }
-            }
-        }
-        if halves {
-            let poison = f32::reinterpret(batch[poison as usize]);
-            #[unroll(unrolled)]
-            for c in 0..columns {
-                let bias = bias[min(column_of(unit, c, spread), last)];
-                #[unroll]
-                for view in 0..views {
-                    let k = view * columns + c;
-                    values[k] = half::accumulator(values[k], bias, poison);
                 }
             }
         }
@@ -219,7 +189,7 @@ pub(super) fn positions(
             let mut dot = 0.0f32;
             #[unroll(unrolled)]
             for c in 0..columns {
-                if column_of(unit, c, spread) < hidden {
+                if unit + c * units < hidden {
                     #[unroll]
                     for view in 0..views {
                         let k = view * columns + c;
@@ -266,7 +236,7 @@ pub(super) fn positions(
                     output_bias_sum += gradient;
                     #[unroll(unrolled)]
                     for c in 0..columns {
-                        let column = column_of(unit, c, spread);
+                        let column = unit + c * units;
                         if column < hidden {
                             #[unroll]
                             for view in 0..views {
@@ -274,26 +244,7 @@ pub(super) fn positions(
                                 let slope = gradient * steepness[k] * derivative(values[k], form);
                                 output_sums[k] += gradient * activate(values[k], form);
                                 bias_sums[c] += slope;
-                                if halves {
-                                    values[k] = slope;
-                                } else {
-                                    let at = (position * views + view) * hidden + column;
-                                    slopes[at] = u32::reinterpret(slope);
-                                }
-                            }
-                        }
-                    }
-                    if halves {
-                        #[unroll(unrolled)]
-                        for k in 0..of_unit {
-                            let word = unit + k * units;
-                            if word < words {
-                                #[unroll]
-                                for view in 0..views {
-                                    let first = view * columns + 2 * k;
-                                    slopes[(position * views + view) * words + word] =
-                                        half::gradients(values[first], values[first + 1]);
-                                }
+                                slopes[(position * views + view) * hidden + column] = slope;
                             }
                         }
                     }
@@ -304,13 +255,12 @@ pub(super) fn positions(
         } else if here {
             #[unroll(unrolled)]
             for c in 0..columns {
-                let column = column_of(unit, c, spread);
+                let column = unit + c * units;
                 if column < hidden {
                     #[unroll]
                     for view in 0..views {
                         let list = position * views + view;
-                        slopes[list * hidden + column] =
-                            u32::reinterpret(values[view * columns + c]);
+                        slopes[list * hidden + column] = values[view * columns + c];
                     }
                 }
             }
@@ -323,7 +273,7 @@ pub(super) fn positions(
         let start = (first_tile + tile) * comptime!(form.sums());
         #[unroll(unrolled)]
         for c in 0..columns {
-            let column = column_of(unit, c, spread);
+            let column = unit + c * units;
             if column < hidden {
                 #[unroll]
                 for view in 0..views {
@@ -382,17 +332,13 @@ pub(super) fn by_logit(
     }
 }
 
-/// A word of a row; zeros where there is none.
+/// A number of a row; 0 where there is no such row.
 #[cube]
-fn row(weight: &[u32], input: u32, word: usize, #[comptime] form: Form) -> u32 {
+fn row(weight: &[f32], input: u32, column: usize, #[comptime] form: Form) -> f32 {
     let Form { rows, spread, .. } = comptime!(form);
     let there = min(input as usize, comptime!(rows - 1));
-    let zero = comptime!(if spread.halves { half::BLANK } else { 0 });
-    select(
-        input < comptime!(rows as u32),
-        weight[there * comptime!(spread.words()) + word],
-        zero.runtime(),
-    )
+    let number = weight[there * comptime!(spread.hidden) + column];
+    select(input < comptime!(rows as u32), number, 0.0f32)
 }
 
 /// The activation. What is not a number stays so, and a training that diverges shows it.

@@ -7,7 +7,6 @@ use cubecl::prelude::*;
 
 use super::form::{Spread, grid};
 use super::gpu::{Buffer, Gpu};
-use super::half;
 use super::index::{Round, Shape};
 use crate::model::ops::strips::ROUND;
 
@@ -19,12 +18,12 @@ const ABREAST: u32 = 8;
 /// strip come one after the other, so that what they read stays in a cache.
 ///
 /// # Buffers
-/// - `slopes`: `[lists, hidden]`, as bits of floats, or two a word
+/// - `slopes`: `[lists, hidden]`
 /// - `bits`: those of [`Index`](super::index::Index)
 /// - `batch`: from `order` on the list at each place of the strips, where they have an order
 #[cube(launch_unchecked)]
 pub(super) fn strips(
-    slopes: &[u32],
+    slopes: &[f32],
     bits: &[u32],
     batch: &[u32],
     sums: &mut [f32],
@@ -34,20 +33,17 @@ pub(super) fn strips(
     #[comptime] spread: Spread,
 ) {
     let Shape { inputs, words, ordered, .. } = comptime!(shape);
-    let Spread { hidden, units, halves, .. } = comptime!(spread);
-    let blocks = comptime!(spread.words_of_unit());
-    let width = comptime!(spread.words());
+    let Spread { hidden, units, columns } = comptime!(spread);
     let cube = CUBE_POS;
     let input = cube % inputs;
-    let column = cube / inputs % blocks * units + UNIT_POS_X as usize;
-    let strip = cube / comptime!(inputs * blocks);
+    let column = cube / inputs % columns * units + UNIT_POS_X as usize;
+    let strip = cube / comptime!(inputs * columns);
     let here = strip < strips as usize;
     // All units take part in what is found together.
     let readable = min(strip, strips as usize - 1);
-    let read = min(column, comptime!(width - 1));
+    let read = min(column, comptime!(hidden - 1));
     let mut round = Round::new();
     let mut sum = 0.0f32;
-    let mut high = 0.0f32;
     for i in 0..comptime!(words * 32 / ROUND) {
         let word = (readable * inputs + input) * words + i * comptime!(ROUND / 32);
         let mut place = readable * comptime!(words * 32) + i * ROUND;
@@ -58,68 +54,35 @@ pub(super) fn strips(
         let count = round.count();
         let mut at = 0u32;
         while at < count {
-            let a = slope(slopes, &round, at, count, read, width);
-            let b = slope(slopes, &round, at + 1u32, count, read, width);
-            let c = slope(slopes, &round, at + 2u32, count, read, width);
-            let d = slope(slopes, &round, at + 3u32, count, read, width);
-            let e = slope(slopes, &round, at + 4u32, count, read, width);
-            let f = slope(slopes, &round, at + 5u32, count, read, width);
-            let g = slope(slopes, &round, at + 6u32, count, read, width);
-            let h = slope(slopes, &round, at + 7u32, count, read, width);
-            sum += four(a, b, c, d, halves) + four(e, f, g, h, halves);
-            if halves {
-                high += four_high(a, b, c, d) + four_high(e, f, g, h);
-            }
+            let a = slope(slopes, &round, at, count, read, hidden);
+            let b = slope(slopes, &round, at + 1u32, count, read, hidden);
+            let c = slope(slopes, &round, at + 2u32, count, read, hidden);
+            let d = slope(slopes, &round, at + 3u32, count, read, hidden);
+            let e = slope(slopes, &round, at + 4u32, count, read, hidden);
+            let f = slope(slopes, &round, at + 5u32, count, read, hidden);
+            let g = slope(slopes, &round, at + 6u32, count, read, hidden);
+            let h = slope(slopes, &round, at + 7u32, count, read, hidden);
+            sum += ((a + b) + (c + d)) + ((e + f) + (g + h));
             at += ABREAST;
         }
     }
-    let row = (strip * inputs + input) * hidden;
-    if here && column < width {
-        if halves {
-            sums[row + 2 * column] = sum;
-            if 2 * column + 1 < hidden {
-                sums[row + 2 * column + 1] = high;
-            }
-        } else {
-            sums[row + column] = sum;
-        }
+    if here && column < hidden {
+        sums[(strip * inputs + input) * hidden + column] = sum;
     }
 }
 
-/// The sum of four gradients that are words, or the low halves of words.
-#[cube]
-fn four(a: u32, b: u32, c: u32, d: u32, #[comptime] halves: bool) -> f32 {
-    match comptime!(halves) {
-        true => {
-            (half::low_gradient(a) + half::low_gradient(b))
-                + (half::low_gradient(c) + half::low_gradient(d))
-        }
-        false => {
-            (f32::reinterpret(a) + f32::reinterpret(b))
-                + (f32::reinterpret(c) + f32::reinterpret(d))
-        }
-    }
-}
-
-/// That of four that are the high ones.
-#[cube]
-fn four_high(a: u32, b: u32, c: u32, d: u32) -> f32 {
-    (half::high_gradient(a) + half::high_gradient(b))
-        + (half::high_gradient(c) + half::high_gradient(d))
-}
-
-/// The word of one of the lists; 0 where there are fewer.
+/// The number of one of the lists; 0 where there are fewer.
 #[cube]
 fn slope(
-    slopes: &[u32],
+    slopes: &[f32],
     round: &Round,
     number: u32,
     count: u32,
     column: usize,
     #[comptime] width: usize,
-) -> u32 {
+) -> f32 {
     let list = round.list(min(number, count - 1u32));
-    select(number < count, slopes[list * width + column], 0u32)
+    select(number < count, slopes[list * width + column], 0.0f32)
 }
 
 /// The sum of the strips of each row, into `gradients`, `[rows, hidden]`; a cube a row. From `starts`
