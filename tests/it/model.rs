@@ -3,12 +3,12 @@
 use nnuance::architecture::{self, Activation, Architecture, Views};
 use nnuance::batch::{Inputs, Terms};
 use nnuance::features::index;
-use nnuance::hce::{HceWeights, Phase, terms::TERMS};
+use nnuance::hce::{HceWeights, terms::TERMS};
 use nnuance::loader::Encoder;
 use nnuance::loss::{Loss, LossShape, sigmoid};
 use nnuance::model::{
     Aim, Backend, Compute, Evaluation, HceShape, Judged, Kind, Level, Model, Precision, initial,
-    initial_of_size,
+    to_host,
 };
 use nnuance::point_of_view::PointOfView;
 use nnuance::train::target::{Promise, targets};
@@ -33,17 +33,6 @@ fn nets() -> Vec<(Encoder, Kind, Weights)> {
     nets
 }
 
-#[test]
-fn the_size_of_a_start_is_that_of_the_accumulators() {
-    let net = Architecture::simple(Views::Perspective, HIDDEN, Activation::SCReLU);
-    let (usual, small) = (initial(&net, 7), initial_of_size(&net, 7, 0.25));
-    for (name, array) in &usual.0 {
-        let size = if name == "accumulator.weight" { 0.25 } else { 1.0 };
-        let sized: Vec<f32> = array.values.iter().map(|value| value * size).collect();
-        assert_eq!(small.0[name].values, sized, "{name}");
-    }
-}
-
 fn hce() -> (Encoder, Kind, Weights) {
     let mut weights = HceWeights::default().to_weights();
     drawn::shake(&mut weights, 30.0, 3);
@@ -65,11 +54,7 @@ fn sums() -> Vec<(Encoder, Kind, Weights)> {
     vec![joined(Views::Perspective), joined(Views::Plain)]
 }
 
-fn model(kind: &Kind, weights: &Weights) -> Model {
-    model_with(kind, weights, Compute::Plain)
-}
-
-fn model_with(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
+fn model(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
     let device = Backend::Flex.device().expect("flex is always there").autodiff();
     Model::new(kind, weights, &device, compute).expect("the weights fit")
 }
@@ -160,8 +145,7 @@ fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: Judge
 fn logits_equal_the_sparse_sum_in_f64() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         let batch = encoder.encode(&games::samples(300, 1));
-        let device_logits = model(&kind, &weights).logits(&batch.inputs);
-        let logits: Vec<f32> = device_logits.into_data().try_into_vec().expect("f32");
+        let logits = to_host(model(&kind, &weights, Compute::Plain).logits(&batch.inputs));
         for (logit, expected) in logits.iter().zip(reference(&kind, &weights, &batch.inputs)) {
             let error = (f64::from(*logit) - expected).abs();
             assert!(error < 2e-5 * (1.0 + expected.abs()), "{kind:?}: {logit} {expected}");
@@ -170,7 +154,7 @@ fn logits_equal_the_sparse_sum_in_f64() {
 }
 
 #[test]
-fn gradients_of_every_parameter_equal_central_differences() {
+fn gradients_equal_central_differences() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         check_gradients(encoder, kind, weights, Compute::Plain, Loss::SQUARED);
     }
@@ -197,7 +181,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
     let weighed = if loss == Loss::SQUARED { &[][..] } else { &counts };
     let judged = Judged { targets: &targets, base: &base, weights: weighed, loss };
     let (found, gradients) =
-        model_with(&kind, &weights, compute).gradients(&batch.inputs, Aim::Judged(judged));
+        model(&kind, &weights, compute).gradients(&batch.inputs, Aim::Judged(judged));
     let expected = reference_loss(&kind, &weights, &batch.inputs, judged);
     assert!((f64::from(found) - expected).abs() < 1e-6, "{kind:?}, {loss:?}: {found} {expected}");
 
@@ -233,7 +217,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
 }
 
 #[test]
-fn lists_hold_the_index_of_every_man() {
+fn lists_hold_the_index_of_every_piece() {
     for position in games::positions(500, 6) {
         let turn = position.turn();
         let views: [(Views, &[Color]); 3] = [
@@ -251,51 +235,5 @@ fn lists_hold_the_index_of_every_man() {
                 assert_eq!(list, expected, "{position:?}");
             }
         }
-    }
-}
-
-#[test]
-fn views_of_the_side_to_move_do_not_change_when_the_colours_are_swapped() {
-    for inputs in Views::ALL.map(architecture::Inputs::of) {
-        for position in games::positions(500, 4) {
-            for view in 0..inputs.views.count() {
-                let list = |position| {
-                    let mut list = Vec::new();
-                    inputs.active(position, view, &mut |input| list.push(input));
-                    list.sort_unstable();
-                    list
-                };
-                let (here, there) = (list(&position), list(&position.flipped()));
-                match inputs.views.point_of_view() {
-                    PointOfView::SideToMove => assert_eq!(here, there, "{position:?}"),
-                    // White's view of the swapped board holds the other colours' planes.
-                    PointOfView::White => {
-                        let mut swapped: Vec<usize> =
-                            here.iter().map(|input| ((input + 384) % 768) ^ 56).collect();
-                        swapped.sort_unstable();
-                        assert_eq!(swapped, there, "{position:?}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn an_evaluation_by_terms_turns_its_sign_when_the_colours_are_swapped() {
-    let (encoder, kind, weights) = hce();
-    let samples = games::samples(300, 5);
-    let swapped: Vec<_> = samples
-        .iter()
-        .map(|sample| nnuance::sample::Sample { position: sample.position.flipped(), ..*sample })
-        .collect();
-    let logits = |samples: &[_]| reference(&kind, &weights, &encoder.encode(samples).inputs);
-    for (here, there) in logits(&samples).iter().zip(logits(&swapped)) {
-        assert!((here + there).abs() < 1e-9, "{here} {there}");
-    }
-    // The phase is the same for both.
-    for sample in samples {
-        let phase = Phase::of(&sample.position).rho();
-        assert_eq!(phase, Phase::of(&sample.position.flipped()).rho());
     }
 }

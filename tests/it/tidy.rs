@@ -3,177 +3,41 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What each part of the library may name of the others: of those above it, so that there are no
-/// circles.
-const ARROWS: [(&str, &[&str]); 37] = [
-    ("data_file", &[]),
-    ("digits", &[]),
-    ("draw", &[]),
-    ("input", &[]),
-    ("linear", &[]),
-    ("log", &[]),
-    ("loss", &[]),
-    ("output", &[]),
-    ("point_of_view", &[]),
-    ("prefetch", &[]),
-    ("sample", &[]),
-    ("scales", &[]),
-    ("score", &[]),
-    ("sums", &[]),
-    ("weights", &[]),
-    ("architecture", &["point_of_view"]),
-    ("batch", &["architecture", "prefetch", "sums"]),
-    ("digest", &["input"]),
-    ("features", &["architecture", "point_of_view", "sample"]),
-    ("floats", &["architecture", "weights"]),
-    ("model", &["architecture", "batch", "loss", "prefetch", "sums", "weights"]),
-    ("terms", &["input"]),
-    ("format", &["input", "output", "point_of_view", "sample", "sums", "terms"]),
-    ("hce", &["batch", "sample", "scales", "sums", "terms", "weights"]),
-    ("net", &["architecture", "features", "sample", "scales"]),
-    ("report", &["digits", "draw", "linear", "log", "loss", "terms"]),
-    ("search", &["features", "hce", "net", "prefetch", "sample", "score"]),
-    ("interface", &["score", "search"]),
-    (
-        "train",
-        &["batch", "input", "linear", "log", "loss", "model", "output", "sums", "terms", "weights"],
-    ),
-    ("data", &["digits", "format", "loss", "point_of_view", "prefetch", "sample"]),
-    ("engine", &["digest", "format", "output", "sample", "score"]),
-    (
-        "export",
-        &[
-            "architecture",
-            "data_file",
-            "digest",
-            "draw",
-            "features",
-            "floats",
-            "input",
-            "net",
-            "output",
-            "report",
-            "sample",
-            "scales",
-            "sums",
-            "terms",
-            "weights",
-        ],
-    ),
-    (
-        "inspect",
-        &[
-            "architecture",
-            "batch",
-            "digits",
-            "draw",
-            "features",
-            "floats",
-            "hce",
-            "linear",
-            "point_of_view",
-            "report",
-            "sample",
-            "scales",
-            "weights",
-        ],
-    ),
-    (
-        "loader",
-        &[
-            "architecture",
-            "batch",
-            "data_file",
-            "digest",
-            "features",
-            "format",
-            "hce",
-            "input",
-            "net",
-            "point_of_view",
-            "sample",
-            "terms",
-        ],
-    ),
-    (
-        "config",
-        &[
-            "architecture",
-            "format",
-            "input",
-            "loader",
-            "loss",
-            "model",
-            "point_of_view",
-            "scales",
-            "train",
-        ],
-    ),
-    (
-        "run",
-        &[
-            "architecture",
-            "batch",
-            "config",
-            "data_file",
-            "digest",
-            "digits",
-            "draw",
-            "engine",
-            "export",
-            "format",
-            "hce",
-            "input",
-            "inspect",
-            "interface",
-            "loader",
-            "log",
-            "loss",
-            "model",
-            "net",
-            "output",
-            "point_of_view",
-            "report",
-            "sample",
-            "scales",
-            "search",
-            "terms",
-            "train",
-            "weights",
-        ],
-    ),
-    (
-        "cli",
-        &[
-            "architecture",
-            "batch",
-            "config",
-            "data",
-            "data_file",
-            "digits",
-            "draw",
-            "engine",
-            "export",
-            "format",
-            "hce",
-            "input",
-            "inspect",
-            "interface",
-            "loader",
-            "log",
-            "model",
-            "output",
-            "point_of_view",
-            "report",
-            "run",
-            "sample",
-            "scales",
-            "search",
-            "train",
-            "weights",
-        ],
-    ),
-];
+/// Each part of the library, with a colon, and the parts that it may name. These stand above it, so
+/// that there are no cycles.
+const ARROWS: &str = "\
+data_file: digits: draw: input: linear: log: loss: output: point_of_view: prefetch: sample:
+scales: score: sums: weights:
+architecture: point_of_view
+batch: architecture prefetch sums
+digest: input
+features: architecture point_of_view sample
+floats: architecture weights
+model: architecture batch loss prefetch sums weights
+terms: input
+format: input output point_of_view sample sums terms
+hce: batch sample scales sums terms weights
+net: architecture features sample scales
+report: digits draw linear log loss terms
+search: features hce net prefetch sample score
+interface: score search
+train: batch input linear log loss model output sums terms weights
+data: digits format loss point_of_view prefetch sample
+engine: digest format output sample score
+export: architecture data_file digest draw features floats input net output report sample scales
+    sums terms weights
+inspect: architecture batch digits draw features floats hce linear point_of_view report sample
+    scales weights
+loader: architecture batch data_file digest features format hce input net point_of_view sample
+    terms
+config: architecture format input loader loss model point_of_view scales train
+run: architecture batch config data_file digest digits draw engine export format hce input
+    inspect interface loader log loss model net output point_of_view report sample scales search
+    terms train weights
+cli: architecture batch config data data_file digits draw engine export format hce input inspect
+    interface loader log model output point_of_view report run sample scales search train
+    weights
+";
 
 /// Every source file with the part it belongs to and its code, comments and tests left out.
 fn sources() -> Vec<(PathBuf, String, String)> {
@@ -207,95 +71,74 @@ fn named(code: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn parts_name_only_what_their_arrows_point_to() {
-    let arrows: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
-    let mut idle = BTreeSet::new();
-    for (place, (part, allowed)) in ARROWS.iter().enumerate() {
-        for name in *allowed {
-            let above = ARROWS[..place].iter().any(|(other, _)| other == name);
-            assert!(above, "{name} does not stand above {part}, which names it");
-            idle.insert((part.to_string(), name.to_string()));
+fn parts_name_only_parts_above() {
+    let mut arrows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut part = "";
+    for word in ARROWS.split_whitespace() {
+        if let Some(name) = word.strip_suffix(':') {
+            part = name;
+            arrows.insert(part, BTreeSet::new());
+        } else {
+            assert!(
+                word != part && arrows.contains_key(word),
+                "{word} does not stand above {part}"
+            );
+            arrows.get_mut(part).expect("a part").insert(word);
         }
     }
+    let mut idle = arrows.clone();
     for (path, part, code) in sources() {
         if matches!(&part[..], "lib" | "main") {
             continue;
         }
+        let path = path.display();
         let Some(allowed) = arrows.get(&part[..]) else {
-            panic!("{}: part `{part}` has no arrows here; add them to ARROWS", path.display());
+            panic!("{path}: part `{part}` has no arrows here; add them to ARROWS");
         };
-        assert!(!code.contains("use crate::{"), "{}: one `use crate::` a part", path.display());
+        assert!(!code.contains("use crate::{"), "{path}: one `use crate::` a part");
         for name in named(&code) {
-            let fine = name == part || allowed.contains(&&name[..]);
-            assert!(fine, "{} names crate::{name}, which {part} must not know", path.display());
-            idle.remove(&(part.clone(), name));
+            let fine = name == part || allowed.contains(&name[..]);
+            assert!(fine, "{path} names crate::{name}, which {part} must not name");
+            idle.get_mut(&part[..]).expect("a part").remove(&name[..]);
         }
     }
-    assert!(idle.is_empty(), "nobody follows these arrows any more: {idle:?}");
+    idle.retain(|_, names| !names.is_empty());
+    assert!(idle.is_empty(), "these arrows are unused: {idle:?}");
 }
 
+/// Words that may stand in some parts or files only.
 #[test]
-fn burn_stands_in_model_and_train_only() {
-    for (path, part, code) in sources() {
-        if !matches!(&part[..], "model" | "train") {
-            let burn = code.contains("burn::") || code.contains("use burn");
-            assert!(!burn, "{} names Burn", path.display());
-        }
-    }
-}
-
-#[test]
-fn only_the_commands_print_exit_and_look_at_clock_or_environment() {
-    let forbidden = [
-        "println!",
-        "eprintln!",
-        "print!(",
-        "eprint!(",
-        "dbg!",
-        "process::exit",
-        "Instant::now",
-        "SystemTime",
-        "env::var",
-        "env::args",
-        "stdin()",
+fn words_stand_where_they_may() {
+    let commands = ["cli", "main"];
+    let words: [(&[&str], &[&str]); 8] = [
+        (&["burn::", "use burn"], &["model", "train"]),
+        // The macros of the standard library panic where the reader has gone.
+        (&["println!(", "print!(", "eprint!("], &[]),
+        (&["eprintln!"], &["cli"]),
+        (&["dbg!", "process::exit", "SystemTime", "env::var", "env::args"], &commands),
+        // The time limits of engines change no result.
+        (&["Instant::now"], &["cli", "main", "engine/clock.rs"]),
+        (&["stdin()"], &["cli", "main", "format/unpack.rs"]),
+        // A file read whole may be `/dev/zero`.
+        (&["fs::read(", "fs::read_to_string("], &[]),
+        (&["#[cfg(test)]"], &[]),
     ];
     for (path, part, code) in sources() {
-        for word in forbidden {
-            // Patience with engines is measured in one place; it changes no result.
-            let patient = path.ends_with("engine/clock.rs") && word == "Instant::now";
-            let piped = path.ends_with("format/unpack.rs") && word == "stdin()";
-            let fine =
-                patient || piped || matches!(&part[..], "cli" | "main") || !code.contains(word);
-            assert!(fine, "{} has {word}", path.display());
+        for (words, places) in words {
+            let fine = places.iter().any(|it| *it == part || path.ends_with(it));
+            for word in words {
+                let code =
+                    if word.starts_with("print") { &code.replace("eprint", "") } else { &code };
+                assert!(fine || !code.contains(word), "{} has {word}", path.display());
+            }
         }
-    }
-}
-
-/// The standard macros panic where nobody reads, and a file read whole may be `/dev/zero`.
-#[test]
-fn printing_and_reading_whole_files_have_one_place_each() {
-    let whole = ["fs::read(", "fs::read_to_string("];
-    for (path, part, code) in sources() {
-        let printing = ["println!(", "print!(", "eprint!("];
-        for word in printing.iter().chain(&whole) {
-            // `eprintln!` is our own in the commands, and forbidden elsewhere.
-            let code = code.replace("eprintln!(", "");
-            assert!(!code.contains(word), "{} has {word}", path.display());
-        }
-        assert!(part != "main" || !code.contains("eprintln!("), "main prints by itself");
+        let opens = code.contains("std::fs") || code.contains("File::");
+        assert!(part != "model" || !opens, "{} opens files", path.display());
     }
     let commands = std::fs::read_to_string("src/cli/mod.rs").expect("the commands");
     let first = commands.find("\nmod ").or(commands.find("\npub mod "));
     let own = commands.find("#[macro_use]\nmod out;").expect("our own macro");
     assert!(first.is_some_and(|first| own < first), "a module stands before its macros");
-}
-
-#[test]
-fn models_open_no_files() {
-    for (path, part, code) in sources() {
-        let opens = code.contains("std::fs") || code.contains("File::");
-        assert!(part != "model" || !opens, "{} opens files", path.display());
-    }
 }
 
 #[test]
@@ -374,13 +217,5 @@ fn no_test_skips_without_a_word() {
                 assert!(!gone, "{path}: `{condition}` and away; {cure}");
             }
         }
-    }
-}
-
-/// All tests stand in `tests/it`: the library is not built once more to look for others.
-#[test]
-fn the_library_holds_no_tests() {
-    for (path, _, code) in sources() {
-        assert!(!code.contains("#[cfg(test)]"), "{}: tests belong to tests/it", path.display());
     }
 }

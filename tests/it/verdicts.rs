@@ -1,8 +1,5 @@
 //! When a winner is named, and when not.
 
-use std::path::{Path, PathBuf};
-
-use assert_cmd::Command;
 use nnuance::format::binpack;
 use nnuance::report::{Comparison, Options, Predictions, Truth, compare};
 use nnuance::sample::Sample;
@@ -10,7 +7,8 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use crate::formats::write;
+use crate::formats::{scratch, write};
+use crate::program::{json, nnuance};
 use crate::whole_games::games;
 
 /// Games of eight positions, seen well or with much noise.
@@ -51,90 +49,41 @@ impl World {
     }
 }
 
-/// The sentence on the first two, and whether they are decided.
-fn first(comparison: &Comparison) -> (&str, bool) {
-    (&comparison.sentences[0], comparison.pairs[0].decided)
-}
-
+/// A winner needs thirty games, all known, results that differ and a scale within the search.
 #[test]
-fn a_winner_needs_games_that_are_known_and_thirty_of_them() {
-    let many = world(30, &[0.0, 6.0]);
-    let comparison = many.compare(&many.truth());
-    let (sentence, decided) = first(&comparison);
-    assert!(decided && sentence.ends_with("good wins."), "{sentence}");
-
-    let unknown = Truth { games_known: false, ..many.truth() };
-    let comparison = many.compare(&unknown);
-    let (sentence, decided) = first(&comparison);
-    assert!(
-        !decided && sentence.ends_with("; games unknown: these data cannot tell."),
-        "{sentence}"
-    );
-    assert!(sentence.contains("(95 % interval at least "), "{sentence}");
-    let json = serde_json::to_value(&comparison).unwrap();
-    assert_eq!(json["games_known"], false);
+fn doubts_leave_pairs_undecided() {
+    let good = world(100, &[0.0, 6.0]);
+    let decided = |world: &World, truth: &Truth| world.compare(truth).pairs[0].decided;
+    assert!(decided(&good, &good.truth()));
+    assert!(decided(&world(30, &[0.0, 6.0]), &world(30, &[0.0, 6.0]).truth()));
+    let unknown = Truth { games_known: false, ..good.truth() };
+    assert!(!decided(&good, &unknown));
+    let json = serde_json::to_value(good.compare(&unknown)).unwrap();
     assert_eq!(json["evaluations"][0]["loss"]["interval_is_lower_bound"], true);
-    assert_eq!(json["pairs"][0]["difference"]["interval_is_lower_bound"], true);
-    assert_eq!(json["pairs"][0]["why"], "games unknown");
-
+    assert!(!decided(&good, &Truth { doubt: Some("of the results"), ..good.truth() }));
     for games in [3, 29] {
         let few = world(games, &[0.0, 6.0]);
-        let comparison = few.compare(&few.truth());
-        let (sentence, decided) = first(&comparison);
-        let end = format!("; {games} games, fewer than 30: these data cannot tell.");
-        assert!(!decided && sentence.ends_with(&end), "{sentence}");
+        assert!(!decided(&few, &few.truth()), "{games}");
     }
-}
-
-#[test]
-fn no_winner_from_one_result_from_a_border_or_from_doubtful_results() {
     let mut one_result = world(100, &[0.0, 6.0]);
     one_result.results.fill(1.0);
-    let comparison = one_result.compare(&one_result.truth());
-    let (sentence, decided) = first(&comparison);
-    assert!(
-        !decided && sentence.contains("every result is 1: these data cannot tell"),
-        "{sentence}"
-    );
-
+    assert!(!decided(&one_result, &one_result.truth()));
     let mut turned = world(100, &[0.0, 0.0]);
-    let upside_down = turned.evaluations[0].clone();
-    let nnuance::report::Values::Cp(cp) = &upside_down.values else { panic!("centipawns") };
+    let nnuance::report::Values::Cp(cp) = &turned.evaluations[0].values else { panic!() };
     turned.evaluations[1] = Predictions::new("down", cp.iter().map(|cp| -cp).collect());
-    let comparison = turned.compare(&turned.truth());
-    let (sentence, decided) = first(&comparison);
-    let end = "the best scale of down lies at the border of the search: these data cannot tell.";
-    assert!(!decided && sentence.ends_with(end), "{sentence}");
-
-    let good = world(100, &[0.0, 6.0]);
-    let doubtful = Truth { doubt: Some("the results seem to be turned"), ..good.truth() };
-    let comparison = good.compare(&doubtful);
-    let (sentence, decided) = first(&comparison);
-    let end = "; the results seem to be turned: these data cannot tell.";
-    assert!(!decided && sentence.ends_with(end), "{sentence}");
+    assert!(!decided(&turned, &turned.truth()));
+    // A doubt about the winner stands in the sentence, and a bound wins nothing.
+    let mut doubted = world(200, &[0.0, 6.0]);
+    let sentence = |world: &World| world.compare(&world.truth()).sentences[0].clone();
+    assert!(sentence(&doubted).contains("good wins"));
+    doubted.evaluations[0].doubt = Some("it was trained on these".into());
+    assert!(sentence(&doubted).contains("it was trained on these"));
+    doubted.evaluations[0].bound = true;
+    assert!(!sentence(&doubted).contains("wins"));
 }
 
 #[test]
-fn doubts_stand_in_the_sentence_that_names_a_winner_and_bounds_never_win() {
-    let mut world = world(200, &[0.0, 6.0]);
-    world.evaluations[1].doubt = Some("it was poor".into());
-    let comparison = world.compare(&world.truth());
-    let (sentence, _) = first(&comparison);
-    assert!(sentence.ends_with("good wins."), "the loser's doubt changes nothing: {sentence}");
-    world.evaluations[0].doubt = Some("good was trained on these, which cannot be told".into());
-    let comparison = world.compare(&world.truth());
-    let (sentence, decided) = first(&comparison);
-    let end = ": good wins, unless good was trained on these, which cannot be told.";
-    assert!(decided && sentence.ends_with(end), "{sentence}");
-    assert!(comparison.evaluations[0].doubt.is_some());
-    world.evaluations[0].bound = true;
-    let comparison = world.compare(&world.truth());
-    let (sentence, decided) = first(&comparison);
-    assert!(decided && !sentence.contains("wins") && sentence.contains("a bound"), "{sentence}");
-}
-
-#[test]
-fn verdicts_of_one_comparison_are_corrected_together() {
+fn verdicts_are_corrected_together() {
     // One pair of neighbours whose interval leaves zero out by little, among others that do not.
     let (mut changed, mut kept) = (0, 0);
     for games in 40..160 {
@@ -151,8 +100,6 @@ fn verdicts_of_one_comparison_are_corrected_together() {
             if p <= 0.05 && !pair.decided {
                 changed += 1;
                 assert!(!pair.difference.contains_zero());
-                let text = comparison.sentences.join(" ");
-                assert!(text.contains("leaves zero out, but one of 3 may by chance"));
             }
             kept += usize::from(pair.decided);
         }
@@ -160,73 +107,55 @@ fn verdicts_of_one_comparison_are_corrected_together() {
     assert!(changed > 0 && kept > 0, "{changed} {kept}");
 }
 
-fn nnuance(args: &[&str], more: &[&Path]) -> (Value, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    let output = command.args(args).args(more).assert().success().get_output().clone();
-    let text = String::from_utf8(output.stdout).expect("text");
-    let said = String::from_utf8(output.stderr).expect("text");
-    (serde_json::from_str(&text).unwrap_or(Value::String(text)), said)
-}
-
 #[test]
-fn compare_takes_the_keys_of_a_filter_and_games_stay_games() {
+fn filtered_games_stay_games() {
     let given = ["compare", "material", "tests/it/fixtures/pesto.json", "--json", "--data"];
-    let games: PathBuf = "data/selfplay-sf15.vf".into();
     let keys = ["--min-ply", "16", "--skip-captures", "--min-pieces", "6", "--max-score", "2000"];
-    let plain = nnuance(&given, &[&games]).0;
-    let keys: Vec<&Path> = keys.iter().map(Path::new).collect();
-    let (filtered, said) = nnuance(&given, &[&[games.as_path()], &keys[..]].concat());
+    let [plain, filtered] = [&[][..], &keys[..]]
+        .map(|keys| json(nnuance().args(given).arg("data/selfplay-sf15.vf").args(keys)));
     let count = |json: &Value, of: &str| json["measured_on"][of].as_u64().expect("a number");
-    assert!(count(&filtered, "positions") < count(&plain, "positions"), "{said}");
+    assert!(count(&filtered, "positions") < count(&plain, "positions"));
     // Hardly a game lies below these borders as a whole, and none becomes two.
     let [all, left] = [&plain, &filtered].map(|json| count(json, "groups"));
     assert!(left <= all && left > all * 9 / 10, "{left} of {all}");
-    assert_eq!(filtered["games_known"], true);
-    assert_eq!(filtered["pairs"][0]["decided"], true);
+    assert!(filtered["games_known"] == true && filtered["pairs"][0]["decided"] == true);
 }
 
-/// What `compare` says of material on samples as a binpack, and of each sample of `alone` as a
-/// chain of its own behind them.
-fn with_chains_of_one(samples: &[Sample], alone: &[Sample]) -> (Value, String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("games.binpack");
+/// Compares material on samples as a binpack with each sample of `alone` behind them as a chain of
+/// its own.
+fn with_chains_of_one(samples: &[Sample], alone: &[Sample]) -> Value {
     let mut bytes = write(&binpack::FORMAT, samples).expect("games");
     for sample in alone {
         bytes.extend(write(&binpack::FORMAT, &[*sample]).expect("a position"));
     }
-    std::fs::write(&path, bytes).expect("a file");
-    nnuance(&["compare", "material", "constant", "--json", "--data"], &[&path])
+    let file = scratch("games.binpack", &bytes);
+    let arguments = ["compare", "material", "constant", "--json", "--data"];
+    json(nnuance().args(arguments).arg(&file.path))
 }
 
 #[test]
-fn a_few_chains_of_one_position_leave_games_known() {
+fn few_chains_of_one_position() {
     let games = games();
     let few = games.len() / 1000;
     assert!(few > 1);
     for (alone, known) in [(0, true), (few, true), (few + 2, false)] {
-        let (json, said) = with_chains_of_one(&games, &games[..alone]);
-        assert_eq!(json["games_known"], known, "{alone}: {said}");
+        let json = with_chains_of_one(&games, &games[..alone]);
+        assert_eq!(json["games_known"], known, "{alone}");
         assert_eq!(json["measured_on"]["positions"], games.len() + alone);
-        let told = format!("the games of {alone} of ");
-        assert_eq!(said.contains(&told), !known, "{alone}: {said}");
         assert_eq!(json["pairs"][0]["difference"]["interval_is_lower_bound"], !known);
     }
-    let (json, said) = with_chains_of_one(&games[..1], &games[..40]);
-    assert!(json["games_known"] == false && said.contains("are unknown"), "{said}");
+    assert_eq!(with_chains_of_one(&games[..1], &games[..40])["games_known"], false);
 }
 
 #[test]
-fn floats_and_integers_of_one_net_are_no_rivals() {
+fn formats_of_one_net_are_no_rivals() {
     let mut world = world(200, &[0.0, 1.0, 6.0]);
     let apart = world.compare(&world.truth());
     assert!(apart.pairs.iter().all(|pair| pair.decided && !pair.rounding));
     for net in &mut world.evaluations[..2] {
         net.net = Some(0);
     }
-    let comparison = world.compare(&world.truth());
-    let (sentence, decided) = first(&comparison);
-    assert!(!decided && comparison.pairs[0].rounding, "{sentence}");
-    assert!(sentence.contains("rounding: no contest.") && !sentence.contains("wins"), "{sentence}");
-    assert!(comparison.pairs[1..].iter().all(|pair| pair.decided && !pair.rounding));
-    assert_eq!(comparison.sentences[1], apart.sentences[1]);
+    let pairs = world.compare(&world.truth()).pairs;
+    assert!(!pairs[0].decided && pairs[0].rounding);
+    assert!(pairs[1..].iter().all(|pair| pair.decided && !pair.rounding));
 }

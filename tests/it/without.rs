@@ -1,6 +1,5 @@
 //! Positions without one of their pieces, against the FEN text without the letter.
 
-use nnuance::hce::HceWeights;
 use nnuance::sample::Position;
 use shakmaty::{Role, Square};
 
@@ -43,7 +42,7 @@ fn text(position: &Position, gone: Square) -> String {
 }
 
 #[test]
-fn a_position_without_a_man_is_that_of_the_text_without_its_letter() {
+fn removed_piece_equals_removed_letter() {
     let mut positions = games::positions(3000, 7);
     for fen in [
         "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
@@ -86,26 +85,4 @@ fn a_position_without_a_man_is_that_of_the_text_without_its_letter() {
     }
     assert!(equal > 50_000 && castling > 1000, "{equal} {castling}");
     assert!(en_passant.iter().all(|count| *count > 10), "{en_passant:?}");
-}
-
-#[test]
-fn with_plain_material_a_man_adds_its_value() {
-    let weights = HceWeights::material();
-    let fen = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 0 1";
-    let position = Position::from_fen(fen).unwrap();
-    let whole = weights.evaluate(&position);
-    let worth = |square| Some(whole - weights.evaluate(&position.without(square)?));
-    for (letter, cp) in position.letters().into_iter().zip(Square::ALL.map(worth)) {
-        let sign =
-            if letter.is_some_and(|letter| letter.is_ascii_lowercase()) { 1.0 } else { -1.0 };
-        let value = match letter.map(|letter| letter.to_ascii_lowercase()) {
-            None | Some('k') => None,
-            Some('p') => Some(100.0),
-            Some('n') => Some(320.0),
-            Some('b') => Some(330.0),
-            Some('r') => Some(500.0),
-            _ => Some(900.0),
-        };
-        assert_eq!(cp, value.map(|value| sign * value), "{letter:?}");
-    }
 }
