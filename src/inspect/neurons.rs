@@ -223,9 +223,11 @@ impl Chunk {
                         let clipped = clipped.filter(|(it, _)| it.bounded);
                         let full = !curves.iter().all(|it| !it.bounded)
                             && clipped.clone().all(|(_, out)| out >= 1.0 - ROUNDING);
-                        let added = outs.zip(output[neuron..].iter().step_by(size));
                         let added: f32 = match last {
-                            true => added.map(|(out, weight)| out * weight).sum(),
+                            true => outs
+                                .zip(output[neuron..].iter().step_by(size))
+                                .map(|(out, weight)| out * weight)
+                                .sum(),
                             false => 0.0,
                         };
                         head[layer][bucket * size + neuron].add(zero, full, added.into());

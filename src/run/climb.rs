@@ -18,7 +18,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::arena::{Manner, Pace, Standing, play};
-use super::folder::{BEST, LAST, NET, RunFolder, TERMS_CSV};
+use super::folder::{BEST, LAST, NET, RunFolder, is_finished};
 use super::train::{Means, begin, resume};
 use super::{OwnPlayer, export};
 use crate::config::Config;
@@ -225,8 +225,7 @@ impl<'a> Climb<'a> {
     /// Trains on the games of the last generations; false if it was interrupted.
     fn train(&self, number: u64) -> Result<bool> {
         let path = self.folder(number).join("run");
-        // Written last, or nearly so.
-        if [NET, TERMS_CSV].iter().any(|name| path.join(name).exists()) {
+        if is_finished(&path) {
             return Ok(true);
         }
         if path.join(LAST).exists() {

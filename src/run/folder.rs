@@ -55,6 +55,12 @@ const FILES: [&str; 12] = [
     REPORT,
 ];
 
+/// Whether a run in a folder has written its result whole: the manifest of its net, or the table of
+/// its terms, comes last.
+pub fn is_finished(folder: &Path) -> bool {
+    ["net.json", TERMS_CSV].iter().any(|name| folder.join(name).exists())
+}
+
 /// A folder that this process alone trains in.
 pub struct RunFolder {
     pub path: PathBuf,

@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use serde::Serialize;
 
 use super::evaluator::Evaluator;
-use super::folder::{BEST, LAST, NET, RunFolder, TERMS_CSV};
+use super::folder::{BEST, LAST, RunFolder, is_finished};
 use super::recipe;
 use super::train::{Means, NothingLearnt, begin, check, resume};
 use crate::config::{Config, Target};
@@ -498,9 +498,7 @@ impl Stage {
             "{} holds a run of another config or other data; choose another folder with --out",
             path.display()
         );
-        // Written last, or nearly so.
-        let result = if found.is_net() { NET } else { TERMS_CSV };
-        Ok(if path.join(result).exists() { Stage::Finished } else { Stage::Begun })
+        Ok(if is_finished(path) { Stage::Finished } else { Stage::Begun })
     }
 }
 

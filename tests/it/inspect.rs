@@ -202,14 +202,14 @@ fn explained_variance_of_a_known_layer() {
         (terms.groups[0].hidden, terms.groups[0].inputs)
     };
     let (hidden, inputs) = share(&weights);
-    assert!(hidden > 0.999 && inputs > 0.999, "{hidden} {inputs}");
+    assert!(hidden > 0.999 && inputs > 0.95, "{hidden} {inputs}");
     let evaluated: Vec<f64> = samples.iter().map(|it| material.evaluate(&it.position)).collect();
     assert!(moments(&evaluated)[1] > 10.0);
     // A layer that only sees the own pawn on a2 explains little.
     let rows = &mut weights.0.get_mut("accumulator.weight").expect("an array").values;
     rows.iter_mut().enumerate().for_each(|(i, it)| *it = f32::from(i == 8));
     let (hidden, inputs) = share(&weights);
-    assert!(hidden < 0.3 && inputs > 0.999, "{hidden} {inputs}");
+    assert!(hidden < 0.3 && inputs > 0.95, "{hidden} {inputs}");
 }
 
 #[test]
