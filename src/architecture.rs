@@ -7,15 +7,10 @@
 //! integers of an engine compute, in `net/`. Nothing else knows what kinds of nets there are.
 
 mod activation;
-mod arrays;
-mod check;
 mod form;
 mod inputs;
-mod words;
 
 pub use activation::{Activation, Curve, LayerActivation};
-pub use arrays::{Array, Factor, Part};
-pub use check::Impossible;
 pub use form::{Form, LayerForm};
 pub use inputs::{Inputs, Kings, PIECES, Views};
 
@@ -138,5 +133,200 @@ impl Layer {
     /// What it hands on.
     pub fn outputs(&self) -> usize {
         self.size * self.activation.curves().len()
+    }
+}
+
+/// One array of a net.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    pub part: Part,
+    /// As in checkpoints.
+    pub name: String,
+    /// Row-major. Where there is one output bucket, its dimension is left out.
+    pub shape: Vec<usize>,
+    /// How many of its numbers a neuron adds up, for the size of the first weights.
+    pub fan_in: usize,
+    /// What its integers are multiples of.
+    pub factor: Factor,
+}
+
+/// What an array is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// `[rows, N]`
+    Accumulator,
+    /// `[768, N]`, for training only: counts in every king bucket.
+    Factoriser,
+    /// `[N]`
+    AccumulatorBias,
+    /// `[buckets, outputs, inputs]` of a layer of the head, from 0.
+    Layer(usize),
+    /// `[buckets, outputs]`
+    LayerBias(usize),
+    /// `[buckets, inputs]`
+    Output,
+    /// `[buckets]`
+    OutputBias,
+}
+
+/// The powers of QA and QB that one unit of an array's integers stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    Qa,
+    Qb,
+    QaQb,
+}
+
+impl Factor {
+    pub fn name(self) -> &'static str {
+        match self {
+            Factor::Qa => "QA",
+            Factor::Qb => "QB",
+            Factor::QaQb => "QA * QB",
+        }
+    }
+}
+
+impl Part {
+    /// As in checkpoints.
+    pub fn name(self) -> String {
+        match self {
+            Part::Accumulator => "accumulator.weight".into(),
+            Part::Factoriser => "factoriser.weight".into(),
+            Part::AccumulatorBias => "accumulator.bias".into(),
+            Part::Layer(i) => format!("head.{i}.weight"),
+            Part::LayerBias(i) => format!("head.{i}.bias"),
+            Part::Output => "output.weight".into(),
+            Part::OutputBias => "output.bias".into(),
+        }
+    }
+
+    /// Whether its numbers start at zero.
+    pub fn starts_at_zero(self) -> bool {
+        !matches!(self, Part::Accumulator | Part::Layer(_) | Part::Output)
+    }
+}
+
+impl Array {
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Architecture {
+    /// All arrays, in the order of files and of the first draws.
+    pub fn arrays(&self) -> Vec<Array> {
+        let array = |part: Part, shape: Vec<usize>, fan_in, factor| Array {
+            part,
+            name: part.name(),
+            shape,
+            fan_in,
+            factor,
+        };
+        let of_bucket = |rest: &[usize]| -> Vec<usize> {
+            let buckets = (self.buckets > 1 || rest.is_empty()).then_some(self.buckets);
+            buckets.into_iter().chain(rest.iter().copied()).collect()
+        };
+        let (rows, hidden) = (self.rows(), self.hidden);
+        let mut arrays = vec![array(Part::Accumulator, vec![rows, hidden], PIECES, Factor::Qa)];
+        if self.inputs.factorised {
+            arrays.push(array(Part::Factoriser, vec![PIECES, hidden], PIECES, Factor::Qa));
+        }
+        arrays.push(array(Part::AccumulatorBias, vec![hidden], PIECES, Factor::Qa));
+        let maps = self.maps();
+        let (output, layers) = maps.split_last().expect("a net has an output");
+        for (i, &[inputs, outputs]) in layers.iter().enumerate() {
+            let (weights, biases) = (of_bucket(&[outputs, inputs]), of_bucket(&[outputs]));
+            arrays.push(array(Part::Layer(i), weights, inputs, Factor::Qb));
+            arrays.push(array(Part::LayerBias(i), biases, inputs, Factor::QaQb));
+        }
+        let width = output[0];
+        arrays.push(array(Part::Output, of_bucket(&[width]), width, Factor::Qb));
+        arrays.push(array(Part::OutputBias, of_bucket(&[]), width, Factor::QaQb));
+        arrays
+    }
+
+    /// One of the arrays.
+    pub fn array(&self, part: Part) -> Option<Array> {
+        self.arrays().into_iter().find(|array| array.part == part)
+    }
+}
+
+/// Why there is no such net.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {reason}")]
+pub struct Impossible {
+    /// The key of the description that cannot stand.
+    pub key: &'static str,
+    pub reason: String,
+}
+
+/// Neurons of an accumulator, at most.
+const MOST_HIDDEN: usize = 65_536;
+/// Neurons of a layer of the head, at most.
+const MOST_SIZE: usize = 1024;
+/// Layers of the head, at most.
+const MOST_LAYERS: usize = 8;
+
+impl Architecture {
+    /// # Errors
+    /// The first thing that makes it no net.
+    pub fn check(&self) -> Result<(), Impossible> {
+        let wrong = |key, reason: String| Err(Impossible { key, reason });
+        let Self { inputs, hidden, pairwise, head, skip, buckets, .. } = self;
+        if !(1..=MOST_HIDDEN).contains(hidden) {
+            let reason = format!("an accumulator has 1 to {MOST_HIDDEN} neurons, found {hidden}");
+            return wrong("hidden", reason);
+        }
+        if inputs.views == Views::Plain && inputs.kings.matter() {
+            let key = if inputs.kings.mirror { "mirror" } else { "king_buckets" };
+            let reason = "the plain view is White's alone and has no king of its own to go by; \
+                          take `inputs = \"perspective\"` or \"side-to-move\"";
+            return wrong(key, reason.into());
+        }
+        if inputs.factorised && inputs.kings.count() == 1 {
+            let reason = "a factoriser is what several king buckets share, and there is one; give \
+                          `king_buckets`, or take it out";
+            return wrong("factorised", reason.into());
+        }
+        if *pairwise && hidden % 2 == 1 {
+            let reason = format!(
+                "the pairwise product takes the neurons two by two, and {hidden} is odd; take {}",
+                hidden + 1
+            );
+            return wrong("hidden", reason);
+        }
+        if *pairwise && self.activation != Activation::CReLU {
+            let reason = format!(
+                "the pairwise product is one of `crelu` values, not of `{}`",
+                self.activation.name()
+            );
+            return wrong("activation", reason);
+        }
+        if !(1..=MOST_PIECES).contains(buckets) {
+            let reason = format!(
+                "1 to {MOST_PIECES} output buckets, as a board has at most that many pieces, found \
+                 {buckets}"
+            );
+            return wrong("output_buckets", reason);
+        }
+        if head.len() > MOST_LAYERS {
+            let reason = format!("at most {MOST_LAYERS} layers, found {}", head.len());
+            return wrong("head", reason);
+        }
+        if let Some(Layer { size, .. }) = head.iter().find(|it| !(1..=MOST_SIZE).contains(&it.size))
+        {
+            let reason = format!("a layer has 1 to {MOST_SIZE} neurons, found {size}");
+            return wrong("head", reason);
+        }
+        if *skip && head.is_empty() {
+            let reason = "the skip neuron is one of the head's first layer, and `head` has none";
+            return wrong("skip", reason.into());
+        }
+        Ok(())
     }
 }

@@ -22,12 +22,10 @@
 mod accumulator;
 mod definition;
 mod evaluate;
-mod head;
-mod numbers;
 mod read;
 
 pub use accumulator::Accumulator;
-pub use numbers::{Number, Numbers, Stored, stored};
+pub use definition::{Number, Numbers, Stored, stored};
 pub use read::{NetError, Warning, holds_floats_by_name, raw_hidden};
 
 use crate::architecture::{Activation, Architecture, Views};
@@ -135,8 +133,8 @@ impl Net {
         }
         let maps = architecture.maps();
         let columns = maps.iter().zip(numbers[2..].iter().step_by(2));
-        let columns = columns.map(|(map, weights)| head::columns(*map, weights)).collect();
-        let (padding, unit) = (Padding::default(), head::unit(&architecture, scales));
+        let columns = columns.map(|(map, weights)| definition::columns(*map, weights)).collect();
+        let (padding, unit) = (Padding::default(), definition::unit(&architecture, scales));
         Ok(Self { architecture, scales, padding, numbers, maps, columns, unit })
     }
 
@@ -196,7 +194,7 @@ impl Net {
 
     /// The largest product, square or value of what accumulators hold, clamped at QA.
     pub fn top(&self) -> i64 {
-        head::top(&self.architecture, self.scales.qa)
+        definition::top(&self.architecture, self.scales.qa)
     }
 
     /// What an accumulator counts as at most: QA, or where there is no upper end that of i16.
@@ -209,7 +207,7 @@ impl Net {
 
     /// Bytes of the file before the padding.
     pub fn payload(&self) -> usize {
-        numbers::payload(&self.architecture, self.scales.head_format)
+        definition::payload(&self.architecture, self.scales.head_format)
     }
 
     /// The bytes of the file, padding included.

@@ -4,20 +4,12 @@
 //! a format lacks are `None`, never a default that looks like a fact.
 
 mod fen;
-mod game;
-mod played;
-mod spread;
-mod without;
 
-pub use game::{GameHash, games_known};
-pub use played::Played;
-pub use spread::Spread;
-
-use std::num::NonZeroU64;
+use std::num::{NonZeroU16, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move,
     Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, attacks, fen::Fen,
 };
 
@@ -471,5 +463,171 @@ impl Sample {
     /// What no split may tear apart: the game where it is known, else the position itself.
     pub fn group(&self) -> u64 {
         self.game.map_or_else(|| self.position.key(), NonZeroU64::get)
+    }
+}
+
+/// The hash of a game under way: of its start position and its moves, nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct GameHash(u64);
+
+impl GameHash {
+    pub fn of(start: &Position) -> Self {
+        Self(start.key())
+    }
+
+    pub fn play(&mut self, played: Played) {
+        self.0 = mix(self.0, u64::from(played.0.get()));
+    }
+
+    /// The hash, once the last move is played.
+    pub fn game(self) -> NonZeroU64 {
+        NonZeroU64::new(self.0).unwrap_or(NonZeroU64::MIN)
+    }
+}
+
+/// Of so many positions one may lack its game.
+const ONE_IN: usize = 1000;
+
+/// Whether the games of samples are known: of all, but for one in a thousand at most, each of which
+/// counts as a game of its own. So few widen no interval, whatever game they came from; a binpack
+/// of games may have some, since a chain of a single position is of no known game.
+pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
+    let (mut all, mut unknown) = (0, 0);
+    for sample in samples {
+        all += 1;
+        unknown += usize::from(sample.game.is_none());
+    }
+    unknown * ONE_IN <= all
+}
+
+/// Samples drawn by a hash of their place, in the order of the stream: each is kept with the same
+/// chance, which halves whenever there are too many.
+pub struct Spread {
+    kept: Vec<(u64, Sample)>,
+    most: usize,
+    seen: u64,
+    level: u32,
+}
+
+impl Spread {
+    /// Keeps at most so many; of a stream that has more, at least about half of that.
+    pub fn new(most: usize) -> Self {
+        Self { kept: Vec::new(), most, seen: 0, level: 0 }
+    }
+
+    pub fn add(&mut self, sample: &Sample) {
+        // Every second sample would be White to move in a game: the draw has to be irregular.
+        let lot = mix(0, self.seen);
+        self.seen += 1;
+        if lot.leading_zeros() < self.level {
+            return;
+        }
+        self.kept.push((lot, *sample));
+        if self.kept.len() > self.most {
+            self.level += 1;
+            let level = self.level;
+            self.kept.retain(|(lot, _)| lot.leading_zeros() >= level);
+        }
+    }
+
+    pub fn samples(&self) -> impl Iterator<Item = &Sample> {
+        self.kept.iter().map(|(_, sample)| sample)
+    }
+}
+
+impl Position {
+    /// The same position without the piece on a square; None where no piece stands, or a king.
+    ///
+    /// Side to move and counters stay. A rook takes its castling right with it. The en passant
+    /// square stays where the pawn that may be taken and one that may take it are both there. The
+    /// result is for evaluations and need not be legal: without the piece that stood between, the
+    /// side that just moved may be in check.
+    pub fn without(&self, square: Square) -> Option<Self> {
+        let piece = self.pieces().find(|piece| piece.square == square)?;
+        if piece.role == Role::King {
+            return None;
+        }
+        let bit = 1u64 << square as u32;
+        let nibbles = u128::from_le_bytes(self.nibbles);
+        let below = (1u128 << (4 * (self.occupied & (bit - 1)).count_ones())) - 1;
+        let nibbles = nibbles & below | nibbles >> 4 & !below;
+        let (occupied, nibbles) = (self.occupied & !bit, nibbles.to_le_bytes());
+        let mut rest = Self { occupied, nibbles, ..*self };
+        if rest.ep_square().is_some_and(|target| !rest.takes_en_passant(target)) {
+            rest.turn_ep = rest.turn_ep & 128 | NO_EP;
+        }
+        Some(rest)
+    }
+
+    /// Whether a pawn stands in front of an en passant square, and one that attacks the square.
+    fn takes_en_passant(&self, target: Square) -> bool {
+        let turn = self.turn();
+        let [white, black] = self.bitboards().map(|roles| Bitboard(roles[0]));
+        let [own, other] = turn.fold_wb([white, black], [black, white]);
+        let moved = target.offset(turn.fold_wb(-8, 8));
+        moved.is_some_and(|moved| other.contains(moved))
+            && (attacks::pawn_attacks(turn.other(), target) & own).any()
+    }
+}
+
+/// The move played in a position, in viriformat's 16 bits: from (bits 0-5), to (6-11),
+/// promotion to N, B, R, Q (12-13), kind (14-15: normal, en passant, castling as king takes own
+/// rook, promotion).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Played(pub NonZeroU16);
+
+impl Played {
+    pub fn from(self) -> Square {
+        Square::new(u32::from(self.0.get() & 63))
+    }
+
+    pub fn to(self) -> Square {
+        Square::new(u32::from(self.0.get() >> 6 & 63))
+    }
+
+    pub fn is_en_passant(self) -> bool {
+        self.0.get() >> 14 == 1
+    }
+
+    pub fn is_castling(self) -> bool {
+        self.0.get() >> 14 == 2
+    }
+
+    pub fn promotion(self) -> Option<Role> {
+        let role = ROLES[1 + usize::from(self.0.get() >> 12 & 3)];
+        (self.0.get() >> 14 == 3).then_some(role)
+    }
+
+    /// Whether the move takes a piece of the other side.
+    pub fn is_capture(self, position: &Position) -> bool {
+        let target = position.occupied >> self.to() as u32 & 1 == 1;
+        self.is_en_passant() || target && !self.is_castling()
+    }
+
+    /// None for a drop, which chess does not have.
+    pub fn from_move(played: &Move) -> Option<Self> {
+        let promotion = played.promotion().map_or(0, |role| (role as u16 - 2) << 12 | 3 << 14);
+        let (from, to, kind) = match *played {
+            Move::Normal { from, to, .. } => (from, to, promotion),
+            Move::EnPassant { from, to } => (from, to, 1 << 14),
+            Move::Castle { king, rook } => (king, rook, 2 << 14),
+            Move::Put { .. } => return None,
+        };
+        NonZeroU16::new(from as u16 | (to as u16) << 6 | kind).map(Played)
+    }
+
+    /// The move in `chess`, if it is legal there.
+    pub fn legal_move(self, chess: &Chess) -> Option<Move> {
+        let role = chess.board().role_at(self.from())?;
+        let played = if self.is_castling() {
+            Move::Castle { king: self.from(), rook: self.to() }
+        } else if self.is_en_passant() {
+            Move::EnPassant { from: self.from(), to: self.to() }
+        } else {
+            let capture = chess.board().role_at(self.to());
+            let (from, to, promotion) = (self.from(), self.to(), self.promotion());
+            Move::Normal { role, from, capture, to, promotion }
+        };
+        chess.is_legal(played).then_some(played)
     }
 }

@@ -12,9 +12,7 @@ use crate::digits::grouped;
 use crate::draw::board::whole;
 use crate::export::snippet::{Language, snippet};
 use crate::export::tables::{Order, Style, Tapering, Tuned, Width, source};
-use crate::export::{
-    self, Bound, LEAST_GAMES, LEAST_POSITIONS, PieceValues, golden, largest_scales,
-};
+use crate::export::{self, Bound, LEAST_GAMES, LEAST_POSITIONS, PieceValues, largest_scales};
 use crate::hce::Moved;
 use crate::input;
 use crate::inspect::ROLES;
@@ -355,7 +353,7 @@ fn write_code(args: &Args, language: Language) -> Result<()> {
     let base = base.map(|base| base.name.clone());
     let golden = match loaded.manifest {
         Some(manifest) if !given.is_any() => manifest.golden,
-        _ => golden::evaluations(&loaded.net),
+        _ => export::golden_evaluations(&loaded.net),
     };
     let code_file = output.file_name().unwrap_or_default().to_string_lossy();
     let code = snippet(language, &loaded.net, [&file, &code_file], &golden)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::engine::adjudicate::Adjudication;
+use crate::engine::game::Adjudication;
 use crate::engine::opening::{Openings, Start};
 
 #[derive(clap::Args)]

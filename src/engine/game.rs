@@ -1,10 +1,10 @@
 //! One game, whoever plays it.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
-use shakmaty::{Chess, Move, Position as _};
+use shakmaty::{Chess, Color, EnPassantMode, Move, Position as _, zobrist::Zobrist64};
 
-use super::adjudicate::{Adjudication, Ending, Referee};
 use super::search::Searched;
 use super::uci::Line;
 use crate::sample::{GameHash, Played, Position, Sample};
@@ -85,4 +85,166 @@ impl Game {
         samples.iter_mut().for_each(|sample| sample.game = Some(hash.game()));
         samples
     }
+}
+
+/// When scores end a game before the rules do. Plies are half-moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adjudication {
+    /// Won where every score of the last `win_plies` moves is at least this, for the same side.
+    pub win_score: i16,
+    pub win_plies: u32,
+    /// Drawn where no score of the last `draw_plies` moves is more than this, for either side.
+    pub draw_score: i16,
+    pub draw_plies: u32,
+    /// Not drawn by scores before this half-move, counted from move number 1.
+    pub draw_from: u32,
+    /// Drawn after so many moves of both sides, openings not counted.
+    pub max_plies: u32,
+}
+
+impl Default for Adjudication {
+    fn default() -> Self {
+        Self {
+            win_score: 1000,
+            win_plies: 6,
+            draw_score: 8,
+            draw_plies: 16,
+            draw_from: 80,
+            max_plies: 400,
+        }
+    }
+}
+
+/// In words, for those who read the games.
+impl fmt::Display for Adjudication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pawns = |score: i16| f64::from(score) / 100.0;
+        write!(
+            f,
+            "won at {:.2} over {} half-moves, drawn within {:.2} over {} from {} on, or after {}",
+            pawns(self.win_score),
+            self.win_plies,
+            pawns(self.draw_score),
+            self.draw_plies,
+            self.draw_from,
+            self.max_plies
+        )
+    }
+}
+
+/// How a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The winner.
+    Checkmate(Color),
+    Stalemate,
+    /// Neither side can mate.
+    Material,
+    /// Fifty moves of each side without a capture or a move of a pawn.
+    FiftyMoves,
+    /// The third time.
+    Repetition,
+    /// The winner, by the scores.
+    Won(Color),
+    /// A draw by the scores.
+    Level,
+    /// A draw by its length.
+    TooLong,
+    /// The winner; the other one's time was up.
+    Late(Color),
+    /// The winner; the other one failed: ended by itself, was silent, or answered what is no move.
+    Failed(Color),
+}
+
+impl Ending {
+    /// 1, 0.5 or 0 as White sees it.
+    pub fn white_result(self) -> f32 {
+        match self {
+            Ending::Checkmate(winner)
+            | Ending::Won(winner)
+            | Ending::Late(winner)
+            | Ending::Failed(winner) => winner.fold_wb(1.0, 0.0),
+            Ending::Stalemate
+            | Ending::Material
+            | Ending::FiftyMoves
+            | Ending::Repetition
+            | Ending::Level
+            | Ending::TooLong => 0.5,
+        }
+    }
+}
+
+/// Looks on at one game.
+#[derive(Debug)]
+pub struct Referee {
+    rules: Adjudication,
+    /// Positions since the last move that cannot be taken back.
+    seen: Vec<Zobrist64>,
+    /// Whom the last scores favour, and for how many moves.
+    favours: Option<(Color, u32)>,
+    /// For how many moves the scores have been level.
+    level: u32,
+    plies: u32,
+}
+
+impl Referee {
+    /// A game from its first position on.
+    pub fn new(rules: Adjudication, first: &Chess) -> Self {
+        Self { rules, seen: vec![key(first)], favours: None, level: 0, plies: 0 }
+    }
+
+    /// Whether a position ends a game by the rules that need not know its past.
+    pub fn is_over(chess: &Chess) -> Option<Ending> {
+        if chess.legal_moves().is_empty() {
+            return Some(match chess.is_check() {
+                true => Ending::Checkmate(chess.turn().other()),
+                false => Ending::Stalemate,
+            });
+        }
+        if chess.is_insufficient_material() {
+            return Some(Ending::Material);
+        }
+        (chess.halfmoves() >= 100).then_some(Ending::FiftyMoves)
+    }
+
+    /// Takes in a move: the score that its side saw, who that was, and the position after it.
+    pub fn moved(&mut self, score: i16, mover: Color, after: &Chess) -> Option<Ending> {
+        self.plies += 1;
+        let rules = self.rules;
+        self.favours = (score.unsigned_abs() >= rules.win_score.unsigned_abs()).then(|| {
+            let favoured = if score > 0 { mover } else { mover.other() };
+            match self.favours {
+                Some((same, plies)) if same == favoured => (favoured, plies + 1),
+                _ => (favoured, 1),
+            }
+        });
+        let is_level = score.unsigned_abs() <= rules.draw_score.unsigned_abs();
+        self.level = if is_level { self.level + 1 } else { 0 };
+
+        if after.halfmoves() == 0 {
+            self.seen.clear();
+        }
+        let key = key(after);
+        self.seen.push(key);
+        if let Some(ending) = Self::is_over(after) {
+            return Some(ending);
+        }
+        if self.seen.iter().filter(|&&seen| seen == key).count() == 3 {
+            return Some(Ending::Repetition);
+        }
+        if let Some((favoured, plies)) = self.favours
+            && plies >= rules.win_plies
+        {
+            return Some(Ending::Won(favoured));
+        }
+        let half_moves = 2 * (after.fullmoves().get() - 1) + u32::from(after.turn().is_black());
+        if self.level >= rules.draw_plies && half_moves >= rules.draw_from {
+            return Some(Ending::Level);
+        }
+        (self.plies >= rules.max_plies).then_some(Ending::TooLong)
+    }
+}
+
+fn key(chess: &Chess) -> Zobrist64 {
+    chess.zobrist_hash(EnPassantMode::Legal)
 }

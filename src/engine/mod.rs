@@ -14,11 +14,8 @@
 //! stopped and resumed, as long as a player itself gives the same answer twice: one thread, a
 //! fixed hash size, and a limit of nodes or depth.
 
-pub mod adjudicate;
-pub mod chess960;
 pub mod clock;
 pub mod game;
-mod job;
 pub mod journal;
 pub mod opening;
 pub mod player;

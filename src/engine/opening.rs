@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use rand::{RngExt, seq::SliceRandom};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
-use shakmaty::{ByColor, Chess, Position as _};
+use shakmaty::{
+    Bitboard, Board, ByColor, CastlingMode, Chess, Color, FromSetup as _, Position as _, Setup,
+};
 
-use super::adjudicate::Referee;
-use super::{EngineError, chess960};
+use super::EngineError;
+use super::game::Referee;
 use crate::digest;
 use crate::format::book;
 use crate::sample::{Position, mix};
@@ -107,16 +109,16 @@ impl Opener {
     pub fn opening(&self, game: u64, attempt: u64) -> Option<Chess> {
         let seed = mix(mix(self.seed, game), attempt);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut array = || random.random_range(0..chess960::ARRAYS);
+        let mut array = || random.random_range(0..ARRAYS);
         let mut chess = match self.start {
             Start::Standard => Chess::new(),
             Start::Chess960 => {
                 let number = array();
-                chess960::start(ByColor { white: number, black: number })
+                chess960(ByColor { white: number, black: number })
             }
             Start::DoubleChess960 => {
                 let (white, black) = (array(), array());
-                chess960::start(ByColor { white, black })
+                chess960(ByColor { white, black })
             }
             Start::Book(_) => {
                 let line = game % self.book.len() as u64;
@@ -143,4 +145,24 @@ impl Opener {
     pub fn has_choice(&self) -> bool {
         self.plies.1 > 0 || matches!(self.start, Start::Chess960 | Start::DoubleChess960)
     }
+}
+
+/// The number of arrays, by the numbers of Reinhard Scharnagl. 518 is the usual array.
+pub const ARRAYS: u16 = 960;
+
+/// The start of a game with an array for each side, and all rights to castle. Equal numbers make
+/// a game of Chess960, others one of double Chess960.
+pub fn chess960(arrays: ByColor<u16>) -> Chess {
+    let mut setup = Setup::initial();
+    setup.board = Board::empty();
+    for color in Color::ALL {
+        for (square, piece) in Board::chess960(u32::from(*arrays.get(color))) {
+            if piece.color == color {
+                setup.board.set_piece_at(square, piece);
+            }
+        }
+    }
+    setup.castling_rights = setup.board.rooks() & Bitboard::BACKRANKS;
+    Chess::from_setup(setup, CastlingMode::Chess960)
+        .expect("no piece attacks anything but pawns that stand before its king's array")
 }

@@ -11,10 +11,9 @@ use std::path::PathBuf;
 
 use shakmaty::{Chess, Move, Position as _};
 
-use super::job::{self, Kept};
 use super::journal::Journal;
 use super::player::{Crew, Player};
-use super::pool::Obstacle;
+use super::pool::{Kept, Obstacle, drive};
 use super::search::Limit;
 use super::uci::Line;
 use super::{EngineError, Report, Watch};
@@ -146,8 +145,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Watch) -> Result<Report, Engine
         }
         Ok(Kept { written: added, whole: item.last_of_game })
     };
-    let report =
-        job::drive(&job.crew.workers(), journal, EVERY, items.by_ref(), work, keep, watch)?;
+    let report = drive(&job.crew.workers(), journal, EVERY, items.by_ref(), work, keep, watch)?;
     let bad_records = items.source.bad_records().clone();
     Ok(Report { bad_records, ..report.unless_empty(output, "no position was left")? })
 }

@@ -3,13 +3,11 @@
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-use super::adjudicate::Adjudication;
-use super::game::Game;
-use super::job::{self, Kept};
+use super::game::{Adjudication, Game};
 use super::journal::Journal;
 use super::opening::{Opener, Openings};
 use super::player::{Crew, Player};
-use super::pool::Obstacle;
+use super::pool::{Kept, Obstacle, drive};
 use super::search::Limit;
 use super::uci::Line;
 use super::{EngineError, Report, Watch};
@@ -66,7 +64,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
     };
     let journal = Journal::open(&job.output, &settings)?;
     let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
-    let report = job::drive(&job.crew.workers(), journal, 1, items, work, keep, watch)?;
+    let report = drive(&job.crew.workers(), journal, 1, items, work, keep, watch)?;
     report.unless_empty(&job.output, "no games were asked for")
 }
 

@@ -4,11 +4,7 @@
 //! (`.bin`, or nothing) and the manifest (`.json`), which says what the net is, where it comes
 //! from and what it must answer. All three are complete before the first gets its name.
 
-mod base;
-mod bullet;
-mod fitted;
 mod float;
-pub mod golden;
 mod import;
 mod layout;
 mod manifest;
@@ -22,18 +18,17 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-pub use base::{Base, Below, WholeNet, WholeNetError};
-pub use fitted::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, PieceValues, fitted_scale};
 pub use float::{Float, FloatError, measure};
-pub use golden::Golden;
 pub use import::{ImportError, Imported, dequantise, facts, import};
+pub use manifest::{Base, Below, WholeNet, WholeNetError};
 pub use manifest::{
     Beside, Given, LoadError, Loaded, Losses, Manifest, Provenance, StartedFrom, agrees,
     beside_net, description, floats_path, load, manifest_path,
 };
 pub use prove::{Bounds, Overflow, Proof, prove};
 pub use quantise::{Bound, QuantiseError, factorised_as, largest_scales, quantise};
-pub use verify::{Check, verify};
+pub use tables::{FittedScale, LEAST_GAMES, LEAST_POSITIONS, MatchedTo, PieceValues, fitted_scale};
+pub use verify::{Check, GOLDEN_FENS, Golden, golden_evaluations, verify};
 
 use crate::architecture::Architecture;
 use crate::net::Net;

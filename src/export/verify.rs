@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::layout::layout;
 use super::manifest::{read, read_manifest};
 use super::{
-    FloatError, Golden, Imported, LoadError, floats_path, golden, import, manifest_path, measure,
-    prove, quantise,
+    FloatError, Imported, LoadError, floats_path, import, manifest_path, measure, prove, quantise,
 };
 use crate::digest::digest;
 use crate::net::{Hints, Net};
@@ -67,7 +68,7 @@ pub fn verify(
 
     let wrong = manifest.golden.iter().find_map(|golden| wrong(&net, golden));
     // A list that was shortened would prove less than it promises.
-    let missing = golden::FENS.iter().find(|fen| !manifest.golden.iter().any(|it| it.fen == **fen));
+    let missing = GOLDEN_FENS.iter().find(|fen| !manifest.golden.iter().any(|it| it.fen == **fen));
     let wrong = wrong.or(missing.map(|fen| format!("{fen} is missing; every manifest has it")));
     let agree = || format!("{} agree", manifest.golden.len());
     check("golden evaluations", wrong.is_none(), wrong.unwrap_or_else(agree));
@@ -158,4 +159,47 @@ fn again(
             )
         },
     ))
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Golden {
+    pub fen: String,
+    pub cp: i32,
+}
+
+/// Legal and varied: openings, middlegames, endgames, checks, both sides to move.
+pub const GOLDEN_FENS: [&str; 16] = [
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1",
+    // All 32 pieces, castling both ways, many captures.
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    // White has no queen.
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1",
+    "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+    "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1",
+    // En passant, for either side.
+    "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+    "rnbqkbnr/ppp1pppp/8/8/3pP3/2N5/PPPP1PPP/R1BQKBNR b KQkq e3 0 3",
+    // Promotions: with and without capture, and afterwards.
+    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
+    "QQQQQQQQ/8/8/8/4k3/8/8/K7 b - - 0 60",
+    // The least that a board may hold.
+    "8/8/3k4/8/8/3K4/8/8 w - - 0 80",
+    // Black to move in a sharp middlegame, and in check.
+    "r1b2rk1/2q1b1pp/p2ppn2/1p6/3QP3/1BN1B3/PPP3PP/R4RK1 b - - 2 13",
+    "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3",
+    "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 30",
+    "8/8/1KP5/3r4/8/8/8/k7 w - - 0 1",
+];
+
+/// The net's answers, in the order of [`GOLDEN_FENS`].
+pub fn golden_evaluations(net: &Net) -> Vec<Golden> {
+    GOLDEN_FENS
+        .iter()
+        .map(|&fen| {
+            let position = Position::from_fen(fen).expect("the golden positions are legal");
+            Golden { fen: fen.to_string(), cp: net.evaluate(&position) }
+        })
+        .collect()
 }

@@ -5,20 +5,14 @@
 //! computed, and [`Inputs::refreshes`] says which moves leave no row of a view as it was.
 
 mod describe;
-mod lists;
-mod moved;
-mod row;
 
 pub use describe::pieces;
-pub use moved::Moved;
-pub use row::index;
-use row::seen;
 
-use shakmaty::{Color, Square};
+use shakmaty::{CastlingSide, Color, Move, Role, Square};
 
-use crate::architecture::{Architecture, Inputs, Views};
+use crate::architecture::{Architecture, Inputs, PIECES, Views};
 use crate::point_of_view::PointOfView;
-use crate::sample::Position;
+use crate::sample::{Piece, Position};
 
 /// No position has more pieces than this, so no view has more active inputs.
 pub const MAX_ACTIVE: usize = 32;
@@ -71,4 +65,197 @@ impl Architecture {
 /// Where the king of a colour stands; a board without one counts as a1.
 pub(crate) fn king(position: &Position, color: Color) -> Square {
     position.king(color).unwrap_or(Square::A1)
+}
+
+impl Inputs {
+    /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`. The
+    /// i-th place of a list is that of the i-th piece.
+    ///
+    /// # Panics
+    /// If `out` has not `views * 32` places.
+    pub fn write(&self, position: &Position, out: &mut [u16]) {
+        let views = self.views.count();
+        assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
+        out.fill(self.rows() as u16);
+        let turn = position.turn();
+        match self.views {
+            Views::Plain => self.lists(position, [Color::White], out),
+            Views::SideToMove => self.lists(position, [turn], out),
+            Views::Perspective => self.lists(position, [turn, !turn], out),
+        }
+    }
+
+    /// The lists of some views, each [`MAX_ACTIVE`] places from the one before: one look-up in a
+    /// table, one exclusive or and one addition a piece and view, out of [`Inputs::row`].
+    #[inline(always)]
+    fn lists<const VIEWS: usize>(
+        &self,
+        position: &Position,
+        views: [Color; VIEWS],
+        out: &mut [u16],
+    ) {
+        let tables = views.map(|view| &FIRST[usize::from(view.is_black())]);
+        let mut flips = views.map(|view| if view.is_white() { 0 } else { 56 });
+        let mut bases = [0; VIEWS];
+        if self.kings.matter() {
+            for (view, color) in views.into_iter().enumerate() {
+                let own = king(position, color) as usize ^ usize::from(flips[view]);
+                let (turned, bucket) = self.kings.seen(own);
+                flips[view] ^= turned as u16;
+                bases[view] = (PIECES * bucket) as u16;
+            }
+        }
+        let mut squares = position.occupied();
+        let mut nibbles = u128::from_le_bytes(position.nibbles());
+        let mut place = 0;
+        while squares != 0 {
+            let square = squares.trailing_zeros() as u16;
+            let nibble = (nibbles & 15) as usize;
+            for view in 0..VIEWS {
+                out[view * MAX_ACTIVE + place] =
+                    bases[view] + tables[view][nibble] + (square ^ flips[view]);
+            }
+            squares &= squares - 1;
+            nibbles >>= 4;
+            place += 1;
+        }
+    }
+}
+
+/// By the colour of the view and the nibble of a piece (see `Position`): the input on the square
+/// that the view calls a1.
+static FIRST: [[u16; 16]; 2] = [first(Color::White), first(Color::Black)];
+
+const fn first(view: Color) -> [u16; 16] {
+    let roles = [
+        Role::Pawn,
+        Role::Knight,
+        Role::Bishop,
+        Role::Rook,
+        Role::Queen,
+        Role::King,
+        // A rook that may still castle.
+        Role::Rook,
+    ];
+    let mut table = [PIECES as u16; 16];
+    let mut nibble = 0;
+    while nibble < 16 {
+        if nibble & 7 < roles.len() {
+            let color = if nibble < 8 { Color::White } else { Color::Black };
+            let square = if matches!(view, Color::White) { Square::A1 } else { Square::A8 };
+            let piece = Piece { square, color, role: roles[nibble & 7], castles: false };
+            table[nibble] = index(view, piece) as u16;
+        }
+        nibble += 1;
+    }
+    table
+}
+
+/// The pieces that a move puts on squares and those that it takes from them, at most two each: what
+/// engines call dirty pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    added: [Piece; 2],
+    /// How many of `added` there are, 1 or 2.
+    adds: usize,
+    removed: [Piece; 2],
+    /// How many of `removed` there are, 1 or 2.
+    removes: usize,
+    /// Where the king of the side that moves goes, if it does, and where it comes from.
+    king: Option<[Square; 2]>,
+    turn: Color,
+}
+
+impl Moved {
+    /// What a legal move of one side does, castling in Chess960 included.
+    pub fn of(turn: Color, played: &Move) -> Self {
+        let piece = |role, square| Piece { square, color: turn, role, castles: false };
+        let other = |role, square| Piece { square, color: !turn, role, castles: false };
+        let none = piece(Role::Pawn, Square::A1);
+        let mut moved =
+            Self { added: [none; 2], adds: 0, removed: [none; 2], removes: 0, king: None, turn };
+        match *played {
+            Move::Normal { role, from, capture, to, promotion } => {
+                moved.remove(piece(role, from));
+                if let Some(captured) = capture {
+                    moved.remove(other(captured, to));
+                }
+                moved.add(piece(promotion.unwrap_or(role), to));
+                moved.king = (role == Role::King).then_some([from, to]);
+            }
+            Move::EnPassant { from, to } => {
+                moved.remove(piece(Role::Pawn, from));
+                moved.remove(other(Role::Pawn, Square::from_coords(to.file(), from.rank())));
+                moved.add(piece(Role::Pawn, to));
+            }
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_queen_side(rook < king);
+                let (king_to, rook_to) = (
+                    Square::from_coords(side.king_to_file(), king.rank()),
+                    Square::from_coords(side.rook_to_file(), rook.rank()),
+                );
+                moved.remove(piece(Role::King, king));
+                moved.remove(piece(Role::Rook, rook));
+                moved.add(piece(Role::King, king_to));
+                moved.add(piece(Role::Rook, rook_to));
+                moved.king = Some([king, king_to]);
+            }
+            Move::Put { role, to } => moved.add(piece(role, to)),
+        }
+        moved
+    }
+
+    fn add(&mut self, piece: Piece) {
+        self.added[self.adds] = piece;
+        self.adds += 1;
+    }
+
+    fn remove(&mut self, piece: Piece) {
+        self.removed[self.removes] = piece;
+        self.removes += 1;
+    }
+
+    /// The pieces on their new squares.
+    pub fn added(&self) -> &[Piece] {
+        &self.added[..self.adds]
+    }
+
+    /// The pieces on the squares that they leave, the captured one among them.
+    pub fn removed(&self) -> &[Piece] {
+        &self.removed[..self.removes]
+    }
+}
+
+impl Inputs {
+    /// Whether a move makes other rows count in the view of a colour, so that it is to be looked at
+    /// anew.
+    pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
+        let seen = |square| self.kings.seen(seen(view, square));
+        moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
+    }
+}
+
+impl Inputs {
+    /// The row that a piece switches on in the view of one colour, whose own king stands on a
+    /// square; 0 to `self.rows() - 1`.
+    pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
+        let (turned, bucket) = self.kings.seen(seen(view, king));
+        // The square is in the lowest bits.
+        PIECES * bucket + (index(view, piece) ^ turned)
+    }
+}
+
+/// The input that a piece switches on in the view of one colour, 0 to 767, before king buckets and
+/// mirroring.
+///
+/// The one place where the index is computed.
+pub const fn index(view: Color, piece: Piece) -> usize {
+    let other =
+        !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));
+    384 * other as usize + 64 * (piece.role as usize - 1) + seen(view, piece.square)
+}
+
+/// A square as the view of a colour has it, a1 = 0.
+const fn seen(view: Color, square: Square) -> usize {
+    square as usize ^ if matches!(view, Color::White) { 0 } else { 56 }
 }

@@ -9,7 +9,6 @@
 //! the rest of its chunk is lost with a bad one; where a chunk should begin and does not, the file
 //! is cut off. The writer chains samples of a game that follow from each other.
 
-mod bits;
 mod board;
 mod chain;
 

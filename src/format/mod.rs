@@ -10,7 +10,6 @@
 pub mod binpack;
 pub mod book;
 pub mod bulletformat;
-mod chain;
 pub mod epd;
 mod fields;
 mod lines;
@@ -19,7 +18,6 @@ pub mod pgn;
 pub mod plain;
 mod record;
 mod sink;
-mod sniff;
 mod source;
 pub mod text;
 pub mod trace;

@@ -9,7 +9,7 @@
 
 use shakmaty::{Chess, Position as _};
 
-use super::chain::{Chain, GAMELESS};
+use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
 use super::{
     BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, Writer, fields, fill,

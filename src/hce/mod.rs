@@ -7,30 +7,20 @@
 //! A new term is a row in [`terms::GROUPS`] and a line in its part of the evaluation; names,
 //! start values, files and tensors follow from the row.
 
-mod centre;
 mod encode;
 mod evaluate;
 mod evaluator;
-mod hold;
 mod json;
 mod phase;
-mod scale;
-mod sink;
-mod tally;
 pub mod terms;
 mod trace;
-mod tree;
 mod weights;
 
-pub use centre::{Moved, wings};
-pub use encode::Coding;
+pub use encode::{Coding, hold};
 pub use evaluate::evaluate;
 pub use evaluator::HceEvaluator;
-pub use hold::hold;
 pub use json::HceFileError;
 pub use phase::Phase;
-pub use sink::{Only, Sink};
-pub use tally::Tally;
 pub use terms::{Group, Part, Parts, Term};
-pub use trace::Trace;
-pub use weights::HceWeights;
+pub use trace::{Only, Sink, Tally, Trace};
+pub use weights::{HceWeights, Moved, wings};

@@ -1,9 +1,11 @@
 //! How often each term applies.
 
+use rayon::prelude::*;
 use shakmaty::{Bitboard, Color};
 
-use super::terms::{Part, TERMS};
-use super::{Sink, Term};
+use super::terms::{Part, Parts, TERMS};
+use super::{Phase, Term, evaluate};
+use crate::sample::Sample;
 
 const WORDS: usize = TERMS.div_ceil(64);
 
@@ -79,5 +81,102 @@ impl Sink for Trace {
     #[inline]
     fn complexity(&mut self, term: Term, count: i32) {
         self.add(term, Color::White, count);
+    }
+}
+
+/// Receives the terms of a position from [`evaluate`](super::evaluate).
+pub trait Sink {
+    /// Whether the terms of a part are to be counted.
+    fn wants(&self, part: Part) -> bool;
+
+    /// A NORMAL or SAFETY term applies `count` more times for a colour; for SAFETY that is the
+    /// colour whose king is in danger.
+    fn add(&mut self, term: Term, colour: Color, count: i32);
+
+    /// A COMPLEXITY term applies `count` more times.
+    fn complexity(&mut self, term: Term, count: i32);
+}
+
+/// Hands on the terms of some parts alone.
+#[derive(Debug)]
+pub struct Only<'a, S> {
+    pub sink: &'a mut S,
+    pub parts: Parts,
+}
+
+impl<S: Sink> Sink for Only<'_, S> {
+    #[inline]
+    fn wants(&self, part: Part) -> bool {
+        self.parts.has(part) && self.sink.wants(part)
+    }
+
+    #[inline]
+    fn add(&mut self, term: Term, colour: Color, count: i32) {
+        self.sink.add(term, colour, count);
+    }
+
+    #[inline]
+    fn complexity(&mut self, term: Term, count: i32) {
+        self.sink.complexity(term, count);
+    }
+}
+
+/// Counts of many positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// By term: White's counts and Black's, without signs, added up.
+    pub times: Vec<u64>,
+    /// Sum of the middlegame's shares.
+    pub middlegame: f64,
+    pub positions: u64,
+}
+
+impl Tally {
+    /// Nothing of so many terms.
+    pub fn new(terms: usize) -> Self {
+        Self { times: vec![0; terms], middlegame: 0.0, positions: 0 }
+    }
+
+    /// Of our own terms in some positions.
+    pub fn of(samples: &[Sample]) -> Self {
+        let piece = |samples: &[Sample]| {
+            let mut tally = Self::new(TERMS);
+            for Sample { position, .. } in samples {
+                evaluate(position, &mut tally);
+                tally.middlegame += Phase::of(position).middlegame();
+                tally.positions += 1;
+            }
+            tally
+        };
+        let pieces: Vec<Self> = samples.par_chunks(4096).map(piece).collect();
+        let mut all = Self::new(TERMS);
+        pieces.iter().for_each(|piece| all.join(piece));
+        all
+    }
+
+    /// Adds another; both have the same terms.
+    pub fn join(&mut self, other: &Self) {
+        self.times.iter_mut().zip(&other.times).for_each(|(sum, times)| *sum += times);
+        self.middlegame += other.middlegame;
+        self.positions += other.positions;
+    }
+
+    /// The mean share of the middlegame; a half of nothing.
+    pub fn phase(&self) -> f64 {
+        if self.positions == 0 { 0.5 } else { self.middlegame / self.positions as f64 }
+    }
+}
+
+impl Sink for Tally {
+    fn wants(&self, _: Part) -> bool {
+        true
+    }
+
+    fn add(&mut self, term: Term, _: Color, count: i32) {
+        self.times[term.index()] += u64::from(count.unsigned_abs());
+    }
+
+    fn complexity(&mut self, term: Term, count: i32) {
+        self.times[term.index()] += u64::from(count.unsigned_abs());
     }
 }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use super::numbers::payload;
+use super::definition::payload;
 use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, stored};
 use crate::architecture::{Architecture, Impossible, Views};
 use crate::sample::Position;

@@ -7,9 +7,9 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::estimate::Groups;
 use super::estimate::{Estimate, Means};
-use super::groups::Groups;
-use super::text::{interval, least, loss, wrap};
+use super::table::{interval, least, loss, wrap};
 use super::{Align, Table};
 use crate::digits::grouped;
 

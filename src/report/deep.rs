@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::calibration::Calibration;
 use super::chance;
 use super::compare::{self, Comparison};
+use super::compare::{CompareError, Options, Predictions, Truth};
 use super::disagree::{Disagreement, Side};
+use super::estimate::Groups;
 use super::estimate::{Estimate, Means};
 use super::fitted::Fitted;
-use super::groups::Groups;
-use super::predictions::{CompareError, Options, Predictions, Truth};
-use super::text::{interval, loss, wrap};
+use super::table::{interval, loss, wrap};
 use super::{Align, Table};
 use crate::digits::grouped;
 

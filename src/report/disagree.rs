@@ -5,9 +5,9 @@
 
 use serde::Serialize;
 
+use super::estimate::Groups;
 use super::estimate::{Estimate, Means};
-use super::groups::Groups;
-use super::text::{between, least, loss, wrap};
+use super::table::{between, least, loss, wrap};
 use crate::digits::grouped;
 
 /// A difference in expected result from which two evaluations disagree.

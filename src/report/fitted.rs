@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::compare::{CompareError, Options, Predictions, Truth, check};
+use super::estimate::Groups;
 use super::fit::{Fit, fit, near, slopes, sums as summed};
-use super::groups::Groups;
-use super::predictions::{CompareError, Options, Predictions, Truth, check};
 use crate::loss::sigmoid;
 
 /// Parts of the groups; each is measured with the scale that fits the others. With two parts the

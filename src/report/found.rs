@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
+use super::estimate::Groups;
 use super::estimate::{Estimate, Means};
-use super::groups::Groups;
 use crate::digits::grouped;
 
 /// Several evaluations on the same moves.

@@ -7,7 +7,7 @@ use super::compare::{Comparison, Measured};
 use super::deep::{Phases, Quantising};
 use super::disagree::{Apart, Disagreement};
 use super::elo::Met;
-use super::text::loss;
+use super::table::loss;
 use super::{Align, Table};
 use crate::digits::grouped;
 use crate::draw::board::{diagram, pieces};

@@ -9,9 +9,9 @@
 use serde::Serialize;
 
 use super::chance;
+use super::compare::Truth;
 use super::estimate::{Estimate, FEW_GROUPS, Means};
-use super::predictions::Truth;
-use super::text::loss;
+use super::table::loss;
 
 /// Probability that an interval misses, or that any verdict of a contest is false.
 const LEVEL: f64 = 0.05;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::text::{signed, tenths};
+use super::table::{signed, tenths};
 use super::{Align, Table};
 use crate::terms::Kind;
 

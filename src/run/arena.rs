@@ -13,9 +13,9 @@ use shakmaty::{Chess, Position as _};
 
 use super::played::{DIGESTS, Player as Named};
 use crate::digest;
-use crate::engine::adjudicate::{Adjudication, Ending};
 use crate::engine::clock::Stopwatch;
 use crate::engine::game::Game;
+use crate::engine::game::{Adjudication, Ending};
 use crate::engine::journal::{Journal, Progress};
 use crate::engine::opening::{Opener, Openings, Start};
 use crate::engine::pool::{self, Obstacle, Tried, Workers};

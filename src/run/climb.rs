@@ -22,7 +22,7 @@ use super::folder::{BEST, LAST, NET, RunFolder, is_finished};
 use super::train::{Means, begin, resume};
 use super::{OwnPlayer, export};
 use crate::config::Config;
-use crate::engine::adjudicate::Adjudication;
+use crate::engine::game::Adjudication;
 use crate::engine::journal;
 use crate::engine::opening::Openings;
 use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, Watch, selfplay};

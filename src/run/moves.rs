@@ -8,7 +8,7 @@ use super::honest::Selection;
 use super::listener::Listener;
 use super::objective::teaches;
 use crate::batch::first;
-use crate::report::groups::Groups;
+use crate::report::estimate::Groups;
 use crate::report::{Found, found};
 use crate::sample::{Sample, games_known};
 use crate::search::{Evaluate, Quiescence};

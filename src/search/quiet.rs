@@ -2,7 +2,7 @@
 
 use shakmaty::{Chess, Position as _};
 
-use super::exchange::exchange;
+use super::order::exchange;
 use super::order::{Packed, Picker, is_quiet};
 use super::table::{Bound, Found};
 use super::tree::{INFINITE, Tree, sharper};

@@ -3,15 +3,14 @@
 //! Scores are centipawns for the side to move, within [`Score::HIGHEST`]; a mate on the board in
 //! `ply` half-moves from the root is `Score::MATE - ply`.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shakmaty::{Chess, Move, Position as _};
 
-use super::game::{self, Game};
-use super::margins::{Margins, late, reduction};
-use super::order::{History, Packed, Picker, is_quiet};
+use super::order::{History, Packed, Picker, exchange, is_quiet};
 use super::table::{Bound, Found, Table};
-use super::{Evaluate, MATES, MOST_PLIES};
+use super::{Evaluate, Game, MATES, MOST_PLIES, follow, key};
 use crate::features::Moved;
 use crate::sample::Position;
 use crate::score::Score;
@@ -278,7 +277,7 @@ impl<'a> Tree<'a> {
         let after = other.or_else(shakmaty::PositionError::ignore_too_much_material).ok()?;
         let before = std::mem::replace(&mut self.passed, self.keys.len());
         self.nodes += 1;
-        self.keys.push(game::key(&after));
+        self.keys.push(key(&after));
         self.evaluation.play(None, &Position::from_chess(&after));
         let less = self.margins.pass(depth, value - beta);
         let score = -self.search(&after, [-beta, 1 - beta], depth - less, ply + 1, false);
@@ -330,7 +329,7 @@ impl<'a> Tree<'a> {
     }
 
     pub(super) fn play(&mut self, chess: &Chess, played: Move) -> Chess {
-        let (after, key) = game::follow(chess, self.key(), played);
+        let (after, key) = follow(chess, self.key(), played);
         self.table.expect(key);
         self.nodes += 1;
         self.keys.push(key);
@@ -382,3 +381,162 @@ pub(super) fn sharper(value: i32, found: Option<Found>) -> i32 {
         None => value,
     }
 }
+
+/// A quiescence search and nothing else, with neither window nor memory, so that what it finds
+/// hangs on position and evaluation alone.
+#[derive(Debug)]
+pub struct Quiescence {
+    table: Table,
+    history: History,
+    scale: f64,
+}
+
+/// The end of a quiescence search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuietEnd {
+    /// Centipawns for the side to move at the beginning.
+    pub score: i32,
+    /// The position that the score is the evaluation of.
+    pub position: Position,
+    /// Half-moves to it.
+    pub plies: usize,
+    /// Whether the rules say the score, mate or a draw, so that no evaluation was asked.
+    pub is_decided: bool,
+}
+
+impl QuietEnd {
+    /// +1, or -1 where the other side is to move at the end.
+    pub fn sign(&self) -> i32 {
+        if self.plies.is_multiple_of(2) { 1 } else { -1 }
+    }
+}
+
+/// Nodes of one search, at most: far more than captures on a board of a game need.
+const MOST_NODES: u64 = 1 << 16;
+
+impl Quiescence {
+    /// `scale` is that of [`Question`](super::Question).
+    ///
+    /// # Panics
+    /// If the scale is not above 0 and finite.
+    pub fn new(scale: f64) -> Self {
+        let _ = Margins::new(scale);
+        Self { table: Table::none(), history: History::new(), scale }
+    }
+
+    /// The score of each legal move, seen by who makes it: that of the quiescence search behind it.
+    /// None where a search does not come to an end in time.
+    pub fn moves(
+        &mut self,
+        chess: &Chess,
+        evaluation: &mut dyn Evaluate,
+    ) -> Option<Vec<(Move, QuietEnd)>> {
+        let of = |played: Move| {
+            let mut after = chess.clone();
+            after.play_unchecked(played);
+            let end = self.end(&after, evaluation)?;
+            let drawn = after.is_insufficient_material() || after.halfmoves() >= 100;
+            let is_decided = end.is_decided || drawn;
+            Some((played, QuietEnd { score: -end.score, plies: end.plies + 1, is_decided, ..end }))
+        };
+        chess.legal_moves().into_iter().map(of).collect()
+    }
+
+    /// Searches a position; None where the search does not come to an end in time.
+    pub fn end(&mut self, chess: &Chess, evaluation: &mut dyn Evaluate) -> Option<QuietEnd> {
+        let (game, stop) = (Game::new(chess.clone()), AtomicBool::new(false));
+        let memory = (&mut self.table, &mut self.history);
+        let margins = Margins::new(self.scale);
+        let mut tree = Tree::new(&game, evaluation, memory, margins, MOST_NODES, &stop);
+        let score = tree.quiesce(chess, [-INFINITE, INFINITE], 0);
+        if tree.is_stopped {
+            return None;
+        }
+        let (mut end, plies) = (chess.clone(), tree.pv().len());
+        tree.pv().iter().for_each(|&played| end.play_unchecked(played));
+        let drawn = end.is_insufficient_material() || end.halfmoves() >= 100;
+        let is_decided = score.abs() > MATES || plies > 0 && drawn || end.is_stalemate();
+        Some(QuietEnd { score, position: Position::from_chess(&end), plies, is_decided })
+    }
+}
+
+/// Margins in centipawns of an evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct Margins {
+    reverse: i32,
+    futility: i32,
+    hope: i32,
+    window: i32,
+    pass: i32,
+}
+
+impl Margins {
+    /// For evaluations that mean a share of `sigmoid(cp / scale)` of the points.
+    ///
+    /// # Panics
+    /// If the scale is not above 0 and finite.
+    pub fn new(scale: f64) -> Self {
+        assert!(scale > 0.0 && scale.is_finite(), "a scale is above 0 and finite");
+        // Not above what scores can be, so that sums of a few fit.
+        let of = |percent: f64| (scale * percent / 100.0).clamp(1.0, 30_000.0).round() as i32;
+        Self {
+            reverse: of(60.0),
+            futility: of(60.0),
+            hope: of(120.0),
+            window: of(12.0),
+            pass: of(160.0),
+        }
+    }
+
+    /// Reverse futility: so much above beta is enough.
+    pub fn reverse(&self, depth: i32, improves: bool) -> i32 {
+        self.reverse * (depth - i32::from(improves))
+    }
+
+    /// Futility: so much a quiet move may be hoped to gain.
+    pub fn futility(&self, depth: i32) -> i32 {
+        self.futility * (depth + 1)
+    }
+
+    /// The same in quiescence, for captures that win nothing.
+    pub fn hope(&self) -> i32 {
+        self.hope
+    }
+
+    /// Half of the first window around the score of the iteration before.
+    pub fn window(&self) -> i32 {
+        self.window
+    }
+
+    /// Half-moves that a search behind a pass is shallower, where the evaluation is so much above
+    /// beta.
+    pub fn pass(&self, depth: i32, above: i32) -> i32 {
+        4 + depth / 4 + (above / self.pass).min(3)
+    }
+
+    /// Whether a move loses more material on its square than `depth` half-moves will win back.
+    pub fn loses(&self, chess: &Chess, played: Move, quiet: bool, depth: i32) -> bool {
+        exchange(chess, played) < if quiet { -60 * depth } else { -100 * depth }
+    }
+}
+
+/// So many moves are tried before quiet ones are left out, near the leaves.
+pub fn late(depth: i32, improves: bool) -> i32 {
+    (3 + depth * depth) / if improves { 1 } else { 2 }
+}
+
+/// Half-moves that a late quiet move is searched less, before what else is known of it.
+pub fn reduction(depth: i32, count: i32) -> i32 {
+    let of = |number: i32| number.clamp(0, SIDE as i32 - 1) as usize;
+    REDUCTIONS[of(depth)][of(count)]
+}
+
+const SIDE: usize = 64;
+
+/// Grows with the logarithms of both, as is usual.
+static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
+    let ln = |number: usize| (number.max(1) as f64).ln();
+    std::array::from_fn(|depth| {
+        std::array::from_fn(|count| (0.8 + ln(depth) * ln(count) / 2.4) as i32)
+    })
+});

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use nnuance::data::doctor::Keys;
-use nnuance::data::doctor::draws::{Draws, fit, sums};
+use nnuance::data::doctor::{Draws, fit_draws, sums};
 use nnuance::format::{Format, Source, write_all};
 use nnuance::loader::{Plan, scan};
 use nnuance::loss::sigmoid;
@@ -248,7 +248,7 @@ fn offset_and_scale_are_the_most_likely() {
             (score, if chance > 1.0 - loss { 0.0 } else { result })
         })
         .unzip();
-    let Draws { offset, scale, loss } = fit(&scores, &results).expect("enough draws");
+    let Draws { offset, scale, loss } = fit_draws(&scores, &results).expect("enough draws");
     assert!((offset - 90.0).abs() < 3.0 && (scale - 55.0).abs() < 2.0, "{offset} {scale}");
     let best = sums(&scores, &results, [1.0 / scale, offset / scale]);
     assert!(best[1].abs() < 1e-4 && best[2].abs() < 1e-6);
@@ -258,6 +258,6 @@ fn offset_and_scale_are_the_most_likely() {
 
     // Where nobody draws, nothing is the most likely.
     let decided: Vec<f64> = results.iter().map(|it| it.round()).collect();
-    assert_eq!(fit(&scores, &decided), None);
-    assert_eq!(fit(&[], &[]), None);
+    assert_eq!(fit_draws(&scores, &decided), None);
+    assert_eq!(fit_draws(&[], &[]), None);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use nnuance::engine::adjudicate::Adjudication;
+use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, Start};
 use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob, Task, Watch};
 use nnuance::format::{self, Format, Source, text};

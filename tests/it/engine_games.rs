@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::fs;
 
-use nnuance::engine::adjudicate::{Adjudication, Ending, Referee};
-use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{EngineError, Score, SelfplayJob, chess960, selfplay};
+use nnuance::engine::game::{Adjudication, Ending, Referee};
+use nnuance::engine::opening::{Openings, Start, chess960};
+use nnuance::engine::{EngineError, Score, SelfplayJob, selfplay};
 use nnuance::format::{binpack, bulletformat, pgn, viriformat};
 use nnuance::sample::{Position, Sample};
 use shakmaty::{
@@ -17,14 +17,14 @@ use crate::engine::*;
 #[test]
 fn every_array_of_chess960() {
     for number in 0..960 {
-        let chess = chess960::start(ByColor { white: number, black: number });
+        let chess = chess960(ByColor { white: number, black: number });
         assert_eq!(*chess.board(), Board::chess960(number.into()), "{number}");
         assert_eq!(chess.castles().castling_rights().count(), 4);
-        let other = chess960::start(ByColor { white: number, black: 959 - number });
+        let other = chess960(ByColor { white: number, black: 959 - number });
         let back = Position::from_chess(&other);
         assert_eq!(back.to_chess().unwrap(), other);
     }
-    assert_eq!(chess960::start(ByColor { white: 518, black: 518 }), Chess::new());
+    assert_eq!(chess960(ByColor { white: 518, black: 518 }), Chess::new());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use nnuance::engine::adjudicate::Adjudication;
+use nnuance::engine::game::Adjudication;
 use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, Start};
 use nnuance::engine::{PositionsJob, Report, SelfplayJob, Skip, Watch, positions, selfplay};

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use assert_cmd::Command;
 use nnuance::architecture::{Activation, Views};
-use nnuance::export::golden;
+use nnuance::export::GOLDEN_FENS;
 use nnuance::sample::Position;
 
 use crate::net::random;
@@ -15,15 +15,15 @@ fn standard_output_holds_the_evaluations_alone() {
     let net = random(Views::Perspective, 16, Activation::SCReLU);
     let path = folder.path().join("net.bin");
     std::fs::write(&path, net.to_bytes()).unwrap();
-    let fens = golden::FENS.map(|fen| format!("{fen};something;else\n")).concat();
-    let lines = golden::FENS
+    let fens = GOLDEN_FENS.map(|fen| format!("{fen};something;else\n")).concat();
+    let lines = GOLDEN_FENS
         .map(|fen| format!("{fen};{}\n", net.evaluate(&Position::from_fen(fen).unwrap())));
     let eval = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
         command.arg("eval").arg(&path);
         command
     };
-    eval().args(golden::FENS).assert().success().stdout(lines.concat());
+    eval().args(GOLDEN_FENS).assert().success().stdout(lines.concat());
     eval()
         .args(["--fens", "-"])
         .write_stdin(fens.clone())
@@ -89,7 +89,7 @@ fn the_examples_of_the_help_work() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
-    for args in [&["verify", NET][..], &["eval", NET, golden::FENS[0]]] {
+    for args in [&["verify", NET][..], &["eval", NET, GOLDEN_FENS[0]]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nnuance"));
@@ -101,7 +101,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_a_failure() {
-    for args in [&["verify", NET][..], &["eval", NET, golden::FENS[0]]] {
+    for args in [&["verify", NET][..], &["eval", NET, GOLDEN_FENS[0]]] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nnuance"));
         let output = command.args(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
@@ -180,7 +180,7 @@ fn floats_are_rounded_to_the_nearest() {
     for (tempo, said) in [(2.5, 3), (-2.5, -3), (2.4, 2), (-0.4, 0), (0.5, 1)] {
         weights.tempo = tempo;
         std::fs::write(&path, weights.to_json()).unwrap();
-        assert_eq!(centipawns(path.to_str().unwrap(), golden::FENS[0]), [said], "{tempo}");
+        assert_eq!(centipawns(path.to_str().unwrap(), GOLDEN_FENS[0]), [said], "{tempo}");
     }
 }
 

@@ -100,7 +100,7 @@ fn the_scales_of_a_cure_work() {
 #[test]
 fn no_legal_position_leaves_the_bounds() {
     let mut positions = games::positions(3_000, 11);
-    positions.extend(export::golden::FENS.map(|fen| Position::from_fen(fen).unwrap()));
+    positions.extend(export::GOLDEN_FENS.map(|fen| Position::from_fen(fen).unwrap()));
     for views in Views::ALL {
         let net = random_net(views, 16, Activation::SCReLU);
         let proof = prove(&net).unwrap();
@@ -442,7 +442,7 @@ fn run_in(folder: &Path, args: &[&str]) -> Assert {
 #[test]
 fn an_export_keeps_what_is_known_of_the_origin() {
     let folder = run_folder();
-    let fens = export::golden::FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
+    let fens = export::GOLDEN_FENS.map(|fen| format!("{fen} [0.5]\n")).concat();
     std::fs::write(folder.path().join("other.epd"), fens).unwrap();
     run_in(
         folder.path(),

@@ -55,7 +55,7 @@ fn leorik_agrees() {
         let net = read(&bytes);
         assert_eq!(net.architecture().hidden, hidden);
         assert!(hidden == 256 || net.to_bytes() == bytes);
-        let evaluations: Vec<_> = nnuance::export::golden::FENS[..7]
+        let evaluations: Vec<_> = nnuance::export::GOLDEN_FENS[..7]
             .iter()
             .map(|fen| net.evaluate(&Position::from_fen(fen).unwrap()))
             .collect();

@@ -2,9 +2,9 @@
 
 use nnuance::loss::sigmoid;
 use nnuance::report::board::{board, side_by_side};
+use nnuance::report::estimate::Groups;
 use nnuance::report::estimate::Means;
 use nnuance::report::fit::{fit, loss, near};
-use nnuance::report::groups::Groups;
 use nnuance::report::{
     Align, Comparison, Options, Predictions, Table, Truth, Values, compare, part,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use nnuance::engine::chess960;
+use nnuance::engine::opening::chess960;
 use nnuance::export::{Given, load};
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::net::{Accumulator, Net};
@@ -56,8 +56,8 @@ fn a_hundred_games_have_no_illegal_move() {
         .map(|number| {
             let start = match number % 4 {
                 0 => Chess::new(),
-                1 => chess960::start(ByColor::new_with(|side| number * 9 + side as u16 * 31)),
-                _ => chess960::start(ByColor::new_with(|_| number * 9)),
+                1 => chess960(ByColor::new_with(|side| number * 9 + side as u16 * 31)),
+                _ => chess960(ByColor::new_with(|_| number * 9)),
             };
             let position = Position::from_chess(&start);
             let net = Box::new(Accumulator::new(&net, &position));

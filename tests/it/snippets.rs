@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
-use nnuance::export::{Golden, golden, load, prove};
+use nnuance::export::{Golden, golden_evaluations, load, prove};
 use nnuance::net::{Net, Number, Numbers, stored};
 use nnuance::sample::{Piece, Position};
 use nnuance::scales::{HeadFormat, Scales};
@@ -116,7 +116,7 @@ impl Program {
         let (mut modules, mut arms) = (String::new(), String::new());
         for (i, Case { net, .. }) in cases.iter().enumerate() {
             let file = format!("{i}.bin");
-            let code = snippet(language, net, [&file, "nnue"], &golden::evaluations(net)).unwrap();
+            let code = snippet(language, net, [&file, "nnue"], &golden_evaluations(net)).unwrap();
             fs::write(program.folder().join(&file), net.to_bytes()).unwrap();
             let harness = harness(language, net.architecture());
             match language {
@@ -238,7 +238,7 @@ fn quickstart_agrees(language: Language) {
     let case = std::slice::from_ref(&*QUICKSTART);
     Program::harnessed(language, case, true).agrees(0, &case[0].lines);
     let net = &case[0].net;
-    let program = Program::alone(language, net, "net.bin", &golden::evaluations(net));
+    let program = Program::alone(language, net, "net.bin", &golden_evaluations(net));
     let (folder, bytes) = (program.folder(), net.to_bytes());
     fs::rename(folder.join("net.bin"), folder.join("elsewhere.bin")).unwrap();
     // From the program, and from the disk; without padding, a net is whole.
@@ -264,7 +264,7 @@ fn quickstart_agrees(language: Language) {
 /// ends, ends of literals, stars, trigraphs, formats, variables.
 fn wrong_golden_fails(language: Language) {
     let net = random_net(Views::Perspective, Activation::SCReLU, 100, 7);
-    let mut golden = golden::evaluations(&net);
+    let mut golden = golden_evaluations(&net);
     golden[11].cp += 1;
     let name = r#"a "net" *é?? {0} %d $HOME \u000a \n 中 \"#;
     let program = Program::alone(language, &net, name, &golden);
@@ -339,7 +339,7 @@ fn every_net_has_neat_code() {
         for language in Language::ALL {
             assert_eq!(Language::named(language.name()), Some(language));
             let code = |name: &str| {
-                snippet(language, &net, ["net.bin", name], &golden::evaluations(&net)).unwrap()
+                snippet(language, &net, ["net.bin", name], &golden_evaluations(&net)).unwrap()
             };
             let source = code(language.file_name());
             assert!(source.contains(&net.architecture().to_string()), "{source}");

@@ -3,8 +3,8 @@
 use std::num::{NonZeroU16, NonZeroU64};
 
 use super::super::fields;
-use super::bits::{BitReader, BitWriter, folded, unfolded};
 use super::board::Board;
+use super::board::{BitReader, BitWriter, folded, unfolded};
 use crate::sample::{GameHash, Played, Position, Sample};
 
 /// Stem and number of moves.

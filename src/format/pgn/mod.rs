@@ -10,21 +10,22 @@
 //! refused whole; the crate `pgn-reader` would pass over what it cannot read, and yield another game.
 
 pub mod comment;
-mod game;
-mod scoresheet;
 mod text;
 mod write;
 
-pub use scoresheet::Scoresheet;
 pub use write::{Annotated, Ply};
 
-use shakmaty::Color;
+use comment::Said;
+use shakmaty::{
+    Chess, Color, Move, Position as _,
+    san::{San, SanError},
+};
+use text::{Frame, Frames, Outcome, Tags, Token, Tokens, Wrong, tag_name};
 
 use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View};
+use crate::format::fields;
 use crate::point_of_view::PointOfView;
-use crate::sample::{Position, Sample};
-use game::Game;
-use text::{Frame, Frames, Wrong, tag_name};
+use crate::sample::{GameHash, Played, Position, Sample};
 
 pub static FORMAT: Format = Format {
     name: "pgn",
@@ -77,7 +78,7 @@ impl PgnReader {
 
 /// The position after the moves of each game, whatever its result: a book of openings.
 pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
-    each(input, |frame| game::last(frame.whole()?))
+    each(input, |frame| last(frame.whole()?))
 }
 
 /// The games of a file by their tags, who played and with what result; moves are not replayed.
@@ -114,7 +115,7 @@ impl Reader for PgnReader {
                 return Ok(false);
             }
             let kept = out.len();
-            match self.frame.whole().and_then(|text| game::replay(text, out)) {
+            match self.frame.whole().and_then(|text| replay(text, out)) {
                 Ok(Game::Nothing) => continue,
                 Ok(Game::Whole) => {}
                 Ok(Game::Unfinished) => self.unfinished += 1,
@@ -138,4 +139,268 @@ impl Reader for PgnReader {
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(80)]);
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
+}
+
+/// What the text of a game holds.
+#[derive(Debug, PartialEq, Eq)]
+enum Game {
+    /// Its samples were appended.
+    Whole,
+    /// It has no result to learn from.
+    Unfinished,
+    /// No game at all: blank lines, or text between games.
+    Nothing,
+}
+
+/// Appends the samples of a game; of a game that is wrong, some of them may have been appended.
+fn replay(text: &[u8], out: &mut Vec<Sample>) -> Result<Game, Wrong> {
+    let tags = Tags::read(text).map_err(Wrong::whole)?;
+    let result = tags.outcome().map_err(Wrong::whole)?;
+    if result == Some(Outcome::Unfinished) {
+        return Ok(Game::Unfinished);
+    }
+    let chess = start(&tags).map_err(Wrong::whole)?;
+    let mut tokens = Tokens::new(text, tags.end);
+    let mut replay = Replay {
+        ply: fields::ply_of(&chess),
+        hash: GameHash::of(&Position::from_chess(&chess)),
+        chess,
+        standing: None,
+        first: out.len(),
+        out,
+        result,
+        ended: None,
+    };
+    replay.run(&mut tokens, tags.some).map_err(|reason| wrong(&tokens, &replay.chess, reason))
+}
+
+/// The position after the moves of a game, none where there is no game. Its result does not matter.
+fn last(text: &[u8]) -> Result<Option<Position>, Wrong> {
+    let tags = Tags::read(text).map_err(Wrong::whole)?;
+    let mut chess = start(&tags).map_err(Wrong::whole)?;
+    let (mut tokens, mut some) = (Tokens::new(text, tags.end), tags.some);
+    loop {
+        let next = match tokens.next() {
+            Ok(None) => return Ok(some.then(|| Position::from_chess(&chess))),
+            Ok(Some(Token::San(san))) => legal(san, &chess),
+            Ok(Some(_)) => continue,
+            Err(reason) => Err(reason),
+        };
+        chess.play_unchecked(next.map_err(|reason| wrong(&tokens, &chess, reason))?);
+        some = true;
+    }
+}
+
+/// A fault at the token read last.
+fn wrong(tokens: &Tokens, chess: &Chess, reason: String) -> Wrong {
+    let turn = Some((chess.fullmoves().get(), chess.turn()));
+    Wrong { at: tokens.start(), turn, reason, at_end: tokens.at_end() }
+}
+
+fn start(tags: &Tags) -> Result<Chess, String> {
+    match tags.start()? {
+        Some(start) => start.to_chess().map_err(|error| error.to_string()),
+        None => Ok(Chess::new()),
+    }
+}
+
+struct Replay<'a> {
+    /// After the moves played so far.
+    chess: Chess,
+    ply: u16,
+    hash: GameHash,
+    /// The score of the position on the board, if a comment gave it.
+    standing: Option<i16>,
+    /// Samples from number `first` on are of this game.
+    out: &'a mut Vec<Sample>,
+    first: usize,
+    /// The result by the tag.
+    result: Option<Outcome>,
+    /// The result behind the moves.
+    ended: Option<Outcome>,
+}
+
+impl Replay<'_> {
+    fn run(&mut self, tokens: &mut Tokens, tagged: bool) -> Result<Game, String> {
+        while let Some(token) = tokens.next()? {
+            match token {
+                Token::San(san) => self.play(san)?,
+                Token::Comment(comment) => match comment::score(comment, self.chess.turn()) {
+                    Some(Said::Before(score)) => {
+                        if let Some(before) = self.out[self.first..].last_mut() {
+                            before.score = Some(score);
+                        }
+                    }
+                    Some(Said::Standing(score)) => self.standing = Some(score),
+                    None => {}
+                },
+                Token::Outcome(outcome) => self.end(outcome)?,
+            }
+        }
+        let moves = self.out.len() - self.first;
+        match self.ended {
+            Some(Outcome::Won(doubled)) => {
+                let game = Some(self.hash.game());
+                for sample in &mut self.out[self.first..] {
+                    let turn = sample.position.turn();
+                    sample.game = game;
+                    sample.result = fields::turned_result(f32::from(doubled) / 2.0, turn);
+                }
+                Ok(Game::Whole)
+            }
+            Some(Outcome::Unfinished) => {
+                self.out.truncate(self.first);
+                Ok(Game::Unfinished)
+            }
+            None if !tagged && moves == 0 => Ok(Game::Nothing),
+            None => Err("the moves end without a result".to_string()),
+        }
+    }
+
+    fn play(&mut self, san: &[u8]) -> Result<(), String> {
+        if self.ended.is_some() {
+            return Err(format!("the move `{}` comes after the result", shown(san)));
+        }
+        let legal = legal(san, &self.chess)?;
+        let played = Played::from_move(&legal).ok_or_else(|| not_a_move(san))?;
+        let position = Position::from_chess(&self.chess);
+        let (score, ply, played) = (self.standing.take(), Some(self.ply), Some(played));
+        self.out.push(Sample { score, ply, played, ..Sample::of(position) });
+        played.into_iter().for_each(|played| self.hash.play(played));
+        self.chess.play_unchecked(legal);
+        self.ply = self.ply.saturating_add(1);
+        Ok(())
+    }
+
+    fn end(&mut self, outcome: Outcome) -> Result<(), String> {
+        let before = self.ended.or(self.result).unwrap_or(outcome);
+        if before != outcome {
+            return Err(format!(
+                "the moves end with {}, but the result before was {}",
+                outcome.text(),
+                before.text()
+            ));
+        }
+        self.ended = Some(outcome);
+        Ok(())
+    }
+}
+
+fn legal(san: &[u8], chess: &Chess) -> Result<Move, String> {
+    let parsed = match san {
+        b"0-0" => San::from_ascii(b"O-O"),
+        b"0-0-0" => San::from_ascii(b"O-O-O"),
+        _ => San::from_ascii(san),
+    };
+    let parsed = parsed.map_err(|_| not_a_move(san))?;
+    parsed.to_move(chess).map_err(|error| {
+        let what = match error {
+            SanError::IllegalSan => "not legal",
+            SanError::AmbiguousSan => "more than one move",
+        };
+        format!("`{}` is {what} in {}", shown(san), Position::from_chess(chess).fen())
+    })
+}
+
+fn not_a_move(san: &[u8]) -> String {
+    format!("`{}` is not a move", shown(san))
+}
+
+/// What tournament programs write behind a move of their book.
+const BOOK: &[u8] = b"book";
+
+/// Who played, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scoresheet {
+    /// The number of its first line.
+    pub line: u64,
+    /// 0, 0.5 or 1; None where the game has none, or the file breaks off in it.
+    pub white_result: Option<f64>,
+    /// The first position and the moves of a book, as text; empty for a game from the usual start
+    /// without such moves.
+    pub opening: String,
+    /// Names and values, in order.
+    tags: Vec<(String, String)>,
+}
+
+impl Scoresheet {
+    /// The value of a tag, without white space around it; None too where it is `?` or `-`, which
+    /// PGN has for what is unknown or does not apply.
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        let found = self.tags.iter().rev().find(|(it, _)| it == name);
+        let value = found.map(|(_, value)| value.trim());
+        value.filter(|value| !matches!(*value, "" | "?" | "-"))
+    }
+
+    /// Reads a game; none where a text holds no game.
+    fn read(frame: &Frame) -> Result<Option<Self>, Wrong> {
+        let text = frame.whole()?;
+        let tags = Tags::read(text).map_err(Wrong::whole)?;
+        let said = tags.outcome().map_err(Wrong::whole)?;
+        let start = tags.start().map_err(Wrong::whole)?;
+        let mut tokens = Tokens::new(text, tags.end);
+        let played = Moves::read(&mut tokens);
+        let at = tokens.start();
+        let wrong = |reason| Wrong { at, turn: None, reason, at_end: tokens.at_end() };
+        let (moves, cut_off) = match played {
+            Ok(moves) => {
+                let cut_off = frame.last && moves.outcome.is_none();
+                (moves, cut_off)
+            }
+            Err(_) if frame.last && tokens.at_end() => (Moves::default(), true),
+            Err(reason) => return Err(wrong(reason)),
+        };
+        if !tags.some && moves.count == 0 {
+            return Ok(None);
+        }
+        let outcome = match (said, moves.outcome) {
+            _ if cut_off => None,
+            (Some(said), Some(ended)) if said != ended => {
+                return Err(wrong(format!(
+                    "the moves end with {}, the tag Result says {}",
+                    ended.text(),
+                    said.text()
+                )));
+            }
+            (_, Some(ended)) => Some(ended),
+            (_, None) => return Err(wrong("the moves end without a result".to_string())),
+        };
+        let white_result = match outcome {
+            Some(Outcome::Won(doubled)) => Some(f64::from(doubled) / 2.0),
+            Some(Outcome::Unfinished) | None => None,
+        };
+        let start = start.map(|start| start.fen());
+        let opening = start.into_iter().chain(moves.book).collect::<Vec<_>>().join(" ");
+        Ok(Some(Self { line: frame.line, white_result, opening, tags: tags.texts() }))
+    }
+}
+
+/// What the moves of a game tell without being replayed.
+#[derive(Default)]
+struct Moves {
+    count: u64,
+    /// Those before the first that is not of a book.
+    book: Vec<String>,
+    outcome: Option<Outcome>,
+}
+
+impl Moves {
+    fn read(tokens: &mut Tokens) -> Result<Self, String> {
+        let (mut moves, mut last) = (Self::default(), None);
+        while let Some(token) = tokens.next()? {
+            match token {
+                Token::San(san) => {
+                    moves.count += 1;
+                    last = Some(String::from_utf8_lossy(san).into_owned());
+                }
+                Token::Comment(comment) => {
+                    let own = moves.book.len() as u64 + 1 == moves.count;
+                    let of_book = own && comment.trim_ascii() == BOOK;
+                    moves.book.extend(last.take().filter(|_| of_book));
+                }
+                Token::Outcome(outcome) => moves.outcome = Some(outcome),
+            }
+        }
+        Ok(moves)
+    }
 }

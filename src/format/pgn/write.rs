@@ -6,7 +6,7 @@ use shakmaty::{Chess, File, Move, Position as _, Role};
 
 use super::comment::{LARGEST, LONGEST_MATE, MATE};
 use super::text::Outcome;
-use crate::format::chain::{Chain, GAMELESS};
+use crate::format::fields::{Chain, GAMELESS};
 use crate::format::{Writer, fields};
 use crate::sample::{Position, Sample};
 

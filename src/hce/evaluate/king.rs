@@ -1,7 +1,7 @@
 //! The king: its cover, the pawns that come for it, and the danger that it is in.
 
+use super::View;
 use super::squares::*;
-use super::view::View;
 use crate::hce::Term;
 use crate::hce::terms::{Row, row};
 

@@ -8,16 +8,17 @@ mod pawns;
 mod pieces;
 mod squares;
 mod threats;
-mod view;
-
-use shakmaty::{Color, Role};
-
-use super::Sink;
-use super::terms::{Part, Row, row};
-use crate::sample::Position;
 
 pub(super) use squares::DARK;
-use view::View;
+
+use shakmaty::{Color, Role};
+use squares::*;
+
+use super::{
+    Sink,
+    terms::{Part, Row, row},
+};
+use crate::sample::Position;
 
 const MATERIAL: Row<1> = row("material");
 const PSQT: Row<2> = row("psqt");
@@ -107,4 +108,151 @@ fn material_and_squares(board: &Board, sink: &mut impl Sink) {
             sink.add(PSQT.at([piece.role as usize - 1, square]), piece.color, 1);
         }
     }
+}
+
+/// A piece, no pawn and no king, with what it attacks.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    pub square: u32,
+    pub role: usize,
+    pub attacks: u64,
+}
+
+/// One of the two sides.
+#[derive(Clone, Copy)]
+struct Side {
+    /// By role.
+    pub pieces: [u64; 6],
+    pub all: u64,
+    /// Where the king stands.
+    pub king: u32,
+    /// The squares around the king and their neighbours one rank further up, the king's square
+    /// among them.
+    pub area: u64,
+    /// Squares attacked, by role.
+    pub attacks: [u64; 6],
+    pub attacked: u64,
+    /// Squares attacked by two pieces or more.
+    pub twice: u64,
+    /// Pieces that attack the enemy king's area, by role.
+    pub attackers: [i32; 6],
+    /// Squares of the enemy king's area that they attack, summed over pieces.
+    pub hits: i32,
+}
+
+/// A board as one side sees it.
+struct View {
+    pub us: Side,
+    pub them: Side,
+    pub occupied: u64,
+    /// Our pieces, the first `len` of the list.
+    list: [Piece; 32],
+    len: usize,
+    /// See [`closedness`].
+    pub closed: usize,
+    pub our_turn: bool,
+}
+
+impl View {
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        self.list[..self.len].iter().copied()
+    }
+
+    pub fn both(board: &Board) -> [View; 2] {
+        let [white, black] = board.pieces;
+        let flip = |sets: [u64; 6]| sets.map(u64::swap_bytes);
+        let (ours, white_list, white_len) = Side::of(&white, &black);
+        let (theirs, black_list, black_len) = Side::of(&flip(black), &flip(white));
+        let occupied = ours.all | theirs.all.swap_bytes();
+        let closed = closedness(white[PAWN], black[PAWN]);
+        let view = |us: &Side, them: &Side, list, len, occupied, our_turn| View {
+            us: *us,
+            them: them.flipped(),
+            occupied,
+            list,
+            len,
+            closed,
+            our_turn,
+        };
+        let white_turn = board.position.turn().is_white();
+        [
+            view(&ours, &theirs, white_list, white_len, occupied, white_turn),
+            view(&theirs, &ours, black_list, black_len, occupied.swap_bytes(), !white_turn),
+        ]
+    }
+}
+
+impl Side {
+    fn of(us: &[u64; 6], them: &[u64; 6]) -> (Side, [Piece; 32], usize) {
+        let all = us.iter().fold(0, |all, set| all | set);
+        let occupied = them.iter().fold(all, |all, set| all | set);
+        let target = area(king_square(them[KING], 56), true);
+        let king_at = king_square(us[KING], 0);
+        let mut side = Side {
+            pieces: *us,
+            all,
+            king: king_at,
+            area: area(king_at, false),
+            attacks: [0; 6],
+            attacked: 0,
+            twice: 0,
+            attackers: [0; 6],
+            hits: 0,
+        };
+        side.attack(PAWN, east(us[PAWN]) << 8);
+        side.attack(PAWN, west(us[PAWN]) << 8);
+        side.attack(KING, king(king_at));
+        let mut list = [Piece::default(); 32];
+        let mut len = 0;
+        let through_queens = occupied & !us[QUEEN];
+        let through_rooks = through_queens & !us[ROOK];
+        for (role, squares) in us.iter().enumerate().take(QUEEN + 1).skip(KNIGHT) {
+            for square in each(*squares) {
+                let attacks = match role {
+                    KNIGHT => knight(square),
+                    BISHOP => bishop(square, through_queens),
+                    ROOK => rook(square, through_rooks),
+                    _ => bishop(square, occupied) | rook(square, occupied),
+                };
+                side.attack(role, attacks);
+                if attacks & target != 0 {
+                    side.attackers[role] += 1;
+                    side.hits += number(attacks & target);
+                }
+                list[len] = Piece { square, role, attacks };
+                len += 1;
+            }
+        }
+        (side, list, len)
+    }
+
+    fn attack(&mut self, role: usize, squares: u64) {
+        self.attacks[role] |= squares;
+        self.twice |= self.attacked & squares;
+        self.attacked |= squares;
+    }
+
+    /// The side as the other one sees it.
+    fn flipped(&self) -> Side {
+        Side {
+            pieces: self.pieces.map(u64::swap_bytes),
+            all: self.all.swap_bytes(),
+            king: self.king ^ 56,
+            area: self.area.swap_bytes(),
+            attacks: self.attacks.map(u64::swap_bytes),
+            attacked: self.attacked.swap_bytes(),
+            twice: self.twice.swap_bytes(),
+            ..*self
+        }
+    }
+}
+
+/// A board without a king, which only a damaged file has, counts as if it stood on e1.
+fn king_square(kings: u64, turned: u32) -> u32 {
+    if kings == 0 { 4 ^ turned } else { kings.trailing_zeros() }
+}
+
+fn area(square: u32, down: bool) -> u64 {
+    let ring = king(square) | 1 << square;
+    ring | if down { ring >> 8 } else { ring << 8 }
 }

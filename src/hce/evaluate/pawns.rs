@@ -1,7 +1,7 @@
 //! Pawns: how they stand to each other, and which of them are passed.
 
+use super::View;
 use super::squares::*;
-use super::view::View;
 use crate::hce::Term;
 use crate::hce::terms::{Row, row};
 

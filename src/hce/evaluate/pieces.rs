@@ -1,7 +1,7 @@
 //! Knights, bishops, rooks and queens: where they stand well, and how far they reach.
 
+use super::View;
 use super::squares::*;
-use super::view::View;
 use crate::hce::Term;
 use crate::hce::terms::{Row, row};
 

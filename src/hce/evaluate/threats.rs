@@ -1,8 +1,8 @@
 //! Threats against the enemy's pieces, space, and how hard an endgame is to win.
 
 use super::Board;
+use super::View;
 use super::squares::*;
-use super::view::View;
 use crate::hce::terms::{Row, row};
 use crate::hce::{Sink, Term};
 

@@ -3,19 +3,15 @@
 //! Terms come in groups with a shape, such as 6 roles x 64 squares. The terms of all groups are
 //! numbered through in the order of the table, the last axis fastest.
 
-mod axis;
-mod group;
 mod table;
+
+pub use table::GROUPS;
 
 use std::sync::{Arc, LazyLock};
 
 use shakmaty::{Role, Square};
 
 use crate::terms::{Kind, TermEntry, TermList};
-
-pub use axis::Axis;
-pub use group::{Group, Part, Parts};
-pub use table::GROUPS;
 
 /// The number of terms, tempo aside, which is one weight that no phase tapers.
 pub const TERMS: usize = first(GROUPS.len());
@@ -206,4 +202,134 @@ pub fn list() -> Arc<TermList> {
         Arc::new(TermList { terms: Term::all().map(entry).collect(), tempo: 0.0 })
     });
     LIST.clone()
+}
+
+/// One dimension of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// a1 = 0 to h8 = 63, seen by White; Black's pieces stand on the square flipped top to bottom.
+    Squares,
+    /// Named places.
+    Words(&'static [&'static str]),
+    /// So many whole numbers from the first on, the last standing for all above it too.
+    Numbers { first: usize, len: usize },
+}
+
+/// Pawn to queen: a king is never off the board, so it has no material value.
+const WITH_PAWNS: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
+/// Pawn to king.
+const ROLES: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
+/// Knight to queen.
+const PIECES: Axis = Axis::Words(&["knight", "bishop", "rook", "queen"]);
+const FILES: Axis = Axis::Words(&["a", "b", "c", "d", "e", "f", "g", "h"]);
+/// Files by their distance to the edge: `a` stands for a and h.
+const EDGES: Axis = Axis::Words(&["a", "b", "c", "d"]);
+/// The ranks that pawns stand on, counted from their own side.
+const RANKS: Axis = Axis::Numbers { first: 2, len: 6 };
+/// The rank of the pawn that is nearest, if there is one.
+const NEAREST: Axis = Axis::Words(&["none", "2", "3", "4", "5", "6", "7"]);
+
+impl Axis {
+    /// From zero to the largest, so many places in all.
+    pub const fn from_zero(len: usize) -> Axis {
+        Axis::Numbers { first: 0, len }
+    }
+
+    pub const fn len(self) -> usize {
+        match self {
+            Axis::Squares => 64,
+            Axis::Words(words) => words.len(),
+            Axis::Numbers { len, .. } => len,
+        }
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of a place on the axis, `place < self.len()`.
+    pub fn label(self, place: usize) -> String {
+        match self {
+            Axis::Squares => Square::new(place as u32).to_string(),
+            Axis::Words(words) => words[place].to_string(),
+            Axis::Numbers { first, .. } => (first + place).to_string(),
+        }
+    }
+}
+
+/// Terms of one sort.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The first part of the names of its terms; may hold dots.
+    pub name: &'static str,
+    /// What a count of one means.
+    pub counts: &'static str,
+    pub kind: Kind,
+    /// Where it is counted.
+    pub part: Part,
+    pub axes: &'static [Axis],
+    /// Middlegame and endgame weight before training, in centipawns, of the i-th term.
+    start: fn(usize) -> [i32; 2],
+}
+
+impl Group {
+    /// The number of terms.
+    pub const fn len(&self) -> usize {
+        let mut len = 1;
+        let mut axis = 0;
+        while axis < self.axes.len() {
+            len *= self.axes[axis].len();
+            axis += 1;
+        }
+        len
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A part of the evaluation, which is skipped where nobody wants its terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    Material,
+    Psqt,
+    Mobility,
+    Pawns,
+    Passed,
+    Knights,
+    Bishops,
+    Rooks,
+    Queens,
+    Threats,
+    Space,
+    King,
+    Safety,
+    Complexity,
+}
+
+/// A set of parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts(u16);
+
+impl Parts {
+    pub const ALL: Parts = Parts(u16::MAX);
+
+    pub const fn of(parts: &[Part]) -> Parts {
+        let mut set = 0;
+        let mut i = 0;
+        while i < parts.len() {
+            set |= 1 << parts[i] as u16;
+            i += 1;
+        }
+        Parts(set)
+    }
+
+    pub fn add(&mut self, part: Part) {
+        self.0 |= 1 << part as u16;
+    }
+
+    pub const fn has(self, part: Part) -> bool {
+        self.0 >> part as u16 & 1 == 1
+    }
 }

@@ -1,7 +1,7 @@
 //! Pawns, and pawns on their way to promotion.
 
 use super::normal;
-use crate::hce::terms::axis::{Axis, FILES, RANKS};
+use crate::hce::terms::{Axis, FILES, RANKS};
 use crate::hce::terms::{Group, Part};
 
 /// Those where an own pawn can stand a rank further down.

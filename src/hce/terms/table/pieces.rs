@@ -1,7 +1,7 @@
 //! Material, squares, mobility, and what makes a piece good or bad where it stands.
 
 use super::normal;
-use crate::hce::terms::axis::{Axis, ROLES, WITH_PAWNS};
+use crate::hce::terms::{Axis, ROLES, WITH_PAWNS};
 use crate::hce::terms::{Group, Part};
 
 /// Undefended or defended by an own pawn.
