@@ -30,9 +30,8 @@ use crate::loss::Loss;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
-use crate::train::length::Span;
 use crate::train::optimizer::Settings;
-use crate::train::stages::Stages;
+use crate::train::schedule::{Span, Stages};
 use crate::train::target::Promise;
 
 /// The version of the config language that this program speaks.

@@ -1,18 +1,17 @@
-//! A row of `log.csv`: what is known of a run each time the validation loss is measured.
+//! `log.csv` and `sources.csv`: one row each time the validation loss is measured.
 
-mod sources;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
-pub use sources::BySource;
+use crate::input;
+use crate::output::OutputError;
 
 /// The first line of a log.
 pub const HEADER: &str = "step,positions,train_loss,validation_loss,validation_result_loss,\
                       learning_rate,wdl,positions_per_second\n";
 
-/// The same columns, as version 0.1 called them.
-pub const OLD_HEADER: &str = "step,positions,train_loss,held_out_loss,held_out_result_loss,\
-                          learning_rate,wdl,positions_per_second\n";
-
-/// What is known at one step.
+/// A row of `log.csv`: losses and progress at one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     pub step: u64,
@@ -53,9 +52,6 @@ impl Row {
     pub fn parse(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.split(',').collect();
         let cells: [&str; 8] = cells.try_into().ok()?;
-        let number = |cell: &str| -> Option<Option<f64>> {
-            if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
-        };
         Some(Self {
             step: cells[0].parse().ok()?,
             positions: cells[1].parse().ok()?,
@@ -67,4 +63,120 @@ impl Row {
             positions_per_second: number(cells[7])?,
         })
     }
+}
+
+/// `sources.csv`: the validation loss by source, a row beside each of `log.csv`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BySource {
+    pub names: Vec<String>,
+    /// A step each, with a loss for each name; none where a source has nothing to validate with.
+    pub rows: Vec<(u64, Vec<Option<f64>>)>,
+}
+
+impl BySource {
+    /// The first line of a file.
+    pub fn header(names: &[String]) -> String {
+        let names = names.iter().map(|name| format!(",{name}"));
+        format!("step{}\n", names.collect::<String>())
+    }
+
+    /// A line of the file.
+    pub fn line(step: u64, losses: &[Option<f64>]) -> String {
+        let cell = |loss: &Option<f64>| loss.map_or(",".into(), |loss| format!(",{loss:.8}"));
+        format!("{step}{}\n", losses.iter().map(cell).collect::<String>())
+    }
+
+    /// Reads a file; none where it is no such file. An unfinished last line is skipped.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let names = lines.next()?.strip_prefix("step,")?.split(',').map(str::to_string);
+        let names: Vec<String> = names.collect();
+        let row = |line: &str| {
+            let (step, losses) = line.split_once(',')?;
+            let losses: Vec<Option<f64>> = losses.split(',').map(number).collect::<Option<_>>()?;
+            (losses.len() == names.len()).then_some((step.parse().ok()?, losses))
+        };
+        let rows = lines.map(row).collect::<Option<_>>()?;
+        Some(Self { names, rows })
+    }
+
+    /// The losses of a step.
+    pub fn at(&self, step: u64) -> Option<&[Option<f64>]> {
+        self.rows.iter().find(|(at, _)| *at == step).map(|(_, losses)| &losses[..])
+    }
+}
+
+/// Reads a cell that may be empty; none where it is no number.
+fn number(cell: &str) -> Option<Option<f64>> {
+    if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
+}
+
+/// A log, open for appending.
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    rows: u64,
+}
+
+impl Log {
+    /// Opens a log with this first line and drops all rows behind the first `rows`: a killed run
+    /// will make them again.
+    pub fn open(path: &Path, header: &str, rows: u64) -> Result<Self, OutputError> {
+        let failed = |error| OutputError::new(path, error);
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).write(true).truncate(false);
+        let mut file = options.open(path).map_err(failed)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let kept: Vec<&str> = lines.take(if rows == 0 { 0 } else { 1 + rows as usize }).collect();
+        let bytes: usize = kept.iter().map(|line| line.len()).sum();
+        file.set_len(bytes as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let rows = (kept.len() as u64).saturating_sub(1);
+        let mut log = Self { path: path.to_path_buf(), file, rows };
+        if bytes == 0 {
+            log.write(header)?;
+        }
+        Ok(log)
+    }
+
+    /// Adds a row; returns the number of rows with it.
+    pub fn add(&mut self, line: &str) -> Result<u64, OutputError> {
+        self.write(line)?;
+        self.rows += 1;
+        Ok(self.rows)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), OutputError> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|error| OutputError::new(&self.path, error))
+    }
+}
+
+/// Why a log could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {error}")]
+pub struct LogError {
+    path: PathBuf,
+    error: Error,
+}
+
+/// Reads the rows of a log. An unfinished last line is skipped.
+///
+/// # Errors
+/// If the file cannot be read, or a line is no row of this version.
+pub fn read(path: &Path) -> Result<Vec<Row>, LogError> {
+    let failed = |error| LogError { path: path.to_path_buf(), error };
+    let text = input::text(path, input::TEXT).map_err(failed)?;
+    let bad = |line: usize| {
+        let reason = format!("line {line} is no row of a log of this version");
+        failed(Error::new(ErrorKind::InvalidData, reason))
+    };
+    let mut lines = text.split_inclusive('\n').enumerate();
+    if lines.next().is_none_or(|(_, header)| header != HEADER) {
+        return Err(bad(1));
+    }
+    let whole = lines.filter(|(_, line)| line.ends_with('\n'));
+    whole.map(|(number, line)| Row::parse(line.trim_end()).ok_or_else(|| bad(number + 1))).collect()
 }

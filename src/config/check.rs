@@ -4,9 +4,8 @@ use super::{BatchSize, Config, ConfigError, Learn, MOST_POSITIONS, VERSION, near
 use crate::architecture::Array;
 use crate::loss::{Loss, LossShape};
 use crate::train::layers::{Layer, stands_for};
-use crate::train::length::Length;
 use crate::train::optimizer::Name;
-use crate::train::stages::not_a_share;
+use crate::train::schedule::{Length, not_a_share};
 
 /// Positions of a step; a larger batch is a slip of the pen, not a plan.
 const LARGEST_BATCH: u64 = 1 << 22;

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::{Config, Data, Model, Optimizer, Plan, Source, Target};
 use crate::loader::{Filter, Weighing};
-use crate::train::stages::Stage;
+use crate::train::schedule::Stage;
 use defaults::Defaults;
 
 /// A key of a config.

@@ -2,8 +2,7 @@
 
 use super::{Config, ConfigError};
 use crate::scales::Scales;
-use crate::train::length::Length;
-use crate::train::stages::not_a_share;
+use crate::train::schedule::{Length, not_a_share};
 
 /// The largest QA and QB that an engine's integers have room for.
 const MOST: i32 = i16::MAX as i32;

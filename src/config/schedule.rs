@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::BatchSize;
-use crate::train::length::Length;
-use crate::train::stages::Stages;
+use crate::train::schedule::{Length, Stages};
 
 /// How long the run is, how large its steps are, and how often it looks up from its work. One of
 /// `epochs`, `positions` and `superbatches` gives the length; `gauss-newton` and `local-search` end

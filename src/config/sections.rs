@@ -12,8 +12,7 @@ use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::scales::HeadFormat;
-use crate::train::length::Length;
-use crate::train::stages::Stages;
+use crate::train::schedule::{Length, Stages};
 
 /// Where the positions come from, which of them are used and in which order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

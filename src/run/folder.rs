@@ -10,7 +10,7 @@ use super::listener::Listener;
 use crate::config::RUN_HEADER;
 use crate::input;
 use crate::output::Output;
-use crate::train::{Anchor, KEPT, Moved};
+use crate::train::KEPT;
 
 pub const CONFIG: &str = "config.toml";
 /// To resume from.
@@ -66,7 +66,6 @@ pub struct RunFolder {
     pub path: PathBuf,
     /// The folders above it that were made for it, the nearest first.
     made: Vec<PathBuf>,
-    anchor: Anchor,
     /// Released when the process ends, by whatever death.
     _lock: File,
 }
@@ -100,9 +99,6 @@ fn check(path: &Path, overwrite: bool) -> Result<()> {
 impl Drop for RunFolder {
     /// A command that failed before its run began leaves nothing.
     fn drop(&mut self) {
-        if self.check().is_err() {
-            return;
-        }
         let _ = std::fs::remove_file(self.file(LOCK));
         remove_empty(&self.path, &self.made);
     }
@@ -140,10 +136,7 @@ impl RunFolder {
 
     fn open(path: &Path, listener: &dyn Listener) -> Result<Self> {
         let lock = lock(path, listener)?;
-        let anchor = Anchor::of(path).with_context(|| path.display().to_string())?;
-        let made = Vec::new();
-        let folder = Self { path: path.to_path_buf(), made, anchor, _lock: lock };
-        Ok(folder)
+        Ok(Self { path: path.to_path_buf(), made: Vec::new(), _lock: lock })
     }
 
     /// Removes what an earlier run left.
@@ -163,11 +156,6 @@ impl RunFolder {
         kept.retain(|path| path.extension().is_some_and(|ending| ending == "safetensors"));
         kept.sort();
         kept
-    }
-
-    /// An error if the folder is no longer where it was: it must not be made anew.
-    pub fn check(&self) -> Result<(), Moved> {
-        self.anchor.check()
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::architecture::Architecture;
 use crate::loader::{Plan, Scan};
 use crate::model::Adapter;
-use crate::train::length::Span;
+use crate::train::schedule::Span;
 use crate::train::{End, Settings, Watch};
 
 /// Told of so many positions more; the work is over when it is dropped.

@@ -21,14 +21,13 @@ use crate::hce::HceWeights;
 use crate::input;
 use crate::inspect::Options as Inspect;
 use crate::loader::Plan;
-use crate::log::BySource;
+use crate::log::{self, BySource};
 use crate::model::{Compute, Device};
 use crate::output;
 use crate::report::Options;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
-use crate::train::log;
 
 /// Positions to show of each disagreement.
 const BOARDS: usize = 8;

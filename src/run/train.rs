@@ -233,7 +233,6 @@ fn train(
         return Ok(None);
     }
     finish::refuse_untrained(recipe, &checkpoint, folder)?;
-    folder.check()?;
     let mut finished = finish::finish(recipe, &data, folder, listener)?;
     finished.page = page.then(|| finish::page(recipe, &data, folder, place, listener));
     Ok(Some(finished))

@@ -1,35 +1,39 @@
-//! The model of a run, what moves it, and what is learnt of it.
+//! The model of a run with its optimiser.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use burn::optim::GradientsParams;
 
-use super::average::Average;
-use super::clip::clipped;
-use super::direct::Stepped;
-use super::rule::Rule;
+use super::direct::{Direct, Stepped};
+use super::gradients::{clipped, join_mean};
+use super::optimizer::Optimizer;
 use super::{Rounded, TrainError, Training};
 use crate::batch::{Choices, Inputs};
 use crate::model::{Kind, Model, is_gpu};
 use crate::weights::Weights;
 
-/// Why there is a model between steps.
 const WHOLE: &str = "a step gives the model back";
 
-/// The model of a run, what moves it, and what is learnt of it.
+/// The model of a run with its optimiser, and the mean of its weights where that is learnt.
 pub struct Learner<'a> {
     job: &'a Training<'a>,
-    /// What takes the steps; none only while it takes one.
+    /// The model that takes the steps; none only while it takes one.
     model: Option<Model>,
-    /// What is learnt in its place, if it is a mean; none only while something joins it.
-    average: Option<Average>,
+    /// The mean that is learnt in its place, if any; none only while something joins it.
+    average: Option<Model>,
     rule: Rule,
 }
 
+/// An optimiser that follows gradients, or a direct method.
+enum Rule {
+    Gradient(Box<Optimizer>),
+    Direct(Box<Direct>),
+}
+
 impl<'a> Learner<'a> {
-    /// Goes on from what was learnt, and the record that belongs to it; the record is empty at the
-    /// beginning.
+    /// Continues from learnt weights and the [record](Learner::record) that belongs to them, which is
+    /// empty at the beginning.
     pub fn new(job: &'a Training, learnt: &Weights, record: Vec<u8>) -> Result<Self, TrainError> {
         let settings = &job.settings.optimizer;
         let device = job.device.clone().autodiff();
@@ -43,24 +47,31 @@ impl<'a> Learner<'a> {
                 (model(&file.weights)?, file.blob)
             }
         };
-        let average = settings.average.map(|_| Average::new(learnt, job.compute));
-        let rule =
-            Rule::new(settings, job.compute, job.device, record).map_err(TrainError::Optimizer)?;
+        let average = settings.average.map(|_| learnt);
+        let rule = if settings.name.is_direct() {
+            Direct::new(settings, &record).map(|direct| Rule::Direct(Box::new(direct)))
+        } else if record.is_empty() {
+            Ok(Rule::Gradient(settings.build(job.compute).into()))
+        } else {
+            let loaded = settings.build(job.compute).load(&record, job.device);
+            loaded.map(|optimizer| Rule::Gradient(optimizer.into()))
+        };
+        let rule = rule.map_err(TrainError::Optimizer)?;
         Ok(Self { job, model: Some(takes), average, rule })
     }
 
-    /// Whether it follows gradients: else it leaps.
+    /// Whether the method follows gradients.
     pub fn follows(&self) -> bool {
         matches!(self.rule, Rule::Gradient(_))
     }
 
-    /// What takes the steps.
+    /// The model that takes the steps.
     pub fn model(&self) -> &Model {
         self.model.as_ref().expect(WHOLE)
     }
 
-    /// What the gradients of a step are taken of, the so-and-so-many-th from 1: what takes the steps,
-    /// or the weights that an export would make of it.
+    /// The model whose gradients a step takes: [`Learner::model`], or that with rounded weights.
+    /// `step` counts from 1.
     pub fn seen(&self, step: u64) -> Cow<'_, Model> {
         match self.job.settings.rounding(step - 1) {
             Some(rounding) => Cow::Owned(self.model().rounded(rounding)),
@@ -68,7 +79,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// A step down the gradients, the so-and-so-many-th from 1.
+    /// Applies one optimiser step. `step` counts from 1.
     ///
     /// # Panics
     /// If the method is direct.
@@ -77,18 +88,17 @@ impl<'a> Learner<'a> {
             0.0 => gradients,
             most => clipped(gradients, self.model(), most),
         };
-        // Nobody else holds the model, so that its tensors change in place.
-        let model = self.model.take().expect(WHOLE);
-        let model = self.rule.follow(rate, model, gradients);
+        let Rule::Gradient(optimizer) = &mut self.rule else { panic!("no gradient is followed") };
+        // There is no other reference to the model, so that its tensors change in place.
+        let model = optimizer.step(rate, self.model.take().expect(WHOLE), gradients);
         if let Some(share) = self.share(step) {
             let average = self.average.take().expect(WHOLE);
-            self.average = Some(average.join(&model, share));
+            self.average = Some(join_mean(average, &model, share, self.job.compute.level()));
         }
         self.model = Some(model);
     }
 
-    /// A step of a direct method. The losses count their `shares`, which are none where all positions
-    /// count alike.
+    /// Applies one step of a direct method. `shares` are factors of the losses; empty means all 1.
     ///
     /// # Panics
     /// If the method follows gradients.
@@ -100,47 +110,50 @@ impl<'a> Learner<'a> {
         choices: Option<&Choices>,
     ) -> Result<Stepped, TrainError> {
         let weights = self.model().weights();
-        let Training { kind, compute, device, ranks, .. } = self.job;
+        let Training { kind, compute, device, ranks, settings, .. } = self.job;
         let Rule::Direct(method) = &mut self.rule else { panic!("gradients are followed") };
-        let loss = self.job.settings.loss;
-        let stepped =
-            method.step(kind, weights, inputs, (targets, shares, loss), choices, *ranks)?;
+        let goal = (targets, shares, settings.loss);
+        let stepped = method.step(kind, weights, inputs, goal, choices, *ranks)?;
         let device = (*device).clone().autodiff();
         self.model = Some(Model::new(kind, &stepped.weights, &device, *compute)?);
         Ok(stepped)
     }
 
-    /// What is measured after so many steps: what is learnt, rounded as an export will do it where
-    /// the run knows of that.
+    /// The model to validate after so many steps: the learnt one, rounded as an export rounds it where
+    /// the run learns with rounded weights.
     pub fn measured(&self, steps: u64) -> Result<Cow<'_, Model>, TrainError> {
         let learnt = self.learnt(steps);
         let Training { kind, compute, device, settings, .. } = self.job;
-        Ok(match (&settings.rounded, kind) {
-            (Some(Rounded { rounding, .. }), Kind::Net(net) | Kind::Sum(net, _))
-                if is_gpu(device) =>
-            {
-                // There rounding is not that of an export to the last digit.
+        let Some(Rounded { rounding, .. }) = &settings.rounded else { return Ok(learnt) };
+        match kind {
+            // On a GPU rounding is not that of an export to the last digit.
+            Kind::Net(net) | Kind::Sum(net, _) if is_gpu(device) => {
                 let weights = rounding.weights(&learnt.weights(), net)?;
-                Cow::Owned(Model::new(kind, &weights, device, *compute)?)
+                Ok(Cow::Owned(Model::new(kind, &weights, device, *compute)?))
             }
-            (Some(Rounded { rounding, .. }), _) => Cow::Owned(learnt.rounded(rounding)),
-            (None, _) => learnt,
-        })
+            _ => Ok(Cow::Owned(learnt.rounded(rounding))),
+        }
     }
 
-    /// What is learnt after so many steps: it is written down.
+    /// The learnt model after so many steps.
     pub fn learnt(&self, steps: u64) -> Cow<'_, Model> {
         if self.share(steps).is_some() {
-            return Cow::Borrowed(&self.average.as_ref().expect(WHOLE).model);
+            return Cow::Borrowed(self.average.as_ref().expect(WHOLE));
         }
-        let learnt = self.rule.learnt(self.model());
+        let learnt = match &self.rule {
+            Rule::Gradient(optimizer) => optimizer.learnt(self.model()),
+            Rule::Direct(_) => None,
+        };
         learnt.map_or(Cow::Borrowed(self.model()), Cow::Owned)
     }
 
-    /// What going on needs beside what is learnt: the optimiser's record, with the weights that take
-    /// the steps where these are others.
+    /// The bytes that resuming needs beside the learnt weights: the optimiser's record, with the
+    /// weights that take the steps where these are others.
     pub fn record(&self) -> Result<Vec<u8>, TrainError> {
-        let record = self.rule.to_bytes().map_err(TrainError::Optimizer)?;
+        let record = match &self.rule {
+            Rule::Gradient(optimizer) => optimizer.to_bytes().map_err(TrainError::Optimizer)?,
+            Rule::Direct(direct) => direct.to_bytes(),
+        };
         if !self.job.settings.optimizer.learns_apart() {
             return Ok(record);
         }
@@ -148,8 +161,7 @@ impl<'a> Learner<'a> {
         bytes.map_err(|error| TrainError::Optimizer(error.to_string()))
     }
 
-    /// What the weights after a step have of the mean that is learnt; none where there is none, or
-    /// none yet.
+    /// The share in the learnt mean of the weights after a step; none where there is no mean yet.
     fn share(&self, step: u64) -> Option<f64> {
         let settings = self.job.settings;
         let (steps, begun) = (settings.leg(step.checked_sub(1)?).steps, settings.seam_before(step));

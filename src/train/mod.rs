@@ -1,58 +1,49 @@
 //! The training loop: batches in, checkpoints and a log out.
 //!
-//! It takes any iterator of [`Batch`]es and never asks where they come from; time and the wish to
-//! stop reach it through [`Watch`].
+//! It takes any iterator of [`Batch`]es; the clock and requests to stop come through [`Watch`].
 
-mod anchor;
-mod average;
 pub mod checkpoint;
-mod clip;
 pub mod direct;
-mod error;
-mod failure;
+mod gradients;
 pub mod layers;
 mod learner;
-pub mod leg;
-pub mod length;
-pub mod log;
 mod losses;
 pub mod optimizer;
 pub mod ranks;
-mod rule;
 pub mod schedule;
 mod settings;
-pub mod stages;
-mod step;
 pub mod target;
-mod together;
-mod unread;
 mod writer;
 
+use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, Transaction};
 
-use crate::batch::Batch;
-use crate::log::{BySource, HEADER, Row};
-use crate::model::{Compute, Kind, is_gpu};
-pub use anchor::{Anchor, Moved};
+use crate::batch::{Batch, Choices};
+use crate::log::{BySource, HEADER, Log, Row};
+use crate::model::{
+    Aim, Compute, Evaluation as _, Judged, Kind, Slope, is_gpu, outputs, steps_ahead,
+};
+use crate::output::OutputError;
+use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, State};
-pub use error::TrainError;
-use failure::{one_line, panic_text};
+use gradients::{Outcome, together};
 use learner::Learner;
-use log::Log;
-pub use losses::{Losses, Yardstick, losses, losses_of_all};
+use losses::losses;
 use ranks::Ranks;
-pub use settings::{Rounded, Settings};
-use unread::{Step, Unread};
+pub use settings::{Keep, Leg, Rounded, Settings};
+use target::targets;
 use writer::{Files, Writer};
 
 /// The folder in that of a run where checkpoints are kept for good.
 pub const KEPT: &str = "checkpoints";
 
-/// A run: what to train, where, and the folder that keeps it.
+/// A run: model, device, settings and folder.
 pub struct Training<'a> {
     pub kind: Kind,
     pub compute: Compute,
@@ -64,11 +55,11 @@ pub struct Training<'a> {
     pub held_out: &'a [Batch],
     /// The step after which the loop returns [`End::Round`].
     pub until: u64,
-    /// Who else takes the steps of this run: then batches are this rank's share of them.
+    /// All ranks of this run; batches are this rank's share of them.
     pub ranks: &'a dyn Ranks,
 }
 
-/// The loop's window to the world outside.
+/// Clock, stop request and progress callbacks of the loop.
 pub trait Watch {
     /// Seconds since some fixed moment.
     fn seconds(&self) -> f64;
@@ -80,7 +71,7 @@ pub trait Watch {
     fn row(&mut self, _row: &Row) {}
 }
 
-/// Where the loop stands after a step.
+/// Progress after a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub step: u64,
@@ -93,7 +84,7 @@ pub struct Progress {
     pub converged: bool,
 }
 
-/// How a run ended.
+/// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Finished,
@@ -101,16 +92,58 @@ pub enum End {
     Converged,
     /// The held-out loss no longer fell.
     Early,
-    /// [`Watch::stop`] said so; the run can be resumed.
+    /// [`Watch::stop`] returned true; the run can be resumed.
     Interrupted,
-    /// The round is over; the run goes on in the next one.
+    /// The round is over; the run continues in the next one.
     Round,
+}
+
+/// Why a run broke off. The checkpoints written before stand.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    #[error(
+        "the loss is {loss} at step {step} (learning rate {learning_rate:e}): training diverged; \
+         the last good checkpoint is step {good} in {path}; lower the learning rate"
+    )]
+    Diverged { loss: f64, step: u64, learning_rate: f64, good: u64, path: PathBuf },
+    #[error(
+        "{name}[{place}] became {value} before step {step}: training diverged; the last good \
+         checkpoint is step {good} in {path}; lower the learning rate"
+    )]
+    NotFinite { name: String, place: usize, value: f32, step: u64, good: u64, path: PathBuf },
+    #[error("the data ended at step {0}, before the run did")]
+    OutOfData(u64),
+    #[error(transparent)]
+    Data(Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    #[error("the optimiser's state in the checkpoint cannot be read: {0}")]
+    Optimizer(String),
+    #[error(
+        "the checkpoint of step {0} has no state of the optimiser: it is made for use, not to go \
+         on from; resume from last.safetensors"
+    )]
+    NoOptimizer(u64),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error(
+        "the device failed: {reason}; the last good checkpoint is step {good} in {path}; resume \
+         the run, with `--device flex` if it fails again"
+    )]
+    Device { reason: String, good: u64, path: PathBuf },
+    #[error("the device gives no gradients to add up with those of other ranks: {0}")]
+    Gradients(String),
+    #[error(
+        "the weights of rank {rank} are not those of rank 0 at step {step}: its machine computes with \
+         other instructions, or its memory fails; use the same program and `--simd` everywhere"
+    )]
+    Apart { rank: usize, step: u64 },
 }
 
 /// Trains from a checkpoint (a fresh one has step 0) to the end of the run.
 ///
 /// # Errors
-/// See [`TrainError`]; whatever happens, `last.safetensors` holds the last good state.
+/// See [`TrainError`]; in any case `last.safetensors` holds the last good state.
 pub fn run<E>(
     job: &Training,
     start: Checkpoint,
@@ -126,10 +159,7 @@ where
     }
     // A device that is lost, or out of memory, shows as a panic somewhere in Burn.
     let run = AssertUnwindSafe(|| trainer.run(batches, watch));
-    match catch_unwind(run) {
-        Ok(ended) => ended,
-        Err(panic) => Err(trainer.failed(&panic_text(&*panic))),
-    }
+    catch_unwind(run).unwrap_or_else(|panic| Err(trainer.failed(panic_text(&*panic))))
 }
 
 struct Trainer<'a> {
@@ -139,57 +169,55 @@ struct Trainer<'a> {
     /// None on ranks that write nothing.
     log: Option<Log>,
     by_source: Option<Log>,
-    unread: Unread,
-    /// Gradients of all ranks on their way.
+    /// Losses that are still on the device. Reading a value from a GPU blocks until its queue is
+    /// empty.
+    unread: Vec<(Step, Tensor<1>)>,
+    /// Buffer for the gradients of all ranks.
     sums: Vec<f32>,
     /// The last loss that was read.
     loss: Option<f64>,
     facts: BTreeMap<String, String>,
     writer: Writer,
-    clock: Clock,
-    /// Whether a rank wished to stop in the last step.
+    /// Seconds and positions at the last row of the log, for positions per second.
+    clock: (f64, u64),
+    /// Whether a rank was asked to stop in the last step.
     stop: bool,
 }
 
-/// For positions per second between two rows of the log.
-struct Clock {
-    seconds: f64,
-    positions: u64,
+/// A step, from 1, and its learning rate.
+#[derive(Clone, Copy)]
+struct Step {
+    number: u64,
+    learning_rate: f64,
 }
 
 impl<'a> Trainer<'a> {
     fn new(job: &'a Training, start: Checkpoint) -> Result<Self, TrainError> {
-        if start.optimizer.is_empty() && start.state.step > 0 {
-            return Err(TrainError::NoOptimizer(start.state.step));
+        let Checkpoint { weights, optimizer, state, facts } = start;
+        if optimizer.is_empty() && state.step > 0 {
+            return Err(TrainError::NoOptimizer(state.step));
         }
-        let learner = Learner::new(job, &start.weights, start.optimizer)?;
-        // A run's first look makes its first row, before its first checkpoint.
-        let saved = (start.state.log_rows > 0).then_some(start.state.step);
-        let writes = job.ranks.is_first();
-        let writer =
-            if writes { Writer::new(job.folder, saved)? } else { Writer::idle(job.folder, saved) };
-        let rows = start.state.log_rows;
-        let open = |name, header: &str| Log::open(&job.folder.join(name), header, rows);
+        let learner = Learner::new(job, &weights, optimizer)?;
+        // The first validation makes the first row, before the first checkpoint.
+        let saved = (state.log_rows > 0).then_some(state.step);
+        let open = |name, header: &str| Log::open(&job.folder.join(name), header, state.log_rows);
+        let (writes, sources) = (job.ranks.is_first(), &job.settings.sources);
         let log = writes.then(|| open("log.csv", HEADER)).transpose()?;
-        let sources = &job.settings.sources;
-        let by_source = (writes && !sources.is_empty())
-            .then(|| open("sources.csv", &BySource::header(sources)));
-        let by_source = by_source.transpose()?;
-        let clock = Clock { seconds: f64::NAN, positions: start.state.positions };
-        let (state, facts) = (start.state, start.facts);
+        let by_source = writes && !sources.is_empty();
+        let by_source = by_source.then(|| open("sources.csv", &BySource::header(sources)));
         Ok(Self {
             job,
             learner,
-            state,
             log,
-            by_source,
-            unread: Unread::default(),
+            by_source: by_source.transpose()?,
+            unread: Vec::new(),
             sums: Vec::new(),
             loss: None,
             facts,
-            writer,
-            clock,
+            writer: Writer::new(job.folder, saved),
+            clock: (f64::NAN, state.positions),
             stop: false,
+            state,
         })
     }
 
@@ -201,68 +229,171 @@ impl<'a> Trainer<'a> {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.clock = Clock { seconds: watch.seconds(), positions: self.state.positions };
-        if self.writer.handed().is_none() {
-            let best = self.look(watch)?;
+        let settings = self.job.settings;
+        self.clock = (watch.seconds(), self.state.positions);
+        if self.writer.handed.is_none() {
+            let best = self.validate(watch)?;
             self.write(Files { best, last: true, ..Files::default() })?;
         }
         let mut batches = batches.into_iter();
-        let mut end = End::Finished;
-        while self.state.step < self.job.settings.steps {
-            if self.state.converged {
-                break;
+        let end = loop {
+            let State { step, converged, unimproved, .. } = self.state;
+            if converged {
+                break End::Converged;
+            } else if step >= settings.steps {
+                break End::Finished;
+            } else if self.stop || self.job.ranks.is_alone() && watch.stop() {
+                break End::Interrupted;
+            } else if step >= self.job.until {
+                break End::Round;
             }
-            if self.stop || self.job.ranks.is_alone() && watch.stop() {
-                end = End::Interrupted;
-                break;
+            // Patience starts again where the run was made longer.
+            let is_seam = settings.is_seam(step);
+            if !is_seam && settings.patience.is_some_and(|patience| unimproved >= patience) {
+                break End::Early;
             }
-            if self.state.step >= self.job.until {
-                end = End::Round;
-                break;
-            }
-            // A run that is made longer gets its patience anew.
-            if !self.job.settings.is_seam(self.state.step)
-                && let Some(patience) = self.job.settings.patience
-                && self.state.unimproved >= patience
-            {
-                end = End::Early;
-                break;
-            }
-            let batch = batches.next().ok_or(TrainError::OutOfData(self.state.step))?;
+            let batch = batches.next().ok_or(TrainError::OutOfData(step))?;
             let batch = batch.map_err(|error| TrainError::Data(error.into()))?;
-            // What a rank wishes the others hear with this step's gradients.
-            let wish = watch.stop();
-            let progress = self.on_pool(|it| it.step(&batch, wish))?;
+            // Sent to the other ranks with this step's gradients.
+            let stop = watch.stop();
+            // Parallel loops that start outside of the pool block their thread. A GPU has a queue for
+            // each thread.
+            let progress = match is_gpu(self.job.device) {
+                true => self.step(&batch, stop),
+                false => rayon::scope(|_| self.step(&batch, stop)),
+            }?;
             watch.step(&progress);
-            let leg = self.job.settings.leg(progress.step - 1);
+            let leg = settings.leg(progress.step - 1);
             self.writer.poll()?;
             let last = progress.step == leg.steps || progress.converged;
             let due = |every: u64| last || progress.step.is_multiple_of(every);
-            let best = due(leg.validate_every) && self.look(watch)?;
+            let best = due(leg.validate_every) && self.validate(watch)?;
             let kept = leg.keep.and_then(|keep| keep.name(progress.step));
             let last = due(leg.checkpoint_every) || progress.step == leg.until;
             self.write(Files { best, kept, last })?;
-        }
-        if self.state.converged {
-            end = End::Converged;
-        }
+        };
         self.write(Files { last: true, ..Files::default() })?;
         let written = self.writer.settle()?;
-        Ok((end, written.map_or_else(|| self.checkpoint(), Ok)?))
+        Ok((end, written.map_or_else(|| self.checkpoint(true), Ok)?))
     }
 
-    /// Looks at the losses that are still unread.
+    /// The phase of the schedule, and the progress in it.
+    fn leg(&self) -> (Leg, f64) {
+        let leg = self.job.settings.leg(self.state.step);
+        let done = self.state.step as f64 / leg.steps as f64;
+        (leg, done)
+    }
+
+    /// Training targets of a batch.
+    fn targets<'b>(&self, batch: &'b Batch) -> Cow<'b, [f32]> {
+        let (leg, done) = self.leg();
+        targets(batch, leg.wdl.at(done), &self.job.settings.worths)
+    }
+
+    fn step(&mut self, batch: &Batch, stop: bool) -> Result<Progress, TrainError> {
+        if self.job.settings.is_seam(self.state.step) {
+            self.state.unimproved = 0;
+        }
+        let (leg, done) = self.leg();
+        let learning_rate = leg.learning_rate.at(done);
+        let step = Step { number: self.state.step + 1, learning_rate };
+        let mut positions = batch.len() as u64;
+        let mut converged = false;
+        if self.learner.follows() {
+            positions = self.descend(batch, step, stop)?;
+        } else {
+            let (shares, targets) = (batch.shares(), self.targets(batch));
+            let choices = batch.choices.as_deref();
+            let stepped = self.learner.leap(&batch.inputs, &targets, &shares, choices)?;
+            let mut numbers = [positions as f64, f64::from(u8::from(stop))];
+            self.job.ranks.sum(&mut [], &mut numbers);
+            (positions, self.stop) = (numbers[0] as u64, numbers[1] > 0.0);
+            self.count(step, stepped.loss)?;
+            converged = stepped.converged;
+        }
+        self.state.converged = converged;
+        self.state.step += 1;
+        self.state.positions += positions;
+        let State { step, positions, .. } = self.state;
+        let loss = self.loss.unwrap_or(f64::NAN);
+        Ok(Progress { step, positions, loss, learning_rate, converged })
+    }
+
+    /// Follows the gradients of a batch. Returns the number of positions of all ranks.
+    fn descend(&mut self, batch: &Batch, step: Step, stop: bool) -> Result<u64, TrainError> {
+        let mut positions = batch.len() as u64;
+        let gradients = if let Some(choices) = &batch.choices {
+            let pulled = self.pull(step.number, batch, choices);
+            let (loss, gradients) = pulled.map_err(|lost| self.failed(&lost))?;
+            self.count(step, loss)?;
+            gradients
+        } else {
+            let (shares, targets) = (batch.shares(), self.targets(batch));
+            let (base, weights, loss) = (&batch.base[..], &shares[..], self.job.settings.loss);
+            let aim = Aim::Judged(Judged { targets: &targets, base, weights, loss });
+            let slope = self.learner.seen(step.number).slope(&batch.inputs, aim);
+            let Slope { loss, gradients } = slope;
+            self.unread.push((step, loss));
+            if self.job.ranks.is_alone() {
+                let waits = is_gpu(self.job.device) && self.loss.is_some();
+                if !waits || self.unread.len() >= steps_ahead(batch.len()) {
+                    self.read()?;
+                }
+                gradients
+            } else {
+                let loss = self.unread_losses()?.last().map_or(f64::NAN, |(_, loss)| *loss);
+                let weight = match batch.weights.is_empty() {
+                    true => batch.len() as f64,
+                    false => batch.weights.iter().map(|weight| f64::from(*weight)).sum(),
+                };
+                let own = Outcome { loss, gradients, weight, positions, stop };
+                let all = together(self.job.ranks, own, self.learner.model(), &mut self.sums);
+                let all = all.map_err(TrainError::Gradients)?;
+                (positions, self.stop) = (all.positions, all.stop);
+                self.count(step, all.loss)?;
+                all.gradients
+            }
+        };
+        self.learner.follow(step.number, step.learning_rate, gradients);
+        Ok(positions)
+    }
+
+    /// The loss of a step that learns moves, and its gradients; or an error of the device.
+    fn pull(
+        &self,
+        step: u64,
+        batch: &Batch,
+        choices: &Choices,
+    ) -> Result<(f64, GradientsParams), String> {
+        let seen = self.learner.seen(step);
+        let logits = outputs(&seen, batch).map_err(|lost| lost.to_string())?;
+        let [sum, count] = choices.reported(&logits);
+        let forces = choices.pull(&logits);
+        let loss = if count > 0.0 { sum / count } else { 0.0 };
+        Ok((loss, seen.slope(&batch.inputs, Aim::Forces(&forces)).gradients))
+    }
+
+    /// Reads the losses that are still on the device.
+    fn unread_losses(&mut self) -> Result<Vec<(Step, f64)>, TrainError> {
+        let (steps, losses): (Vec<Step>, Vec<Tensor<1>>) = self.unread.drain(..).unzip();
+        let read = losses.into_iter().fold(Transaction::default(), Transaction::register);
+        let read = read.try_execute().map_err(|error| self.failed(&error.to_string()))?;
+        let value = |data: burn::tensor::TensorData| {
+            data.try_into_vec::<f32>().map_or(f64::NAN, |values| values[0].into())
+        };
+        Ok(steps.into_iter().zip(read.into_iter().map(value)).collect())
+    }
+
     fn read(&mut self) -> Result<(), TrainError> {
-        let read = self.unread.read().map_err(|causes| self.failed(&causes))?;
-        read.into_iter().try_for_each(|(taken, loss)| self.count(taken, loss))
+        self.unread_losses()?.into_iter().try_for_each(|(step, loss)| self.count(step, loss))
     }
 
-    /// Counts a step's loss for the next row of the log.
+    /// Adds a step's loss to the next row of the log.
     fn count(&mut self, step: Step, loss: f64) -> Result<(), TrainError> {
         let Step { number: step, learning_rate } = step;
         if !loss.is_finite() {
             self.writer.settle()?;
-            let (good, path) = (self.writer.good(), self.writer.path("last"));
+            let (good, path) = self.last_good();
             return Err(TrainError::Diverged { loss, step, learning_rate, good, path });
         }
         self.loss = Some(loss);
@@ -271,42 +402,42 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
+    /// The step of `last.safetensors`, 0 where there is none yet, and its path.
+    fn last_good(&self) -> (u64, PathBuf) {
+        (self.writer.saved.unwrap_or(0), self.writer.path("last"))
+    }
+
     fn failed(&mut self, causes: &str) -> TrainError {
         if let Err(error) = self.writer.settle() {
             return error;
         }
-        let reason = one_line(causes);
-        let (good, path) = (self.writer.good(), self.writer.path("last"));
-        TrainError::Device { reason, good, path }
+        let (good, path) = self.last_good();
+        TrainError::Device { reason: one_line(causes), good, path }
     }
 
-    /// Measures the held-out loss and adds a row to the log; whether the weights are the best.
-    fn look(&mut self, watch: &mut dyn Watch) -> Result<bool, TrainError> {
+    /// Measures the held-out loss and adds a row to the log; returns whether the weights are the
+    /// best.
+    fn validate(&mut self, watch: &mut dyn Watch) -> Result<bool, TrainError> {
         self.read()?;
-        self.writer.check()?;
         let settings = self.job.settings;
-        // What led here, not what begins here.
-        let leg = settings.leg(self.state.step.saturating_sub(1));
-        let done = self.state.step as f64 / leg.steps as f64;
-        let wdl = leg.wdl.at(done);
-        // Against the target of the run's end: one yardstick, whatever the target is by now.
-        let Settings { ref worths, loss, .. } = *settings;
-        let yardstick = Yardstick { wdl: settings.wdl.at(1.0), worths, loss };
-        let measured = self.learner.measured(self.state.step)?;
-        let held_out = losses_of_all(&measured, self.job.held_out, yardstick, self.job.ranks);
+        let step = self.state.step;
+        // The phase that ends here, not the one that begins.
+        let leg = settings.leg(step.saturating_sub(1));
+        let done = step as f64 / leg.steps as f64;
+        let measured = self.learner.measured(step)?;
+        let held_out = losses(&measured, self.job.held_out, settings, self.job.ranks);
         self.compare()?;
-        let seconds = watch.seconds();
-        let elapsed = seconds - self.clock.seconds;
-        let moved = self.state.positions - self.clock.positions;
+        let elapsed = watch.seconds() - self.clock.0;
+        let moved = self.state.positions - self.clock.1;
         let row = Row {
-            step: self.state.step,
+            step,
             positions: self.state.positions,
             train_loss: (self.state.loss_steps > 0)
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.as_ref().map(|losses| losses.target),
             held_out_result_loss: held_out.as_ref().and_then(|losses| losses.result),
             learning_rate: self.learner.follows().then(|| leg.learning_rate.at(done)),
-            wdl,
+            wdl: leg.wdl.at(done),
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
         };
         self.state.train_loss = row.train_loss;
@@ -314,9 +445,9 @@ impl<'a> Trainer<'a> {
         self.state.loss_steps = 0;
         if let Some(by_source) = &mut self.by_source {
             let of = |source| held_out.as_ref()?.sources.get(source).copied().flatten();
-            // Behind those that come from none of them.
+            // The first entry is that of positions of no source.
             let losses: Vec<Option<f64>> = (1..=settings.sources.len()).map(of).collect();
-            by_source.add(&BySource::line(row.step, &losses))?;
+            by_source.add(&BySource::line(step, &losses))?;
         }
         self.state.log_rows = match &mut self.log {
             Some(log) => log.add(&row.line())?,
@@ -324,21 +455,19 @@ impl<'a> Trainer<'a> {
         };
         let mut is_best = false;
         if let Some(losses) = held_out {
-            if self.state.best.is_none_or(|best| losses.target < best.loss) {
-                self.state.best = Some(Best { step: self.state.step, loss: losses.target });
-                self.state.unimproved = 0;
-                is_best = true;
-            } else {
-                self.state.unimproved += 1;
+            is_best = self.state.best.is_none_or(|best| losses.target < best.loss);
+            self.state.unimproved = if is_best { 0 } else { self.state.unimproved + 1 };
+            if is_best {
+                self.state.best = Some(Best { step, loss: losses.target });
             }
         }
         watch.row(&row);
-        // The look itself does not count as training time.
-        self.clock = Clock { seconds: watch.seconds(), positions: self.state.positions };
+        // Validation does not count as training time.
+        self.clock = (watch.seconds(), self.state.positions);
         Ok(is_best)
     }
 
-    /// Whether all ranks have the same weights.
+    /// Checks that all ranks have the same weights.
     fn compare(&self) -> Result<(), TrainError> {
         let (ranks, step) = (self.job.ranks, self.state.step);
         if ranks.is_alone() {
@@ -350,45 +479,49 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    fn checkpoint(&self) -> Result<Checkpoint, TrainError> {
-        let bare = self.bare_checkpoint()?;
-        let optimizer = self.learner.record()?;
-        Ok(Checkpoint { optimizer, ..bare })
-    }
-
-    /// A checkpoint without what only resuming needs.
-    fn bare_checkpoint(&self) -> Result<Checkpoint, TrainError> {
+    /// The learnt weights, with the optimiser's record where the run is to be resumed from them.
+    fn checkpoint(&self, resumable: bool) -> Result<Checkpoint, TrainError> {
         let weights = self.learner.learnt(self.state.step).weights();
         if let Some((name, place, value)) = weights.non_finite() {
-            return Err(TrainError::NotFinite {
-                name: name.to_string(),
-                place,
-                value,
-                step: self.state.step + 1,
-                good: self.writer.good(),
-                path: self.writer.path("last"),
-            });
+            let (name, step) = (name.to_string(), self.state.step + 1);
+            let (good, path) = self.last_good();
+            return Err(TrainError::NotFinite { name, place, value, step, good, path });
         }
-        let (state, facts) = (self.state.clone(), self.facts.clone());
-        Ok(Checkpoint { weights, optimizer: Vec::new(), state, facts })
+        let optimizer = if resumable { self.learner.record()? } else { Vec::new() };
+        Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts: self.facts.clone() })
     }
 
-    /// Has what the weights are now written to these files, if any and not there already.
+    /// Writes the weights to these files, unless they are there already.
     fn write(&mut self, mut files: Files) -> Result<(), TrainError> {
-        files.last &= self.writer.handed() != Some(self.state.step);
-        // Also where none of the positions that validate could be measured on.
+        files.last &= self.writer.handed != Some(self.state.step);
+        // Also where there are no positions to validate with.
         files.best |= files.last && self.state.best.is_none();
         if !(files.best || files.last || files.kept.is_some()) {
             return Ok(());
         }
-        self.writer.check()?;
         self.read()?;
         self.writer.settle()?;
-        if self.writer.is_idle() {
-            self.writer.pass(self.state.step, &files);
-            return Ok(());
+        if self.job.ranks.is_first() {
+            return self.writer.write(self.checkpoint(files.last)?, files);
         }
-        let checkpoint = if files.last { self.checkpoint()? } else { self.bare_checkpoint()? };
-        self.writer.write(checkpoint, files)
+        if files.last {
+            // Rank 0 writes it.
+            (self.writer.handed, self.writer.saved) =
+                (Some(self.state.step), Some(self.state.step));
+        }
+        Ok(())
     }
+}
+
+/// The message of a panic.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
+}
+
+/// A chain of causes in one line, without the traces behind it.
+fn one_line(causes: &str) -> String {
+    let lines = causes.lines().map(str::trim).take_while(|line| *line != "Asked at:");
+    let lines: Vec<&str> = lines.filter(|it| !it.is_empty() && *it != "Caused by:").collect();
+    lines.join(": ").trim_end_matches('.').to_string()
 }

@@ -121,8 +121,25 @@ pub enum Averaged {
     Last(f64),
 }
 
+impl Averaged {
+    /// The share in the mean of the weights after a step; `None` where the mean has not begun. The
+    /// run has `steps` steps, a length that counts from the step `begun`.
+    pub fn share(self, step: u64, steps: u64, begun: u64) -> Option<f64> {
+        match self {
+            // Corrected for the start at zero: all shares together are 1 at each step.
+            Averaged::Decaying(decay) => Some((1.0 - decay) / (1.0 - decay.powf(step as f64))),
+            Averaged::Last(share) => {
+                let before = steps - ((steps as f64 * share).ceil() as u64).clamp(1, steps);
+                // Means of another length do not count.
+                let taken = step.checked_sub(before.max(begun))?;
+                (taken > 0).then(|| 1.0 / taken as f64)
+            }
+        }
+    }
+}
+
 impl Settings {
-    /// What the sources have, and weights that are free.
+    /// Usual values of the method, and weights that are free.
     pub fn usual(name: Name) -> Self {
         let [beta1, beta2] = match name {
             Name::Lion => [0.9, 0.99],

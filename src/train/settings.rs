@@ -1,40 +1,58 @@
-//! What a run does, apart from its data.
+//! Settings of a run, apart from its data.
 
-use super::leg::{Keep, Leg};
 use super::optimizer;
-use super::schedule::Schedule;
+use super::schedule::{Length, Schedule, Span, TOLERANCE, Unit};
 use super::target::Worth;
 use crate::loss::Loss;
 use crate::model::Rounding;
 
-/// What a run does, apart from its data.
+/// Settings of a run, apart from its data.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub steps: u64,
     pub learning_rate: Schedule,
     /// Weight of the result in the target.
     pub wdl: Schedule,
-    /// What positions are worth: those of no source, and those of each.
+    /// Values of positions: those of no source, and those of each.
     pub worths: Vec<Worth>,
     /// The names of the sources.
     pub sources: Vec<String>,
     pub loss: Loss,
     pub optimizer: optimizer::Settings,
-    /// Whether the net learns with rounded weights.
+    /// Set where the net learns with rounded weights.
     pub rounded: Option<Rounded>,
     /// Steps between validations.
     pub validate_every: u64,
     /// Steps between checkpoints.
     pub checkpoint_every: u64,
-    /// Stop after so many looks without a better held-out loss.
+    /// Stop after this many validations without a lower loss.
     pub patience: Option<u64>,
     /// Checkpoints to keep beside those to resume from.
     pub keep: Option<Keep>,
-    /// What held before the run was made longer, in the order of their steps.
+    /// The schedules from before the run was made longer, in the order of their steps.
     pub earlier: Vec<Leg>,
 }
 
-/// How weights are rounded in the last part of a run. What validates is rounded all through it.
+/// A phase of a run, up to a step, with the schedule for the length that the run had then.
+#[derive(Clone, Debug)]
+pub struct Leg {
+    /// The last step of the phase.
+    pub until: u64,
+    /// The length of the run that the schedule is made for.
+    pub steps: u64,
+    pub learning_rate: Schedule,
+    /// Weight of the result in the target.
+    pub wdl: Schedule,
+    /// Steps before gradients are those of rounded weights, where the run has such.
+    pub rounded_after: u64,
+    /// Steps between validations.
+    pub validate_every: u64,
+    /// Steps between checkpoints.
+    pub checkpoint_every: u64,
+    pub keep: Option<Keep>,
+}
+
+/// Rounding of weights in the last part of a run. Validation is rounded all through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounded {
     pub rounding: Rounding,
@@ -43,13 +61,13 @@ pub struct Rounded {
 }
 
 impl Settings {
-    /// How weights are rounded in the step after so many, if they are.
+    /// Rounding of weights in the step after `done` steps.
     pub(super) fn rounding(&self, done: u64) -> Option<&Rounding> {
         let Rounded { rounding, .. } = self.rounded.as_ref()?;
         (done >= self.leg(done).rounded_after).then_some(rounding)
     }
 
-    /// What holds for the step after so many.
+    /// The phase of the step after `done` steps.
     pub(super) fn leg(&self, done: u64) -> Leg {
         let earlier = self.earlier.iter().find(|leg| done < leg.until).cloned();
         earlier.unwrap_or_else(|| Leg {
@@ -64,8 +82,7 @@ impl Settings {
         })
     }
 
-    /// The step in which the run ended before it was made as long as it is behind another; 0 if it
-    /// never was.
+    /// The last step before `step` at which the run once ended; 0 if it was never made longer.
     pub(super) fn seam_before(&self, step: u64) -> u64 {
         let seams = self.earlier.iter().map(|leg| leg.until);
         seams.filter(|until| *until < step).max().unwrap_or(0)
@@ -74,5 +91,48 @@ impl Settings {
     /// Whether the run ended here before it was made longer.
     pub(super) fn is_seam(&self, step: u64) -> bool {
         self.earlier.iter().any(|leg| leg.until == step)
+    }
+}
+
+/// Distance and names of the checkpoints that are kept for good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Keep {
+    /// Steps between two of them; may have a fraction.
+    every: f64,
+    /// The name of whole units, and their number between two checkpoints.
+    units: Option<(&'static str, u64)>,
+}
+
+impl Keep {
+    /// # Errors
+    /// If the distance is less than a step.
+    pub fn new(every: Length, span: &Span) -> Result<Self, String> {
+        let steps = every.steps(span.steps as f64, span);
+        if steps < 1.0 {
+            return Err(format!("{every} is less than a step of {} positions", span.batch));
+        }
+        let units = match every {
+            Length::Of(count, Unit::Superbatches) if count.fract() == 0.0 => {
+                Some(("sb", count as u64))
+            }
+            Length::Of(count, Unit::Epochs) if count.fract() == 0.0 => {
+                Some(("epoch", count as u64))
+            }
+            _ => None,
+        };
+        Ok(Self { every: steps, units })
+    }
+
+    /// The name of the checkpoint after a step, without its ending; none where none is due.
+    pub fn name(&self, step: u64) -> Option<String> {
+        let number = |step: u64| (step as f64 / self.every + TOLERANCE).floor() as u64;
+        let now = number(step);
+        if step == 0 || now == number(step - 1) {
+            return None;
+        }
+        Some(match self.units {
+            Some((name, count)) => format!("{name}-{:05}", now * count),
+            None => format!("step-{step:08}"),
+        })
     }
 }

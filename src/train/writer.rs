@@ -1,31 +1,26 @@
-//! Checkpoints on their way to the disk, while the training goes on.
+//! Writing of checkpoints while the training continues.
 
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use super::anchor::{Anchor, Moved};
 use super::checkpoint::Checkpoint;
 use super::{KEPT, TrainError};
 use crate::output::OutputError;
 
 /// Writes the checkpoints of a run on a thread of its own, as a disk takes as long as several
-/// steps. One is under way at most; whoever drops the writer waits for it.
+/// steps. At most one is under way; dropping the writer waits for it.
 pub struct Writer {
     folder: PathBuf,
-    /// The folder, which must not be made anew where somebody moves it; none on ranks that write
-    /// nothing.
-    anchor: Option<Arc<Anchor>>,
-    under_way: Option<JoinHandle<Result<Checkpoint, TrainError>>>,
+    under_way: Option<JoinHandle<Result<Checkpoint, OutputError>>>,
     /// The step that `last.safetensors` holds, or will hold when the thread is done.
-    handed: Option<u64>,
+    pub handed: Option<u64>,
     /// The step that it holds for sure.
-    saved: Option<u64>,
+    pub saved: Option<u64>,
 }
 
-/// Which files a checkpoint becomes.
+/// The files of a checkpoint.
 #[derive(Default)]
 pub struct Files {
     /// `best.safetensors`
@@ -38,99 +33,48 @@ pub struct Files {
 
 impl Writer {
     /// `saved` is the step that `last.safetensors` holds.
-    ///
-    /// # Errors
-    /// If there is no such folder.
-    pub fn new(folder: &Path, saved: Option<u64>) -> Result<Self, OutputError> {
-        let anchor = Anchor::of(folder).map_err(|error| OutputError::new(folder, error))?;
-        let mut writer = Self::idle(folder, saved);
-        writer.anchor = Some(Arc::new(anchor));
-        Ok(writer)
-    }
-
-    /// One that knows what another rank writes, and writes nothing.
-    pub fn idle(folder: &Path, saved: Option<u64>) -> Self {
-        let folder = folder.to_path_buf();
-        Self { folder, anchor: None, under_way: None, handed: saved, saved }
-    }
-
-    pub fn is_idle(&self) -> bool {
-        self.anchor.is_none()
-    }
-
-    /// Another rank writes these files.
-    pub fn pass(&mut self, step: u64, files: &Files) {
-        if files.last {
-            (self.handed, self.saved) = (Some(step), Some(step));
-        }
-    }
-
-    /// An error if the folder's name means another one now, or none.
-    pub fn check(&self) -> Result<(), Moved> {
-        self.anchor.as_ref().map_or(Ok(()), |anchor| anchor.check())
+    pub fn new(folder: &Path, saved: Option<u64>) -> Self {
+        Self { folder: folder.to_path_buf(), under_way: None, handed: saved, saved }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// The step that `last.safetensors` will hold once all that was handed over is written.
-    pub fn handed(&self) -> Option<u64> {
-        self.handed
-    }
-
-    /// The step that `last.safetensors` holds for sure, 0 where there is none yet.
-    pub fn good(&self) -> u64 {
-        self.saved.unwrap_or(0)
-    }
-
-    /// Begins to write a checkpoint, after the one before.
+    /// Starts to write a checkpoint, after the one before.
     ///
     /// # Errors
     /// Those of the one before.
-    pub fn write(&mut self, checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
+    pub fn write(&mut self, mut checkpoint: Checkpoint, files: Files) -> Result<(), TrainError> {
         self.settle()?;
         if files.last {
             self.handed = Some(checkpoint.state.step);
         }
         let best = files.best.then(|| self.path("best"));
-        let kept = files.kept.map(|name| Path::new(KEPT).join(name));
-        let kept = kept.map(|name| self.path(&name.to_string_lossy()));
+        let kept = files.kept.map(|name| self.path(&format!("{KEPT}/{name}")));
         let last = files.last.then(|| self.path("last"));
-        let Some(anchor) = self.anchor.clone() else { return Ok(()) };
         self.under_way = Some(thread::spawn(move || {
-            let write = |checkpoint: &Checkpoint, path: PathBuf| {
-                anchor.check()?;
-                checkpoint.write(&path).or_else(|error| {
-                    anchor.check()?;
-                    Err(TrainError::Output(error))
-                })
-            };
-            let mut checkpoint = checkpoint;
             let optimizer = take(&mut checkpoint.optimizer);
             for path in [best, kept].into_iter().flatten() {
-                write(&checkpoint, path)?;
+                checkpoint.write(&path)?;
             }
             checkpoint.optimizer = optimizer;
-            // What a run goes on from comes last: one that is killed before goes on from before.
-            last.map_or(Ok(()), |path| write(&checkpoint, path))?;
+            // The file to resume from comes last: a run that is killed before resumes from the one before.
+            last.map_or(Ok(()), |path| checkpoint.write(&path))?;
             Ok(checkpoint)
         }));
         Ok(())
     }
 
-    /// Learns how the writing ended, if it has.
-    ///
-    /// # Errors
-    /// Its own.
+    /// Returns the error of a write that has ended.
     pub fn poll(&mut self) -> Result<(), TrainError> {
         match &self.under_way {
-            Some(thread) if thread.is_finished() => self.settle().map(|_| ()),
+            Some(thread) if thread.is_finished() => self.settle().map(drop),
             _ => Ok(()),
         }
     }
 
-    /// Waits until all is written; the checkpoint that was under way.
+    /// Waits until all is written; returns the checkpoint that was under way.
     ///
     /// # Errors
     /// If it could not be written.
@@ -141,14 +85,14 @@ impl Writer {
             Ok(_) => self.saved = self.handed,
             Err(_) => self.handed = self.saved,
         }
-        written.map(Some)
+        Ok(Some(written?))
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Some(thread) = self.under_way.take() {
-            // Whoever drops it has an error of its own.
+            // The run has ended with an error of its own.
             let _ = thread.join();
         }
     }

@@ -1,9 +1,7 @@
 //! Configs: what is refused, with which words, and what overrides may change.
 
 use nnuance::config::{Config, RUN_HEADER};
-use nnuance::train::length::{Length, Span};
-use nnuance::train::schedule::Schedule;
-use nnuance::train::stages::{Shape, Stage, Stages};
+use nnuance::train::schedule::{Length, Schedule, Shape, Span, Stage, Stages};
 
 const CONFIG: &str = r#"version = 1
 [data]

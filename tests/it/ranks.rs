@@ -8,13 +8,14 @@ use std::time::Duration;
 use nnuance::batch::OfRank;
 use nnuance::config::Config;
 use nnuance::loader::{Encoder, PLANS, Plan, Stream};
+use nnuance::log;
 use nnuance::log::Row;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
 use nnuance::run::{Listener, Place};
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::{Alone, Ranks};
-use nnuance::train::{End, Progress, Watch, log};
+use nnuance::train::{End, Progress, Watch};
 use rayon::ThreadPoolBuilder;
 
 use crate::largest::largest;

@@ -2,8 +2,6 @@
 //! and runs that fail.
 
 use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::weights::{Weights, WeightsFile};
@@ -157,22 +155,6 @@ fn runs_without_a_net_are_refused() {
     let data = std::fs::canonicalize("data/selfplay_sf151_scored.txt").unwrap();
     let twice = format!("data.files=[\"data/selfplay_sf151_scored.txt\", {data:?}]");
     assert!(complaint(&mut work.train("twice", &[&twice])).contains("one file"));
-}
-
-#[test]
-fn moved_folder_is_not_made_anew() {
-    let work = Workdir::new(CONFIG);
-    let mut command = work.train("run", &["schedule.epochs=2000", "schedule.checkpoints=1000"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !work.path("run/last.safetensors").exists() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    std::fs::rename(work.path("run"), work.path("moved")).expect("it can be moved");
-    let output = child.wait_with_output().expect("its end");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("moved"), "{said}");
-    assert!(!work.path("run").exists() && work.path("moved/last.safetensors").exists());
 }
 
 #[test]

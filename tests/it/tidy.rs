@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 /// Each part of the library, with a colon, and the parts that it may name. These stand above it, so
 /// that there are no cycles.
 const ARROWS: &str = "\
-data_file: digits: draw: input: linear: log: loss: output: point_of_view: prefetch: sample:
+data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: sample:
 scales: score: sums: weights:
 architecture: point_of_view
+log: input output
 batch: architecture prefetch sums
 digest: input
 features: architecture point_of_view sample

@@ -2,8 +2,7 @@
 
 use crate::digits::short;
 use crate::run::Opening;
-use crate::train::length::Span;
-use crate::train::schedule::Schedule;
+use crate::train::schedule::{Schedule, Span};
 use crate::train::{Rounded, Settings};
 
 /// Points of the run at which rates are shown.

@@ -9,7 +9,7 @@ use crate::config::{Config, Learn};
 use crate::digits::grouped;
 use crate::run::folder::{ROUND, RunFolder};
 use crate::train::checkpoint::{Checkpoint, State};
-use crate::train::length::Span;
+use crate::train::schedule::Span;
 use crate::weights::Weights;
 
 /// The length of a round in steps, at least 1.

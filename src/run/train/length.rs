@@ -5,9 +5,8 @@ use anyhow::{Error, Result};
 use crate::config::{Config, Source};
 use crate::net::Net;
 use crate::run::rounding;
-use crate::train::leg::{Keep, Leg};
-use crate::train::length::{Length, Span};
-use crate::train::stages::Stages;
+use crate::train::schedule::{Length, Span, Stages};
+use crate::train::{Keep, Leg};
 use crate::train::{Rounded, Settings};
 
 /// The steps of a run before those whose gradients are of rounded weights; all of them where there
