@@ -178,7 +178,7 @@ fn malformed_chunks_end_in_an_error() {
         (b"BINP\xff".to_vec(), "ends after 5 of the 8"),
         (b"BINP\xff\xff\xff\x01".to_vec(), "ends within the chunk"),
     ] {
-        // Those that the file ends in have nothing behind them.
+        // A file that ends early has nothing behind the fault.
         let after = if reason.contains("ends") && !reason.contains("movetext") { 0 } else { 1 };
         let bytes = [&sound[..], &bytes, &sound.repeat(after)].concat();
         let error = read_as(&binpack::FORMAT, &bytes).unwrap_err().to_string();
@@ -187,7 +187,7 @@ fn malformed_chunks_end_in_an_error() {
         assert_eq!(faults, 1, "{reason}");
         assert!(samples.starts_with(&game) && samples.len() <= 41);
     }
-    // Cut anywhere, whole chains come, and the rest is told.
+    // A file cut anywhere gives its whole chains and one fault.
     for length in 8..sound.len() {
         let (_, faults) = exhaust(&binpack::FORMAT, &sound[..length]);
         assert_eq!(faults, 1, "{length}");

@@ -1,6 +1,5 @@
-//! Twins of the tests that need files of others: evaluation, training and comparison once more,
-//! slowly, from the letters of FENs and the bytes of files. Nothing of the program stands in these
-//! formulas, so they can tell where it is wrong.
+//! An implementation of its own of evaluation, training and comparison: slow, from the letters of
+//! FENs and the bytes of files, with no code of the program.
 
 use std::fs;
 
@@ -88,7 +87,6 @@ fn file_of_a_net(hidden: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// As `net::leorik_agrees`, `net::tcheran_agrees`, `export::nets_of_engines_export_to_the_same_bytes`.
 #[test]
 fn nets_evaluate_to_the_same_centipawns() {
     for hidden in [1, 16, 33, 128] {
@@ -194,9 +192,8 @@ fn train(hidden: usize, batch: usize, bias_correction: bool) -> Vec<f64> {
     losses
 }
 
-/// As `golden`, on other data and with other steps.
 #[test]
-fn ten_steps_have_the_same_losses() {
+fn losses_of_ten_steps() {
     for (hidden, bias_correction) in [(32, false), (32, true), (5, false)] {
         let right = train(hidden, 200, bias_correction);
         let plan = || Plan { batch: 200, window: 2000, ..Plan::reading(vec![SCORED.into()]) };
@@ -238,9 +235,8 @@ fn material(board: &Board) -> f64 {
     board.pieces.iter().map(value).sum()
 }
 
-/// As `compare::figures_of_known_evaluations` and `compare::a_ladder_of_nets_on_games`.
 #[test]
-fn a_comparison_has_the_same_figures() {
+fn figures_of_a_comparison() {
     let folder = tempfile::tempdir().unwrap();
     let data = lines(4000);
     let text: String = data.iter().map(|(line, ..)| format!("{line}\n")).collect();

@@ -62,7 +62,7 @@ fn nothing_is_drawn_of_nothing() {
 }
 
 #[test]
-fn the_labels_are_the_losses_shown() {
+fn labels_and_lines_show_the_losses() {
     let lines = chart(&rows(21), TOTAL, 80).expect("rows enough");
     assert!(lines[0].contains("lowest 0.104762 at step 20"), "{}", lines[0]);
     // The three first looks at the held-out games lie above the chart, which ends at the fourth.
@@ -82,43 +82,4 @@ fn the_labels_are_the_losses_shown() {
     assert!(joined.is_empty(), "{joined:?} {lines:#?}");
     assert!(above.iter().all(|column| *column + 1 >= first), "{lines:#?}");
     assert!(below.len() <= 20, "{lines:#?}");
-}
-
-#[test]
-fn half_a_run_fills_half_of_the_chart() {
-    let lines = chart(&rows(11), TOTAL, 110).expect("rows enough");
-    let drawn = columns(&drawing(&lines));
-    let last = *drawn.iter().max().expect("dots");
-    assert!((50..=51).contains(&last), "{last}: {lines:#?}");
-}
-
-#[test]
-fn without_held_out_games_there_are_dots_only() {
-    let mut rows = rows(21);
-    rows.iter_mut().for_each(|row| row.held_out_loss = None);
-    let lines = chart(&rows, TOTAL, 80).expect("rows enough");
-    assert_eq!(lines[0], "dots: training loss");
-    let dots = columns(&drawing(&lines)).len();
-    assert!((10..=20).contains(&dots), "{dots}");
-}
-
-#[test]
-fn equal_losses_lie_in_the_middle() {
-    let mut rows = rows(21);
-    for row in &mut rows {
-        (row.train_loss, row.held_out_loss) = (None, Some(0.25));
-    }
-    let lines = chart(&rows, TOTAL, 80).expect("rows enough");
-    let drawn = drawing(&lines);
-    assert!(columns(&drawn[..5]).is_empty() && columns(&drawn[7..]).is_empty(), "{lines:#?}");
-}
-
-#[test]
-fn the_lowest_loss_is_told_whole_or_not_at_all() {
-    let told = "dots: training loss; line: validation, lowest 0.104762 at step 20";
-    for width in NARROWEST..100 {
-        let lines = chart(&rows(21), TOTAL, width).expect("rows enough");
-        let expected = if width < told.len() { &told[..37] } else { told };
-        assert_eq!(lines[0], expected, "{width}");
-    }
 }

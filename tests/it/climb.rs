@@ -1,12 +1,14 @@
 //! `nnuance climb`: the loop, its end, and what a kill leaves of it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use crate::program::{complaint, nnuance, said};
 
 /// The example, made small.
 fn climb(out: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let mut command = nnuance();
     command.args(["climb", "configs/climb.toml", "--out"]).arg(out);
     for (option, value) in [
         ("--games", "40"),
@@ -29,20 +31,6 @@ fn two(out: &Path, threads: &str) -> Command {
     climb(out, &["--generations", "2", "--threads", threads])
 }
 
-fn fine(mut command: Command) -> Output {
-    let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    output
-}
-
-fn refused(mut command: Command) {
-    let output = command.output().expect("it runs");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(output.stdout.is_empty());
-}
-
-/// All files that must be the same.
 fn made(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let of = |number: u64| {
         let folder = PathBuf::from(format!("{number:03}"));
@@ -68,7 +56,7 @@ fn kill_at(mut command: Command, file: &Path) {
 fn a_killed_loop_ends_as_one_that_was_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, killed] = ["whole", "killed"].map(|name| folder.path().join(name));
-    let printed = fine(two(&whole, "1")).stdout;
+    let printed = &said(&mut two(&whole, "1"))[0];
     for place in [
         "001/games.vf.journal",
         "001/games.vf",
@@ -79,12 +67,12 @@ fn a_killed_loop_ends_as_one_that_was_not() {
     ] {
         kill_at(two(&killed, "3"), &killed.join(place));
     }
-    let lines = |text: &[u8]| String::from_utf8_lossy(text).lines().count();
-    assert_eq!(lines(&fine(two(&killed, "3")).stdout), lines(&printed));
+    let lines = |text: &str| text.lines().count();
+    assert_eq!(lines(&said(&mut two(&killed, "3"))[0]), lines(printed));
     assert!(made(&killed) == made(&whole));
-    // Once more, and one generation more: what is there stays.
-    let more = fine(climb(&whole, &["--generations", "3"]));
-    assert_eq!(lines(&more.stdout), lines(&printed) + 1);
+    // Once more, and one generation more: files of before stay.
+    let more = said(&mut climb(&whole, &["--generations", "3"]));
+    assert_eq!(lines(&more[0]), lines(printed) + 1);
     assert!(whole.join("003/match.json").exists() && made(&whole) == made(&killed));
 }
 
@@ -92,7 +80,8 @@ fn a_killed_loop_ends_as_one_that_was_not() {
 fn random_nets_and_terms_start_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("random");
-    fine(climb(&out, &["--generations", "1", "--start", "random", "--set", "model.start_size=1"]));
+    let more = ["--generations", "1", "--start", "random", "--set", "model.start_size=1"];
+    said(&mut climb(&out, &more));
     assert!(out.join("start/net.bin").exists() && out.join("001/match.json").exists());
 
     let config = folder.path().join("terms.toml");
@@ -103,21 +92,18 @@ fn random_nets_and_terms_start_too() {
          optimizer = { name = 'gauss-newton' }";
     std::fs::write(&config, text).expect("a config");
     let out = folder.path().join("terms");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let mut command = nnuance();
     command.arg("climb").arg(&config).arg("--out").arg(&out);
     command.args(["--generations", "1", "--games", "40", "--soft-nodes", "40"]);
-    fine({
-        command.args(["--pairs", "4", "--nodes", "40"]);
-        command
-    });
+    said(command.args(["--pairs", "4", "--nodes", "40"]));
     assert!(out.join("001/run/terms.json").exists() && out.join("001/match.json").exists());
 }
 
 #[test]
-fn a_start_that_cannot_play_is_refused() {
+fn starts_that_cannot_play() {
     let folder = tempfile::tempdir().expect("a folder");
     for start in ["score", "no/such.bin"] {
-        refused(climb(&folder.path().join("out"), &["--start", start]));
+        complaint(&mut climb(&folder.path().join("out"), &["--start", start]));
     }
     assert!(!folder.path().join("out").exists());
 }

@@ -1,14 +1,11 @@
-//! Whether 95 % intervals hold the truth in 95 of 100 cases, and how often a winner is named where
-//! there is none: whole games are drawn from real ones, whose mean is the truth. Scales are fitted
-//! anew each time, as `compare` does.
+//! Coverage of the 95 % intervals, and how often a winner is named where there is none: games drawn
+//! from real ones, whose mean is the truth. Scales are fitted anew each time, as `compare` does.
 
 use nnuance::export::{self, Given};
 use nnuance::hce::{self, HceWeights};
 use nnuance::loader::{Part, Plan, collect};
-use nnuance::loss::sigmoid;
 use nnuance::report::estimate::Estimate;
-use nnuance::report::fit::fit;
-use nnuance::report::{Comparison, Options, Predictions, Truth, Values, chance, compare};
+use nnuance::report::{Comparison, Options, Predictions, Truth, chance, compare};
 use nnuance::sample::Sample;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -102,19 +99,6 @@ impl Drawn {
         Truth::of_games(&self.results, &self.groups, "games")
     }
 
-    /// Squared errors of each half of the games with the scale that fits the other half.
-    fn errors_by_halves(&self, evaluation: usize) -> Vec<f64> {
-        let Values::Cp(cp) = &self.evaluations[evaluation].values else { panic!("centipawns") };
-        let scales = [0, 1].map(|half| {
-            let others = (0..cp.len()).filter(|i| self.groups[*i] & 1 != half);
-            let (cp, results): (Vec<f64>, Vec<f64>) =
-                others.map(|i| (cp[i], self.results[i])).unzip();
-            fit(&cp, &results).scale.unwrap_or(f64::INFINITY)
-        });
-        let expected = |i: usize| sigmoid(cp[i] / scales[(self.groups[i] & 1) as usize]);
-        (0..cp.len()).map(|i| (expected(i) - self.results[i]).powi(2)).collect()
-    }
-
     fn compare(&self, options: &Options) -> Comparison {
         compare(&self.evaluations, &self.truth(), options).expect("a comparison")
     }
@@ -129,8 +113,8 @@ fn holds(estimate: &Estimate, truth: f64) -> bool {
     low <= truth && truth <= high
 }
 
-/// What came of many draws: by loss and difference, how many intervals held the truth; and how
-/// often a winner would have been named, were all evaluations equally good.
+/// Results of many draws: by loss and difference, how many intervals held the truth; and how
+/// often a winner would be named if all evaluations were equally good.
 struct Outcome {
     of: Vec<(String, usize)>,
     false_winners: usize,
@@ -187,33 +171,10 @@ fn false_winner(population: &Population, comparison: &Comparison) -> bool {
     chance::holm(&probabilities, 0.05).is_some()
 }
 
-/// The interval of a mean as it was: percentiles of means over games drawn with replacement.
-fn percentiles(values: &[f64], groups: &[u64], random: &mut Xoshiro256PlusPlus) -> [f64; 2] {
-    let mut games: Vec<[f64; 2]> = Vec::new();
-    for i in 0..values.len() {
-        if i == 0 || groups[i] != groups[i - 1] {
-            games.push([0.0; 2]);
-        }
-        let game = games.last_mut().expect("a game");
-        *game = [game[0] + values[i], game[1] + 1.0];
-    }
-    let mut means: Vec<f64> = (0..400)
-        .map(|_| {
-            let drawn =
-                games.iter().map(|_| games[(random.next_u64() % games.len() as u64) as usize]);
-            let [sum, count] = drawn.fold([0.0; 2], |sum, it| [sum[0] + it[0], sum[1] + it[1]]);
-            sum / count
-        })
-        .collect();
-    means.sort_by(f64::total_cmp);
-    [means[10], means[389]]
-}
-
 #[test]
-fn intervals_from_thirty_games_hold_and_percentiles_do_not() {
+fn intervals_from_thirty_games_hold() {
     let population = Population::new(Some(100_000), &["material", "pesto", "net"]);
-    let draws = 600;
-    let outcome = Outcome::new(&population, 30, draws);
+    let outcome = Outcome::new(&population, 30, 600);
     let mut mean = 0.0;
     for (name, held) in &outcome.of {
         let percent = outcome.percent(*held);
@@ -226,52 +187,4 @@ fn intervals_from_thirty_games_hold_and_percentiles_do_not() {
     let winners = outcome.percent(outcome.false_winners);
     println!("false winners: {winners:.1} %");
     assert!(winners <= 7.0, "{winners} %");
-
-    // The same draws under the old rule: scales from halves, percentiles of means.
-    let held = |seed: usize| -> [bool; 2] {
-        let drawn = population.sample(30, 1 + seed as u64);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
-        let [one, other] = [0, 2].map(|i| drawn.errors_by_halves(i));
-        let difference: Vec<f64> = one.iter().zip(&other).map(|(a, b)| a - b).collect();
-        let truth = [population.truth[0], population.truth[0] - population.truth[2]];
-        [(&one, truth[0]), (&difference, truth[1])].map(|(values, truth)| {
-            let [low, high] = percentiles(values, &drawn.groups, &mut random);
-            low <= truth && truth <= high
-        })
-    };
-    let held: Vec<[bool; 2]> = (0..draws).into_par_iter().map(held).collect();
-    let old = held.iter().flatten().filter(|it| **it).count() as f64 / (2 * draws) as f64;
-    println!("percentiles: {:.1} %", 100.0 * old);
-    assert!(old < 0.935, "percentiles hold in {old}");
-}
-
-/// `cargo test --release -- --ignored --nocapture coverage_of_intervals`: the table in
-/// `docs/report.md`, in some minutes.
-#[test]
-#[ignore = "takes minutes"]
-fn coverage_of_intervals() {
-    let population = Population::new(None, &["material", "pesto", "net", "score"]);
-    println!("{} games", population.games.len());
-    let outcomes: Vec<Outcome> = [(30, 10_000), (100, 5_000), (1000, 1_000)]
-        .map(|(games, draws)| Outcome::new(&population, games, draws))
-        .into();
-    let row = |name: &str, cells: Vec<f64>| {
-        let cells: Vec<String> = cells.iter().map(|percent| format!("{percent:.1}")).collect();
-        println!("| {name} | {} |", cells.join(" | "));
-    };
-    for i in 0..outcomes[0].of.len() {
-        let held: Vec<f64> = outcomes.iter().map(|it| it.percent(it.of[i].1)).collect();
-        row(&outcomes[0].of[i].0, held.clone());
-        for (held, outcome) in held.iter().zip(&outcomes) {
-            // Three standard deviations of so many draws more than is asked for.
-            let noise = 100.0 * 3.0 * (0.95 * 0.05 / outcome.draws as f64).sqrt();
-            assert!((held - 95.0).abs() <= 1.5 + noise, "{held}");
-        }
-    }
-    let winners: Vec<f64> = outcomes.iter().map(|it| it.percent(it.false_winners)).collect();
-    row("a false winner", winners.clone());
-    for (winners, outcome) in winners.iter().zip(&outcomes) {
-        let noise = 100.0 * 3.0 * (0.95 * 0.05 / outcome.draws as f64).sqrt();
-        assert!(*winners <= 5.0 + noise, "{winners}");
-    }
 }

@@ -218,7 +218,7 @@ fn gradients_equal_central_differences() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn any_number_of_threads_gives_same_bits() {
     for (seed, precision) in NETS.zip([Precision::F32, Precision::Mixed].into_iter().cycle()) {
         let net = drawn::net(seed, 70);
         let weights = drawn::weights(&net, seed);

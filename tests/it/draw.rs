@@ -1,12 +1,11 @@
 //! Pictures and pages: right, whole, and without anything to load.
 
 use maud::html;
-use nnuance::draw::chart::bars;
 use nnuance::draw::sprite::Sprite;
-use nnuance::draw::{Chart, Line, Section, board, page};
+use nnuance::draw::{Chart, Line, Section, page};
 use nnuance::report::{Align, Table};
 
-/// Everything that a page may not do: load, run, or name a place elsewhere.
+/// Checks that a page loads nothing, runs nothing and closes its elements.
 pub fn stands_alone(html: &str) {
     for forbidden in ["<script", "@import", "src=\"http", "href=\"http", "url(", "<iframe"] {
         assert!(!html.contains(forbidden), "the page has {forbidden}");
@@ -26,7 +25,7 @@ fn line(points: &[[f64; 2]]) -> Line {
 }
 
 #[test]
-fn what_a_user_named_is_text_and_nothing_else() {
+fn names_are_escaped() {
     let mut table = Table::new(&[("<i>", Align::Left)]);
     table.row(["<b>&\""]);
     let body = table.markup();
@@ -62,33 +61,7 @@ fn charts_bear_any_numbers() {
 }
 
 #[test]
-fn a_chart_takes_its_colours_from_the_theme() {
-    let chart = Chart { lines: vec![line(&[[0.0, 1.0], [1.0, 2.0]])], ..Chart::default() };
-    let html = page("chart", &html! {}, &[Section::new("", chart.markup())]);
-    let svg = &html[html.find("<svg").unwrap()..html.find("</svg>").unwrap()];
-    for (place, _) in svg.match_indices("=\"#") {
-        let colour = &svg[place + 2..place + 9];
-        let rule = format!("[stroke=\"{colour}\"]");
-        assert!(html.contains(&rule), "no rule turns {colour} into a colour of the theme");
-    }
-    stands_alone(&html);
-}
-
-#[test]
-fn the_men_of_a_board() {
-    let pieces = board::pieces("r3k3/8/8/8/8/8/4P3/7K w - - 0 1").unwrap();
-    let placed: Vec<(usize, char)> =
-        pieces.iter().enumerate().filter_map(|(square, piece)| Some((square, (*piece)?))).collect();
-    assert_eq!(placed, [(7, 'K'), (12, 'P'), (56, 'r'), (60, 'k')]);
-    for wrong in
-        ["", "8/8/8/8/8/8/8", "9/8/8/8/8/8/8/8", "ppppppppp/8/8/8/8/8/8/8", "7/8/8/8/8/8/8/8"]
-    {
-        assert_eq!(board::pieces(wrong), None, "{wrong}");
-    }
-}
-
-#[test]
-fn a_sprite_is_a_pixel_a_number() {
+fn sprite_is_a_pixel_a_number() {
     let mut squares = [0.0_f32; 64];
     squares[0] = 2.0;
     squares[63] = -4.0;
@@ -105,30 +78,4 @@ fn a_sprite_is_a_pixel_a_number() {
     assert_eq!((at(0, 7), at(7, 0), at(3, 3), at(8, 4)), (128 + 64, 1, 128, 128));
     assert!(sprite.address().starts_with("data:image/png;base64,iVBOR"));
     assert_eq!(sprite.png(4, false).get(16..24), Some(&[0, 0, 0, 36, 0, 0, 0, 32][..]));
-}
-
-/// A long mark below the first or the last bar is held by its end.
-#[test]
-fn marks_of_bars_stay_inside() {
-    let marks = [(0, "below -1.88"), (20, "0.00"), (39, "from 2.88 on")];
-    let marks = marks.map(|(bar, mark)| (bar, mark.to_string()));
-    let svg = bars("b", &[1; 40], &marks, &|_, _| String::new()).into_string();
-    for part in [
-        "x=\"0\" y=\"190\" text-anchor=\"start\"",
-        "text-anchor=\"middle\">0.00",
-        "x=\"460\" y=\"190\" text-anchor=\"end\"",
-    ] {
-        assert!(svg.contains(part), "{part}: {svg}");
-    }
-}
-
-/// Charts of one run begin at zero where their data begin near it; others keep their range.
-#[test]
-fn what_begins_near_zero_begins_there() {
-    let svg = |from: f64| {
-        let lines = vec![line(&[[from, 1.0], [100.0, 2.0]])];
-        Chart { lines, ..Chart::default() }.markup().into_string()
-    };
-    let zero = |svg: &str| svg.contains(">\n0\n</text>") || svg.contains(">\n0.0\n</text>");
-    assert!(zero(&svg(5.0)) && !zero(&svg(50.0)), "{}", svg(5.0));
 }

@@ -103,11 +103,6 @@ fn likelihood_ratios_of_fastchess() {
         let pairs = Pairs::new(counts);
         let found = Sprt::new(elo0, elo1).expect("a test").llr(&pairs);
         assert!((found / llr - 1.0).abs() < 0.01, "{counts:?}: {found}, not {llr}");
-        // With many pairs it is nearly a parabola in the score.
-        let (n, m, v) = (pairs.len() as f64, pairs.score().unwrap(), pairs.variance().unwrap());
-        let [s0, s1] = [elo0, elo1].map(expected);
-        let parabola = n * (s1 - s0) * (2.0 * m - s0 - s1) / (2.0 * v);
-        assert!((found / parabola - 1.0).abs() < 1e-3, "{counts:?}: {found}, {parabola}");
     }
 }
 
@@ -122,7 +117,7 @@ fn p_has_one_degree_of_freedom_less_than_pairs() {
     assert!((two - 0.5).abs() < 1e-12, "{two}");
 }
 
-/// Whatever the counts, the output is a number or nothing, and in order.
+/// For all counts the output is a number or nothing, and in order.
 #[test]
 fn every_match_has_numbers() {
     let test = Sprt::new(0.0, 5.0).expect("a test");
@@ -263,7 +258,7 @@ fn ratings_are_recovered_and_their_intervals_cover() {
             let held = share(found.iter().filter(holds).count(), found.len());
             assert!((0.935..0.965).contains(&held), "{place}: {held}");
         }
-        // Differences too, and who is called stronger is.
+        // Differences and decided winners.
         let (mut held, mut right, mut wrong, mut count) = (0, 0, 0, 0);
         for verdict in all.iter().flat_map(|ratings| &ratings.verdicts) {
             let of = |name: &str| truth["abcd".find(name).expect("a player")];
@@ -282,7 +277,7 @@ fn ratings_are_recovered_and_their_intervals_cover() {
 }
 
 #[test]
-fn equal_players_seldom_have_a_winner() {
+fn false_winners_among_equal_players() {
     for (players, pairs) in [(2, 15), (4, 30), (6, 30)] {
         let play = round_robin(&[0.0; 6][..players], pairs);
         let false_winner =
@@ -314,7 +309,7 @@ fn two_players_are_a_match() {
 }
 
 #[test]
-fn players_without_points_both_ways_have_no_rating() {
+fn ratings_need_points_both_ways() {
     let even = Pairs::new([10, 5, 10, 5, 12]);
     let lost = Pairs::new([40, 0, 0, 0, 0]);
     let meet = |players, pairs| Meeting { players, pairs };

@@ -12,12 +12,12 @@ use std::time::Duration;
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, Start};
 use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob, Task, Watch};
-use nnuance::format::{self, Format, Source, text};
+use nnuance::format::{self, Format, text};
 use nnuance::sample::{Sample, mix};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
 
-use crate::games;
 use crate::need;
+use crate::{formats, games};
 
 /// A hash of a position without its counters.
 pub fn hash_of(chess: &Chess) -> u64 {
@@ -119,7 +119,7 @@ fn fake_engine() {
     }
 }
 
-/// What starts this program as the fake engine.
+/// Arguments with which this program is the fake engine.
 pub const FAKE: [&str; 4] = ["--ignored", "--exact", "engine::fake_engine", "--nocapture"];
 
 pub fn fake(options: &[(&str, String)]) -> EngineSettings {
@@ -172,10 +172,7 @@ impl Watch for StopAt {
 }
 
 pub fn read(path: &Path) -> Vec<Sample> {
-    let mut source = Source::open(path, None, 0).unwrap();
-    let mut samples = Vec::new();
-    while source.next_block(&mut samples).unwrap() {}
-    samples
+    formats::read(path).unwrap()
 }
 
 /// Positions of random games, written as text.
@@ -259,7 +256,7 @@ pub fn games_of(path: &Path) -> Vec<Vec<Sample>> {
     samples.chunk_by(|a, b| a.game == b.game).map(<[Sample]>::to_vec).collect()
 }
 
-/// What labelling with the fake engine ought to give.
+/// A sample with the score of the fake engine.
 pub fn labelled(sample: &Sample) -> Sample {
     let chess = sample.position.to_chess().unwrap();
     let score = if !chess.legal_moves().is_empty() {

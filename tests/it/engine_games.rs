@@ -43,7 +43,7 @@ fn scores_in_sixteen_bits() {
 }
 
 #[test]
-fn the_referee_ends_games() {
+fn referee_ends_games() {
     let rules = Adjudication::default();
     let chess = |fen: &str| Position::from_fen(fen).unwrap().to_chess().unwrap();
     // Knights go out and back: the third time the first position stands is after eight moves.
@@ -87,7 +87,7 @@ fn the_referee_ends_games() {
 }
 
 #[test]
-fn games_are_functions_of_seed_and_number() {
+fn games_depend_on_seed_and_number() {
     let folder = tempfile::tempdir().unwrap();
     let job = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 1));
     selfplay(&job, &Quiet).unwrap();
@@ -95,8 +95,6 @@ fn games_are_functions_of_seed_and_number() {
     assert_eq!(games.len(), 8);
     let firsts: HashSet<_> = games.iter().map(|game| game[0].position).collect();
     assert_eq!(firsts.len(), 8);
-    let castles = games.iter().flatten().filter(|sample| sample.played.unwrap().is_castling());
-    println!("{} castled", castles.count());
     for game in &games {
         assert!(game.len() <= 40 && game.len() > 2);
         assert!((2..=5).contains(&game[0].ply.unwrap()));
@@ -148,14 +146,14 @@ fn games_from_a_book() {
 
     let more = SelfplayJob { games: 4, range: 0..4, output: folder.path().join("b.vf"), ..job };
     let error = selfplay(&more, &Quiet).unwrap_err().to_string();
-    assert!(error.contains("3 positions, and 4 games"), "{error}");
+    assert!(error.contains("3 positions"), "{error}");
     fs::write(&book, format!("{lines}8/8/8 w - -\n")).unwrap();
     let error = selfplay(&more, &Quiet).unwrap_err().to_string();
-    assert!(error.contains("book.epd, line 6: not a FEN"), "{error}");
+    assert!(error.contains("book.epd, line 6"), "{error}");
 }
 
 #[test]
-fn all_formats_of_games_hold_the_same_games() {
+fn formats_hold_the_same_games() {
     let folder = tempfile::tempdir().unwrap();
     let viri = selfplay_job(folder.path(), "a.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
     // Binpacks do not castle as Chess960 does.
@@ -182,7 +180,7 @@ fn all_formats_of_games_hold_the_same_games() {
 }
 
 #[test]
-fn a_game_in_which_the_engine_fails_is_skipped_whole() {
+fn games_with_failures_are_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let good = selfplay_job(folder.path(), "good.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
     selfplay(&good, &Quiet).unwrap();

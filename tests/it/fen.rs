@@ -11,7 +11,7 @@ use shakmaty::fen::Fen;
 
 use crate::games;
 
-/// What the slow path says, which no fast path comes before.
+/// The result of the slow path.
 fn slow(fen: &str) -> Result<Position, Impossible> {
     let fen = fen.parse::<Fen>().map_err(|error| Impossible::Fen(error.to_string()))?;
     Position::from_setup(fen.into_setup())

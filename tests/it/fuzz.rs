@@ -9,7 +9,7 @@ use nnuance::sample::mix;
 use crate::games;
 
 #[test]
-fn the_targets_hold_on_their_corpus() {
+fn targets_hold_on_their_corpus() {
     let corpus = targets::corpus(&games::recorded(40));
     assert_eq!(corpus.len(), ALL.len());
     for (from, (_, bytes)) in corpus.iter().enumerate() {

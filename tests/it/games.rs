@@ -87,13 +87,13 @@ pub const LOSSES: [Loss; 6] = [
     Loss { asymmetry: -0.5, ..Loss::power(1.7) },
 ];
 
-/// What the losses of positions may count; some not at all.
+/// Weights of losses, some of them zero.
 pub fn weights(positions: usize) -> Vec<f32> {
     (0..positions).map(|i| [1.0, 0.25, 0.0, 2.5, 0.75, 1.5][i % 6]).collect()
 }
 
-/// What a model may aim at beside plain targets: every loss, alone, with something added to the
-/// logits, weighed, and both; and forces.
+/// Aims of a model beside plain targets: every loss, alone, with a base added to the logits,
+/// weighed, and both; and forces.
 pub fn aims<'a>(
     targets: &'a [f32],
     bases: &'a [f32],
@@ -112,7 +112,7 @@ pub fn aims<'a>(
     all.chain(LOSSES.into_iter().enumerate().map(of)).collect()
 }
 
-/// Logits that something else says of positions.
+/// Logits of a base.
 pub fn bases(positions: usize) -> Vec<f32> {
     forces(positions).iter().map(|force| force / 4.0).collect()
 }

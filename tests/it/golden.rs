@@ -6,7 +6,7 @@ use nnuance::loader::{Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
-use nnuance::train::checkpoint::{Checkpoint, State};
+use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
@@ -18,10 +18,10 @@ use crate::need;
 
 pub const DATA: &str = "../shared/data/formats/bullet_batch.bf";
 
-/// Of the weights that all begin with.
+/// Seed of the first weights.
 pub const SEED: u64 = 198_273_612;
 
-const LOSSES_32: [f64; 10] = [
+pub const LOSSES_32: [f64; 10] = [
     0.082653, 0.080619, 0.079777, 0.077698, 0.074388, 0.071109, 0.068145, 0.064095, 0.060137,
     0.056420,
 ];
@@ -67,18 +67,9 @@ pub fn losses_on(
     losses_of(plan, (&net, weights), 10, backend, compute, bias_correction)
 }
 
-/// The losses of some steps of a net from its first weights, on positions in their order.
-pub fn losses_of(
-    plan: Plan,
-    (net, weights): (&Architecture, Weights),
-    steps: u64,
-    backend: Backend,
-    compute: Compute,
-    bias_correction: bool,
-) -> Vec<f64> {
-    let mut plan = Plan { shuffle: false, ..plan };
-    plan.reading.scores = true;
-    let settings = Settings {
+/// Settings of the regression test.
+pub fn settings(steps: u64, bias_correction: bool) -> Settings {
+    Settings {
         steps,
         learning_rate: Schedule::constant(1e-3),
         wdl: Schedule::constant(0.2),
@@ -96,7 +87,21 @@ pub fn losses_of(
         patience: None,
         keep: None,
         earlier: Vec::new(),
-    };
+    }
+}
+
+/// The losses of some steps of a net from its first weights, on positions in their order.
+pub fn losses_of(
+    plan: Plan,
+    (net, weights): (&Architecture, Weights),
+    steps: u64,
+    backend: Backend,
+    compute: Compute,
+    bias_correction: bool,
+) -> Vec<f64> {
+    let mut plan = Plan { shuffle: false, ..plan };
+    plan.reading.scores = true;
+    let settings = settings(steps, bias_correction);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let device = backend.device().expect("it is there");
     let job = Training {
@@ -109,12 +114,7 @@ pub fn losses_of(
         until: u64::MAX,
         ranks: &Alone,
     };
-    let start = Checkpoint {
-        weights,
-        optimizer: Vec::new(),
-        state: State::default(),
-        facts: Default::default(),
-    };
+    let start = Checkpoint { weights, ..Checkpoint::default() };
     let mut watch = Losses::default();
     train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &mut watch).expect("a run");
     watch.0
@@ -148,7 +148,7 @@ fn ndarray_agrees_within_a_hundred_thousandth() {
 }
 
 #[test]
-fn the_last_loss_with_128_neurons_to_six_digits() {
+fn last_loss_with_128_neurons() {
     for compute in computes() {
         let Some(losses) = losses(128, Backend::Flex, compute, false) else { return };
         assert_eq!(format!("{:.6}", losses[9]), "0.044886", "{compute:?}");
@@ -156,7 +156,7 @@ fn the_last_loss_with_128_neurons_to_six_digits() {
 }
 
 #[test]
-fn bias_correction_shows_as_it_should() {
+fn losses_with_bias_correction() {
     for compute in computes() {
         for (hidden, last) in [(32, "0.078233"), (128, "0.076287")] {
             let Some(losses) = losses(hidden, Backend::Flex, compute, true) else { return };

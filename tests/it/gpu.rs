@@ -49,7 +49,7 @@ pub fn net(views: Views, hidden: usize, activation: Activation) -> (Kind, Weight
     (Kind::Net(net), weights)
 }
 
-/// What a GPU may be off by, times the usual: what it calls a power or a logarithm is less exact.
+/// A factor of the usual bound: powers and logarithms of a GPU are less exact.
 pub fn room(aim: Aim) -> f64 {
     match aim.judged().map(|judged| judged.loss.shape) {
         Some(LossShape::Power | LossShape::CrossEntropy) => 100.0,
@@ -61,7 +61,7 @@ fn check(what: &str, got: &(f32, Weights), right: &(f32, Weights)) {
     check_within(what, got, right, 1.0);
 }
 
-fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), room: f64) {
+pub fn check_within(what: &str, got: &(f32, Weights), right: &(f32, Weights), room: f64) {
     let apart = f64::from((got.0 / right.0 - 1.0).abs());
     assert!(apart < room * 1e-5, "{what}: loss {} for {}", got.0, right.0);
     for (name, array) in &right.1.0 {
@@ -137,7 +137,7 @@ fn memory_of_tests_is_spoilt() {
 
 /// Also where a compiler takes for granted that floats are numbers.
 #[test]
-fn what_is_no_number_shows_in_the_loss() {
+fn nan_shows_in_the_loss() {
     let Some(gpu) = gpu() else { return };
     for activation in Activation::ALL {
         let (kind, mut weights) = net(Views::Perspective, 33, activation);
@@ -153,7 +153,7 @@ fn what_is_no_number_shows_in_the_loss() {
 
 /// Lists that no game has: without pieces, of any inputs, with the same input in almost all.
 #[test]
-fn any_lists_will_do_in_one_part_or_in_many() {
+fn any_lists_in_one_part_or_many() {
     let Some(gpu) = gpu() else { return };
     let (positions, views, places) = (2500, 2, 32);
     let indices = any_lists(positions * views, places, 1).concat();
@@ -187,7 +187,7 @@ fn any_lists_will_do_in_one_part_or_in_many() {
 }
 
 #[test]
-fn more_positions_than_a_row_of_the_grid_has_cubes_for() {
+fn more_positions_than_cubes_in_a_row() {
     let Some(gpu) = gpu() else { return };
     let (positions, places) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
@@ -219,7 +219,7 @@ fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
 /// Whole numbers add up exactly, in any order: a list too many or too few would show. More lists
 /// than 64 strips of the usual length have; with king buckets, most strips are not full.
 #[test]
-fn each_input_has_the_slopes_of_its_lists() {
+fn inputs_have_the_slopes_of_their_lists() {
     let Some(gpu) = gpu() else { return };
     let (positions, views, places, hidden) = (40_000, 2, 6, 3);
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
@@ -272,7 +272,7 @@ fn first(batch: &Batch, positions: usize) -> Batch {
 }
 
 #[test]
-fn the_bench_has_a_time_line() {
+fn bench_has_a_time_line() {
     if gpu().is_none() {
         return;
     }
@@ -281,24 +281,14 @@ fn the_bench_has_a_time_line() {
     command.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
     let output = command.assert().success().get_output().stdout.clone();
     let figures: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
-    let card = &figures["card"];
-    assert!(card["limits"]["units"].as_u64().is_some_and(|units| units >= 256), "{card}");
-    assert!(card["launch_microseconds"].as_f64().is_some_and(|time| time > 0.0), "{card}");
-    for size in card["sizes"].as_array().expect("sizes") {
-        assert!(size["copy_gigabytes_per_second"].as_f64().is_some_and(|rate| rate > 0.0));
-    }
-    assert!(figures["gpu"].is_string());
+    assert!(figures["gpu"].is_string() && figures["card"]["sizes"].is_array());
     for (place, batch) in [128, 256].into_iter().enumerate() {
         let net = &figures["nets"][place];
         assert_eq!((&net["compute"], &net["batch"]), (&"gpu".into(), &batch.into()));
-        let stages = net["stages"].as_array().expect("stages");
-        assert_eq!(stages.len(), 6);
-        for stage in stages {
+        for stage in net["stages"].as_array().expect("stages") {
             assert!(stage["milliseconds"].as_f64().is_some_and(|time| time > 0.0), "{stage}");
-            assert!(stage["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{stage}");
         }
         let told = &net["told"];
-        assert_eq!(told["host"].as_array().map(Vec::len), Some(7));
         // Positions; four kernels for the gradients, and one for the step of each array. Batches of
         // more than 512 positions have two more, which add up sums of tiles and of strips.
         assert_eq!([&told["launches"], &told["uploads"]], [8, 1], "{told}");

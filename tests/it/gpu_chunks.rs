@@ -29,7 +29,7 @@ fn batches(net: &Architecture, pairs: usize, passes: usize) -> Vec<Batch> {
 }
 
 #[test]
-fn lists_that_stay_are_those_that_are_sent() {
+fn resident_lists_equal_sent_ones() {
     let Some(gpu) = gpu() else { return };
     let simple = |views, hidden| Architecture::simple(views, hidden, Activation::SCReLU);
     for (net, pairs) in [

@@ -64,7 +64,7 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
-/// What plans name is what was planned, position by position.
+/// Plans hold the lists that were planned.
 #[test]
 fn plans_are_lists_again() {
     for net in nets() {
@@ -87,7 +87,7 @@ fn plans_are_lists_again() {
 }
 
 #[test]
-fn gradients_of_pairs_are_those_of_their_inputs() {
+fn gradients_of_pairs_equal_their_inputs() {
     let Some(gpu) = gpu() else { return };
     for net in nets() {
         let Positions { active, plans, .. } = Positions::new(&net);
@@ -122,7 +122,7 @@ fn gradients_of_pairs_are_those_of_their_inputs() {
 
 /// Where the CPU plans nothing but an order, or pairs of several king buckets, a GPU has lists.
 #[test]
-fn a_gpu_has_pairs_where_the_cpu_has_them() {
+fn pairs_of_gpu_and_cpu() {
     let mut kings = [0; 32];
     kings[31] = 1;
     let kings = format!("model.king_buckets={kings:?}");

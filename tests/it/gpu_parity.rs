@@ -6,7 +6,7 @@ use crate::gpu::{GPU, gpu};
 use crate::parity::{LOSSES, check};
 
 #[test]
-fn losses_are_those_of_bullet() {
+fn losses_equal_bullet() {
     if gpu().is_none() {
         return;
     }

@@ -76,7 +76,7 @@ fn close(a: Sums, b: Sums, within: f64) -> bool {
 }
 
 #[test]
-fn every_term_has_its_name_and_start() {
+fn terms_have_names_and_starts() {
     let names: std::collections::HashSet<String> = Term::all().map(Term::name).collect();
     assert_eq!(names.len(), TERMS);
     let ours = list();
@@ -100,7 +100,7 @@ fn every_term_has_its_name_and_start() {
 }
 
 #[test]
-fn every_group_occurs_in_play() {
+fn groups_occur_in_play() {
     let mut seen = vec![false; TERMS];
     for position in positions() {
         let trace = traced(&position);
@@ -131,7 +131,7 @@ fn trace_times_weights_is_the_evaluation() {
 }
 
 #[test]
-fn a_batch_holds_the_evaluation() {
+fn batches_hold_the_evaluation() {
     let mut weights = odd_weights();
     let (mut trace, mut batch) = (Trace::default(), Terms::default());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
@@ -231,7 +231,7 @@ fn held_terms_keep_the_sums() {
     assert!(pawns.held.safety.is_empty() && pawns.complexity.offsets.is_empty());
     assert_eq!(pawns.held.normal.len(), batch.len());
     assert!(pawns.normal.term.len() < batch.normal.term.len() / 2);
-    // What is held already stays held.
+    // Terms held before stay held.
     let fewer = hold(pawns, &choose(&["pawns.isolated"]), &weights.values, &kinds);
     same(&fewer);
     assert!(fewer.safety.offsets.is_empty() && fewer.held.safety.len() == batch.len());
@@ -259,7 +259,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_known_position_by_hand() {
+fn known_position_by_hand() {
     // White: Ke1 Pe2; Black: Ke8. No pieces: endgame only.
     let position = Position::from_fen("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1").unwrap();
     let pesto = HceWeights::from_json(PESTO).unwrap();

@@ -174,7 +174,7 @@ fn group(term: Term) -> usize {
 }
 
 #[test]
-fn counts_are_those_made_by_hand() {
+fn counts_made_by_hand() {
     let mut seen = [false; GROUPS.len()];
     let mut wrong = Vec::new();
     for (fen, counts) in CASES {

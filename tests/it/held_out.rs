@@ -1,16 +1,15 @@
 //! The games that are held out: some validate, the others are the test that training never reads.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use assert_cmd::assert::OutputAssertExt;
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{HeldOut, Part, Plan, Share, Sketch, Split, Subset, Test, collect, scan};
 use nnuance::sample::{Sample, mix};
 use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+use crate::program::{self, complaint, log, nnuance, said, written};
 
 const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
@@ -33,10 +32,6 @@ batch = 256
 learning_rate = 0.01
 checkpoints = 200
 "#;
-
-fn nnuance() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_nnuance"))
-}
 
 fn plan(path: &Path) -> Plan {
     Plan { split: SPLIT, test: Test::DEFAULT, ..Plan::reading(vec![path.to_path_buf()]) }
@@ -90,34 +85,23 @@ fn turned(game: &[u8]) -> Vec<u8> {
 }
 
 fn train(folder: &TempDir, games: &Path, out: &str, more: &[&str]) -> PathBuf {
-    let config = folder.path().join(format!("{out}.toml"));
-    let text = CONFIG.replace("GAMES", &games.to_string_lossy());
-    std::fs::write(&config, text).expect("a config");
+    let config = written(folder, &CONFIG.replace("GAMES", &games.to_string_lossy()));
     let out = folder.path().join(out);
-    nnuance().arg("train").arg(config).arg("--out").arg(&out).args(more).assert().success();
+    said(program::train(&config, &out).args(more));
     out
-}
-
-/// The log without the speed.
-fn log(out: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(out.join("log.csv")).expect("a log");
-    let speedless = |line: &str| line.rsplit_once(',').expect("columns").0.to_string();
-    text.lines().skip(1).map(speedless).collect()
 }
 
 fn checkpoint(out: &Path, name: &str) -> Checkpoint {
     Checkpoint::read(&out.join(name)).expect("a checkpoint")
 }
 
-fn compared(args: &[&str], out: &Path) -> (Value, String) {
-    let output = nnuance().args(["compare", "material", "--json"]).arg(out).args(args).assert();
-    let output = output.success().get_output().clone();
-    let found = serde_json::from_slice(&output.stdout).expect("JSON");
-    (found, String::from_utf8(output.stderr).expect("text"))
+fn compared(args: &[&str], out: &Path) -> Value {
+    let [found, _] = said(nnuance().args(["compare", "material", "--json"]).arg(out).args(args));
+    serde_json::from_str(&found).expect("JSON")
 }
 
 #[test]
-fn validation_and_test_are_disjoint_and_together_what_is_held_out() {
+fn validation_and_test_are_disjoint() {
     let whole = Plan {
         split: Split { share: 0.1, seed: 0 },
         test: Test::DEFAULT,
@@ -144,7 +128,7 @@ fn validation_and_test_are_disjoint_and_together_what_is_held_out() {
 }
 
 #[test]
-fn the_draw_of_the_test_knows_nothing_of_other_draws() {
+fn test_is_independent_of_other_draws() {
     // The coin by which `compare` cuts games into halves, as report/fitted.rs has it.
     let coin = |group: u64| {
         let mut z = group ^ 0x7265_706f_7274_2121;
@@ -182,7 +166,7 @@ fn the_draw_of_the_test_knows_nothing_of_other_draws() {
 }
 
 #[test]
-fn training_chooses_nothing_by_the_test() {
+fn training_ignores_the_test() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(400);
     let path = write(&folder, "games.vf", &games);
@@ -215,7 +199,7 @@ fn training_chooses_nothing_by_the_test() {
     let read = |run: &Path, name: &str| std::fs::read(run.join(name)).expect("a file");
     assert!(read(&runs[0], "net.bin") == read(&runs[1], "net.bin"));
     // And the test sees them.
-    let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run).0);
+    let [one, other] = [&runs[0], &runs[1]].map(|run| compared(&[], run));
     assert_eq!(one["noun"], "test games");
     assert_eq!(one["measured_on"], other["measured_on"]);
     let test = collect(&plan, Part::Test, &|_| {}).expect("games").len();
@@ -224,7 +208,7 @@ fn training_chooses_nothing_by_the_test() {
 }
 
 #[test]
-fn no_game_to_validate_is_an_error() {
+fn no_game_to_validate() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(40);
     let path = write(&folder, "games.vf", &games);
@@ -239,7 +223,7 @@ fn no_game_to_validate_is_an_error() {
 }
 
 #[test]
-fn the_split_depends_on_its_seed() {
+fn split_depends_on_its_seed() {
     let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
     let held = |seed| -> BTreeSet<u64> {
         let split = Split { seed, ..SPLIT };
@@ -254,7 +238,7 @@ fn the_split_depends_on_its_seed() {
 }
 
 #[test]
-fn a_sketch_has_the_smallest_hashes() {
+fn sketch_has_the_smallest_hashes() {
     let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| {}).expect("games");
     let smallest: BTreeSet<u64> = samples.iter().map(Sample::group).collect();
     let smallest: BTreeSet<u64> = smallest.into_iter().take(2048).collect();
@@ -288,7 +272,7 @@ learning_rate = 0.01
 "#;
 
 #[test]
-fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
+fn unscored_positions_are_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = Plan::reading(vec![GAMES.into()]).limited(6000);
     let samples = collect(&source, Part::All, &|_| {}).expect("games");
@@ -310,12 +294,9 @@ fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
             .replace("MODEL", model)
             .replace("WINDOW", window)
             .replace("WDL", wdl);
-        let config = folder.path().join("run.toml");
-        std::fs::write(&config, text).expect("a config");
         let out = folder.path().join(out);
-        let mut command = nnuance();
-        command.arg("train").arg(config).arg("--overwrite").arg("--out").arg(&out);
-        let output = command.output().expect("a process");
+        let mut command = program::train(&written(&folder, &text), &out);
+        let output = command.arg("--overwrite").output().expect("a process");
         (output.status.success(), String::from_utf8(output.stderr).expect("text"), out)
     };
     let net = "inputs = \"perspective\"\nhidden = 4";
@@ -341,10 +322,10 @@ fn positions_without_a_score_are_skipped_where_the_target_needs_one() {
     }
 }
 
-/// Of more held-out positions than fit in memory those of some games are kept, the same ones
-/// whichever file they lie in and whichever is read first: those whose hashes come first.
+/// Of more held-out positions than fit in memory those of the games with the smallest hashes are
+/// kept, in any order of the files.
 #[test]
-fn of_many_held_out_positions_some_games_are_kept() {
+fn some_held_out_games_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let part = |path: &Path| Plan {
         split: Split { share: 0.9, seed: 0 },
@@ -383,7 +364,7 @@ fn cut(folder: &TempDir, games: &[Vec<u8>], subsets: &[Subset]) -> [PathBuf; 2] 
 }
 
 #[test]
-fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
+fn own_files_validate_like_drawn_games() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(400);
     let whole = write(&folder, "games.vf", &games);
@@ -409,40 +390,34 @@ fn files_of_their_own_validate_as_the_same_games_do_when_drawn() {
         let [one, other] = [&own, &drawn].map(|run| checkpoint(run, name));
         assert!(one.weights == other.weights && one.state == other.state, "{name}");
     }
-    let [one, other] = [&drawn, &own].map(|run| compared(&[], run).0);
+    let [one, other] = [&drawn, &own].map(|run| compared(&[], run));
     assert_eq!(one["measured_on"], other["measured_on"]);
     assert_eq!(one["evaluations"][0], other["evaluations"][0]);
-    let val = validation.to_string_lossy();
-    let (found, said) = compared(&["--data", &val], &own);
-    let doubted = found.to_string().contains("chose its checkpoint on these games too");
-    assert!(doubted, "{found} {said}");
+    let doubted = compared(&["--data", &validation.to_string_lossy()], &own).to_string();
+    assert!(doubted.contains("checkpoint"), "{doubted}");
 }
 
 #[test]
-fn what_validates_is_not_trained_on() {
+fn validation_games_are_not_trained_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let games = games(120);
     let data = write(&folder, "data.vf", &games[..100]);
-    let path = folder.path().join("run.toml");
     let text = CONFIG.replace("GAMES", &data.to_string_lossy()).replace("300000", "3000");
-    std::fs::write(&path, text).expect("a config");
+    let path = written(&folder, &text);
     let run = |validation: &Path| {
-        let mut command = nnuance();
-        command.arg("train").arg(&path).args(["--overwrite", "--set", "data.test=1", "--set"]);
-        command.arg(validated_by(validation)).arg("--out").arg(folder.path().join("out"));
-        let output = command.output().expect("a process");
-        (output.status.success(), String::from_utf8(output.stderr).expect("text"))
+        let mut command = program::train(&path, &folder.path().join("out"));
+        command.args(["--overwrite", "--set", "data.test=1", "--set", &validated_by(validation)]);
+        command
     };
     // The same file by another name.
     let name = folder.path().file_name().expect("a name").to_string_lossy().into_owned();
     for twin in [data.clone(), folder.path().join("..").join(name).join("data.vf")] {
-        let (fine, said) = run(&twin);
-        assert!(!fine && said.contains("`data.files`"), "{said}");
+        assert!(complaint(&mut run(&twin)).contains("`data.files`"));
     }
     // Some of the same games, and none of them.
     for (from, shares) in [(90, true), (100, false)] {
-        let (fine, said) = run(&write(&folder, "some.vf", &games[from..]));
-        assert!(fine && said.contains("share games") == shares, "{said}");
+        let [_, told] = said(&mut run(&write(&folder, "some.vf", &games[from..])));
+        assert_eq!(told.contains("share games"), shares, "{told}");
     }
     let mut own = Plan { validation: vec![data.clone()], ..plan(&data) };
     own.reading.filter.min_ply = Some(u16::MAX);

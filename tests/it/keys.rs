@@ -1,11 +1,11 @@
 //! The reference of a config's keys: whole, true, and the same in the program as in the book.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use assert_cmd::Command;
 use nnuance::config::Config;
 use nnuance::config::keys::{self, Key};
+
+use crate::program::{complaint, nnuance, said};
 
 /// Configs that each take some keys which the others refuse.
 const LEAST: [&str; 11] = [
@@ -66,7 +66,7 @@ const LEAST: [&str; 11] = [
      schedule = { epochs = 1, learning_rate = 1 }",
 ];
 
-/// The paths of all values in a TOML text; a value of a known key is not looked into.
+/// The paths of all values in a TOML text; values of known keys are leaves.
 fn paths(text: &str, known: &[Key]) -> BTreeSet<String> {
     fn walk(path: &str, value: &toml::Value, known: &[Key], out: &mut BTreeSet<String>) {
         match value {
@@ -99,7 +99,7 @@ fn parsed(text: &str) -> toml::Value {
 }
 
 #[test]
-fn every_key_that_a_run_writes_is_told_of() {
+fn written_keys_are_documented() {
     let known = keys::keys();
     let names: BTreeSet<String> = known.iter().map(|key| key.path.clone()).collect();
     assert_eq!(names.len(), known.len(), "no key is told of twice");
@@ -116,7 +116,7 @@ fn every_key_that_a_run_writes_is_told_of() {
 }
 
 #[test]
-fn every_key_can_be_set_to_its_default_or_its_example() {
+fn keys_take_defaults_and_examples() {
     for key in keys::keys() {
         let quoted = key.default.as_deref().unwrap_or_default().split('`').skip(1).step_by(2);
         let mut values: Vec<String> = quoted.map(String::from).collect();
@@ -150,49 +150,15 @@ fn in_source(name: &str, text: &str) -> bool {
     sources[0].get(name) == Some(&parsed(text))
 }
 
-/// Some of each kind: the same for all, of nets and terms, of a method, and none.
 #[test]
-fn defaults_are_those_of_complete_configs() {
-    let all = keys::keys();
-    let default = |path: &str| {
-        let key = all.iter().find(|key| key.path == path).expect(path);
-        key.default.clone().unwrap_or_default()
-    };
-    assert_eq!(default("seed"), "`1`");
-    assert_eq!(default("optimizer.name"), "`\"adamw\"` for nets, `\"adam\"` for terms");
-    assert_eq!(default("optimizer.beta2"), "`0.999`, `0.99` with `lion`");
-    assert_eq!(default("optimizer.prior"), "`50.0`");
-    assert_eq!(
-        default("schedule.batch"),
-        "`16384`, `\"all\"` with `gauss-newton` and `local-search`, `1024` with moves"
-    );
-    assert_eq!(default("model.rare"), "`20`");
-    assert_eq!(default("data.files"), "");
-}
-
-#[test]
-fn every_key_and_word_says_what_it_is() {
-    let stage = keys::stage().keys;
-    for key in keys::keys().iter().chain(&stage) {
-        assert!(!key.kind.is_empty() && key.about.ends_with('.'), "{key:?}");
-        assert!(key.needed || key.default.is_some() || key.about.len() > 40, "{key:?}");
-        let told = key.words.iter().filter(|(_, about)| !about.is_empty()).count();
-        assert!(told == 0 || told == key.words.len(), "{}: some words are not told of", key.path);
-    }
-    assert_eq!(stage.iter().map(|key| &key.path[..]).next(), Some("shape"));
-    assert!(keys::sections().iter().all(|section| section.about.ends_with('.')));
-}
-
-#[test]
-fn the_page_of_the_book_is_up_to_date() {
+fn page_of_the_book_is_up_to_date() {
     let page = std::fs::read_to_string("docs/config.md").expect("the page");
     let cure = "run: nnuance keys --markdown > docs/config.md";
-    assert!(page == keys::markdown(), "docs/config.md is not what the types say; {cure}");
+    assert!(page == keys::markdown(), "docs/config.md is old; {cure}");
 }
 
-/// What editors complete and check with.
 #[test]
-fn the_schema_has_the_same_keys_and_no_null() {
+fn schema_has_the_same_keys() {
     let schema = keys::schema();
     let text = schema.to_string();
     assert!(!text.contains(":null") && !text.contains("\"null\"") && !text.contains("$ref"));
@@ -211,38 +177,19 @@ fn the_schema_has_the_same_keys_and_no_null() {
 }
 
 #[test]
-fn the_command_finds_keys_by_a_part_of_their_name() {
-    let run = |args: &[&str]| {
-        let output = Command::new(Path::new(env!("CARGO_BIN_EXE_nnuance")))
-            .arg("keys")
-            .args(args)
-            .output()
-            .expect("it runs");
-        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        (output.status.success(), text(output.stdout), text(output.stderr))
-    };
-    let (fine, all, _) = run(&[]);
-    assert!(fine && all.contains("[data.filter]") && all.contains("batches_per_superbatch = 6104"));
-    assert!(all.contains("A stage of") && all.contains("shape (must be given)"));
+fn command_finds_keys_by_part() {
+    let [all, _] = said(nnuance().arg("keys"));
+    assert!(all.contains("[data.filter]") && all.contains("shape (must be given)"));
     assert!(all.lines().all(|line| line.chars().count() <= 100), "{all}");
-    let (fine, some, _) = run(&["min_"]);
-    assert!(
-        fine && some.contains("data.filter.min_ply") && some.contains("data.filter.min_pieces")
-    );
+    let [some, _] = said(nnuance().args(["keys", "min_"]));
+    assert!(some.contains("data.filter.min_ply") && some.contains("data.filter.min_pieces"));
     assert!(!some.contains("max_pieces"));
-    let (fine, some, _) = run(&["data.check_*"]);
-    assert!(fine && some.starts_with("data.check_view\n") && some.contains("true or false"));
-    // Those of stages too.
-    let (fine, some, _) = run(&["every"]);
-    assert!(fine && some.contains("schedule.keep_every\n"), "{some}");
-    assert!(
-        some.contains("\nevery, of a stage of schedule.learning_rate or target.wdl\n"),
-        "{some}"
-    );
-    let (fine, _, error) = run(&["evry"]);
-    assert!(!fine && error.contains("did you mean `every`?"), "{error}");
-    let (fine, _, error) = run(&["lerning_rate"]);
-    assert!(!fine && error.contains("schedule.learning_rate"), "{error}");
-    let (fine, page, _) = run(&["--markdown"]);
-    assert!(fine && page == keys::markdown());
+    let [some, _] = said(nnuance().args(["keys", "data.check_*"]));
+    assert!(some.starts_with("data.check_view\n"), "{some}");
+    let [some, _] = said(nnuance().args(["keys", "every"]));
+    assert!(some.contains("schedule.keep_every\n") && some.contains("\nevery, of"), "{some}");
+    for (wrong, right) in [("evry", "`every`"), ("lerning_rate", "schedule.learning_rate")] {
+        assert!(complaint(nnuance().args(["keys", wrong])).contains(right));
+    }
+    assert!(said(nnuance().args(["keys", "--markdown"]))[0] == keys::markdown());
 }

@@ -23,7 +23,7 @@ pub fn distance(a: &[f32], b: &[f32]) -> f64 {
 }
 
 #[test]
-fn what_is_not_a_number_stays() {
+fn nan_stays() {
     assert_eq!((largest([1.0, 3.0, 2.0]), smallest([2.0, 1.0, 3.0])), (3.0, 1.0));
     assert_eq!((largest([]), smallest([])), (0.0, f64::INFINITY));
     for at in 0..3 {

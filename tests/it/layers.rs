@@ -59,7 +59,7 @@ fn config(layers: &str, optimizer: &str, clip: f64) -> Config {
     Config::parse(&text, "layers", &[]).expect("a config")
 }
 
-/// A net, and gradients for some steps that do not hang on what the steps make of it.
+/// A net, and gradients for some steps that do not depend on the steps.
 struct Walk<'a> {
     net: Architecture,
     device: &'a Device,

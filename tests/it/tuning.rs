@@ -10,9 +10,7 @@ use nnuance::sample::Sample;
 use nnuance::terms::{Chosen, Kind, TermList};
 
 use crate::problems::with_threads;
-pub use crate::program::{Run, killed_and_resumed, same_for_any_threads};
-pub use crate::program::{column, refused, train, written};
-pub use crate::program::{complaint, nnuance, said};
+use crate::program::{Run, killed_and_resumed, same_for_any_threads};
 
 const POSITIONS: &str = "data/selfplay_sf151_scored.txt";
 const SCALE: f64 = 160.0;
