@@ -114,7 +114,6 @@ mod search_plays;
 mod search_walks;
 mod share;
 mod shown;
-mod snapshot;
 mod snippets;
 mod sources;
 mod steps;

@@ -1,41 +1,35 @@
 //! The file that a match leaves: read back whole, and the same however often the match was killed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use nnuance::digest;
 use nnuance::engine::journal::path_of;
-use nnuance::format::Source;
+
 use nnuance::format::pgn::{Annotated, Ply, scoresheets};
 use nnuance::run::arena::noted;
 use nnuance::run::played;
 use nnuance::sample::{Played, Position, mix};
 use nnuance::score::Score;
-use serde_json::Value;
 use shakmaty::{Chess, Position as _, uci::UciMove};
+
+use crate::formats;
+use crate::program::{complaint, json, nnuance, said};
 
 const NET: &str = "nets/quickstart-32.bin";
 const TERMS: &str = "tests/it/fixtures/pesto.json";
 
 fn command(arguments: &[&str], pgn: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let mut command = nnuance();
     // One thread, so that there is time to kill it.
     command.args(["match", "--threads", "1"]).args(arguments).arg("--pgn").arg(pgn);
     command
 }
 
-fn matched(arguments: &[&str], pgn: &Path) -> Output {
-    command(arguments, pgn).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
-fn what_is_written_is_read_back() {
+fn written_games_are_read_back() {
     // White mates in two from a position that is none of the usual start; Black answers.
     let start = Position::from_fen("6k1/5ppp/8/8/8/8/5PPP/1R2R1K1 b - - 3 20").unwrap();
     let start = start.to_chess().unwrap();
@@ -70,7 +64,7 @@ fn what_is_written_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("one.pgn");
     std::fs::write(&path, &bytes).unwrap();
-    let samples = samples(&path);
+    let samples = formats::read(&path).unwrap();
     let read: Vec<_> = samples.iter().map(|it| (it.played.unwrap(), it.score.unwrap())).collect();
     let written =
         plies.iter().map(|it| (Played::from_move(&it.played).unwrap(), it.score.unwrap()));
@@ -88,70 +82,46 @@ fn what_is_written_is_read_back() {
     }
 }
 
-fn samples(path: &Path) -> Vec<nnuance::sample::Sample> {
-    let mut source = Source::open(path, None, 0).unwrap();
-    let (mut all, mut block) = (Vec::new(), Vec::new());
-    while source.next_block(&mut block).unwrap() {
-        all.append(&mut block);
-    }
-    all.append(&mut block);
-    all
-}
-
 #[test]
-fn the_games_of_a_match_tell_what_it_told_and_are_data() {
+fn games_have_the_result_and_are_data() {
     let folder = tempfile::tempdir().unwrap();
     let pgn = folder.path().join("match.pgn");
     let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];
-    let output = matched(&arguments, &pgn);
-    assert!(output.status.success(), "{}", said(&output));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = json(&mut command(&arguments, &pgn));
     let read = played::read(std::slice::from_ref(&pgn)).unwrap();
     assert!(read.notes.is_empty(), "{:?}", read.notes);
     let counts = serde_json::to_value(read.played.meetings[0].pairs).unwrap();
     assert_eq!(counts, told["meetings"][0]["counts"]);
     assert_eq!(read.played.names, ["quickstart-32.bin", "material"]);
-    let fact = |name: &str| read.played.manner.iter().find(|it| it.0 == name).unwrap().1.clone();
-    assert_eq!((fact("nodes a move"), fact("games")), ("60".to_string(), "16".to_string()));
-    assert_eq!(fact("openings"), "8 to 9 random half-moves");
+
     let text = std::fs::read_to_string(&pgn).unwrap();
     let digest = digest::short_of_file(Path::new(NET)).unwrap();
     assert_eq!(text.matches(&digest).count(), 16);
     // Each move is a position to learn from, with a score and a game.
-    let samples = samples(&pgn);
+    let samples = formats::read(&pgn).unwrap();
     assert!(samples.len() > 16 * 8 && samples.iter().all(|it| it.score.is_some()));
     let games: std::collections::HashSet<_> = samples.iter().map(|it| it.game.unwrap()).collect();
     assert!((9..=16).contains(&games.len()), "{}", games.len());
     assert!(samples.iter().filter(|it| it.ply == Some(9)).count() >= 14);
-    // A comparison knows the player again.
-    let output = Command::new(env!("CARGO_BIN_EXE_nnuance"))
-        .args(["compare", "material", NET, "--data", "data/selfplay-sf15.vf", "--json", "--pgn"])
-        .arg(&pgn)
-        .output()
-        .unwrap();
-    assert!(!said(&output).contains("cannot be told: the games"), "{}", said(&output));
-    let compared: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(compared["games"]["zero"], "quickstart-32.bin");
-
-    // What is there is not replaced unasked, and the games stay those of one match.
-    let again = matched(&arguments, &pgn);
-    assert!(said(&again).contains("exists already") && said(&again).contains("--overwrite"));
+    // A file is not replaced unasked, and its games stay those of one match.
+    assert!(complaint(&mut command(&arguments, &pgn)).contains("--overwrite"));
     assert_eq!(std::fs::read_to_string(&pgn).unwrap(), text);
-    let other = matched(&[&arguments[..], &["--overwrite", "--seed", "2"]].concat(), &pgn);
-    assert!(other.status.success(), "{}", said(&other));
+    said(command(&arguments, &pgn).args(["--overwrite", "--seed", "2"]));
     assert_ne!(std::fs::read_to_string(&pgn).unwrap(), text);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Runs a match, kills it again and again until it comes to its end, and gives what it said then.
-fn killed(arguments: &[&str], pgn: &Path) -> (Output, u64) {
+/// Runs a match, kills it again and again until it ends by itself; standard output, and the kills.
+fn killed(arguments: &[&str], pgn: &Path) -> (String, u64) {
     let mut kills = 0;
     loop {
-        let mut child =
-            command(arguments, pgn).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = command(arguments, pgn);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(Duration::from_millis(50 + mix(7, kills) % 400));
         if kills == 10 || child.try_wait().unwrap().is_some() {
-            return (child.wait_with_output().unwrap(), kills);
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success());
+            return (String::from_utf8(output.stdout).unwrap(), kills);
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -160,53 +130,41 @@ fn killed(arguments: &[&str], pgn: &Path) -> (Output, u64) {
 }
 
 #[test]
-fn a_match_that_was_killed_tells_the_same() {
-    for (which, arguments) in [
+fn killed_and_resumed() {
+    for arguments in [
         &[NET, "material", "--pairs", "70", "--nodes", "150"][..],
         &[NET, "material", TERMS, "--pairs", "20", "--nodes", "150"],
         &[NET, TERMS, "--sprt", "0,60", "--pairs", "400", "--nodes", "150"],
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let [whole, parts] = ["a.pgn", "b.pgn"].map(|name| folder.path().join(name));
-        let once = matched(arguments, &whole);
-        assert!(once.status.success(), "{}", said(&once));
+        let [once, _] = said(&mut command(arguments, &whole));
         let (last, kills) = killed(arguments, &parts);
-        assert!(last.status.success() && kills > 0, "{which}: {kills}, {}", said(&last));
-        let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
-        assert_eq!(text(&last), text(&once), "{which}");
-        let read = |path: &PathBuf| std::fs::read(path).unwrap();
-        assert!(read(&whole) == read(&parts), "{which}");
+        assert!(last == once && kills > 0, "{arguments:?}: {kills} {last}");
+        assert!(std::fs::read(&whole).unwrap() == std::fs::read(&parts).unwrap(), "{arguments:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }
 
 #[test]
-fn parts_of_a_match_tell_what_the_whole_tells() {
+fn parts_equal_the_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = [NET, "material", TERMS, "--pairs", "5", "--nodes", "60"];
+    let arguments = [NET, "material", TERMS, "--pairs", "5", "--nodes", "60", "--json"];
     let played = |part: &str| {
         let pgn = folder.path().join(format!("{}.pgn", part.replace('/', "-")));
-        let output = matched(&[&arguments[..], &["--json", "--part", part]].concat(), &pgn);
-        assert!(output.status.success(), "{}", said(&output));
-        (pgn, output)
+        let told = json(command(&arguments, &pgn).args(["--part", part]));
+        (pgn, told)
     };
     let (whole, told) = played("1/1");
     let parts = ["1/2", "2/2"].map(|part| played(part).0);
     let read = |path: &PathBuf| std::fs::read(path).unwrap();
     assert!(parts.each_ref().map(read).concat() == read(&whole));
-    let mut from = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    let from = from.args(["match", "--json", "--from"]).args(parts).output().unwrap();
-    assert!(from.status.success(), "{}", said(&from));
-    let [told, from] = [told, from].map(|it| serde_json::from_slice::<Value>(&it.stdout).unwrap());
-    assert_eq!(from["meetings"], told["meetings"]);
-    assert_eq!(from["ratings"], told["ratings"]);
+    let from = json(nnuance().args(["match", "--json", "--from"]).args(parts));
+    assert_eq!((&from["meetings"], &from["ratings"]), (&told["meetings"], &told["ratings"]));
 }
 
 #[test]
-fn a_match_goes_on_only_as_it_was_begun() {
+fn only_the_same_match_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let pgn = folder.path().join("match.pgn");
     let arguments = [NET, "material", "--pairs", "4000", "--nodes", "60"];
@@ -217,12 +175,9 @@ fn a_match_goes_on_only_as_it_was_begun() {
         thread::sleep(Duration::from_millis(20));
         assert!(child.try_wait().unwrap().is_none());
     }
-    let busy = matched(&arguments, &pgn);
-    assert!(said(&busy).contains("another run is writing"), "{}", said(&busy));
+    complaint(&mut command(&arguments, &pgn));
     child.kill().unwrap();
     child.wait().unwrap();
-    let other = matched(&[NET, "material", "--pairs", "4000", "--nodes", "61"], &pgn);
-    assert!(said(&other).contains("begun with Nodes = 60, now it is 61"), "{}", said(&other));
-    let read = played::read(std::slice::from_ref(&pgn)).unwrap();
-    assert!(read.notes.iter().any(|note| note.contains("has not ended")), "{:?}", read.notes);
+    let other = [NET, "material", "--pairs", "4000", "--nodes", "61"];
+    assert!(complaint(&mut command(&other, &pgn)).contains("Nodes"));
 }

@@ -1,24 +1,18 @@
 //! `nnuance match`: evaluations against each other.
 
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-fn matched(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nnuance")).arg("match").args(arguments).output().unwrap()
-}
+use crate::program::{complaint, json, nnuance};
 
 fn told(arguments: &[&str]) -> Value {
-    let output = matched(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    json(nnuance().arg("match").args(arguments))
 }
 
 const NET: &str = "nets/quickstart-32.bin";
 const SHORT: [&str; 5] = ["--pairs", "32", "--nodes", "100", "--json"];
 
 #[test]
-fn a_net_beats_material_with_any_number_of_threads_alike() {
+fn same_match_for_any_threads() {
     let once = told(&[&[NET, "material", "--threads", "1"], &SHORT[..]].concat());
     let again = told(&[&[NET, "material", "--threads", "3"], &SHORT[..]].concat());
     assert_eq!(once, again);
@@ -29,17 +23,14 @@ fn a_net_beats_material_with_any_number_of_threads_alike() {
 }
 
 #[test]
-fn what_cannot_be_matched_is_refused() {
+fn unfit_players_are_refused() {
     for (arguments, why) in [
         (&["material"][..], "two at least"),
         (&["material", "--engine", "no/such/engine"], "no/such/engine"),
         (&["material", "score"], "score"),
     ] {
-        let output = matched(arguments);
-        assert!(!output.status.success(), "{arguments:?}");
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = complaint(nnuance().arg("match").args(arguments));
         assert!(said.to_lowercase().contains(why), "{arguments:?}: {said}");
-        assert!(output.stdout.is_empty());
     }
 }
 

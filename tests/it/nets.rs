@@ -8,8 +8,7 @@ use nnuance::architecture::{
     Activation, Architecture, Form, Inputs, Kings, Layer, LayerActivation, LayerForm, Part, Views,
 };
 use nnuance::export::{
-    self, Beside, Float, Given, Manifest, dequantise, description, factorised_as, import, prove,
-    quantise,
+    self, Float, Given, Manifest, dequantise, factorised_as, import, prove, quantise,
 };
 use nnuance::net::{Accumulator, Hints, Net, Numbers, Warning};
 use nnuance::sample::Position;
@@ -373,24 +372,6 @@ fn factorised_and_merged_nets_are_equal() {
     assert!(float[0] == float[1] && float[1] == float[2]);
 }
 
-#[test]
-fn descriptions_lie_beside_their_nets() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = "inputs = \"plain\"\nhidden = 4\nactivation = \"relu\"\nqa = 181\n";
-    for (net, toml) in
-        [("a.bin", "a.toml"), ("b.nnue", "b.toml"), ("c.wgts", "c.toml"), ("d-0.5", "d-0.5.toml")]
-    {
-        let net = folder.path().join(net);
-        assert!(description(&net).unwrap().is_none());
-        fs::write(folder.path().join(toml), text).unwrap();
-        let Hints { net: said, scales } = description(&net).unwrap().unwrap();
-        assert_eq!(said, Architecture::simple(Views::Plain, 4, Activation::ReLU));
-        assert_eq!(scales, Scales { qa: 181, ..Scales::default() });
-        let beside = export::beside_net(&net, b"").unwrap();
-        assert!(matches!(beside, Beside::Description(_)));
-    }
-}
-
 /// Of a run of a net with all features, from the config to `compare`.
 #[test]
 fn deep_run_from_config_to_comparison() {
@@ -425,8 +406,7 @@ learning_rate = 0.001
         nnuance(&["export", &run, "-o", &out, "--head", format]);
         nnuance(&["verify", &out]);
         let loaded = export::load(Path::new(&out), &Given::default()).unwrap();
-        let Manifest { format: version, float_error, golden, .. } = loaded.manifest.unwrap();
-        assert_eq!(version, 2);
+        let Manifest { float_error, golden, .. } = loaded.manifest.unwrap();
         let most = if format == "float" { 3.0 } else { 60.0 };
         assert!(float_error.as_ref().is_some_and(|it| it.max_cp < most), "{float_error:?}");
         let said = nnuance(&["eval", &out, &golden[3].fen]);

@@ -8,9 +8,7 @@ use nnuance::sample::Position;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use shakmaty::fen::Fen;
-use shakmaty::{
-    Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, Role, Setup,
-};
+use shakmaty::{Board, CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, Setup};
 
 /// A thousand games, for all who go along games.
 pub static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| games(1000, 4));
@@ -24,19 +22,6 @@ pub struct Game {
     pub moved: Vec<Moved>,
     /// Before the first move and after each.
     pub positions: Vec<Position>,
-    pub kinds: Kinds,
-}
-
-/// How often the moves occurred that are easy to get wrong.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Kinds {
-    pub captures: usize,
-    pub castles: usize,
-    pub castles_960: usize,
-    pub en_passants: usize,
-    /// To knight, bishop, rook and queen.
-    pub promotions: [usize; 4],
-    pub capturing_promotions: usize,
 }
 
 impl Game {
@@ -93,7 +78,7 @@ fn game(mode: CastlingMode, length: usize, random: &mut Xoshiro256PlusPlus) -> G
         let chosen = among[random.random_range(0..among.len())];
         game.moves.push(chosen.to_uci(mode).to_string());
         game.moved.push(Moved::of(chess.turn(), &chosen));
-        game.kinds.count(chosen, mode);
+
         chess.play_unchecked(chosen);
         game.positions.push(Position::from_chess(&chess));
     }
@@ -111,30 +96,4 @@ fn start(mode: CastlingMode, random: &mut Xoshiro256PlusPlus) -> Chess {
 
 fn is_rare(m: &Move) -> bool {
     m.is_castle() || m.is_en_passant() || m.is_promotion()
-}
-
-impl Kinds {
-    pub fn plus(self, other: Kinds) -> Kinds {
-        Kinds {
-            captures: self.captures + other.captures,
-            castles: self.castles + other.castles,
-            castles_960: self.castles_960 + other.castles_960,
-            en_passants: self.en_passants + other.en_passants,
-            promotions: std::array::from_fn(|i| self.promotions[i] + other.promotions[i]),
-            capturing_promotions: self.capturing_promotions + other.capturing_promotions,
-        }
-    }
-
-    fn count(&mut self, m: Move, mode: CastlingMode) {
-        self.captures += usize::from(m.is_capture());
-        self.en_passants += usize::from(m.is_en_passant());
-        match mode {
-            CastlingMode::Standard => self.castles += usize::from(m.is_castle()),
-            CastlingMode::Chess960 => self.castles_960 += usize::from(m.is_castle()),
-        }
-        if let Some(role) = m.promotion() {
-            self.promotions[role as usize - Role::Knight as usize] += 1;
-            self.capturing_promotions += usize::from(m.is_capture());
-        }
-    }
 }

@@ -55,10 +55,10 @@ fn wrong_point_of_view_stops_the_run() {
         (&sound, "", ""),
         (&side, by_side, ""),
         (&all, "check_view = false", ""),
-        (&side, "", "data.point_of_view = \"side-to-move\""),
-        (&sound, by_side, "data.point_of_view = \"white\""),
-        (&scores, "", "scores"),
-        (&all, "", "a win written as a loss"),
+        (&side, "", "the results"),
+        (&sound, by_side, "the results"),
+        (&scores, "", "the scores"),
+        (&all, "", "turned"),
         (&sound, "point_of_view = \"black\"", "data.point_of_view"),
     ] {
         let (done, said) = train(text, more);

@@ -246,45 +246,21 @@ pub const STEPS: &str = "positions = 51200\nbatch = 512\nlearning_rate = 0.003";
 /// Runs of 100 steps of every kind that ranks share.
 fn kinds() -> Vec<(&'static str, String)> {
     let layers = "[{ size = 8, activation = \"screlu\" }, { size = 1 }]";
-    let deep = format!(
-        "inputs = \"perspective\"\nhidden = 16\npairwise = true\n\
-         head = {layers}\noutput_buckets = 2"
-    );
+    let deep = format!("{NET}\npairwise = true\nhead = {layers}\noutput_buckets = 2");
     let hce = "inputs = \"hce\"\ntune = [\"material\", \"mobility\"]";
-    let target = "[target]\nwdl = 1.0\nscale = 160.0";
+    let terms = |schedule: &str| {
+        config("", hce, &format!("{schedule}\n[target]\nwdl = 1.0\nscale = 160.0\n"))
+    };
+    let averaged = format!("{STEPS}\n[optimizer]\naverage_decay = 0.9\nclip_gradients = 0.01");
     vec![
         ("kept", config("", NET, STEPS)),
         ("chunks", config("chunk = 64", NET, STEPS)),
         ("streamed", config("window = 1500", NET, STEPS)),
         ("deep", config("", &deep, STEPS)),
-        (
-            "averaged",
-            config(
-                "",
-                NET,
-                &format!("{STEPS}\n[optimizer]\naverage_decay = 0.9\nclip_gradients = 0.01"),
-            ),
-        ),
-        (
-            "terms",
-            config(
-                "",
-                hce,
-                &format!("positions = 51200\nbatch = 512\nlearning_rate = 1.0\n{target}"),
-            ),
-        ),
-        (
-            "all terms",
-            config(
-                "",
-                hce,
-                &format!("epochs = 20\nbatch = \"all\"\nlearning_rate = 1.0\n{target}"),
-            ),
-        ),
-        (
-            "gauss-newton",
-            config("", hce, &format!("{target}\n[optimizer]\nname = \"gauss-newton\"")),
-        ),
+        ("averaged", config("", NET, &averaged)),
+        ("terms", terms("positions = 51200\nbatch = 512\nlearning_rate = 1.0")),
+        ("all terms", terms("epochs = 20\nbatch = \"all\"\nlearning_rate = 1.0")),
+        ("gauss-newton", terms("") + "[optimizer]\nname = \"gauss-newton\"\n"),
     ]
 }
 

@@ -1,17 +1,15 @@
 //! Comparisons: published figures, scales, intervals and honest sentences.
 
 use nnuance::loss::sigmoid;
-use nnuance::report::board::{board, side_by_side};
-use nnuance::report::estimate::Groups;
-use nnuance::report::estimate::Means;
+
+use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
-use nnuance::report::{
-    Align, Comparison, Options, Predictions, Table, Truth, Values, compare, part,
-};
+
+use nnuance::report::{Comparison, Options, Predictions, Truth, Values, compare, part};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::snapshot;
+use crate::problems::with_threads;
 
 /// Uniform in 0..1.
 fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -39,7 +37,7 @@ fn the_scale_is_recovered() {
 }
 
 #[test]
-fn a_scale_found_from_nearby_is_the_one_that_a_search_finds() {
+fn nearby_scale_equals_the_search() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(6);
     for (count, scale) in [(40_000, 150.0), (300, 30.0), (60, 400.0)] {
         let cp: Vec<f64> = (0..count).map(|_| (uniform(&mut random) - 0.5) * 5.0 * scale).collect();
@@ -62,7 +60,7 @@ fn a_scale_found_from_nearby_is_the_one_that_a_search_finds() {
 }
 
 #[test]
-fn scales_of_values_that_say_nothing() {
+fn scales_of_constant_values() {
     let results = [0.0, 1.0, 1.0, 0.5];
     let zero = fit(&[0.0; 4], &results);
     assert_eq!((zero.scale, zero.loss), (None, 0.1875));
@@ -131,37 +129,6 @@ fn intervals_follow_the_definition() {
     assert!(found.p.unwrap() > 0.0 && !found.can_tell());
 }
 
-#[test]
-fn intervals_are_reproducible() {
-    let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
-    let groups = Groups::new((0..20_000).map(|i| i / 7));
-    assert_eq!((groups.len(), groups.records()), (2858, 20_000));
-    let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
-            let targets: Vec<f64> = values.iter().map(|v| v / 97.0).collect();
-            let means = Means::new(&groups, &[groups.sums(values.clone())]);
-            (means.mean(0), means.statistic(|means| means[0].ln()), fit(&values, &targets))
-        })
-    };
-    assert_eq!(run(1), run(4));
-    let flat = Means::new(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
-    assert_eq!((flat.interval, flat.standard_error), (Some([3.0, 3.0]), Some(0.0)));
-    assert_eq!((flat.z(), flat.p), (None, None));
-    let single = Means::new(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
-    assert_eq!((single.mean, single.interval, single.contains_zero()), (0.5, None, true));
-}
-
-#[test]
-fn many_groups_keep_their_standard_error() {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-    let values: Vec<f64> = (0..100_000).map(|_| uniform(&mut random)).collect();
-    let groups = Groups::new(0..100_000);
-    let mean = Means::new(&groups, &[groups.sums(values)]).mean(0);
-    let exact = (1.0 / 12.0 / 1e5_f64).sqrt();
-    assert!((mean.standard_error.unwrap() / exact - 1.0).abs() < 0.08, "{mean:?}");
-}
-
 /// Games of ten positions; each evaluation sees the truth in its own unit, with its own noise.
 struct World {
     results: Vec<f64>,
@@ -200,33 +167,26 @@ impl World {
 }
 
 #[test]
-fn comparison_text_is_as_stored() {
-    let world = world(400, &[("net", 300.0, 1.0), ("hce", 100.0, 8.0), ("twin", 250.0, 1.0)]);
-    let mut evaluations = world.evaluations.clone();
-    let Values::Cp(cp) = &evaluations[0].values else { panic!() };
-    let upside_down = cp.iter().map(|cp| -cp).collect();
-    evaluations[0].doubt = Some("it was trained on these".into());
-    evaluations.push(Predictions::constant());
-    evaluations.push(Predictions::new("zero", vec![0.0; 4000]));
-    evaluations.push(Predictions::new("upside down", upside_down));
-    let targets = vec![0.5; 4000];
-    let truth = Truth { targets: Some(&targets), ..world.truth() };
-    let options = Options { fixed_scale: Some(400.0), ..Options::default() };
-    let comparison = compare(&evaluations, &truth, &options).unwrap();
-    let pairs = comparison.pair_table().width(200);
-    snapshot::check("compare.txt", &format!("{}\n{pairs}", comparison.text()));
-    let named = |name: &str| comparison.evaluations.iter().find(|one| one.name == name).unwrap();
-    assert!((named("zero").loss.mean - 0.25).abs() < 1e-12 && named("upside down").at_border);
-    let json = serde_json::to_value(named("hce")).unwrap();
-    let number = |key: &str| json["scale"][key].as_f64().unwrap();
-    assert!((number("S") * number("k") - 1.0).abs() < 1e-12);
-    assert!((number("S") * number("Ke") - 400.0).abs() < 1e-9);
-    assert!((number("S") * number("K10") - 173.7178).abs() < 1e-3);
+fn same_bits_for_any_threads() {
+    let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
+    let groups = Groups::new((0..20_000).map(|i| i / 7));
+    let run = |threads: usize| {
+        with_threads(threads, || {
+            let targets: Vec<f64> = values.iter().map(|v| v / 97.0).collect();
+            let means = Means::new(&groups, &[groups.sums(values.clone())]);
+            (means.mean(0), means.statistic(|means| means[0].ln()), fit(&values, &targets))
+        })
+    };
+    assert_eq!(run(1), run(4));
+    let flat = Means::new(&groups, &[groups.sums(vec![3.0; 20_000])]).mean(0);
+    assert_eq!((flat.interval, flat.standard_error), (Some([3.0, 3.0]), Some(0.0)));
+    let single = Means::new(&Groups::new([1, 1]), &[vec![1.0]]).mean(0);
+    assert_eq!((single.mean, single.interval, single.contains_zero()), (0.5, None, true));
 }
 
 /// No game helps to fit the scale that it is measured with.
 #[test]
-fn each_fifth_is_measured_with_the_scale_of_the_others() {
+fn scales_are_cross_fitted() {
     let world = world(60, &[("net", 300.0, 4.0)]);
     let Values::Cp(cp) = &world.evaluations[0].values else { panic!() };
     let mut sum = 0.0;
@@ -254,53 +214,4 @@ fn each_fifth_is_measured_with_the_scale_of_the_others() {
     let loss = (0..cp.len()).map(|i| (mean(i) - world.results[i]).powi(2)).sum::<f64>();
     let found = constant.unwrap().evaluations[0].loss.mean;
     assert!((found - loss / cp.len() as f64).abs() < 1e-12);
-}
-
-#[test]
-fn wrong_input_is_named() {
-    let world = world(20, &[("net", 300.0, 1.0)]);
-    let fail = |evaluations: &[Predictions], truth: Truth, options: &Options| {
-        compare(evaluations, &truth, options).unwrap_err().to_string()
-    };
-    let options = Options::default();
-    assert!(fail(&[], world.truth(), &options).starts_with("no evaluation"));
-    let mut nan = world.evaluations.clone();
-    nan[0].values = Values::Cp(vec![f64::NAN; 200]);
-    let message = fail(&nan, world.truth(), &options);
-    assert_eq!(message, "net gives no finite number for position 0 (from 0)");
-    let groups = vec![7; 200];
-    let truth = Truth { groups: &groups, ..world.truth() };
-    assert!(fail(&world.evaluations, truth, &options).contains("cannot be cut into parts"));
-    let fixed = Options { fixed_scale: Some(0.0), ..options };
-    assert!(fail(&world.evaluations, world.truth(), &fixed).contains("fixed scale is 0"));
-}
-
-#[test]
-fn boards_are_as_stored() {
-    let fen = "4k3/8/8/8/8/8/4P3/R3K3 w - - 0 1";
-    let pieces = nnuance::sample::Position::from_fen(fen).unwrap().letters();
-    let mut values = [None; 64];
-    values[0] = Some(511.6);
-    values[12] = Some(-0.3);
-    let list = [("net".to_string(), -40.0, Some(400.0)), ("hce".to_string(), 12.34, None)];
-    let table = side_by_side(&list, false);
-    snapshot::check("board.txt", &format!("{}\n{table}", board(&pieces, &values)));
-    let wide = [1e300, -1e300, 1e9, f64::NAN, f64::INFINITY, -12_345_678.0, 1e-320];
-    let values: [_; 64] = std::array::from_fn(|i| Some(wide[i % wide.len()]));
-    let text = board(&[Some('Q'); 64], &values);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-}
-
-#[test]
-fn tables_are_aligned_and_narrow() {
-    let mut table = Table::new(&[("name", Align::Left), ("loss", Align::Right)]).width(24);
-    table.row(["short", "0.1"]);
-    table.row(["a name that is far too long", "0.12345"]);
-    assert_eq!(
-        table.to_string(),
-        "name                loss\n\
-         ---------------  -------\n\
-         short                0.1\n\
-         a name that is…  0.12345\n"
-    );
 }

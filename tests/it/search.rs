@@ -80,7 +80,7 @@ fn checked(shape: Shape, loss: Loss, seed: u64) {
 }
 
 #[test]
-fn a_search_is_the_one_that_evaluates_everything() {
+fn incremental_search_equals_full_evaluation() {
     let shapes = [
         Shape { normal: 5, safety: 0, complexity: 0, held: false },
         Shape { normal: 5, safety: 3, complexity: 2, held: false },
@@ -93,7 +93,7 @@ fn a_search_is_the_one_that_evaluates_everything() {
 }
 
 #[test]
-fn a_search_goes_on_from_its_weights_alone() {
+fn search_resumes_from_weights() {
     let pieces = pieces(ALL, 3000, 300);
     let targets = targets(&pieces, &point(ALL, 40.0, 301), SCALE, 0.1, 302);
     let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };
@@ -109,7 +109,7 @@ fn a_search_goes_on_from_its_weights_alone() {
 }
 
 #[test]
-fn any_number_of_threads_searches_the_same_way() {
+fn same_search_for_any_threads() {
     let pieces = pieces(ALL, 20_000, 310);
     let targets = targets(&pieces, &point(ALL, 40.0, 311), SCALE, 0.1, 312);
     let goal = Goal::Results { targets: &targets, scale: SCALE, loss: Loss::SQUARED, shares: &[] };

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
 use nnuance::export::snippet::{Language, SnippetError, snippet};
-use nnuance::export::{Golden, golden_evaluations, load, prove};
+use nnuance::export::{Golden, golden_evaluations, load};
 use nnuance::net::{Net, Number, Numbers, stored};
 use nnuance::sample::{Piece, Position};
 use nnuance::scales::{HeadFormat, Scales};
@@ -250,14 +250,9 @@ fn quickstart_agrees(language: Language) {
         let mut wrong = bytes.clone();
         wrong.resize(size, 0);
         fs::write(folder.join("wrong.bin"), &wrong).unwrap();
-        let said = program.failure(&["wrong.bin"]);
-        assert!(said.contains(&format!("wrong.bin has {size} bytes, expected 49408")), "{said}");
+        program.failure(&["wrong.bin"]);
     }
-    fs::create_dir(folder.join("folder.bin")).unwrap();
-    for path in ["absent.bin", "folder.bin"] {
-        let said = program.failure(&[path]);
-        assert!(said.contains(path), "{said}");
-    }
+    program.failure(&["absent.bin"]);
 }
 
 /// A golden number that is off by one is noticed, and the strangest of names does no harm: line
@@ -289,27 +284,9 @@ fn c() {
     }
 }
 
-/// The variants take every way through the templates that the numbers of a net decide.
-#[test]
-fn variants_need_all_widths() {
-    let proofs: Vec<_> =
-        VARIANTS.iter().map(|case| (prove(&case.net).unwrap(), case.net.architecture())).collect();
-    for way in [false, true] {
-        let screlu = |architecture: &Architecture| architecture.activation == Activation::SCReLU;
-        assert!(proofs.iter().any(|(proof, a)| screlu(a) && proof.i16_trick == way));
-        assert!(proofs.iter().any(|(proof, _)| proof.product_fits_i32 == way));
-    }
-    for hidden in [9, 16] {
-        for activation in Activation::ALL {
-            let is = |a: &Architecture| a.hidden == hidden && a.activation == activation;
-            assert!(proofs.iter().any(|(_, a)| is(a)), "{hidden} {activation:?}");
-        }
-    }
-}
-
 /// Too large either way, and no number at all: code for engines must be of the same mind.
 #[test]
-fn extremes_leave_the_numbers_of_engines() {
+fn extremes_leave_the_range_of_i32() {
     let [large, none] = &EXTREMES[..] else { unreachable!("there are two") };
     for (case, number) in [(large, i32::MAX), (large, i32::MIN), (none, i32::MAX), (none, 0)] {
         let found = case.lines.iter().filter(|(_, centipawns)| *centipawns == number).count();
@@ -317,16 +294,7 @@ fn extremes_leave_the_numbers_of_engines() {
     }
 }
 
-#[test]
-fn games_have_every_kind_of_move() {
-    let kinds = GAMES.iter().map(|game| game.kinds);
-    let kinds = kinds.fold(playouts::Kinds::default(), playouts::Kinds::plus);
-    assert!(kinds.captures > 1000 && kinds.capturing_promotions > 50, "{kinds:?}");
-    assert!(kinds.castles > 50 && kinds.castles_960 > 50 && kinds.en_passants > 50, "{kinds:?}");
-    assert!(kinds.promotions.iter().all(|&count| count > 50), "{kinds:?}");
-}
-
-/// All ways through the templates.
+/// Generated code for nets of every kind has no template left, no long line and no trailing space.
 #[test]
 fn every_net_has_neat_code() {
     let drawn = (0..40).map(|seed| drawn::net(seed, 6)).flat_map(|net| {
@@ -337,26 +305,21 @@ fn every_net_has_neat_code() {
     });
     for net in VARIANTS.iter().map(|case| case.net.clone()).chain(drawn) {
         for language in Language::ALL {
-            assert_eq!(Language::named(language.name()), Some(language));
-            let code = |name: &str| {
-                snippet(language, &net, ["net.bin", name], &golden_evaluations(&net)).unwrap()
-            };
-            let source = code(language.file_name());
+            let golden = golden_evaluations(&net);
+            let source = snippet(language, &net, ["net.bin", language.file_name()], &golden);
+            let source = source.unwrap();
             assert!(source.contains(&net.architecture().to_string()), "{source}");
             assert!(!source.contains("{%") && !source.contains("\n\n\n"), "{source}");
             for line in source.lines() {
                 assert!(line.len() <= 100 && line == line.trim_end(), "{language:?}: {line}");
             }
             assert!(source.ends_with('\n') && !source.ends_with("\n\n"));
-            assert!(code("eval.x").contains(" eval.x -o nnue"));
-            // Shells would not take it.
-            assert_eq!(code("a;b.c"), source);
         }
     }
 }
 
 #[test]
-fn a_net_that_may_overflow_gets_no_code() {
+fn nets_that_may_overflow_get_none() {
     let net = |weight: i16, output: i16, scales| {
         let architecture = Architecture::simple(Views::Plain, 1, Activation::ReLU);
         Net::new(architecture, scales, vec![weight; 768], vec![0], vec![output], vec![0]).unwrap()

@@ -5,6 +5,8 @@ use nnuance::model::ops::steps::{AdaGrad, Adam, Lion, Mean, ScheduleFree, Sgd, S
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::problems::with_threads;
+
 const ADAM: Adam = Adam {
     beta1: 0.9,
     beta2: 0.999,
@@ -184,17 +186,16 @@ fn wide(numbers: &[f32]) -> Vec<f64> {
 }
 
 #[test]
-fn a_step_has_the_same_bits_on_any_number_of_threads() {
+fn same_bits_for_any_threads() {
     for rule in RULES {
         let run = |threads: usize| {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             let mut random = || (0..50_001).map(|_| rng.random::<f32>()).collect::<Vec<_>>();
             let (mut p, g, mut a, mut b) = (random(), random(), random(), random());
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let step = rule.at(3);
             let mut states: Vec<&mut [f32]> = vec![&mut a, &mut b];
             states.truncate(step.states());
-            pool.install(|| step.take(Level::detect(), &mut p, &g, states));
+            with_threads(threads, || step.take(Level::detect(), &mut p, &g, states));
             (p, a, b)
         };
         let one = run(1);
@@ -205,7 +206,7 @@ fn a_step_has_the_same_bits_on_any_number_of_threads() {
 /// A parameter that is no number must stay one: clipping would hide that training diverged, and the
 /// sign of a direction as well.
 #[test]
-fn what_is_not_a_number_is_not_clipped_away() {
+fn nan_is_not_clipped() {
     let rules = [
         Rule::Adam(Adam { clip: 1.98, ..ADAM }),
         Rule::Lion(Lion { clip: 1.98, ..LION }),

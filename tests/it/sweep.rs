@@ -1,15 +1,14 @@
 //! `nnuance sweep`: choosing, measuring, and going on after a kill.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use nnuance::report::seeds::{Spread, contest};
 use nnuance::report::{Options, Predictions, Truth, compare::compare, sums};
 use nnuance::run::sweep::Axis;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::program::kill_at_checkpoint;
+use crate::program::{complaint, json, kill_at_checkpoint, nnuance, said, train, written};
 
 const CONFIG: &str = r#"
 version = 2
@@ -30,32 +29,10 @@ validations = 4
 learning_rate = { shape = "cosine", from = 0.005, to = 0.0001 }
 "#;
 
-fn config(folder: &TempDir, text: &str) -> String {
-    let path = folder.path().join("small.toml");
-    std::fs::write(&path, text).expect("a config");
-    path.to_string_lossy().into_owned()
-}
-
 fn sweep(config: &str, out: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
+    let mut command = nnuance();
     command.args(["sweep", config, "--out"]).arg(out).args(more);
     command
-}
-
-fn fine(mut command: Command) -> Output {
-    let output = command.output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
-fn json(command: Command) -> Value {
-    serde_json::from_slice(&fine(command).stdout).expect("JSON")
-}
-
-fn refused(mut command: Command, why: &str) {
-    let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains(why), "{why:?} is not in {said}");
 }
 
 fn number(value: &Value) -> f64 {
@@ -141,7 +118,7 @@ fn draw(place: u64, stream: u64) -> f64 {
 }
 
 #[test]
-fn one_seed_measures_as_compare_does_and_decides_nothing() {
+fn one_seed_equals_compare() {
     let world = World::new();
     let both = [300.0, 900.0].map(|noise| world.evaluation(&noise.to_string(), noise, 1));
     let compared = compare(&both, &world.truth(), &Options::default()).expect("a comparison");
@@ -205,22 +182,19 @@ fn the_interval_over_seeds_is_that_of_welch() {
 }
 
 /// Four members, two seeds each.
-const SMALL: [&str; 7] = [
-    "--over",
-    "model.hidden=4,8",
-    "--over",
-    "schedule.learning_rate.from=0.01,0.0005",
-    "--seeds",
-    "2",
+const SMALL: [&str; 4] = [
+    "--over=model.hidden=4,8",
+    "--over=schedule.learning_rate.from=0.01,0.0005",
+    "--seeds=2",
     "--json",
 ];
 
 #[test]
-fn a_killed_sweep_ends_as_one_that_was_not() {
+fn killed_and_resumed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
+    let config = written(&folder, CONFIG);
     let [untouched, killed] = ["untouched", "killed"].map(|name| folder.path().join(name));
-    let found = json(sweep(&config, &untouched, &SMALL));
+    let found = json(&mut sweep(&config, &untouched, &SMALL));
     let members = found["members"].as_array().expect("a list");
     let losses: Vec<f64> = members.iter().map(|it| number(&it["validation"]["mean"])).collect();
     assert!(losses.len() == 4 && losses.is_sorted(), "{losses:?}");
@@ -231,46 +205,33 @@ fn a_killed_sweep_ends_as_one_that_was_not() {
     // A run is that of `train`.
     let bits = |run: &Path| std::fs::read(run.join("last.safetensors")).expect("a checkpoint");
     let alone = folder.path().join("alone");
-    let mut train = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    train.args(["train", &config, "--out"]).arg(&alone);
-    train.args(["--set", "model.hidden=8", "--set", "schedule.learning_rate.from=0.01"]);
-    fine(train);
+    let sets = ["--set", "model.hidden=8", "--set", "schedule.learning_rate.from=0.01"];
+    said(train(&config, &alone).args(sets));
     let run = "hidden-8-learning_rate.from-0.01-seed-5";
     assert!(bits(&alone) == bits(&untouched.join(run)));
 
     for name in ["hidden-4-learning_rate.from-0.01-seed-6", run] {
         kill_at_checkpoint(sweep(&config, &killed, &SMALL), &killed.join(name));
     }
-    assert_eq!(json(sweep(&config, &killed, &SMALL)), found);
+    assert_eq!(json(&mut sweep(&config, &killed, &SMALL)), found);
     for member in members {
         for seed in [5, 6] {
             let run = format!("{}-seed-{seed}", member["name"].as_str().expect("a name"));
             assert!(bits(&killed.join(&run)) == bits(&untouched.join(&run)), "{run}");
         }
     }
-    // Once more: nothing is trained, and another config is refused.
-    let again = fine(sweep(&config, &killed, &SMALL));
-    assert_eq!(String::from_utf8_lossy(&again.stderr).matches("is trained already").count(), 8);
     let other = [&SMALL[..], &["--set", "model.mirror=true"]].concat();
-    refused(sweep(&config, &killed, &other), "another config");
+    assert!(complaint(&mut sweep(&config, &killed, &other)).contains("config"));
 }
 
 #[test]
 fn targets_shares_and_members_that_diverge() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
-    let more = [
-        "--over",
-        "target.wdl=0,1",
-        "--over",
-        "data.share=0.5,1",
-        "--over",
-        "schedule.learning_rate.from=1e38,0.005",
-        "--set",
-        "model.activation=relu",
-        "--json",
-    ];
-    let found = json(sweep(&config, &folder.path().join("sweep"), &more));
+    let config = written(&folder, CONFIG);
+    let axes = ["target.wdl=0,1", "data.share=0.5,1", "schedule.learning_rate.from=1e38,0.005"];
+    let mut command = sweep(&config, &folder.path().join("sweep"), &["--json"]);
+    command.args(["--set", "model.activation=relu"]);
+    let found = json(command.args(axes.iter().flat_map(|axis| ["--over", axis])));
     assert_eq!(found["loss"], "results");
     let members = found["members"].as_array().expect("a list");
     for (place, member) in members.iter().enumerate() {
@@ -279,24 +240,20 @@ fn targets_shares_and_members_that_diverge() {
         // Against a target of scores it would be half of that.
         assert!(diverged || number(&member["test"]["loss"]["mean"]) > 0.06, "{member}");
     }
-    let wrong =
-        ["--over", "schedule.learning_rate.from=1e38,2e38", "--set", "model.activation=relu"];
-    refused(sweep(&config, &folder.path().join("none"), &wrong), "no member is left");
 }
 
 #[test]
 fn wrong_members_are_refused_before_training() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = config(&folder, CONFIG);
+    let config = written(&folder, CONFIG);
     let out = folder.path().join("new/sweep");
-    for (more, why) in [
-        (&["--over", "model.hidden=8,0"][..], "member hidden 0"),
-        (&["--over", "target.wdl=0.5,0.50"], "are the same run"),
-        (&["--over", "model.hidden=8"], "2 to 10000 members"),
-        (&["--over", "model.hidden=4,8", "--set", "data.test=0"], "data.test"),
-        (&["--over", "model.start=\"no/such.bin\",\"nets/quickstart-32.bin\""], "no/such.bin"),
+    for (axis, word) in [
+        ("model.hidden=8,0", "hidden 0"),
+        ("target.wdl=0.5,0.50", "same run"),
+        ("model.hidden=8", "members"),
+        ("model.start=\"no/such.bin\",\"nets/quickstart-32.bin\"", "no/such.bin"),
     ] {
-        refused(sweep(&config, &out, more), why);
+        assert!(complaint(&mut sweep(&config, &out, &["--over", axis])).contains(word), "{axis}");
     }
     assert!(!folder.path().join("new").exists());
 }

@@ -11,8 +11,11 @@ use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::games::{self, LOSSES};
+use crate::problems::with_threads;
 
 const TERMS: usize = 50;
+
+#[derive(Clone)]
 struct Case {
     pieces: Vec<Arc<Terms>>,
     targets: Vec<f32>,
@@ -165,14 +168,11 @@ impl Case {
 
     /// The same case with its entries by term.
     fn by_term(&self) -> Self {
-        let Case { targets, weights, tempo, scale, loss, counts, .. } = self;
-        let (targets, weights, counts) = (targets.clone(), weights.clone(), counts.clone());
         let by_term = |piece: &Arc<Terms>| {
             let columns = Column::of(piece);
             Arc::new(Terms { columns, ..Terms::clone(piece) })
         };
-        let pieces = self.pieces.iter().map(by_term).collect();
-        Case { pieces, targets, weights, counts, tempo: *tempo, scale: *scale, loss: *loss }
+        Case { pieces: self.pieces.iter().map(by_term).collect(), ..self.clone() }
     }
 
     fn check(&self, level: Level) {
@@ -202,7 +202,7 @@ fn norm(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 #[test]
-fn every_level_matches_the_formula_row_by_row() {
+fn every_level_matches_the_formula() {
     let shapes: [&[usize]; 6] =
         [&[1], &[0, 3, 0], &[255, 256, 257], &[1023, 1, 1025], &[4096, 700, 4096], &[20_000]];
     for level in Level::available() {
@@ -241,7 +241,7 @@ fn single(normal: [f32; 2], safety: [f32; 4], complexity: f32) -> Case {
 }
 
 #[test]
-fn the_kinks_are_where_the_formula_has_them() {
+fn kinks_match_the_formula() {
     let sides = [[0.0; 4], [40.0, 40.0, 0.0, 0.0], [-40.0, -40.0, 40.0, 20.0]];
     for level in Level::available() {
         for safety in sides {
@@ -264,42 +264,14 @@ fn the_kinks_are_where_the_formula_has_them() {
     assert!(endgame(2.0, -2.5)[1] == 0.0 && endgame(2.0, -2.5)[7] == 0.0);
 }
 
-/// Of a formula without kinks nearby the slopes are differences.
 #[test]
-fn the_oracle_has_the_gradients_of_its_loss() {
-    for loss in LOSSES {
-        let case = Case { loss, ..single([40.0, 90.0], [60.0, 80.0, 50.0, -40.0], -20.0) };
-        let weights: Vec<f64> = case.weights.iter().map(|&weight| f64::from(weight)).collect();
-        let right = case.right(&weights, 4.0);
-        let step = 1e-4;
-        let near = |differences: f64, gradient: f64| {
-            assert!((differences / (2.0 * step) - gradient).abs() < 1e-9, "{gradient}");
-        };
-        for i in 0..weights.len() {
-            let at = |step: f64| {
-                let mut moved = weights.clone();
-                moved[i] += step;
-                case.right(&moved, 4.0).loss
-            };
-            near(at(step) - at(-step), right.terms[i]);
-        }
-        near(
-            case.right(&weights, 4.0 + step).loss - case.right(&weights, 4.0 - step).loss,
-            right.tempo,
-        );
-        assert!(right.terms.iter().filter(|gradient| **gradient != 0.0).count() >= 6);
-    }
-}
-
-#[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn same_bits_for_any_threads() {
     let case = random(&[0, 4096, 77, 9000, 4096, 4096], 40, true, 6);
     let cases = [case.by_term(), case];
     let levels = Level::available().into_iter();
     for (level, case) in levels.flat_map(|level| cases.iter().map(move |case| (level, case))) {
         let of = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
+            with_threads(threads, || {
                 let job = job(case, level);
                 let TermsGradients { loss, terms, tempo } =
                     terms_gradients(&case.weights, case.tempo, job);
@@ -316,7 +288,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn extreme_logits_stay_finite_and_a_weight_that_is_no_number_shows() {
+fn extreme_and_nan_weights() {
     for level in Level::available() {
         for loss in LOSSES {
             for size in [-1e9, 1e9, f32::NAN] {
