@@ -53,6 +53,7 @@ pub mod net;
 pub mod output;
 pub mod point_of_view;
 pub mod prefetch;
+pub mod progress;
 pub mod report;
 pub mod run;
 pub mod sample;

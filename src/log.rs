@@ -11,6 +11,19 @@ use crate::output::OutputError;
 pub const HEADER: &str = "step,positions,train_loss,validation_loss,validation_result_loss,\
                       learning_rate,wdl,positions_per_second\n";
 
+/// The state of training after a step.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainStep {
+    pub step: u64,
+    pub positions: u64,
+    /// Loss of this step's batch, before the step; on a GPU that of the last batch whose loss was
+    /// read back.
+    pub loss: f64,
+    pub learning_rate: f64,
+    /// Whether another step would change nothing.
+    pub converged: bool,
+}
+
 /// A row of `log.csv`: losses and progress at one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {

@@ -6,8 +6,8 @@ mod terms;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, Error, Result, bail, ensure};
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::out;
 use super::place::Place;
-use super::progress::{bar, interrupts};
+use super::terminal::{bar, interrupts};
 use crate::architecture::Architecture;
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
@@ -296,8 +296,8 @@ impl Bench {
         };
         let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };
         let interrupt = self.interrupt.clone();
-        let mut laps = Laps { clock, lap: self.lap, rows, interrupt, marks: Vec::new() };
-        train::run(&job, start, batches, &mut laps)?;
+        let laps = Laps { clock, lap: self.lap, rows, interrupt, marks: Mutex::default() };
+        train::run(&job, start, batches, &laps)?;
         ensure!(!self.interrupt.load(Ordering::SeqCst), "interrupted");
         laps.figure().context("the run ended before its laps")
     }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::value_parser;
 
-use super::data::Screen;
 use super::out;
 use super::place::Place;
 use super::terminal::Terminal;
@@ -79,9 +78,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         pairs: args.pairs,
         nodes: args.nodes,
     };
-    let mut climb = Climb::new(config, &settings, &out, &means, &|total, noun, resumes| {
-        Box::new(Screen::new(total, noun, resumes))
-    })?;
+    let mut climb = Climb::new(config, &settings, &out, &means)?;
     if !climb.run()? {
         eprintln!("or go on with the loop: the same command again");
         return Ok(ExitCode::from(130));

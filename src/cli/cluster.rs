@@ -3,15 +3,8 @@
 #[cfg(feature = "mpi")]
 mod world;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
-
 use anyhow::{Error, Result, ensure};
 
-use super::progress::interrupts;
-use crate::run::Listener;
-use crate::train::Watch;
 use crate::train::ranks::{Alone, Ranks};
 
 /// The number of processes that were started together, as Open MPI, MPICH and Slurm tell it.
@@ -70,29 +63,5 @@ pub fn fail(error: &Error) {
     }
     if is_first() {
         eprintln!("error: {error:#}");
-    }
-}
-
-/// The listener of ranks that do not print. A signal stops training after a step.
-pub struct Silent;
-
-impl Listener for Silent {
-    fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
-        Box::new(SilentWatch { start: Instant::now(), stop: interrupts() })
-    }
-}
-
-struct SilentWatch {
-    start: Instant,
-    stop: Arc<AtomicBool>,
-}
-
-impl Watch for SilentWatch {
-    fn seconds(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    fn stop(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
     }
 }

@@ -15,7 +15,7 @@ mod shuffle;
 mod split;
 mod stats;
 
-pub use engine::{Screen, option, resumable};
+pub use engine::{option, resumable};
 
 use std::process::ExitCode;
 

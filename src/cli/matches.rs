@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
@@ -11,16 +10,15 @@ use super::data::{option, resumable};
 use super::games::{Beginning, Rules};
 use super::out;
 use super::place::Place;
-use super::progress::{interrupts, pairs_bar};
 use super::shape::Shape;
 use super::terminal::Terminal;
-use crate::digits::counted;
 use crate::engine::journal;
 use crate::engine::{Clock, EngineSettings, Entrant, Limit, Part};
 use crate::model::Precision;
-use crate::report::elo::{Meeting, Met, Ratings, Sprt, Verdict, ratings};
+use crate::progress::Progress as _;
+use crate::report::elo::{Met, Ratings, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
-use crate::run::arena::{Manner, Pace, Played, Recorder, Standing, play};
+use crate::run::arena::{Manner, Pace, Played, Recorder, play};
 use crate::run::evaluator::each_once;
 use crate::run::path::as_engines_load;
 use crate::run::played::{self, Match};
@@ -182,29 +180,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let test = args.sprt.as_ref().map(|elo| ("sprt", format!("{elo:?}")));
         let pairs = [("pairs", args.pairs.to_string()), ("part", format!("{:?}", args.part))];
         let settings: Vec<_> = pairs.into_iter().chain(test).collect();
-        let resumes = journal::path_of(path).exists();
         let open = || Recorder::open(path, &players, &manner, &settings);
-        let recorder = resumable(path, args.overwrite, open)?;
-        if resumes {
-            eprintln!("resumed behind {} of an earlier run", counted(recorder.pairs(), "pair"));
-        }
-        Ok::<_, anyhow::Error>(recorder)
+        resumable(path, args.overwrite, open)
     });
     let recorder = recorder.transpose()?;
-    let stop = interrupts();
-    let bar = pairs_bar(0);
-    let watch = &mut |standing: Standing| {
-        bar.set_length(standing.total);
-        bar.set_position(standing.done);
-        let of = |meeting: &&Meeting| meeting.players == standing.players;
-        if let Some(meeting) = standing.meetings.iter().find(of) {
-            let [first, second] = standing.players.map(|player| &all[player]);
-            bar.set_message(format!("{first} - {second}: {}", meeting.pairs.elo()));
-        }
-    };
+    let terminal = Terminal::that_stops(false);
     let pairs = (args.pairs, args.part);
-    let played = play(&players, &manner, pairs, sprt.as_ref(), recorder, &stop, watch)?;
-    bar.finish_and_clear();
+    let played = play(&players, &manner, pairs, sprt.as_ref(), recorder, &terminal)?;
     if played.failed > 0 {
         let fault = played.fault.as_ref().map(|fault| format!(", the first of this run: {fault}"));
         eprintln!("{} games were lost by failures{}", played.failed, fault.unwrap_or_default());
@@ -216,7 +198,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         played.meetings.iter().any(|meeting| !meeting.pairs.is_empty()),
         "stopped before the first pairs were played"
     );
-    let stopped = stop.load(Ordering::Relaxed);
+    let stopped = terminal.stop();
     if let (true, Some(path)) = (stopped, &args.pgn)
         && journal::path_of(path).exists()
     {

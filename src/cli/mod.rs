@@ -7,6 +7,7 @@ mod out;
 
 mod bench;
 mod cards;
+pub mod chart;
 mod climb;
 mod cluster;
 mod compare;
@@ -19,7 +20,6 @@ mod inspect;
 mod keys;
 mod matches;
 mod place;
-mod progress;
 mod quickstart;
 mod report;
 mod shape;
@@ -28,8 +28,6 @@ mod terminal;
 mod train;
 mod uci;
 mod verify;
-
-pub use progress::chart;
 
 use std::process::ExitCode;
 

@@ -1,13 +1,11 @@
 //! What the commands say: results on standard output, which may be a closed pipe or a full disk,
 //! and progress on standard error, which may be one too.
 
-use std::collections::BTreeSet;
 use std::fmt::{Arguments, Display};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -27,13 +25,6 @@ pub fn note(text: Arguments) {
     // Whole, so that nothing of another process stands within it. Where errors are told there is
     // nobody left to tell of this one.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
-}
-
-/// Whether a text is asked about for the first time: what commands that follow each other in one
-/// process, as in the quickstart, would all tell is told once.
-pub fn is_news(text: &str) -> bool {
-    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string())
 }
 
 /// Refuses to replace what is there.

@@ -1,97 +1,289 @@
-//! The terminal, which hears what a run does.
+//! Progress on the terminal: bars, rows of training, remarks, and Ctrl-C.
 
-mod look;
-mod opening;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use console::Term;
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-use indicatif::ProgressBar;
+use super::chart::chart;
+use super::cluster;
+use crate::digits::{grouped, short};
+use crate::log::{Row, TrainStep};
+use crate::progress::Progress;
 
-use super::progress::{Screen, bar, interrupts};
-use crate::loader::{Plan, Scan};
-use crate::run::{Counter, Ending, Listener, Opening, folder};
-use crate::train::{End, Watch};
+/// Work whose end is known.
+const LINE: &str = "{prefix} {bar:24} {human_pos} of {human_len}, {msg}{rate}, {eta} left";
 
-/// Tells on stderr what it hears.
-#[derive(Clone, Debug, Default)]
+/// Time between two lines of progress where stderr is no terminal.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// A bar on stderr; nothing where stderr is no terminal.
+pub fn bar(total: Option<u64>, work: &'static str) -> ProgressBar {
+    let (bar, template) = match total {
+        Some(total) => (ProgressBar::new(total), LINE),
+        None => (ProgressBar::no_length(), "{prefix} {human_pos} {msg}{rate}"),
+    };
+    bar.set_style(style(template));
+    bar.with_prefix(work)
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let rate = |state: &ProgressState, out: &mut dyn Write| {
+        let _ = out.write_str(&rate(state.per_sec()));
+    };
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate)
+}
+
+fn rate(per_second: f64) -> String {
+    // Games come at less than one a second.
+    if per_second < 10.0 {
+        format!("{per_second:.1}/s")
+    } else {
+        format!("{}/s", short(per_second))
+    }
+}
+
+/// Set by the first Ctrl-C; the second one ends the program at once. One flag for the process:
+/// the quickstart trains several times.
+pub fn interrupts() -> Arc<AtomicBool> {
+    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let listen = || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        let pressed = AtomicBool::new(false);
+        // If there can be no handler, Ctrl-C keeps its usual meaning.
+        let _ = ctrlc::set_handler(move || {
+            if pressed.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+            // Another rank may have set the flag before.
+            if !flag.swap(true, Ordering::SeqCst) && cluster::is_first() {
+                eprintln!("\nstopping after this step; press Ctrl-C again to leave at once");
+            }
+        });
+        stop
+    };
+    STOP.get_or_init(listen).clone()
+}
+
+/// Progress of a command on stderr.
 pub struct Terminal {
+    start: Instant,
     stop: Arc<AtomicBool>,
     /// Whether to draw the losses.
     chart: bool,
+    /// Whether nothing is printed.
+    silent: bool,
+    work: Mutex<Vec<Work>>,
+}
+
+/// Work that has begun.
+struct Work {
+    bar: ProgressBar,
+    start: Instant,
+    /// Items of an earlier run.
+    before: u64,
+    /// When progress was last shown.
+    shown: Instant,
+    validation: Option<f64>,
+    rows: Vec<Row>,
+    /// Lines above the bar.
+    drawing: Arc<Mutex<String>>,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self::new(Arc::default(), false, false)
+    }
 }
 
 impl Terminal {
-    /// One at which Ctrl-C stops training after a step.
+    fn new(stop: Arc<AtomicBool>, chart: bool, silent: bool) -> Self {
+        Self { start: Instant::now(), stop, chart, silent, work: Mutex::default() }
+    }
+
+    /// Progress of work that Ctrl-C stops so that it can be resumed.
     pub fn that_stops(chart: bool) -> Self {
-        Self { stop: interrupts(), chart }
+        Self::new(interrupts(), chart, false)
+    }
+
+    /// The same for ranks that do not print.
+    pub fn silent() -> Self {
+        Self::new(interrupts(), false, true)
+    }
+
+    fn work(&self) -> MutexGuard<'_, Vec<Work>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shown(&self, show: impl FnOnce(&mut Work)) {
+        if let Some(work) = self.work().last_mut() {
+            show(work);
+        }
     }
 }
 
-impl Listener for Terminal {
-    fn remark(&self, text: &str) {
-        eprintln!("{text}");
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.work().drain(..).for_each(Work::finish);
+    }
+}
+
+impl Work {
+    fn finish(self) {
+        self.bar.finish_and_clear();
+        let drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !drawing.is_empty() {
+            eprintln!("{}", drawing.trim_end());
+        }
     }
 
-    fn count(&self, total: Option<u64>, what: &'static str) -> Counter {
-        let bar = bar(total, what);
+    /// Redraws the chart in the present width of the terminal.
+    fn draw(&mut self) {
+        const WIDEST: u16 = 200;
+        let width = Term::stderr().size().1.min(WIDEST).into();
+        let Some(lines) = chart(&self.rows, self.bar.length().unwrap_or(0), width) else { return };
+        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = drawing.is_empty();
+        *drawing = lines.join("\n") + "\n";
+        drop(drawing);
+        if is_first {
+            let text = self.drawing.clone();
+            let draw = move |_: &ProgressState, out: &mut dyn Write| {
+                let _ = out.write_str(&text.lock().unwrap_or_else(PoisonError::into_inner));
+            };
+            self.bar.set_style(style(&format!("{{chart}}{LINE}")).with_key("chart", draw));
+        }
+        self.bar.tick();
+    }
+}
+
+impl Progress for Terminal {
+    fn stop(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    fn remark(&self, text: &str) {
+        if self.silent {
+            return;
+        }
+        match self.work().last() {
+            Some(work) => work.bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    fn begin(&self, work: &'static str, total: Option<u64>, done: u64) {
+        let bar = if self.silent { ProgressBar::hidden() } else { bar(total, work) };
+        bar.set_position(done);
+        bar.reset_eta();
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        let bar = Cleared(bar);
-        Box::new(move |count| bar.add(count))
-    }
-
-    fn scanned(&self, plan: &Plan, scan: &Scan) {
-        look::scanned(plan, scan);
-    }
-
-    fn opens(&self, opening: &Opening) {
-        opening::opens(opening);
-    }
-
-    fn watch(&self, total: u64, done: u64) -> Box<dyn Watch + '_> {
-        Box::new(Screen::new(total, done, self.stop.clone(), self.chart))
-    }
-
-    fn ends(&self, ending: &Ending) {
-        ends(ending);
-    }
-}
-
-/// Says how training ended.
-fn ends(ending: &Ending) {
-    let Ending { end, step, steps, direct, folder } = *ending;
-    match end {
-        End::Interrupted => eprintln!(
-            "stopped at step {step} of {steps}; {} holds everything. Go on with\n  \
-             nnuance train --resume {}",
-            folder.join(folder::LAST).display(),
-            folder.display()
-        ),
-        End::Early => {
-            eprintln!("stopped at step {step} of {steps}: the validation loss no longer fell");
+        if done > 0 && work != "training" && !self.silent {
+            eprintln!("resumed behind {} {work} of an earlier run", grouped(done));
         }
-        End::Converged => eprintln!("converged at step {step}: no step makes the loss fall"),
-        End::Finished if direct => {
-            eprintln!("ended at step {step}, as the config says; it has not converged yet");
+        let start = Instant::now();
+        self.work().push(Work {
+            bar,
+            start,
+            before: done,
+            shown: start,
+            validation: None,
+            rows: Vec::new(),
+            drawing: Arc::default(),
+        });
+    }
+
+    fn advance(&self, count: u64) {
+        self.shown(|work| {
+            work.bar.inc(count);
+            let (Some(total), true) = (work.bar.length(), work.bar.is_hidden()) else { return };
+            if work.shown.elapsed() >= INTERVAL && !self.silent {
+                work.shown = Instant::now();
+                let done = work.bar.position();
+                let speed = (done - work.before) as f64 / work.start.elapsed().as_secs_f64();
+                let left = (total.saturating_sub(done) as f64 / speed) as u64;
+                eprintln!(
+                    "{} {} of {}, {}, {} left",
+                    work.bar.prefix(),
+                    grouped(done),
+                    grouped(total),
+                    rate(speed),
+                    HumanDuration(Duration::from_secs(left))
+                );
+            }
+        });
+    }
+
+    fn message(&self, text: &str) {
+        self.shown(|work| work.bar.set_message(format!("{text}, ")));
+    }
+
+    fn end(&self) {
+        let ended = self.work().pop();
+        if let Some(work) = ended {
+            work.finish();
         }
-        End::Finished | End::Round => {}
     }
-}
 
-/// A bar that goes with its work.
-struct Cleared(ProgressBar);
-
-impl Cleared {
-    fn add(&self, count: u64) {
-        self.0.inc(count);
+    fn step(&self, step: &TrainStep) {
+        self.shown(|work| {
+            if work.shown.elapsed() > Duration::from_millis(100) {
+                work.shown = Instant::now();
+                let validation = work.validation;
+                let validation =
+                    validation.map_or(String::new(), |loss| format!("validation {loss:.6}, "));
+                work.bar.set_message(format!("loss {:.6}, {validation}", step.loss));
+                work.bar.set_position(step.positions);
+            }
+        });
     }
-}
 
-impl Drop for Cleared {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
+    fn row(&self, row: &Row) {
+        if self.silent {
+            return;
+        }
+        let loss = |loss: Option<f64>| loss.map_or("-".into(), |loss| format!("{loss:.6}"));
+        self.shown(|work| {
+            let is_first = work.rows.is_empty();
+            work.bar.suspend(|| {
+                if is_first {
+                    eprintln!(
+                        "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9} {:>12}",
+                        "step",
+                        "positions",
+                        "train loss",
+                        "validation",
+                        "vs result",
+                        "rate",
+                        "positions/s"
+                    );
+                }
+                eprintln!(
+                    "{:>8} {:>12} {:>11} {:>11} {:>11} {:>9} {:>12}",
+                    row.step,
+                    grouped(row.positions),
+                    loss(row.train_loss),
+                    loss(row.held_out_loss),
+                    loss(row.held_out_result_loss),
+                    row.learning_rate.map_or("-".into(), |rate| format!("{rate:.2e}")),
+                    row.positions_per_second.map_or("-".into(), short),
+                );
+            });
+            work.validation = row.held_out_loss;
+            work.rows.push(*row);
+            if self.chart && !work.bar.is_hidden() {
+                work.draw();
+            }
+        });
     }
 }

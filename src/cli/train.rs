@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::cluster::{self, Silent};
+use super::cluster;
 use super::out;
 use super::place::Place;
 use super::terminal::Terminal;
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let ranks = cluster::ranks(args.silence)?;
     let place = args.place.named();
     if !ranks.is_first() {
-        let means = Means { place: &place, listener: &Silent, page: false, ranks };
+        let means = Means { place: &place, listener: &Terminal::silent(), page: false, ranks };
         let interrupted = join(&means)? == End::Interrupted;
         return Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS });
     }

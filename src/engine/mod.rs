@@ -44,21 +44,6 @@ pub use crate::score::Score;
 
 use crate::format::{BadRecords, ReadError};
 
-/// Who looks on while a job runs. Called from the thread that runs it, often.
-pub trait Watch {
-    /// So many items are finished, those of earlier runs included.
-    fn progress(&self, done: u64);
-
-    /// Whether it is time to commit what is made, however little it is. The output does not depend
-    /// on it, only what a kill may lose.
-    fn is_time(&self) -> bool {
-        false
-    }
-
-    /// Whether to finish the items under way and leave the rest for another run.
-    fn stop(&self) -> bool;
-}
-
 /// An item that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
@@ -114,7 +99,7 @@ pub struct Report {
     pub restarts: u64,
     /// Items that earlier runs had finished.
     pub resumed_at: u64,
-    /// Whether [`Watch::stop`] ended the job; the same call resumes it.
+    /// Whether [`Progress::stop`](crate::progress::Progress::stop) ended the job; the same call resumes it.
     pub stopped: bool,
     /// Records of the input that were not read in this run.
     pub bad_records: BadRecords,

@@ -7,7 +7,8 @@ use std::thread;
 use super::journal::Journal;
 use super::player::Player;
 use super::uci::Fault;
-use super::{EngineError, Report, Skip, Watch};
+use super::{EngineError, Report, Skip};
+use crate::progress::Progress;
 
 /// Workers that work side by side.
 pub struct Workers<H> {
@@ -110,7 +111,7 @@ impl<I> Drop for Closing<'_, I> {
 /// Has all workers work on `items` and hands the results to `keep`, in order. True once all items are
 /// kept.
 ///
-/// Once [`Watch::stop`] is true no item is begun; those under way are finished and kept. An error
+/// Once `stop` is true no item is begun; those under way are finished and kept. An error
 /// of `items` ends the work in the same way before it is returned. After one of `keep`, or a worker
 /// that does not start, those under way are finished but not kept.
 pub fn run<W, I: Send, T: Send>(
@@ -118,11 +119,10 @@ pub fn run<W, I: Send, T: Send>(
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut W, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(Tried<I, T>) -> Result<(), EngineError>,
-    watch: &dyn Watch,
+    stop: &dyn Fn() -> bool,
 ) -> Result<bool, EngineError> {
     let count = workers.count.max(1);
-    let queue =
-        Queue { items, next: 0, kept: 0, closed: watch.stop(), exhausted: false, error: None };
+    let queue = Queue { items, next: 0, kept: 0, closed: stop(), exhausted: false, error: None };
     let shared = Shared(Mutex::new(queue), Condvar::new());
     let (results, tried) = channel();
     let kept = thread::scope(|scope| {
@@ -150,7 +150,7 @@ pub fn run<W, I: Send, T: Send>(
                 kept += 1;
                 shared.change(|queue| queue.kept = kept);
             }
-            if watch.stop() {
+            if stop() {
                 shared.close();
             }
         }
@@ -188,6 +188,9 @@ fn attempt<W, I, T>(
     }
 }
 
+/// Seconds after which what is made is committed, however little it is.
+const COMMIT: f64 = 5.0;
+
 /// The most items that may fail one after the other.
 const MAX_CONSECUTIVE_FAILURES: u64 = 10;
 
@@ -211,9 +214,12 @@ pub fn drive<'a, I: Send, T: Send>(
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut dyn Player, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<Kept, EngineError>,
-    watch: &dyn Watch,
+    (noun, total): (&'static str, u64),
+    watch: &dyn Progress,
 ) -> Result<Report, EngineError> {
     let begun = journal.progress();
+    let _begun = watch.begun(noun, Some(total), begun.items);
+    let mut committed = watch.seconds();
     let (mut bytes, mut skips, mut progress) = (Vec::new(), Vec::new(), begun);
     // The part of it that may be committed.
     let (mut whole_bytes, mut whole_skips, mut whole) = (0, 0, begun);
@@ -242,12 +248,15 @@ pub fn drive<'a, I: Send, T: Send>(
         let kept = keep(&tried.item, made, &mut bytes)?;
         progress.items += 1;
         progress.written += kept.written;
-        watch.progress(progress.items);
+        watch.advance(1);
         if is_made && kept.whole {
             (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);
-            if whole.items >= journal.progress().items + every || watch.is_time() {
+            if whole.items >= journal.progress().items + every
+                || watch.seconds() >= committed + COMMIT
+            {
                 journal.commit(&bytes, whole, &skips)?;
                 (whole_bytes, whole_skips) = (0, 0);
+                committed = watch.seconds();
                 bytes.clear();
                 skips.clear();
             }
@@ -255,7 +264,7 @@ pub fn drive<'a, I: Send, T: Send>(
         Ok(())
     };
     let work = |player: &mut Box<dyn Player + 'a>, item: &I| work(&mut **player, item);
-    let outcome = run(workers, items, work, each, watch);
+    let outcome = run(workers, items, work, each, &|| watch.stop());
     let done = matches!(outcome, Ok(true));
     if done {
         (whole_bytes, whole_skips, whole) = (bytes.len(), skips.len(), progress);

@@ -16,9 +16,10 @@ use super::player::{Crew, Player};
 use super::pool::{Kept, Obstacle, drive};
 use super::search::Limit;
 use super::uci::Line;
-use super::{EngineError, Report, Watch};
+use super::{EngineError, Report};
 use crate::digest;
 use crate::format::{Format, Holds, Source};
+use crate::progress::Progress;
 use crate::sample::{Position, Sample};
 use crate::score::Score;
 
@@ -91,7 +92,7 @@ impl fmt::Display for Mix {
 }
 
 /// Searches each position of the input without its past and writes the results, in order.
-pub fn positions(job: &PositionsJob, watch: &dyn Watch) -> Result<Report, EngineError> {
+pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, EngineError> {
     let PositionsJob { input, output, format, task, limit, .. } = job;
     let (name, facts) = (format.name, format.facts);
     let labels = matches!(task, Task::Label(_));
@@ -145,7 +146,17 @@ pub fn positions(job: &PositionsJob, watch: &dyn Watch) -> Result<Report, Engine
         }
         Ok(Kept { written: added, whole: item.last_of_game })
     };
-    let report = drive(&job.crew.workers(), journal, EVERY, items.by_ref(), work, keep, watch)?;
+    let total = job.range.end - job.range.start;
+    let report = drive(
+        &job.crew.workers(),
+        journal,
+        EVERY,
+        items.by_ref(),
+        work,
+        keep,
+        ("positions", total),
+        watch,
+    )?;
     let bad_records = items.source.bad_records().clone();
     Ok(Report { bad_records, ..report.unless_empty(output, "no position was left")? })
 }

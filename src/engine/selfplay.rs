@@ -10,8 +10,9 @@ use super::player::{Crew, Player};
 use super::pool::{Kept, Obstacle, drive};
 use super::search::Limit;
 use super::uci::Line;
-use super::{EngineError, Report, Watch};
+use super::{EngineError, Report};
 use crate::format::{Format, Holds};
+use crate::progress::Progress;
 
 /// Which games to play, and how.
 #[derive(Clone)]
@@ -32,7 +33,7 @@ pub struct SelfplayJob {
 }
 
 /// Plays games and writes them whole, in order, each as soon as it and all before it are over.
-pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineError> {
+pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, EngineError> {
     let Format { name, writer, facts, .. } = *job.format;
     let (Some(writer), true) = (writer, facts.moves != Holds::Never) else {
         return Err(EngineError::NoGames(name));
@@ -63,8 +64,10 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Watch) -> Result<Report, EngineEr
         Ok(Kept { written: game.is_some().into(), whole: true })
     };
     let journal = Journal::open(&job.output, &settings)?;
+    let total = job.range.end - job.range.start;
     let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
-    let report = drive(&job.crew.workers(), journal, 1, items, work, keep, watch)?;
+    let report =
+        drive(&job.crew.workers(), journal, 1, items, work, keep, ("games", total), watch)?;
     report.unless_empty(&job.output, "no games were asked for")
 }
 

@@ -34,6 +34,11 @@ impl Table {
         Self { header, rows: Vec::new(), width: WIDTH }
     }
 
+    /// A table of facts, a name and a value a row, without a header.
+    pub fn facts() -> Self {
+        Self::new(&[("", Align::Left); 2]).width(usize::MAX)
+    }
+
     /// The widest line allowed, in characters; left-aligned cells are cut to keep it.
     pub fn width(mut self, width: usize) -> Self {
         self.width = width;
@@ -98,7 +103,9 @@ impl fmt::Display for Table {
         let widths = self.widths();
         let titles: Vec<String> = self.header.iter().map(|(title, _)| title.clone()).collect();
         let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        for row in [&titles, &rules].into_iter().chain(&self.rows) {
+        let has_header = titles.iter().any(|title| !title.is_empty());
+        let header = [&titles, &rules].into_iter().filter(|_| has_header);
+        for row in header.chain(&self.rows) {
             let cells = row.iter().zip(&widths).zip(&self.header);
             let cells = cells.map(|((cell, width), (_, align))| match align {
                 Align::Left => format!("{:<width$}", cut(cell, *width)),

@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position as _};
@@ -16,14 +15,15 @@ use crate::digest;
 use crate::engine::clock::Stopwatch;
 use crate::engine::game::Game;
 use crate::engine::game::{Adjudication, Ending};
-use crate::engine::journal::{Journal, Progress};
+use crate::engine::journal::{self, Journal};
 use crate::engine::opening::{Opener, Openings, Start};
 use crate::engine::pool::{self, Obstacle, Tried, Workers};
 use crate::engine::search::Searched;
 use crate::engine::uci::{Fault, Line};
-use crate::engine::{Clock, EngineError, Entrant, Limit, Part, Player, Score, Watch};
+use crate::engine::{Clock, EngineError, Entrant, Limit, Part, Player, Score};
 use crate::format::pgn::comment::{LARGEST, LONGEST_MATE, MATE};
 use crate::format::pgn::{Annotated, Ply};
+use crate::progress::Progress;
 use crate::report::elo::{Decision, Meeting, Pairs, Sprt};
 
 /// How games are played.
@@ -71,17 +71,6 @@ const MAX_CONSECUTIVE_FAILURES: u64 = 5;
 /// Milliseconds by which a clock may be overdrawn: what the machine takes, not the player.
 const GRACE: u64 = 20;
 
-/// Progress of a match.
-pub struct Standing<'a> {
-    /// Those that meet.
-    pub players: [usize; 2],
-    /// The pairs of each two that meet.
-    pub meetings: &'a [Meeting],
-    /// Pairs that are played, and that will be at most.
-    pub done: u64,
-    pub total: u64,
-}
-
 /// The result of a match.
 #[derive(Debug, Default)]
 pub struct Played {
@@ -125,7 +114,7 @@ impl Pair {
 }
 
 /// Has each two players play `pairs` pairs, of which `part` is played here, or until `sprt` decides,
-/// where it is given. What was played until `stop` counts. What `recorder` has of an earlier run is not
+/// where it is given. What was played until a stop counts. What `recorder` has of an earlier run is not
 /// played again, and what is played is given to it.
 ///
 /// # Errors
@@ -136,8 +125,7 @@ pub fn play<'a>(
     (pairs, part): (u64, Part),
     sprt: Option<&Sprt>,
     mut recorder: Option<Recorder>,
-    stop: &AtomicBool,
-    watch: &mut dyn FnMut(Standing),
+    progress: &dyn Progress,
 ) -> Result<Played, EngineError> {
     let opener = Opener::new(&manner.openings, manner.seed, pairs)?;
     let of = |first| (first + 1..entrants.len()).map(move |second| [first, second]);
@@ -152,6 +140,7 @@ pub fn play<'a>(
         played.add(place(next), pair);
         next += 1;
     }
+    let _begun = progress.begun("pairs", Some(total), next - range.start);
     let decides = |pairs: &Pairs| sprt.is_some_and(|it| it.decide(pairs) != Decision::GoOn);
     let decided = Cell::new(decides(&played.meetings[0].pairs));
     let workers = Workers {
@@ -186,30 +175,17 @@ pub fn play<'a>(
             return Err(EngineError::Hopeless { count: failures, reason: reason.clone() });
         }
         decided.set(decides(&played.meetings[place].pairs));
-        let done = next - range.start;
-        watch(Standing { players, meetings: &played.meetings, done, total });
+        let [first, second] = players.map(|player| entrants[player].name());
+        let elo = played.meetings[place].pairs.elo();
+        progress.message(&format!("{first} - {second}: {elo}"));
+        progress.advance(1);
         Ok(())
     };
-    let end = End { stop, decided: &decided };
-    pool::run(&workers, items, work, keep, &end)?;
+    pool::run(&workers, items, work, keep, &|| decided.get() || progress.stop())?;
     if let Some(recorder) = recorder.filter(|_| next == range.end || decided.get()) {
         recorder.journal.finish()?;
     }
     Ok(played)
-}
-
-/// When no further pair is begun.
-struct End<'a> {
-    stop: &'a AtomicBool,
-    decided: &'a Cell<bool>,
-}
-
-impl Watch for End<'_> {
-    fn progress(&self, _: u64) {}
-
-    fn stop(&self) -> bool {
-        self.decided.get() || self.stop.load(Ordering::Relaxed)
-    }
 }
 
 /// A game, and what went wrong in it.
@@ -379,11 +355,6 @@ impl Recorder {
         Ok(Self { journal: Journal::open(path, &all)?, players, tags })
     }
 
-    /// The number of pairs in the file.
-    pub fn pairs(&self) -> u64 {
-        self.journal.progress().items
-    }
-
     /// Writes a pair, first the game in which the first of the two players has White, and brings
     /// it to the disk. `number` counts the pairs of the same two from 0.
     fn add(
@@ -416,8 +387,9 @@ impl Recorder {
             };
             annotated.write(&mut bytes).map_err(EngineError::Match)?;
         }
-        let Progress { items, written, .. } = self.journal.progress();
-        let progress = Progress { items: items + 1, written: written + 2, ..Progress::default() };
+        let before = self.journal.progress();
+        let (items, written) = (before.items + 1, before.written + 2);
+        let progress = journal::Progress { items, written, ..Default::default() };
         Ok(self.journal.commit(&bytes, progress, &[pair])?)
     }
 }

@@ -12,12 +12,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::arena::{Manner, Pace, Standing, play};
+use super::arena::{Manner, Pace, play};
 use super::folder::{BEST, LAST, NET, RunFolder, is_finished};
 use super::train::{Means, begin, resume};
 use super::{OwnPlayer, export};
@@ -25,7 +24,7 @@ use crate::config::Config;
 use crate::engine::game::Adjudication;
 use crate::engine::journal;
 use crate::engine::opening::Openings;
-use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, Watch, selfplay};
+use crate::engine::{Crew, Entrant, Limit, Part, SelfplayJob, selfplay};
 use crate::export::Given;
 use crate::format::viriformat;
 use crate::input;
@@ -89,8 +88,6 @@ pub struct Climb<'a> {
     out: &'a Path,
     means: &'a Means<'a>,
     place: (Device, Compute),
-    /// Progress of so many games or pairs, which may go on behind those of an earlier command.
-    watch: &'a dyn Fn(u64, &'static str, bool) -> Box<dyn Watch>,
     /// Those that are done, from 1 on.
     pub generations: Vec<Generation>,
 }
@@ -105,10 +102,9 @@ impl<'a> Climb<'a> {
         settings: &'a Settings,
         out: &'a Path,
         means: &'a Means<'a>,
-        watch: &'a dyn Fn(u64, &'static str, bool) -> Box<dyn Watch>,
     ) -> Result<Self> {
         let place = means.place.open_for(&config)?;
-        let climb = Self { config, settings, out, means, place, watch, generations: Vec::new() };
+        let climb = Self { config, settings, out, means, place, generations: Vec::new() };
         if settings.start == RANDOM {
             climb.write_random()?;
         }
@@ -192,9 +188,8 @@ impl<'a> Climb<'a> {
     /// Games of the best so far against itself; false if they were interrupted.
     fn play_games(&self, number: u64) -> Result<bool> {
         let output = self.games(number);
-        let resumes = journal::path_of(&output).exists();
         // The journal goes when the games are whole.
-        if output.exists() && !resumes {
+        if output.exists() && !journal::path_of(&output).exists() {
             return Ok(true);
         }
         let &Settings { games, soft_nodes, generations, .. } = self.settings;
@@ -218,8 +213,7 @@ impl<'a> Climb<'a> {
                 retries: 0,
             },
         };
-        let watch = (self.watch)(games, "games", resumes);
-        Ok(!selfplay(&job, &*watch)?.stopped)
+        Ok(!selfplay(&job, self.means.listener)?.stopped)
     }
 
     /// Trains on the games of the last generations; false if it was interrupted.
@@ -253,20 +247,8 @@ impl<'a> Climb<'a> {
             seed: mix(mix(self.config.seed, number), 1 + other),
             boards: rayon::current_num_threads(),
         };
-        let watch = (self.watch)(pairs, "pairs", false);
-        let stop = AtomicBool::new(watch.stop());
-        let played = play(
-            &players,
-            &manner,
-            (pairs, Part::WHOLE),
-            None,
-            None,
-            &stop,
-            &mut |standing: Standing| {
-                watch.progress(standing.done);
-                stop.store(watch.stop(), Ordering::Relaxed);
-            },
-        )?;
+        let parts = (pairs, Part::WHOLE);
+        let played = play(&players, &manner, parts, None, None, self.means.listener)?;
         // A part of a match says nothing: stopping when it looks good misleads.
         let played = played.meetings[0].pairs;
         Ok((played.len() == pairs).then(|| played.counts()))

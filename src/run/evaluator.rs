@@ -8,7 +8,6 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 
 use super::folder::{BEST, LAST, NET};
-use super::listener::Listener;
 use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
@@ -19,6 +18,7 @@ use crate::input;
 use crate::loader::{Base, Below, Encoder};
 use crate::model::{Compute, Device, DeviceError, Kind, Model, outputs};
 use crate::net::Net;
+use crate::progress::Progress;
 use crate::report::{Predictions, Values};
 use crate::sample::{Position, Sample};
 use crate::search::{self, Evaluate, Quiescence};
@@ -89,7 +89,7 @@ impl Evaluator {
         name: &str,
         shape: &Given,
         place: &(Device, Compute),
-        listener: &dyn Listener,
+        listener: &dyn Progress,
     ) -> Result<Self> {
         let built_in = match name {
             "constant" => Some(Form::Constant),
@@ -385,7 +385,7 @@ fn fitted_to_floats(path: &Path, scale: f64) -> Option<f64> {
     Some(fitted * scale / f64::from(manifest.scales.scale))
 }
 
-fn of_net(path: &Path, shape: &Given, listener: &dyn Listener) -> Result<Opened> {
+fn of_net(path: &Path, shape: &Given, listener: &dyn Progress) -> Result<Opened> {
     let loaded = match export::load(path, shape) {
         Err(LoadError::Net { error, .. }) => bail!("{error}"),
         other => other?,

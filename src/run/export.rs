@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::evaluator::{Evaluator, sum};
 use super::folder::{BEST, LAST};
-use super::listener::Listener;
 use super::recipe::{self, Recipe};
 use crate::architecture::Views;
 use crate::digest::digest;
@@ -20,6 +19,7 @@ use crate::loader::{Part, Plan};
 use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::output;
+use crate::progress::Progress;
 use crate::report::{Matched, Pairs, Values, match_scale};
 use crate::sample::{Position, Sample};
 use crate::scales::Scales;
@@ -200,7 +200,7 @@ impl Origin {
 
     /// Positions of the files, or else those that validated the run, if its data is still there:
     /// scales are chosen on them, and what is chosen must not be chosen on the test.
-    pub fn samples(&self, files: &[PathBuf], listener: &dyn Listener) -> Result<Vec<Sample>> {
+    pub fn samples(&self, files: &[PathBuf], listener: &dyn Progress) -> Result<Vec<Sample>> {
         let mut samples = match (files, &self.recipe) {
             ([], Some(recipe)) if recipe.config.validates() => {
                 match recipe.unchanged_validation() {
@@ -281,7 +281,7 @@ pub fn match_to(
     old: &str,
     samples: &[Sample],
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(MatchedTo, String, Matched)> {
     ensure!(
         !samples.is_empty(),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::listener::Listener;
 use crate::config::RUN_HEADER;
 use crate::input;
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::train::KEPT;
 
 pub const CONFIG: &str = "config.toml";
@@ -106,7 +106,7 @@ impl Drop for RunFolder {
 
 impl RunFolder {
     /// Takes a new folder, or one that [`check`] lets pass, for this process.
-    pub fn take(path: &Path, overwrite: bool, listener: &dyn Listener) -> Result<Self> {
+    pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
         let made = missing_above(path);
         check(path, overwrite)?;
         let mut folder = Self::open(path, listener)?;
@@ -117,7 +117,7 @@ impl RunFolder {
     }
 
     /// Takes an existing run for this process.
-    pub fn of_run(path: &Path, listener: &dyn Listener) -> Result<Self> {
+    pub fn of_run(path: &Path, listener: &dyn Progress) -> Result<Self> {
         let (folder, last) = (path.display(), path.join(LAST));
         if !last.exists() && path.join(CONFIG).exists() {
             bail!(
@@ -134,7 +134,7 @@ impl RunFolder {
         Self::open(path, listener)
     }
 
-    fn open(path: &Path, listener: &dyn Listener) -> Result<Self> {
+    fn open(path: &Path, listener: &dyn Progress) -> Result<Self> {
         let lock = lock(path, listener)?;
         Ok(Self { path: path.to_path_buf(), made: Vec::new(), _lock: lock })
     }
@@ -167,7 +167,7 @@ impl RunFolder {
 ///
 /// # Errors
 /// If another process works there, or nothing can be written there.
-pub(super) fn lock(folder: &Path, listener: &dyn Listener) -> Result<File> {
+pub(super) fn lock(folder: &Path, listener: &dyn Progress) -> Result<File> {
     let name = folder.join(LOCK);
     let lock = File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
     match lock.try_lock() {

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 
 use super::export;
 use super::folder::BEST;
-use super::listener::Listener;
 use super::recipe::{self, Recipe};
 use super::tuned::weights;
 use crate::draw::Section;
@@ -14,6 +13,7 @@ use crate::export::{Given, Imported};
 use crate::hce::{self, HceWeights, Tally};
 use crate::inspect::{Inspection, Options, inspect, work};
 use crate::loader::{Part, Plan};
+use crate::progress::Progress;
 use crate::report::terms::{EffectiveValues, TermResult};
 use crate::sample::Sample;
 
@@ -23,7 +23,7 @@ pub fn sections(
     name: &str,
     samples: &[Sample],
     mut options: Options,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Vec<Section>> {
     let source = export::read(Path::new(net), &Given::default())?;
     options
@@ -42,7 +42,7 @@ pub fn look(
     source: &Imported,
     samples: &[Sample],
     options: &Options,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Inspection> {
     let Imported { weights, architecture, scales, facts, .. } = source;
     if let Some(base) = recipe::base(facts)? {
@@ -57,7 +57,7 @@ pub fn positions(
     files: &[PathBuf],
     recipe: Option<&Recipe>,
     net: &Path,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
     match (files, recipe) {
         ([], Some(recipe)) if recipe.config.validates() => {
@@ -84,7 +84,7 @@ pub fn effective_values(
     terms: &Path,
     files: &[PathBuf],
     most: usize,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<EffectiveValues> {
     let weights = weights(terms)?;
     let best = terms.join(BEST);

@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use super::evaluator::Evaluator;
 use super::folder::{BEST, NET};
 use super::honest::Selection;
-use super::listener::Listener;
 use super::played::Match;
 use super::recipe::{Recipe, collect};
 use crate::format::{ReadError, view};
 use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
+use crate::progress::Progress;
 use crate::report::deep::{Deep, Depth, Quantising, deep, quantising};
 use crate::report::{Comparison, Options, Played, Predictions, Truth, compare};
 use crate::sample::{Sample, games_known};
@@ -59,7 +59,7 @@ pub fn plan(
 
 /// Reads all positions of the files, one after the other; and why their results name no winner, if
 /// those of a file are turned as far as material can tell.
-pub fn read(plan: &Plan, listener: &dyn Listener) -> Result<(Vec<Sample>, Option<String>)> {
+pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option<String>)> {
     let (mut all, mut doubt) = (Vec::new(), None);
     for file in &plan.files {
         let alone = Plan { files: vec![file.clone()], ..plan.clone() };

@@ -1,8 +1,8 @@
 //! What a run is: from a config and data to an evaluation that stands in a folder, is known again
 //! by its path, and is measured on what it has not seen.
 //!
-//! Nothing here prints, exits, or reads clock and environment; what happens meanwhile a
-//! [`Listener`] hears.
+//! Nothing here prints, exits, or reads clock and environment; a
+//! [`Progress`](crate::progress::Progress) is notified of what happens meanwhile.
 
 pub mod arena;
 pub mod climb;
@@ -11,7 +11,6 @@ pub mod export;
 pub mod folder;
 pub mod honest;
 pub mod inspect;
-mod listener;
 pub mod measure;
 pub mod moves;
 pub mod objective;
@@ -23,13 +22,13 @@ mod player;
 pub mod recipe;
 pub mod report;
 pub mod rounding;
+mod summary;
 pub mod sweep;
 pub mod terms;
 pub mod train;
 pub mod tuned;
 
 pub use evaluator::Evaluator;
-pub use listener::{Counter, Ending, Listener, Opening};
 pub use place::Place;
 pub use player::OwnPlayer;
 pub use recipe::Recipe;

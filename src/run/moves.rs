@@ -5,9 +5,9 @@ use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
 use super::honest::Selection;
-use super::listener::Listener;
 use super::objective::teaches;
 use crate::batch::first;
+use crate::progress::Progress;
 use crate::report::estimate::Groups;
 use crate::report::{Found, found};
 use crate::sample::{Sample, games_known};
@@ -23,7 +23,7 @@ const PIECE: usize = 64;
 pub fn find(
     evaluators: &[Evaluator],
     selection: Selection,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Found> {
     let mut samples: Vec<Sample> = selection.samples;
     samples.retain(teaches);
@@ -54,7 +54,7 @@ pub struct Player<'a> {
 
 /// The share of moves that each evaluation puts first, in positions that know their move; none
 /// where no position can be searched.
-pub fn rank(players: &[Player], samples: &[Sample], listener: &dyn Listener) -> Option<Found> {
+pub fn rank(players: &[Player], samples: &[Sample], listener: &dyn Progress) -> Option<Found> {
     let groups = Groups::new(samples.iter().map(Sample::group)).known(games_known(samples));
     let firsts_of = |player: &Player| -> Vec<Option<f64>> {
         let counter = listener.count(Some(samples.len() as u64), "searching moves");

@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::Result;
 use shakmaty::Position as _;
 
+use super::Evaluator;
 use super::path::as_engines_load;
-use super::{Evaluator, Listener};
 use crate::digest::digest;
 use crate::engine::clock::{Alarm, Stopwatch};
 use crate::engine::search::{Limit, Searched};
@@ -18,6 +18,7 @@ use crate::engine::{EngineError, Entrant, Player};
 use crate::export::Given;
 use crate::interface::{Budget, Clock};
 use crate::model::{Compute, Device};
+use crate::progress::Progress;
 use crate::search::{Evaluate, Game, Limits, Question, Searcher, Sum};
 
 /// An evaluation that plays by our own search, on one thread for each player.
@@ -44,7 +45,7 @@ impl OwnPlayer {
         name: &str,
         given: &Given,
         place: &(Device, Compute),
-        listener: &dyn Listener,
+        listener: &dyn Progress,
     ) -> Result<Self> {
         let names = if Path::new(name).exists() { vec![name] } else { name.split('+').collect() };
         let open =

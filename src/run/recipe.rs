@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::listener::Listener;
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
 use crate::config::Config;
@@ -20,6 +19,7 @@ use crate::hce::{HceEvaluator, HceWeights};
 use crate::input;
 use crate::loader::{self, Base, Below, Filter, LoadError, Part, Plan, Sketch, Split};
 use crate::model::Kind;
+use crate::progress::Progress;
 use crate::sample::Sample;
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
@@ -340,7 +340,7 @@ pub fn added(base: &export::Base) -> Result<Base> {
 }
 
 /// Reads positions.
-pub fn collect(plan: &Plan, part: Part, listener: &dyn Listener) -> Result<Vec<Sample>, LoadError> {
+pub fn collect(plan: &Plan, part: Part, listener: &dyn Progress) -> Result<Vec<Sample>, LoadError> {
     let counter = listener.count(None, "reading");
     loader::collect(plan, part, &*counter)
 }

@@ -9,7 +9,6 @@ use super::evaluator::{Evaluator, each_once};
 use super::folder;
 use super::honest::{Selection, honest};
 use super::inspect;
-use super::listener::Listener;
 use super::measure::{self, Measurement, nets};
 use super::played::Match;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
@@ -24,6 +23,7 @@ use crate::loader::Plan;
 use crate::log::{self, BySource};
 use crate::model::{Compute, Device};
 use crate::output;
+use crate::progress::Progress;
 use crate::report::Options;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
@@ -75,7 +75,7 @@ impl Page {
         runs: &[ShownRun],
         besides: &Besides,
         place: &(Device, Compute),
-        listener: &dyn Listener,
+        listener: &dyn Progress,
     ) -> Result<Self> {
         let mut evaluators = open(runs, besides.with, place, listener)?;
         let plan = plan(&evaluators, &runs[0].recipe, besides.files)?;
@@ -104,7 +104,7 @@ pub fn of_ended(
     recipe: &Recipe,
     held_out: [&[Sample]; 2],
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<PathBuf> {
     let runs = [ShownRun { recipe: recipe.clone(), ..ShownRun::read(path)? }];
     let output = path.join(folder::REPORT);
@@ -126,7 +126,7 @@ fn of_run(
     runs: &[ShownRun],
     [validation, test]: [&[Sample]; 2],
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(Markup, Vec<Section>)> {
     let mut evaluators = open(runs, &[], place, listener)?;
     let recipe = &runs[0].recipe;
@@ -167,7 +167,7 @@ fn open(
     runs: &[ShownRun],
     with: &[String],
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Vec<Evaluator>> {
     let files = |run: &ShownRun| [folder::BEST, folder::NET].map(|name| run.file(name));
     let mut given: Vec<String> = runs.iter().flat_map(files).flatten().collect();
@@ -184,7 +184,7 @@ fn add_score(
     evaluators: &mut Vec<Evaluator>,
     samples: &[Sample],
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<()> {
     let there = evaluators.iter().any(Evaluator::needs_scores) || samples.is_empty();
     if !there && samples.iter().all(|sample| sample.score.is_some()) {
@@ -200,7 +200,7 @@ fn sections(
     mut measured: Measurement,
     games: Option<&Match>,
     inside: &Inspect,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(Markup, Vec<Section>)> {
     let counter = listener.count(None, "comparing");
     let options = Options::default();

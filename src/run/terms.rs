@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::listener::Listener;
 use crate::config::{Config, Inputs};
 use crate::hce::{self, Coding, HceWeights};
 use crate::input;
 use crate::loader::TermsEncoder;
 use crate::model::HceShape;
+use crate::progress::Progress;
 use crate::scales::Scales;
 use crate::terms::{Chosen, Kind, OwnTerms, TermList};
 use crate::weights::Weights;
@@ -98,7 +98,7 @@ impl RunTerms {
 
     /// Where training starts: at the start values of the terms, or at given weights. Terms that
     /// the evaluation does not have weigh nothing.
-    pub fn start(&self, given: Option<&str>, listener: &dyn Listener) -> Result<HceWeights> {
+    pub fn start(&self, given: Option<&str>, listener: &dyn Progress) -> Result<HceWeights> {
         let mut weights = match given {
             None => HceWeights::of_list(self.list.clone(), Scales::default().scale.into()),
             Some("zero") => HceWeights::zero(Scales::default().scale.into()),

@@ -16,14 +16,15 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use super::folder::{self, RunFolder};
-use super::listener::{Ending, Listener, Opening};
 use super::objective::{self, Rounds};
 use super::place::Place;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
+use super::summary::{self, Opening};
 use super::terms::RunTerms;
 use crate::config::{Config, ONE_LIST};
 use crate::model::{Adapter, Compute, Device, Need, Precision};
 use crate::output;
+use crate::progress::Progress;
 use crate::train::checkpoint::{Checkpoint, State};
 use crate::train::ranks::Ranks;
 use crate::train::{self, End, Settings, Training};
@@ -39,7 +40,7 @@ const ROWS_OF_MOVES: usize = 35;
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     pub place: &'a Place,
-    pub listener: &'a dyn Listener,
+    pub listener: &'a dyn Progress,
     /// Whether a page is written at the end.
     pub page: bool,
     /// Who else carries it out. This is rank 0.
@@ -169,14 +170,15 @@ fn train(
     let span = config.span(positions);
     let (batch, steps) = (span.batch, span.steps);
     let settings = length::settings(config, positions)?;
-    listener.opens(&Opening {
+    let opening = Opening {
         positions,
         span: &span,
         settings: &settings,
         net: recipe.architecture()?,
         adapter: Adapter::of(device),
         compute: format!("{}{}", how(compute), data.planned()),
-    });
+    };
+    listener.remark(opening.table().to_string().trim_end());
     if config.precision() == Precision::Mixed && !compute.is_mixed() {
         listener.remark(
             "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
@@ -198,7 +200,7 @@ fn train(
     if let Some(rounds) = &rounds {
         listener.remark(&rounds.sentence());
     }
-    let mut watch = listener.watch(steps * batch, checkpoint.state.positions);
+    let begun = listener.begun("training", Some(steps * batch), checkpoint.state.positions);
     let end = loop {
         let round = rounds.map(|rounds| rounds.enter(&checkpoint, folder)).transpose()?;
         let until = round.as_ref().map_or(u64::MAX, |round| round.until);
@@ -220,15 +222,17 @@ fn train(
             ranks,
         };
         let end;
-        (end, checkpoint) = train::run(&job, checkpoint, batches, &mut *watch)?;
+        (end, checkpoint) = train::run(&job, checkpoint, batches, listener)?;
         if end != End::Round {
             break end;
         }
     };
-    drop(watch);
+    drop(begun);
     let direct = settings.optimizer.name.is_direct();
     let step = checkpoint.state.step;
-    listener.ends(&Ending { end, step, steps, direct, folder: &folder.path });
+    if let Some(text) = summary::ending(end, [step, steps], direct, &folder.path) {
+        listener.remark(&text);
+    }
     if end == End::Interrupted {
         return Ok(None);
     }

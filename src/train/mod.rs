@@ -1,6 +1,6 @@
 //! The training loop: batches in, checkpoints and a log out.
 //!
-//! It takes any iterator of [`Batch`]es; the clock and requests to stop come through [`Watch`].
+//! It takes any iterator of [`Batch`]es; the clock and requests to stop come through [`Progress`].
 
 pub mod checkpoint;
 pub mod direct;
@@ -25,11 +25,12 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, Transaction};
 
 use crate::batch::{Batch, Choices};
-use crate::log::{BySource, HEADER, Log, Row};
+use crate::log::{BySource, HEADER, Log, Row, TrainStep};
 use crate::model::{
     Aim, Compute, Evaluation as _, Judged, Kind, Slope, is_gpu, outputs, steps_ahead,
 };
 use crate::output::OutputError;
+use crate::progress::Progress;
 use crate::weights::WeightsError;
 use checkpoint::{Best, Checkpoint, State};
 use gradients::{Outcome, together};
@@ -59,31 +60,6 @@ pub struct Training<'a> {
     pub ranks: &'a dyn Ranks,
 }
 
-/// Clock, stop request and progress callbacks of the loop.
-pub trait Watch {
-    /// Seconds since some fixed moment.
-    fn seconds(&self) -> f64;
-    /// Whether to write a checkpoint and return.
-    fn stop(&self) -> bool;
-    /// After each step.
-    fn step(&mut self, _progress: &Progress) {}
-    /// After each validation.
-    fn row(&mut self, _row: &Row) {}
-}
-
-/// Progress after a step.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    pub step: u64,
-    pub positions: u64,
-    /// Loss of this step's batch, before the step; on a GPU that of the last batch whose loss was
-    /// read back.
-    pub loss: f64,
-    pub learning_rate: f64,
-    /// Whether another step would change nothing.
-    pub converged: bool,
-}
-
 /// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -92,7 +68,7 @@ pub enum End {
     Converged,
     /// The held-out loss no longer fell.
     Early,
-    /// [`Watch::stop`] returned true; the run can be resumed.
+    /// [`Progress::stop`] returned true; the run can be resumed.
     Interrupted,
     /// The round is over; the run continues in the next one.
     Round,
@@ -148,7 +124,7 @@ pub fn run<E>(
     job: &Training,
     start: Checkpoint,
     batches: impl IntoIterator<Item = Result<Batch, E>>,
-    watch: &mut dyn Watch,
+    watch: &dyn Progress,
 ) -> Result<(End, Checkpoint), TrainError>
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -224,7 +200,7 @@ impl<'a> Trainer<'a> {
     fn run<E>(
         &mut self,
         batches: impl IntoIterator<Item = Result<Batch, E>>,
-        watch: &mut dyn Watch,
+        watch: &dyn Progress,
     ) -> Result<(End, Checkpoint), TrainError>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -290,7 +266,7 @@ impl<'a> Trainer<'a> {
         targets(batch, leg.wdl.at(done), &self.job.settings.worths)
     }
 
-    fn step(&mut self, batch: &Batch, stop: bool) -> Result<Progress, TrainError> {
+    fn step(&mut self, batch: &Batch, stop: bool) -> Result<TrainStep, TrainError> {
         if self.job.settings.is_seam(self.state.step) {
             self.state.unimproved = 0;
         }
@@ -316,7 +292,7 @@ impl<'a> Trainer<'a> {
         self.state.positions += positions;
         let State { step, positions, .. } = self.state;
         let loss = self.loss.unwrap_or(f64::NAN);
-        Ok(Progress { step, positions, loss, learning_rate, converged })
+        Ok(TrainStep { step, positions, loss, learning_rate, converged })
     }
 
     /// Follows the gradients of a batch. Returns the number of positions of all ranks.
@@ -417,7 +393,7 @@ impl<'a> Trainer<'a> {
 
     /// Measures the held-out loss and adds a row to the log; returns whether the weights are the
     /// best.
-    fn validate(&mut self, watch: &mut dyn Watch) -> Result<bool, TrainError> {
+    fn validate(&mut self, watch: &dyn Progress) -> Result<bool, TrainError> {
         self.read()?;
         let settings = self.job.settings;
         let step = self.state.step;

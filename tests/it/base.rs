@@ -8,14 +8,14 @@ use nnuance::config::Config;
 use nnuance::export::{self, Given, Manifest};
 use nnuance::features::Moved;
 use nnuance::hce::{HceEvaluator, HceWeights, terms};
-use nnuance::loader::{Base, Below, Encoder, Part, Plan, Scan, Stream, collect};
+use nnuance::loader::{Base, Below, Encoder, Part, Plan, Stream, collect};
 use nnuance::loss::sigmoid;
 use nnuance::model::{Compute, Device};
+use nnuance::progress::Silent;
 use nnuance::report::Values;
 use nnuance::run::objective::Searcher;
-use nnuance::run::{Counter, Ending, Evaluator, Listener, Opening, recipe};
+use nnuance::run::{Evaluator, recipe};
 use nnuance::sample::{Position, Sample};
-use nnuance::train::Watch;
 use nnuance::train::checkpoint::Checkpoint;
 use shakmaty::Position as _;
 use tempfile::TempDir;
@@ -49,22 +49,6 @@ fn terms_in(folder: &TempDir) -> String {
     let path = folder.path().join("terms.json");
     std::fs::write(&path, uneven().to_json()).unwrap();
     path.to_string_lossy().into_owned()
-}
-
-/// Nobody who listens.
-struct Silent;
-
-impl Listener for Silent {
-    fn remark(&self, _: &str) {}
-    fn count(&self, _: Option<u64>, _: &'static str) -> Counter {
-        Box::new(|_| ())
-    }
-    fn scanned(&self, _: &Plan, _: &Scan) {}
-    fn opens(&self, _: &Opening) {}
-    fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
-        unreachable!("nothing is trained")
-    }
-    fn ends(&self, _: &Ending) {}
 }
 
 fn open(path: &Path) -> Evaluator {

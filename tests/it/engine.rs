@@ -1,18 +1,19 @@
 //! A fake engine, which is this very test program, and what the tests of engines share.
 
-use std::cell::Cell;
 use std::env;
 use std::fs;
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob, Task, Watch};
+use nnuance::engine::{Crew, EngineSettings, Limit, PositionsJob, SelfplayJob, Task};
 use nnuance::format::{self, Format, text};
+use nnuance::progress::Progress;
 use nnuance::sample::{Sample, mix};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
 
@@ -140,34 +141,29 @@ pub fn stockfish() -> Option<EngineSettings> {
     need::engine("stockfish").map(EngineSettings::new)
 }
 
-pub struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: u64) {}
-    fn stop(&self) -> bool {
-        false
-    }
-}
+pub use nnuance::progress::Silent as Quiet;
 
 /// Stops a run once so many items are done.
 pub struct StopAt {
     at: u64,
-    done: Cell<u64>,
+    done: AtomicU64,
 }
 
 impl StopAt {
     pub fn new(at: u64) -> Self {
-        Self { at, done: Cell::new(0) }
+        Self { at, done: AtomicU64::new(0) }
     }
 }
 
-impl Watch for StopAt {
-    fn progress(&self, done: u64) {
-        assert!(done > self.done.get());
-        self.done.set(done);
+impl Progress for StopAt {
+    fn begin(&self, _: &'static str, _: Option<u64>, done: u64) {
+        self.done.store(done, Ordering::SeqCst);
+    }
+    fn advance(&self, count: u64) {
+        self.done.fetch_add(count, Ordering::SeqCst);
     }
     fn stop(&self) -> bool {
-        self.done.get() >= self.at
+        self.done.load(Ordering::SeqCst) >= self.at
     }
 }
 
@@ -232,21 +228,21 @@ pub fn selfplay_job(
 /// Stops after so many items of this run.
 pub struct StopAfter {
     count: u64,
-    done: Cell<u64>,
+    done: AtomicU64,
 }
 
 impl StopAfter {
     pub fn new(count: u64) -> Self {
-        Self { count, done: Cell::new(0) }
+        Self { count, done: AtomicU64::new(0) }
     }
 }
 
-impl Watch for StopAfter {
-    fn progress(&self, _: u64) {
-        self.done.set(self.done.get() + 1);
+impl Progress for StopAfter {
+    fn advance(&self, count: u64) {
+        self.done.fetch_add(count, Ordering::SeqCst);
     }
     fn stop(&self) -> bool {
-        self.done.get() > self.count
+        self.done.load(Ordering::SeqCst) > self.count
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use nnuance::engine::game::Adjudication;
 use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, Start};
-use nnuance::engine::{PositionsJob, Report, SelfplayJob, Skip, Watch, positions, selfplay};
+use nnuance::engine::{PositionsJob, Report, SelfplayJob, Skip, positions, selfplay};
 use nnuance::format::{Format, binpack, bulletformat, epd, pgn, viriformat};
 use nnuance::sample::mix;
 
@@ -23,7 +23,11 @@ const GAMES: [&Format; 3] = [&viriformat::FORMAT, &pgn::FORMAT, &binpack::FORMAT
 
 /// Runs a job again and again until it is done, each time stopped after less than `most` items,
 /// with what a kill may leave behind: bytes beyond the last entry of the journal, and a torn entry.
-fn interrupted(output: &Path, most: u64, run: &dyn Fn(&dyn Watch) -> Report) -> u64 {
+fn interrupted(
+    output: &Path,
+    most: u64,
+    run: &dyn Fn(&dyn nnuance::progress::Progress) -> Report,
+) -> u64 {
     for i in 0.. {
         assert!(i < 100, "the job does not move on");
         let report = run(&StopAfter::new(mix(most, i) % most));

@@ -1,17 +1,20 @@
 //! Ten losses that training must reproduce: the regression test that the trainer bullet publishes,
 //! reproduced by an independent program to six digits.
 
+use std::sync::Mutex;
+
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::loader::{Encoder, Plan, Stream};
 use nnuance::log::Row;
 use nnuance::loss::Loss;
 use nnuance::model::{Backend, Compute, Kind, Level, Precision, initial};
+use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::optimizer::{self, Name};
 use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::Promise;
-use nnuance::train::{self, Progress, Settings, Training, Watch};
+use nnuance::train::{self, Settings, Training};
 use nnuance::weights::Weights;
 
 use crate::need;
@@ -28,18 +31,11 @@ pub const LOSSES_32: [f64; 10] = [
 
 /// Keeps the loss of every step, from the rows of the log: a GPU tells it no earlier.
 #[derive(Default)]
-pub struct Losses(pub Vec<f64>);
+pub struct Losses(pub Mutex<Vec<f64>>);
 
-impl Watch for Losses {
-    fn seconds(&self) -> f64 {
-        0.0
-    }
-    fn stop(&self) -> bool {
-        false
-    }
-    fn step(&mut self, _progress: &Progress) {}
-    fn row(&mut self, row: &Row) {
-        self.0.extend(row.train_loss);
+impl Progress for Losses {
+    fn row(&self, row: &Row) {
+        self.0.lock().unwrap().extend(row.train_loss);
     }
 }
 
@@ -115,9 +111,9 @@ pub fn losses_of(
         ranks: &Alone,
     };
     let start = Checkpoint { weights, ..Checkpoint::default() };
-    let mut watch = Losses::default();
-    train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &mut watch).expect("a run");
-    watch.0
+    let losses = Losses::default();
+    train::run(&job, start, Stream::new(plan, Encoder::net(net), 0), &losses).expect("a run");
+    losses.0.into_inner().unwrap()
 }
 
 fn six_digits(losses: &[f64]) -> Vec<String> {

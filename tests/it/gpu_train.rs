@@ -7,12 +7,13 @@ use std::sync::Arc;
 use nnuance::architecture::{Activation, Views};
 use nnuance::batch::Batch;
 use nnuance::loader::Plan;
-use nnuance::log::Row;
+use nnuance::log::TrainStep;
 use nnuance::model::{Backend, Compute, Device, Kind};
+use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
-use nnuance::train::{self, End, Progress, Settings, TrainError, Training, Watch};
+use nnuance::train::{self, End, Settings, TrainError, Training};
 use nnuance::weights::Weights;
 
 use crate::golden::{DATA, LOSSES_32, Losses, losses_on, settings};
@@ -51,10 +52,10 @@ impl Run<'_> {
             until: u64::MAX,
             ranks: &Alone,
         };
-        let mut watch = Losses::default();
-        let (end, checkpoint) = train::run(&job, start, batches, &mut watch)?;
+        let losses = Losses::default();
+        let (end, checkpoint) = train::run(&job, start, batches, &losses)?;
         assert_eq!(end, End::Finished);
-        Ok((watch.0, checkpoint))
+        Ok((losses.0.into_inner().unwrap(), checkpoint))
     }
 }
 
@@ -164,19 +165,12 @@ fn failed_device_leaves_the_checkpoint() {
 /// Takes the device away after some steps.
 struct Thief(burn_cubecl::cubecl::wgpu::WgpuSetup);
 
-impl Watch for Thief {
-    fn seconds(&self) -> f64 {
-        0.0
-    }
-    fn stop(&self) -> bool {
-        false
-    }
-    fn step(&mut self, progress: &Progress) {
-        if progress.step == 5 {
+impl Progress for Thief {
+    fn step(&self, step: &TrainStep) {
+        if step.step == 5 {
             self.0.device.destroy();
         }
     }
-    fn row(&mut self, _row: &Row) {}
 }
 
 /// In a process of its own, as the loss of one device disturbs the others.
@@ -202,7 +196,7 @@ fn the_device_is_lost() {
     }
     let default = WgpuDevice::new(WgpuDeviceKind::DefaultDevice);
     let setup = try_init_setup::<AutoGraphicsApi>(&default, RuntimeOptions::default());
-    let mut thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
+    let thief = Thief(setup.expect("there is a GPU that nobody has opened yet"));
     let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
     let folder = tempfile::tempdir().expect("a folder");
     let (kind, weights) = net(Views::Perspective, 33, Activation::SCReLU);
@@ -219,7 +213,7 @@ fn the_device_is_lost() {
     };
     let batch = batch(Views::Perspective, 150, 1);
     let batches = std::iter::repeat_with(|| Ok::<_, TrainError>(batch.clone()));
-    let ended = train::run(&job, fresh(weights), batches, &mut thief);
+    let ended = train::run(&job, fresh(weights), batches, &thief);
     let Err(error) = ended else { panic!("it must fail") };
     println!("{error}");
     assert!(matches!(error, TrainError::Device { good: 4, .. }), "{error}");

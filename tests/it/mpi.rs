@@ -89,7 +89,7 @@ fn a_run_on_several_ranks_speaks_with_one_voice() {
         for line in ["best validation loss", "report   "] {
             assert_eq!(stdout.matches(line).count(), 1, "{ranks} ranks: {stdout}");
         }
-        for line in ["train loss", " to train on\n"] {
+        for line in ["train loss", "to train on\n"] {
             assert_eq!(stderr.matches(line).count(), 1, "{ranks} ranks: {stderr}");
         }
         assert!(!stderr.contains("MPI_") && !stderr.contains("---"), "{stderr}");

@@ -2,6 +2,7 @@
 //! carries their bytes.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use nnuance::config::Config;
 use nnuance::loader::{Encoder, PLANS, Plan, Stream};
 use nnuance::log;
 use nnuance::log::Row;
+use nnuance::log::TrainStep;
+use nnuance::progress::Progress;
+use nnuance::run::Place;
 use nnuance::run::folder::RunFolder;
 use nnuance::run::train::{Means, begin, join, resume};
-use nnuance::run::{Listener, Place};
+use nnuance::train::End;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::{Alone, Ranks};
-use nnuance::train::{End, Progress, Watch};
 use rayon::ThreadPoolBuilder;
 
 use crate::largest::largest;
@@ -151,31 +154,18 @@ fn shares_make_up_the_batch() {
     }
 }
 
-/// Nobody who listens, and stops a run behind a step.
-struct Deaf {
+/// Stops a run behind a step.
+struct Stopper {
+    now: AtomicU64,
     stop: u64,
 }
 
-struct Steps {
-    now: u64,
-    stop: u64,
-}
-
-impl Watch for Steps {
-    fn seconds(&self) -> f64 {
-        0.0
-    }
+impl Progress for Stopper {
     fn stop(&self) -> bool {
-        self.now >= self.stop
+        self.now.load(Ordering::SeqCst) >= self.stop
     }
-    fn step(&mut self, progress: &Progress) {
-        self.now = progress.step;
-    }
-}
-
-impl Listener for Deaf {
-    fn watch(&self, _: u64, _: u64) -> Box<dyn Watch + '_> {
-        Box::new(Steps { now: 0, stop: self.stop })
+    fn step(&self, step: &TrainStep) {
+        self.now.store(step.step, Ordering::SeqCst);
     }
 }
 
@@ -184,7 +174,7 @@ fn train(text: &str, out: &Path, size: usize, stopper: Option<(usize, u64)>) {
     let place = Place::default();
     let work = |ranks: &dyn Ranks| {
         let stop = stopper.filter(|(rank, _)| *rank == ranks.rank()).map_or(u64::MAX, |it| it.1);
-        let listener = Deaf { stop };
+        let listener = Stopper { now: AtomicU64::new(0), stop };
         let means = Means { place: &place, listener: &listener, page: false, ranks };
         if !ranks.is_first() {
             let wanted = if stopper.is_some() { End::Interrupted } else { End::Finished };

@@ -1,5 +1,7 @@
 //! Nets that know while they learn what an export will make of them.
 
+use std::sync::Mutex;
+
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Architecture, PIECES, Part};
 use nnuance::batch::Batch;
@@ -11,6 +13,7 @@ use nnuance::model::rounding::{round, round_there};
 use nnuance::model::{
     Aim, Backend, Compute, Device, Evaluation, Kind, Level, Model, Precision, Rounding, to_host,
 };
+use nnuance::progress::Progress;
 use nnuance::run::rounding::rounding;
 use nnuance::sample::Sample;
 use nnuance::scales::Scales;
@@ -19,7 +22,7 @@ use nnuance::train::optimizer::{self, Averaged, Name};
 use nnuance::train::ranks::Alone;
 use nnuance::train::schedule::Schedule;
 use nnuance::train::target::{Promise, targets};
-use nnuance::train::{self, Progress, Rounded, Settings, Training, Watch};
+use nnuance::train::{self, Rounded, Settings, Training};
 use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -232,18 +235,11 @@ fn loss_and_gradients_are_those_of_the_exported_weights() {
 
 /// Rows of a log.
 #[derive(Default)]
-struct Rows(Vec<Row>);
+struct Rows(Mutex<Vec<Row>>);
 
-impl Watch for Rows {
-    fn seconds(&self) -> f64 {
-        0.0
-    }
-    fn stop(&self) -> bool {
-        false
-    }
-    fn step(&mut self, _: &Progress) {}
-    fn row(&mut self, row: &Row) {
-        self.0.push(*row);
+impl Progress for Rows {
+    fn row(&self, row: &Row) {
+        self.0.lock().unwrap().push(*row);
     }
 }
 
@@ -280,10 +276,10 @@ fn run(case: &Case, settings: &Settings, batch: &Batch, place: &(Device, Compute
         ranks: &Alone,
     };
     let start = Checkpoint { weights: case.weights.clone(), ..Checkpoint::default() };
-    let mut rows = Rows::default();
+    let rows = Rows::default();
     let batches = std::iter::repeat_with(|| Ok::<_, std::io::Error>(batch.clone()));
-    let (_, last) = train::run(&job, start, batches, &mut rows).expect("a run");
-    Run { rows: rows.0, last: last.weights }
+    let (_, last) = train::run(&job, start, batches, &rows).expect("a run");
+    Run { rows: rows.0.into_inner().unwrap(), last: last.weights }
 }
 
 struct Run {

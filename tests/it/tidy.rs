@@ -10,6 +10,7 @@ data_file: digits: draw: input: linear: loss: output: point_of_view: prefetch: s
 scales: score: sums: weights:
 architecture: point_of_view
 log: input output
+progress: log
 batch: architecture prefetch sums
 digest: input
 features: architecture point_of_view sample
@@ -22,9 +23,9 @@ net: architecture features sample scales
 report: digits draw linear log loss terms
 search: features hce net prefetch sample score
 interface: score search
-train: batch input linear log loss model output sums terms weights
+train: batch input linear log loss model output progress sums terms weights
 data: digits format loss point_of_view prefetch sample
-engine: digest format output sample score
+engine: digest format output progress sample score
 export: architecture data_file digest draw features floats input net output report sample scales
     sums terms weights
 inspect: architecture batch digits draw features floats hce linear point_of_view report sample
@@ -33,10 +34,10 @@ loader: architecture batch data_file digest features format hce input net point_
     terms
 config: architecture format input loader loss model point_of_view scales train
 run: architecture batch config data_file digest digits draw engine export format hce input
-    inspect interface loader log loss model net output point_of_view report sample scales search
-    terms train weights
+    inspect interface loader log loss model net output point_of_view progress report sample scales
+    search terms train weights
 cli: architecture batch config data data_file digits draw engine export format hce input inspect
-    interface loader log model output point_of_view report run sample scales search train
+    interface loader log model output point_of_view progress report run sample scales search train
     weights
 ";
 

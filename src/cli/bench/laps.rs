@@ -1,11 +1,10 @@
 //! Laps of a training run on a clock that can stand still.
 
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -14,8 +13,8 @@ use serde::Serialize;
 
 use crate::batch::Batch;
 use crate::digits::short;
-use crate::log::Row;
-use crate::train::{Progress, Watch};
+use crate::log::{Row, TrainStep};
+use crate::progress::Progress;
 
 /// Laps of a figure: their median ignores one disturbance.
 pub const LAPS: usize = 3;
@@ -66,26 +65,30 @@ pub fn repeat(seconds: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Fig
 /// Batches that are copied ahead, as many as the loader has ready.
 const AHEAD: usize = 4;
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Time since its start, without what was left out.
 pub struct Clock {
     start: Instant,
-    left_out: Cell<Duration>,
+    left_out: Mutex<Duration>,
 }
 
 impl Clock {
     pub fn start() -> Self {
-        Self { start: Instant::now(), left_out: Cell::default() }
+        Self { start: Instant::now(), left_out: Mutex::default() }
     }
 
     fn seconds(&self) -> f64 {
-        (self.start.elapsed() - self.left_out.get()).as_secs_f64()
+        (self.start.elapsed() - *lock(&self.left_out)).as_secs_f64()
     }
 
     /// Does something while the clock stands still.
     fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
-        self.left_out.set(self.left_out.get() + start.elapsed());
+        *lock(&self.left_out) += start.elapsed();
         result
     }
 }
@@ -128,7 +131,7 @@ pub struct Laps<'a> {
     pub rows: bool,
     pub interrupt: Arc<AtomicBool>,
     /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
-    pub marks: Vec<(f64, u64)>,
+    pub marks: Mutex<Vec<(f64, u64)>>,
 }
 
 /// The longest warm-up in seconds: caches fill and threads wake up within milliseconds, but
@@ -138,32 +141,29 @@ const WARM_UP: f64 = 1.0;
 impl Laps<'_> {
     /// None if the run was interrupted before the last lap ended.
     pub fn figure(&self) -> Option<Figure> {
-        let laps = self.marks.windows(2).skip(1);
+        let marks = lock(&self.marks);
+        let laps = marks.windows(2).skip(1);
         let speeds = laps.map(|ends| (ends[1].1 - ends[0].1) as f64 / (ends[1].0 - ends[0].0));
-        self.are_done().then(|| Figure::new(speeds.collect()))
-    }
-
-    fn are_done(&self) -> bool {
-        self.marks.len() == 2 + LAPS
+        (marks.len() == 2 + LAPS).then(|| Figure::new(speeds.collect()))
     }
 }
 
-impl Watch for Laps<'_> {
+impl Progress for Laps<'_> {
     fn seconds(&self) -> f64 {
         self.clock.seconds()
     }
 
     fn stop(&self) -> bool {
-        self.are_done() || self.interrupt.load(Ordering::SeqCst)
+        lock(&self.marks).len() == 2 + LAPS || self.interrupt.load(Ordering::SeqCst)
     }
 
-    fn step(&mut self, progress: &Progress) {
+    fn step(&self, step: &TrainStep) {
         if !self.rows {
-            self.mark(progress.positions);
+            self.mark(step.positions);
         }
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&self, row: &Row) {
         if self.rows && row.step > 0 {
             self.mark(row.positions);
         }
@@ -171,16 +171,17 @@ impl Watch for Laps<'_> {
 }
 
 impl Laps<'_> {
-    fn mark(&mut self, positions: u64) {
+    fn mark(&self, positions: u64) {
         let now = self.clock.seconds();
-        let due = match self.marks[..] {
+        let mut marks = lock(&self.marks);
+        let due = match marks[..] {
             // The first step waits until the data is read.
             [] => now,
             [(first, _)] => first + self.lap.min(WARM_UP),
             [.., (last, _)] => last + self.lap,
         };
         if now >= due {
-            self.marks.push((now, positions));
+            marks.push((now, positions));
         }
     }
 }

@@ -111,7 +111,7 @@ fn examine(
 fn read(
     source: &mut Source,
     limit: Option<u64>,
-    what: &str,
+    what: &'static str,
     mut each: impl FnMut(&Sample),
 ) -> Result<(bool, Option<String>)> {
     let (mut pace, mut block) = (Pace::new(what), Vec::new());

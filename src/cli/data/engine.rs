@@ -1,37 +1,26 @@
 //! What the commands that make data with an engine share: which engine, how far it searches, and
 //! how a job shows while it runs and once it has ended.
 
-use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::out;
-use crate::cli::progress::interrupts;
 use crate::cli::terminal::Terminal;
-use crate::digits::{grouped, short};
-use crate::engine::journal;
-use crate::engine::{
-    Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report, Watch,
-};
+use crate::digits::grouped;
+use crate::engine::{Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report};
 use crate::export::Given;
 use crate::format::{self, Format, Source};
 use crate::model::Precision;
 use crate::output;
+use crate::progress::Progress;
 use crate::run::{OwnPlayer, Place};
 
 /// Where Debian and others put games.
 const GAMES: &str = "/usr/games";
-/// How often a run without a terminal says how far it is.
-const INTERVAL: Duration = Duration::from_secs(60);
-/// A kill loses no more than what this time made, or 256 items.
-const LOST: Duration = Duration::from_secs(5);
 /// So many items that were skipped are told of.
 const TOLD: usize = 5;
 
@@ -200,14 +189,13 @@ impl Target {
         &self,
         (total, noun): (u64, &'static str),
         input: Option<&Path>,
-        job: impl Fn(&dyn Watch) -> Result<Report, EngineError>,
+        job: impl Fn(&dyn Progress) -> Result<Report, EngineError>,
     ) -> Result<ExitCode> {
         let output = self.output.display();
         let same = input.is_some_and(|input| output::same(input, &self.output));
         ensure!(!same, "{output} is the input, too; name another file with --out");
-        let screen = Screen::new(total, noun, journal::path_of(&self.output).exists());
-        let report = resumable(&self.output, self.overwrite, || job(&screen))?;
-        drop(screen);
+        let terminal = Terminal::that_stops(false);
+        let report = resumable(&self.output, self.overwrite, || job(&terminal))?;
         if report.stopped {
             let (done, total) = (grouped(report.done), grouped(total));
             eprintln!(
@@ -291,76 +279,4 @@ pub fn count(input: &Path, bad_records: u64) -> Result<u64> {
         block.clear();
     }
     Ok(count + block.len() as u64)
-}
-
-/// Shows how far a job is: a bar, or a line a minute where stderr is no terminal.
-pub struct Screen {
-    stop: Arc<AtomicBool>,
-    bar: ProgressBar,
-    total: u64,
-    noun: &'static str,
-    resumes: bool,
-    /// When the first item of this run was finished, and its number.
-    first: Cell<Option<(Instant, u64)>>,
-    said: Cell<Instant>,
-    committed: Cell<Instant>,
-}
-
-impl Screen {
-    /// Before the first of so many items, or behind those of an earlier run.
-    pub fn new(total: u64, noun: &'static str, resumes: bool) -> Self {
-        let bar = ProgressBar::new(total);
-        let template = "{bar:24} {human_pos} of {human_len} {prefix}, {msg}";
-        let style =
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style);
-        bar.set_prefix(noun);
-        let first = Cell::new(None);
-        let [said, committed] = [(); 2].map(|()| Cell::new(Instant::now()));
-        Self { stop: interrupts(), bar, total, noun, resumes, first, said, committed }
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Watch for Screen {
-    fn progress(&self, done: u64) {
-        let now = Instant::now();
-        let Some((start, first)) = self.first.get() else {
-            self.first.set(Some((now, done)));
-            if self.resumes {
-                let (before, noun) = (grouped(done - 1), self.noun);
-                self.bar.suspend(|| eprintln!("resumed behind {before} {noun} of an earlier run"));
-            }
-            return;
-        };
-        let rate = (done - first) as f64 / (now - start).as_secs_f64().max(1e-9);
-        let left = self.total.saturating_sub(done) as f64 / rate;
-        let left = indicatif::HumanDuration(Duration::from_secs(left as u64));
-        // Games come at less than one a second.
-        let rate = if rate < 10.0 { format!("{rate:.1}") } else { short(rate) };
-        let message = format!("{rate}/s, {left} left");
-        if self.bar.is_hidden() && now - self.said.get() >= INTERVAL {
-            self.said.set(now);
-            eprintln!("{} of {} {}, {message}", grouped(done), grouped(self.total), self.noun);
-        }
-        self.bar.set_message(message);
-        self.bar.set_position(done);
-    }
-
-    fn stop(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
-    }
-
-    fn is_time(&self) -> bool {
-        let late = self.committed.get().elapsed() >= LOST;
-        if late {
-            self.committed.set(Instant::now());
-        }
-        late
-    }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use indicatif::ProgressBar;
 
 use crate::cli::out;
-use crate::cli::progress::{bar, interrupts};
+use crate::cli::terminal::{bar, interrupts};
 use crate::data::carry;
 use crate::digits::{grouped, short};
 use crate::format::view::{self, Of};
@@ -99,7 +99,7 @@ impl Inputs {
     /// a game.
     pub fn each(
         &self,
-        what: &str,
+        what: &'static str,
         mut take: impl FnMut(&Source, &[Sample]) -> Result<()>,
     ) -> Result<Tally> {
         let (mut pace, mut tally) = (Pace::new(what), Tally::default());
@@ -297,16 +297,15 @@ pub fn interrupted() -> Result<()> {
 
 /// Progress of a command on stderr, and its speed at the end.
 pub struct Pace {
-    what: String,
+    what: &'static str,
     start: Instant,
     bar: ProgressBar,
     positions: u64,
 }
 
 impl Pace {
-    pub fn new(what: &str) -> Self {
-        let (what, start) = (what.to_string(), Instant::now());
-        Self { bar: bar(None, &what), what, start, positions: 0 }
+    pub fn new(what: &'static str) -> Self {
+        Self { bar: bar(None, what), what, start: Instant::now(), positions: 0 }
     }
 
     /// Counts positions; an error after Ctrl-C.

@@ -8,7 +8,7 @@ use super::Searcher;
 use crate::batch::Choices;
 use crate::digits::grouped;
 use crate::loader::Prepare;
-use crate::run::listener::Listener;
+use crate::progress::Progress;
 use crate::sample::{Position, Sample};
 use crate::search::{Evaluate, Quiescence, QuietEnd};
 
@@ -38,7 +38,7 @@ pub fn teaches(sample: &Sample) -> bool {
 ///
 /// # Errors
 /// If there are too few of them.
-pub fn select(mut samples: Vec<Sample>, listener: &dyn Listener) -> Result<Vec<Sample>> {
+pub fn select(mut samples: Vec<Sample>, listener: &dyn Progress) -> Result<Vec<Sample>> {
     let read = grouped(samples.len() as u64);
     let taught: Vec<bool> = samples.par_iter().map(teaches).collect();
     let mut taught = taught.into_iter();

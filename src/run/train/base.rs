@@ -12,9 +12,9 @@ use crate::hce::HceWeights;
 use crate::loader::Sketch;
 use crate::model::{Compute, Device};
 use crate::net::Net;
+use crate::progress::Progress;
 use crate::run::evaluator::Evaluator;
 use crate::run::folder::BASE;
-use crate::run::listener::Listener;
 use crate::run::recipe::Recipe;
 
 /// An evaluation that is added to, and what is known of it.
@@ -33,7 +33,7 @@ pub struct Added {
 pub fn open(
     config: &Config,
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Option<Added>> {
     let Some(name) = &config.model.base else { return Ok(None) };
     read(name, config, place, listener).map(Some).context("`model.base`")
@@ -43,7 +43,7 @@ fn read(
     name: &str,
     config: &Config,
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Added> {
     let (found, recipe, sha256) = match name {
         "material" => (Found::Terms(HceWeights::material()), None, None),

@@ -13,9 +13,10 @@ use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Sketch,
     Store, Stream, TermsEncoder, Validating, Weighing, scan_terms,
 };
-use crate::run::listener::Listener;
+use crate::progress::Progress;
 use crate::run::objective;
 use crate::run::recipe::{self, Recipe};
+use crate::run::summary;
 use crate::run::terms::RunTerms;
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
@@ -84,14 +85,14 @@ pub fn read(
     plan: &Plan,
     keep: u64,
     terms: Option<&TermsEncoder>,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Scan, LoadError> {
     let counter = listener.count(None, "reading");
     let scan = scan_terms(plan, keep, terms, &*counter);
     drop(counter);
     let scan = scan?;
     counts(plan, &scan)?;
-    listener.scanned(plan, &scan);
+    listener.remark(&summary::data(plan, &scan));
     Ok(scan)
 }
 
@@ -115,7 +116,7 @@ pub fn some_games(held: &[Sample], most: usize) -> Vec<Sample> {
 pub fn to_prepare(
     plan: &Plan,
     config: &Config,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Arc<Vec<Sample>>> {
     let samples = recipe::collect(plan, Part::Train, listener)?;
     Ok(Arc::new(match config.learns_moves() {
@@ -235,7 +236,7 @@ impl Data {
         by: Arc<dyn Prepare>,
         spread: Option<f64>,
         config: &Config,
-        listener: &dyn Listener,
+        listener: &dyn Progress,
     ) -> Result<Option<f64>> {
         let encoder = self.encoder.clone().context("positions are at hand")?;
         let BatchSource::Prepared { samples, weighing, by: last } = &mut self.source else {

@@ -12,11 +12,11 @@ use crate::log::{self, BySource};
 use crate::loss::Loss;
 use crate::model::{Compute, Device};
 use crate::output;
+use crate::progress::Progress;
 use crate::report::Found;
 use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
 use crate::run::export::{self, Written};
 use crate::run::folder::{self, RunFolder};
-use crate::run::listener::Listener;
 use crate::run::moves::{Player, rank};
 use crate::run::objective::{Searcher, teaches};
 use crate::run::recipe::{self, Recipe};
@@ -89,7 +89,7 @@ pub fn finish(
     recipe: &Recipe,
     data: &Data,
     folder: &RunFolder,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Finished> {
     let path = folder.file(folder::BEST);
     let best = Checkpoint::read(&path)?;
@@ -151,7 +151,7 @@ fn moves(
     recipe: &Recipe,
     data: &Data,
     best: &Weights,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Option<Found>> {
     if !recipe.config.learns_moves() {
         return Ok(None);
@@ -178,7 +178,7 @@ pub fn page(
     data: &Data,
     folder: &RunFolder,
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<PathBuf> {
     // So many games that it takes no longer than a few seconds.
     let [validating, test] = [&data.validating, &data.test].map(|held| some_games(held, SHOWN));

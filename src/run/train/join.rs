@@ -124,6 +124,6 @@ pub fn join(means: &Means) -> Result<End> {
         until: u64::MAX,
         ranks,
     };
-    let (end, _) = train::run(&job, checkpoint, batches, &mut *listener.watch(0, 0))?;
+    let (end, _) = train::run(&job, checkpoint, batches, listener)?;
     Ok(end)
 }

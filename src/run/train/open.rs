@@ -10,7 +10,7 @@ use crate::export;
 use crate::hce::HceWeights;
 use crate::loader::{Encoder, Plan};
 use crate::model::{Compute, Device, initial_of_size};
-use crate::run::listener::Listener;
+use crate::progress::Progress;
 use crate::run::recipe;
 use crate::run::terms::RunTerms;
 use crate::weights::Weights;
@@ -23,7 +23,7 @@ pub fn open(
     begun: Option<&Weights>,
     base: Option<&export::Base>,
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
     let Some(terms) = RunTerms::of(config, term_list)? else {
         return net(config, base, begun, place, listener);
@@ -43,7 +43,7 @@ fn net(
     base: Option<&export::Base>,
     begun: Option<&Weights>,
     (_, compute): &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
     let net = config.architecture()?.context("a net has an architecture")?;
     let joins = base.filter(|_| config.model.tune_base);

@@ -9,8 +9,8 @@ use super::{Finished, Means, how, join, length, open, train};
 use crate::config::{Config, Difference, Earlier};
 use crate::input;
 use crate::output;
+use crate::progress::Progress;
 use crate::run::folder::{self, RunFolder};
-use crate::run::listener::Listener;
 use crate::run::recipe::{self, COMPUTE, Recipe};
 use crate::train::checkpoint::Checkpoint;
 
@@ -86,7 +86,7 @@ fn best_stands(folder: &RunFolder, last: &Checkpoint) -> Result<()> {
 
 /// A run goes on with the config that its checkpoint has. An error where its config.toml says
 /// another one by now; if it is gone, it is written again.
-fn stands(folder: &RunFolder, config: &Config, listener: &dyn Listener) -> Result<()> {
+fn stands(folder: &RunFolder, config: &Config, listener: &dyn Progress) -> Result<()> {
     let path = folder.file(folder::CONFIG);
     let name = path.display();
     match std::fs::metadata(&path) {
@@ -166,7 +166,7 @@ fn lengthen(
     checkpoint: &mut Checkpoint,
     folder: &RunFolder,
     [then, positions]: [u64; 2],
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<()> {
     let settings = length::settings(&recipe.config, positions)?;
     let (step, steps) = (checkpoint.state.step, settings.steps);

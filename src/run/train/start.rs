@@ -13,8 +13,8 @@ use crate::export::{self, Beside, Imported, StartedFrom, floats_path};
 use crate::input;
 use crate::loader::{Sketch, Split};
 use crate::net::Hints;
+use crate::progress::Progress;
 use crate::run::folder::BEST;
-use crate::run::listener::Listener;
 use crate::run::path::{FileKind, in_folder, kind_of};
 use crate::run::recipe::Recipe;
 use crate::train::target::Promise;
@@ -32,7 +32,7 @@ pub struct Start {
 
 /// The start that a net's config names; none where it names none, and for handcrafted terms, which
 /// have their own.
-pub fn open(config: &Config, listener: &dyn Listener) -> Result<Option<Start>> {
+pub fn open(config: &Config, listener: &dyn Progress) -> Result<Option<Start>> {
     let (Some(name), Some(wanted)) = (&config.model.start, config.architecture()?) else {
         return Ok(None);
     };
@@ -44,7 +44,7 @@ fn read(
     given: &Path,
     wanted: &Architecture,
     config: &Config,
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Start> {
     let path = in_folder(given, BEST)?;
     let name = path.display();

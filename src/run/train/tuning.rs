@@ -11,8 +11,8 @@ use crate::digits::grouped;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{Encoder, Store, TERMS_PIECE, read_traces};
 use crate::model::{Compute, Device, Evaluation as _, HceShape, Kind, Model, try_to_host};
+use crate::progress::Progress;
 use crate::report::fit::{Conventions, fit};
-use crate::run::listener::Listener;
 use crate::run::recipe;
 use crate::run::terms::RunTerms;
 use crate::weights::Weights;
@@ -26,7 +26,7 @@ pub fn positions(
     mut terms: RunTerms,
     start: HceWeights,
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
     let mut plan = recipe::plan(config)?;
     let rounds = config.target.learn != Learn::Values;
@@ -102,7 +102,7 @@ pub fn traces(
     mut terms: RunTerms,
     start: HceWeights,
     place: &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
     let plan = recipe::plan(config)?;
@@ -139,7 +139,7 @@ fn passes(config: &Config, (_, compute): &(Device, Compute)) -> bool {
 }
 
 /// Holds the terms that too few positions have, and says so; whether there are any.
-fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64, listener: &dyn Listener) -> bool {
+fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64, listener: &dyn Progress) -> bool {
     let mut held = Vec::new();
     for (i, chosen) in terms.chosen.terms.iter_mut().enumerate() {
         if *chosen && seen[i] < rare {
@@ -164,7 +164,7 @@ fn begin(
     start: &HceWeights,
     batch: &Batch,
     (device, compute): &(Device, Compute),
-    listener: &dyn Listener,
+    listener: &dyn Progress,
 ) -> Result<Weights> {
     let weights = start.to_weights();
     if config.target.scale.is_none() {
