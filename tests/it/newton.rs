@@ -8,8 +8,7 @@ use nnuance::{
     train::direct::{
         newton::{Newton, Prior, Stepped, standard_errors},
         normal::Equations,
-        point::Point,
-        problem::{Goal, Problem},
+        problem::{Goal, Point, Problem},
     },
 };
 
@@ -92,8 +91,6 @@ fn equations_are_those_of_a_dense_jacobian() {
         for one in 0..here.len() {
             let gradient = mean(&|at| costs[at].slope * rows[at][one]);
             assert!((equations.gradient[one] - gradient).abs() < 1e-12 * size);
-            let seen = rows.iter().filter(|row| row[one] != 0.0).count();
-            assert_eq!(equations.counts[one], seen as u64);
             for other in 0..here.len() {
                 let element = mean(&|at| costs[at].curvature * rows[at][one] * rows[at][other]);
                 assert!((equations.hessian.get(one, other) - element).abs() < 1e-12 * steepest);
@@ -216,7 +213,7 @@ fn standard_errors_equal_the_spread() {
         let mut here = truth.clone();
         converge(&mut Newton::new(movable.clone()), &problem, &mut here);
         let equations = Equations::of(&problem, &here).unwrap();
-        let errors = standard_errors(&problem, &equations, &movable, None).unwrap();
+        let errors = standard_errors(&problem, &equations, &movable, None);
         for (number, error) in errors.iter().enumerate() {
             assert_eq!(error.is_some(), movable[number]);
             expected[number] += error.unwrap_or(0.0) / draws as f64;
@@ -238,10 +235,10 @@ fn undetermined_weights_have_infinite_errors() {
     let targets = targets(&pieces, &truth, SCALE, 0.1, 131);
     let problem = problem(&pieces, shape, results(&targets, Loss::SQUARED));
     let equations = Equations::of(&problem, &truth).unwrap();
-    let free = standard_errors(&problem, &equations, &all(shape), None).unwrap();
+    let free = standard_errors(&problem, &equations, &all(shape), None);
     assert!(free[..8].iter().all(|error| error.unwrap().is_infinite()), "{free:?}");
     assert!(free[8].unwrap() < 10.0);
     let prior = Prior { start: truth, centipawns: 20.0 };
-    let held = standard_errors(&problem, &equations, &all(shape), Some(&prior)).unwrap();
+    let held = standard_errors(&problem, &equations, &all(shape), Some(&prior));
     assert!(held.iter().all(|error| error.unwrap() < 20.0), "{held:?}");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nnuance::{
     batch::{Held, Terms},
     loss::sigmoid,
-    train::direct::point::Point,
+    train::direct::problem::Point,
 };
 use rand_xoshiro::{
     Xoshiro256PlusPlus,

@@ -1,8 +1,7 @@
 use nnuance::{
     loss::Loss,
     train::direct::{
-        point::Point,
-        problem::{Goal, Problem},
+        problem::{Goal, Point, Problem},
         search::Search,
     },
 };

@@ -3,13 +3,10 @@
 //!
 //! [`newton`] solves for the weights, step by step; [`search`] tries them one by one.
 
-pub mod jacobian;
 pub mod newton;
 pub mod normal;
-pub mod point;
 pub mod problem;
 pub mod search;
-pub mod system;
 
 use std::sync::Arc;
 
@@ -18,15 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use super::optimizer::{Name, Settings};
-use super::ranks::Ranks;
+use super::ranks::{Alone, Ranks};
 use crate::batch::{Choices, Inputs, Terms};
 use crate::loss::Loss;
 use crate::model::{HceShape, Kind};
 use crate::weights::{Weights, WeightsError};
 use newton::{FIRST_DAMPING, Newton, Prior};
 use normal::Equations;
-use point::Point;
-use problem::{Goal, Problem, ProblemError};
+use problem::{Goal, Point, Problem};
 use search::Search;
 
 /// A direct method with its state.
@@ -45,8 +41,8 @@ enum State {
     GaussNewton {
         damping: f64,
     },
+    /// Centipawns.
     LocalSearch {
-        /// Centipawns.
         step: u16,
     },
 }
@@ -78,7 +74,7 @@ impl Direct {
     /// [shares](Goal::Results).
     ///
     /// # Errors
-    /// See [`ProblemError`].
+    /// See [`problem::ProblemError`].
     pub fn step(
         &mut self,
         kind: &Kind,
@@ -105,7 +101,7 @@ impl Direct {
         let (loss, converged) = match &mut self.state {
             State::GaussNewton { damping } => {
                 let prior = Some(Prior { start: start.clone(), centipawns: self.prior });
-                let movable = movable_of_all(pieces, shape, ranks);
+                let movable = movable(pieces, shape, ranks);
                 let mut newton = Newton { damping: *damping, movable, prior };
                 let stepped = newton.step_of_all(&problem, &mut point, ranks)?;
                 *damping = newton.damping;
@@ -115,7 +111,9 @@ impl Direct {
             State::LocalSearch { step } => {
                 let search = match &mut self.search {
                     Some(search) => search,
-                    none => none.insert(Search::new(&problem, &point, &movable(pieces, shape))?),
+                    none => {
+                        none.insert(Search::new(&problem, &point, &movable(pieces, shape, ranks))?)
+                    }
                 };
                 let loss = search.loss();
                 let idle = search.sweep(*step).moved == 0;
@@ -142,7 +140,7 @@ fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = 
 /// determined; see [`newton::standard_errors`]. `prior` is that of Gauss-Newton, in centipawns.
 ///
 /// # Errors
-/// See [`ProblemError`], and weights that are none of these terms.
+/// See [`problem::ProblemError`], and weights that are none of these terms.
 pub fn standard_errors(
     shape: HceShape,
     weights: &Weights,
@@ -156,32 +154,25 @@ pub fn standard_errors(
     let problem = Problem::new(pieces, shape.terms, goal)?;
     let equations = Equations::of(&problem, &now)?;
     let prior = prior.map(|centipawns| Prior { start, centipawns });
-    let movable = movable(pieces, shape);
-    let errors = newton::standard_errors(&problem, &equations, &movable, prior.as_ref())?;
+    let movable = movable(pieces, shape, &Alone);
+    let errors = newton::standard_errors(&problem, &equations, &movable, prior.as_ref());
     Ok(errors.into_iter().map(|error| error.filter(|error| error.is_finite())).collect())
 }
 
-/// Which weights have an effect, by their numbers: those of terms that have entries, and the tempo
-/// where it is trained.
-fn movable(pieces: &[Arc<Terms>], shape: HceShape) -> Vec<bool> {
-    let mut movable = vec![false; 2 * shape.terms + 1];
-    movable[2 * shape.terms] = shape.tempo;
+/// Marks of the weights that have an effect on the positions of some rank: those of terms that have
+/// entries, and the tempo where it is trained.
+fn movable(pieces: &[Arc<Terms>], shape: HceShape, ranks: &dyn Ranks) -> Vec<bool> {
+    let mut movable = vec![0.0; 2 * shape.terms + 1];
+    movable[2 * shape.terms] = f64::from(u8::from(shape.tempo));
     for piece in pieces {
         for term in piece.normal.term.iter().chain(&piece.safety.term) {
-            movable[2 * usize::from(*term)] = true;
-            movable[2 * usize::from(*term) + 1] = true;
+            movable[2 * usize::from(*term)] = 1.0;
+            movable[2 * usize::from(*term) + 1] = 1.0;
         }
         for term in &piece.complexity.term {
-            movable[2 * usize::from(*term) + 1] = true;
+            movable[2 * usize::from(*term) + 1] = 1.0;
         }
     }
-    movable
-}
-
-/// The same of the positions of all ranks.
-fn movable_of_all(pieces: &[Arc<Terms>], shape: HceShape, ranks: &dyn Ranks) -> Vec<bool> {
-    let movable = movable(pieces, shape).into_iter().map(|it| f64::from(u8::from(it)));
-    let mut movable: Vec<f64> = movable.collect();
     ranks.sum(&mut [], &mut movable);
     movable.into_iter().map(|ranks| ranks > 0.0).collect()
 }
@@ -210,10 +201,4 @@ fn changed(mut weights: Weights, start: &Point, now: &Point) -> Weights {
     weights.insert("terms.change", &[now.weights.len(), 2], change);
     weights.insert("tempo.change", &[1], vec![(now.tempo - start.tempo) as f32]);
     weights
-}
-
-impl From<ProblemError> for TrainError {
-    fn from(error: ProblemError) -> Self {
-        TrainError::Data(Box::new(error))
-    }
 }

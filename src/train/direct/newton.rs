@@ -1,11 +1,8 @@
 //! Damped Gauss-Newton steps (Levenberg-Marquardt).
 
-use super::{
-    normal::Equations,
-    point::Point,
-    problem::{Goal, Problem, ProblemError},
-    system::System,
-};
+use super::normal::Equations;
+use super::problem::{Goal, Point, Problem, ProblemError};
+use crate::linear::{Cholesky, Matrix};
 use crate::loss::LossShape;
 use crate::train::ranks::{Alone, Ranks};
 
@@ -81,8 +78,7 @@ impl Newton {
     /// Takes a step, or stays where no step lowers the objective.
     ///
     /// # Errors
-    /// Lists of another size than the problem's; a prior that is not positive; a loss that is not
-    /// finite where the step starts.
+    /// A loss that is not finite where the step starts.
     pub fn step(&mut self, problem: &Problem, point: &mut Point) -> Result<Stepped, ProblemError> {
         self.step_of_all(problem, point, &Alone)
     }
@@ -97,7 +93,6 @@ impl Newton {
         point: &mut Point,
         ranks: &dyn Ranks,
     ) -> Result<Stepped, ProblemError> {
-        check(problem, &self.movable, self.prior.as_ref())?;
         let equations = Equations::of(problem, point)?.of_all(ranks);
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
@@ -119,16 +114,14 @@ impl Newton {
                     *point = there;
                     let shortened = self.damping > DAMPING_THAT_SHORTENS;
                     let needed = self.damping > first_damping;
-                    let stepped = Stepped {
+                    let is_small = fell <= CONVERGED * before && (needed || !shortened);
+                    self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
+                    return Ok(Stepped {
                         loss_before: equations.loss,
                         loss_after: loss,
                         fell,
-                        converged: !is_taken
-                            && fell <= CONVERGED * before
-                            && (needed || !shortened),
-                    };
-                    self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
-                    return Ok(stepped);
+                        converged: !is_taken && is_small,
+                    });
                 }
                 if step.iter().all(|element| *element == 0.0) {
                     break;
@@ -137,32 +130,23 @@ impl Newton {
             self.damping *= 10.0;
         }
         self.damping = first_damping;
-        Ok(Stepped {
-            loss_before: equations.loss,
-            loss_after: equations.loss,
-            fell: 0.0,
-            converged: true,
-        })
+        let loss = equations.loss;
+        Ok(Stepped { loss_before: loss, loss_after: loss, fell: 0.0, converged: true })
     }
 
     /// Of the objective.
     fn gradient(&self, equations: &Equations, penalty: f64, point: &Point) -> Vec<f64> {
         let mut gradient = equations.gradient.clone();
         if let Some(prior) = &self.prior {
-            for ((element, weight), start) in
-                gradient.iter_mut().zip(point.iter()).zip(prior.start.iter())
-            {
-                *element += penalty * (weight - start);
-            }
+            let moved = point.iter().zip(prior.start.iter()).map(|(now, start)| now - start);
+            gradient.iter_mut().zip(moved).for_each(|(it, moved)| *it += penalty * moved);
         }
         gradient
     }
 
     /// What the prior adds to the objective; only for weights that move.
     fn priced(&self, penalty: f64, point: &Point) -> f64 {
-        let Some(prior) = &self.prior else {
-            return 0.0;
-        };
+        let Some(prior) = &self.prior else { return 0.0 };
         let pairs = point.iter().zip(prior.start.iter()).zip(&self.movable);
         let squares =
             pairs.filter(|(_, movable)| **movable).map(|((one, other), _)| (one - other).powi(2));
@@ -189,35 +173,16 @@ fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> f64 {
 /// Laplace's law takes the place of `J J / s^2`, which is rougher). They take the errors of all
 /// positions to be independent and equally spread; positions of one game are not, so the truth
 /// is larger.
-///
-/// # Errors
-/// Lists of another size; a prior that is not positive.
 pub fn standard_errors(
     problem: &Problem,
     equations: &Equations,
     movable: &[bool],
     prior: Option<&Prior>,
-) -> Result<Vec<Option<f64>>, ProblemError> {
-    check(problem, movable, prior)?;
-    problem.check_length("equations", equations.gradient.len())?;
+) -> Vec<Option<f64>> {
     let system = System::new(equations, movable, penalty(equations, problem, prior));
     let variance = noise(equations, problem.goal()) / equations.positions as f64;
     let inverse = system.inverse_diagonal(movable.len());
-    Ok(inverse
-        .into_iter()
-        .map(|element| element.map(|element| (variance * element).sqrt()))
-        .collect())
-}
-
-fn check(problem: &Problem, movable: &[bool], prior: Option<&Prior>) -> Result<(), ProblemError> {
-    problem.check_length("marks of movable weights", movable.len())?;
-    let Some(Prior { start, centipawns }) = prior else {
-        return Ok(());
-    };
-    if !(*centipawns > 0.0 && centipawns.is_finite()) {
-        return Err(ProblemError::Prior(*centipawns));
-    }
-    problem.check_length("start weights", start.len())
+    inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
 
 /// What the curvature of the mean loss times the number of positions is divided by to make it that
@@ -247,4 +212,75 @@ fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
         }
     }
     there
+}
+
+/// The matrix `hessian + penalty`, of the weights that move only, and scaled so that its diagonal
+/// is 1. Weights that change no position and have no penalty are left out as well: nothing says
+/// where they belong.
+struct System {
+    /// The numbers of the weights.
+    free: Vec<usize>,
+    /// What the elements of a row and of a column were divided by.
+    scales: Vec<f64>,
+    matrix: Matrix,
+}
+
+/// An inverse diagonal beyond this is that of a direction nothing determines.
+const UNDETERMINED: f64 = 1e9;
+
+/// What is added to the diagonal of 1 before a matrix is inverted.
+const RIDGE: f64 = 1e-11;
+
+impl System {
+    /// `penalty` is added to every element of the diagonal.
+    fn new(equations: &Equations, movable: &[bool], penalty: f64) -> Self {
+        let diagonal = |weight: usize| equations.hessian.get(weight, weight) + penalty;
+        let moves = |weight: &usize| movable[*weight] && diagonal(*weight) > 0.0;
+        let free: Vec<usize> = (0..movable.len()).filter(moves).collect();
+        let scales: Vec<f64> = free.iter().map(|weight| diagonal(*weight).sqrt()).collect();
+        let matrix = Matrix::from_fn(free.len(), free.len(), |row, column| {
+            let element = equations.hessian.get(free[row], free[column]);
+            if row == column { 1.0 } else { element / (scales[row] * scales[column]) }
+        });
+        Self { free, scales, matrix }
+    }
+
+    /// Solves `(matrix + damping * diagonal) * step = right`, where `right` has an element for
+    /// every weight, and so has the step: 0 for those that stand still. `None` where rounding
+    /// leaves the matrix with a negative direction; more damping helps.
+    fn solve(&self, damping: f64, right: &[f64]) -> Option<Vec<f64>> {
+        let factors = self.factors(damping)?;
+        let scaled =
+            self.free.iter().zip(&self.scales).map(|(weight, scale)| right[*weight] / scale);
+        let mut solution = Matrix { rows: self.free.len(), columns: 1, values: scaled.collect() };
+        factors.solve(&mut solution);
+        let mut step = vec![0.0; right.len()];
+        for ((weight, scale), element) in self.free.iter().zip(&self.scales).zip(solution.values) {
+            step[*weight] = element / scale;
+        }
+        step.iter().all(|element| element.is_finite()).then_some(step)
+    }
+
+    /// The diagonal of the inverse, `None` for weights that stand still and infinite for those
+    /// that the matrix does not determine.
+    fn inverse_diagonal(&self, weights: usize) -> Vec<Option<f64>> {
+        let mut diagonal = vec![None; weights];
+        let inverse = self.factors(RIDGE).map(|factors| factors.inverse_diagonal());
+        for (row, (weight, scale)) in self.free.iter().zip(&self.scales).enumerate() {
+            let scaled = inverse.as_ref().map_or(f64::INFINITY, |inverse| inverse[row]);
+            diagonal[*weight] = Some(match scaled < UNDETERMINED {
+                true => scaled / (scale * scale),
+                false => f64::INFINITY,
+            });
+        }
+        diagonal
+    }
+
+    fn factors(&self, damping: f64) -> Option<Cholesky> {
+        let mut matrix = self.matrix.clone();
+        for row in 0..matrix.rows {
+            matrix[(row, row)] += damping;
+        }
+        Cholesky::new(matrix)
+    }
 }

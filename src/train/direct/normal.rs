@@ -6,11 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::{
-    jacobian::{Jacobian, Row},
-    point::Point,
-    problem::{Problem, ProblemError},
-};
+use super::problem::{Chunk, Cost, Goal, Point, Problem, ProblemError};
+use crate::batch::{Choices, Terms, Verdict};
 use crate::train::ranks::Ranks;
 
 /// The mean loss around a point, as a parabola in the step away from it:
@@ -25,8 +22,6 @@ pub struct Equations {
     /// Second derivatives without the bends of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton), so
     /// it has no negative direction. An absolute loss counts as the parabola that touches it.
     pub hessian: Triangle,
-    /// How many positions change when the weight does; of moves how many differences.
-    pub counts: Vec<u64>,
     /// How many positions there are; of moves what they count.
     pub positions: usize,
 }
@@ -70,27 +65,22 @@ impl Equations {
     /// The equations around a point.
     ///
     /// # Errors
-    /// A point of another size; a loss that is not finite.
+    /// A loss that is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
-        problem.check_length("weights", point.len())?;
         let (terms, mean) = (problem.terms(), 1.0 / problem.count());
         let mut hessian = Triangle::zeros(terms);
-        let (mut gradient, mut counts) = (vec![[0.0; 2]; terms + 1], vec![[0; 2]; terms + 1]);
+        let mut gradient = vec![[0.0; 2]; terms + 1];
         let mut losses: Vec<f64> = Vec::with_capacity(problem.chunks().len());
         let mut jacobians = vec![Jacobian::default(); JACOBIANS];
         for chunks in problem.chunks().chunks(JACOBIANS) {
             let jacobians = &mut jacobians[..chunks.len()];
             let pairs = jacobians.par_iter_mut().zip(chunks);
             pairs.for_each(|(jacobian, chunk)| jacobian.fill(problem, chunk, point));
-            losses.extend(jacobians.iter().map(Jacobian::loss));
-            let work = |term| jacobians.iter().map(|jacobian| jacobian.work()[term]).sum();
+            losses.extend(jacobians.iter().map(|jacobian| jacobian.loss));
+            let work = |term: usize| jacobians.iter().map(|jacobian| jacobian.work[term]).sum();
             let work: Vec<u64> = (0..=terms).map(work).collect();
-            let whole = Band {
-                first: 0,
-                blocks: &mut hessian.blocks,
-                gradient: &mut gradient,
-                counts: &mut counts,
-            };
+            let (blocks, gradient) = (&mut hessian.blocks[..], &mut gradient[..]);
+            let whole = Band { first: 0, blocks, gradient };
             let bands = whole.split(&work, BANDS * rayon::current_num_threads());
             bands.into_par_iter().for_each(|mut band| {
                 jacobians.iter().flat_map(Jacobian::rows).for_each(|row| band.add(row));
@@ -99,12 +89,10 @@ impl Equations {
         let loss = losses.iter().sum::<f64>() / problem.count();
         hessian.blocks.par_iter_mut().flatten().for_each(|element| *element *= mean);
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
-        let mut counts: Vec<u64> = counts.into_iter().flatten().collect();
         gradient.truncate(problem.weights());
-        counts.truncate(problem.weights());
         let positions = problem.count() as usize;
         match loss.is_finite() && gradient.iter().all(|element| element.is_finite()) {
-            true => Ok(Equations { loss, gradient, hessian, counts, positions }),
+            true => Ok(Equations { loss, gradient, hessian, positions }),
             false => Err(ProblemError::NotFinite),
         }
     }
@@ -114,22 +102,18 @@ impl Equations {
         if ranks.is_alone() {
             return self;
         }
-        let Self { loss, mut gradient, mut hessian, mut counts, positions } = self;
+        let Self { loss, mut gradient, mut hessian, positions } = self;
         let count = positions as f64;
         let mut sums: Vec<f64> = hessian.blocks.iter().flatten().copied().collect();
         sums.extend(&gradient);
         sums.push(loss);
         sums.iter_mut().for_each(|mean| *mean *= count);
         sums.push(count);
-        sums.extend(counts.iter().map(|count| *count as f64));
         ranks.sum(&mut [], &mut sums);
-        let (means, whole) = sums.split_at(sums.len() - 1 - counts.len());
-        let count = whole[0];
-        counts.iter_mut().zip(&whole[1..]).for_each(|(to, sum)| *to = *sum as u64);
+        let [means @ .., loss, count] = &sums[..] else { unreachable!("both were pushed") };
         let elements = hessian.blocks.iter_mut().flatten().chain(&mut gradient);
         elements.zip(means).for_each(|(to, sum)| *to = sum / count);
-        let loss = means[means.len() - 1] / count;
-        Self { loss, gradient, hessian, counts, positions: count as usize }
+        Self { loss: loss / count, gradient, hessian, positions: *count as usize }
     }
 }
 
@@ -139,7 +123,6 @@ struct Band<'a> {
     blocks: &'a mut [[f64; 4]],
     /// One a term of the band.
     gradient: &'a mut [[f64; 2]],
-    counts: &'a mut [[u64; 2]],
 }
 
 impl<'a> Band<'a> {
@@ -166,11 +149,8 @@ impl<'a> Band<'a> {
         let terms = term - self.first;
         let (blocks, more_blocks) = self.blocks.split_at_mut(row(term) - row(self.first));
         let (gradient, more_gradient) = self.gradient.split_at_mut(terms);
-        let (counts, more_counts) = self.counts.split_at_mut(terms);
-        let band = Self { first: self.first, blocks, gradient, counts };
-        let behind =
-            Self { first: term, blocks: more_blocks, gradient: more_gradient, counts: more_counts };
-        (band, behind)
+        let band = Self { first: self.first, blocks, gradient };
+        (band, Self { first: term, blocks: more_blocks, gradient: more_gradient })
     }
 
     /// Adds what a position has for this band.
@@ -184,8 +164,6 @@ impl<'a> Band<'a> {
             let of_band = term - self.first;
             self.gradient[of_band][0] += position.slope * mg;
             self.gradient[of_band][1] += position.slope * eg;
-            self.counts[of_band][0] += u64::from(mg != 0.0);
-            self.counts[of_band][1] += u64::from(eg != 0.0);
             let (mg, eg) = (mg * position.curvature, eg * position.curvature);
             let start = row(term) - row(self.first);
             let blocks = &mut self.blocks[start..=start + term];
@@ -198,5 +176,178 @@ impl<'a> Band<'a> {
                 block[3] += eg * column_eg;
             }
         }
+    }
+}
+
+/// A sparse Jacobian: a row a position of one chunk, or of moves a row for each difference between
+/// values that counts; in each row the terms in rising order and none twice, the tempo last as one
+/// more term. What is 0 is left out.
+#[derive(Clone, Debug, Default)]
+struct Jacobian {
+    /// Row `i` has the entries `ends[i]..ends[i + 1]`.
+    ends: Vec<usize>,
+    terms: Vec<u32>,
+    /// By middlegame and endgame weight.
+    slopes: Vec<[f64; 2]>,
+    /// Of the cost by the value, a row each.
+    costs: Vec<[f64; 2]>,
+    /// The sum over the positions.
+    loss: f64,
+    /// Blocks of the normal equations that a term's row gets from this chunk.
+    work: Vec<u64>,
+    /// Entries of the present row, as they come.
+    found: Vec<Entry>,
+    /// Of moves: the entries of the rows of one position, and where each of them ends.
+    rows: (Vec<Entry>, Vec<usize>),
+}
+
+/// A term and the derivatives by its weights.
+type Entry = (u32, [f64; 2]);
+
+/// One position's derivatives.
+#[derive(Clone, Copy, Debug)]
+struct Row<'a> {
+    terms: &'a [u32],
+    slopes: &'a [[f64; 2]],
+    /// First derivative of the cost by the value.
+    slope: f64,
+    /// Second derivative of the cost by the value.
+    curvature: f64,
+}
+
+impl Jacobian {
+    /// Becomes that of a chunk.
+    fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
+        self.clear(problem.terms() + 1);
+        let terms = problem.piece(chunk);
+        if let Goal::Moves(choices) = problem.goal() {
+            let positions = chunk.positions.clone();
+            return positions.for_each(|it| self.add_moves(problem, chunk, it, choices, point));
+        }
+        for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
+            let value = self.find(terms, row, point);
+            self.add(problem.cost(position, value));
+        }
+    }
+
+    /// Finds the entries of a row, the tempo last; the row's value.
+    fn find(&mut self, terms: &Terms, row: usize, point: &Point) -> f64 {
+        let (value, slopes) = point.value_and_slopes(terms, row);
+        let [mg, eg] = slopes.normal;
+        self.found.clear();
+        self.found.extend(terms.normal.row(row).map(|(term, count)| {
+            let count = f64::from(count);
+            (term as u32, [count * mg, count * eg])
+        }));
+        let [white, black] = slopes.safety;
+        self.found.extend(terms.safety.row(row).map(|(term, counts)| {
+            let [own, other] = counts.map(f64::from);
+            let slope = |phase: usize| own * white[phase] + other * black[phase];
+            (term as u32, [slope(0), slope(1)])
+        }));
+        let complexity = slopes.complexity;
+        self.found.extend(terms.complexity.row(row).map(|(term, count)| {
+            let count = f64::from(count);
+            (term as u32, [0.0, count * complexity])
+        }));
+        self.found.push((point.weights.len() as u32, [f64::from(terms.turn[row]), 0.0]));
+        value
+    }
+
+    /// Adds a row of the found entries in order, those of one term added up; zeros are dropped.
+    fn add(&mut self, cost: Cost) {
+        if !self.found.is_sorted_by_key(|(term, _)| *term) {
+            // Stable, so that entries are always added in the same order.
+            self.found.sort_by_key(|(term, _)| *term);
+        }
+        let mut blocks = 0;
+        for same in self.found.chunk_by(|one, other| one.0 == other.0) {
+            let (term, mut sum) = same[0];
+            for (_, [mg, eg]) in &same[1..] {
+                sum = [sum[0] + mg, sum[1] + eg];
+            }
+            if sum != [0.0; 2] {
+                blocks += 1;
+                self.work[term as usize] += blocks;
+                self.terms.push(term);
+                self.slopes.push(sum);
+            }
+        }
+        self.ends.push(self.terms.len());
+        self.costs.push([cost.slope, cost.curvature]);
+        self.loss += cost.loss;
+    }
+
+    /// Adds a row for each difference between the value behind a move and that of its position; of
+    /// softmax one more, the mean of the differences, which bends down.
+    fn add_moves(
+        &mut self,
+        problem: &Problem,
+        chunk: &Chunk,
+        position: usize,
+        choices: &Choices,
+        point: &Point,
+    ) {
+        let terms = problem.piece(chunk);
+        let rows = problem.rows(chunk, position);
+        if rows.len() < 3 {
+            return;
+        }
+        let (mut entries, mut ends) = std::mem::take(&mut self.rows);
+        entries.clear();
+        ends.clear();
+        ends.push(0);
+        let mut values = Vec::with_capacity(rows.len());
+        for row in rows.clone() {
+            values.push(self.find(terms, row, point));
+            entries.append(&mut self.found);
+            ends.push(entries.len());
+        }
+        let of = |row: usize| &entries[ends[row]..ends[row + 1]];
+        let Verdict { loss, slopes, curvatures } = choices.judge(position, &values, 1.0);
+        self.loss += loss;
+        let signs = &choices.signs[choices.rows(position)];
+        let signed = |row: usize, share: f64| {
+            let sign = share * f64::from(signs[row]);
+            of(row).iter().map(move |(term, [mg, eg])| (*term, [sign * mg, sign * eg]))
+        };
+        let base = values.len() - 1;
+        for row in 0..base {
+            self.found.clear();
+            self.found.extend(signed(row, 1.0));
+            self.found.extend(signed(base, -1.0));
+            self.add(Cost { loss: 0.0, slope: slopes[row], curvature: curvatures[row] });
+        }
+        if choices.force.is_none() {
+            let squared = Choices::UNIT * Choices::UNIT;
+            self.found.clear();
+            for row in 0..base {
+                let share = curvatures[row] * squared;
+                self.found.extend(signed(row, share));
+                self.found.extend(signed(base, -share));
+            }
+            self.add(Cost { loss: 0.0, slope: 0.0, curvature: -1.0 / squared });
+        }
+        self.rows = (entries, ends);
+    }
+
+    fn clear(&mut self, terms: usize) {
+        self.ends.clear();
+        self.ends.push(0);
+        self.terms.clear();
+        self.slopes.clear();
+        self.costs.clear();
+        self.loss = 0.0;
+        self.work.clear();
+        self.work.resize(terms, 0);
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.ends.windows(2).zip(&self.costs).map(|(ends, [slope, curvature])| Row {
+            terms: &self.terms[ends[0]..ends[1]],
+            slopes: &self.slopes[ends[0]..ends[1]],
+            slope: *slope,
+            curvature: *curvature,
+        })
     }
 }

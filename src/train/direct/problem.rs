@@ -1,12 +1,13 @@
-//! Positions, and what their values should become.
+//! Positions, the goal of their values, and points in the space of weights.
 
 use std::{ops::Range, sync::Arc};
 
 use rayon::prelude::*;
 
-use super::point::Point;
 use crate::batch::{Choices, Terms};
 use crate::loss::{Loss, LossShape, sigmoid};
+use crate::sums::Slopes;
+use crate::train::TrainError;
 
 /// What the values of positions are fitted to.
 #[derive(Clone, Copy, Debug)]
@@ -51,44 +52,23 @@ pub struct Cost {
     pub curvature: f64,
 }
 
-impl Cost {
-    fn times(self, factor: f64) -> Self {
-        let Self { loss, slope, curvature } = self;
-        Self { loss: factor * loss, slope: factor * slope, curvature: factor * curvature }
-    }
-}
-
-/// Why positions, goal and weights do not fit together.
+/// Why weights cannot be found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     #[error("there are no positions to tune on")]
     Empty,
-    #[error("{positions} positions need as many targets, not {targets}")]
-    Targets { positions: usize, targets: usize },
-    #[error("{positions} positions need as many shares, not {shares}")]
-    Shares { positions: usize, shares: usize },
-    #[error("position {position} has the target {target}, which is no finite number")]
-    Target { position: usize, target: f64 },
-    #[error("a logit cannot be {0} centipawns: the scale must be a positive number")]
-    Scale(f64),
-    #[error("a position of piece {piece} counts term {term}, but there are only {terms} terms")]
-    Term { piece: usize, term: usize, terms: usize },
-    #[error("term {0} has entries of more than one kind; a term is NORMAL, SAFETY or COMPLEXITY")]
-    Kind(usize),
-    #[error("{found} {what} were given where the terms and the tempo make {wanted}")]
-    Length { what: &'static str, found: usize, wanted: usize },
-    #[error("a weight cannot be expected to move by {0} centipawns: the prior must be positive")]
-    Prior(f64),
     #[error("weight {number} is {weight}: start within ±{limit} centipawns")]
     Weight { number: usize, weight: f64, limit: i32 },
     #[error("the loss is no finite number: start from smaller weights")]
     NotFinite,
     #[error("position {position} counts term {term} more than 32,767 times")]
     Count { term: usize, position: usize },
-    #[error("a local search needs expected results to tune towards, not moves")]
-    Moves,
-    #[error("the rows of position {0} lie in several pieces")]
-    Cut(usize),
+}
+
+impl From<ProblemError> for TrainError {
+    fn from(error: ProblemError) -> Self {
+        TrainError::Data(Box::new(error))
+    }
 }
 
 /// Positions a chunk; enough to make a thread's wake-up worth it.
@@ -100,11 +80,13 @@ const CHUNK: usize = 256;
 const SMALLEST_ERROR: f64 = 1e-3;
 
 impl<'a> Problem<'a> {
-    /// Positions whose terms have numbers below `terms`.
+    /// A problem of positions whose terms have numbers below `terms`.
     ///
     /// # Errors
-    /// Goals that are not as many as positions or not finite, a scale that is not positive,
-    /// unknown terms, terms of two kinds.
+    /// If there are no positions, or no moves to learn from.
+    ///
+    /// # Panics
+    /// If the rows of a position lie in several pieces.
     pub fn new(
         pieces: &'a [Arc<Terms>],
         terms: usize,
@@ -123,16 +105,14 @@ impl<'a> Problem<'a> {
                             break;
                         }
                     }
-                    if choice == first {
-                        return Err(ProblemError::Cut(first));
-                    }
+                    assert!(choice > first, "the rows of a position lie in one piece");
                     end = behind(choice - 1);
                 }
-                let rows = start..end;
+                let first_row = positions + start;
                 chunks.push(Chunk {
                     piece,
-                    first: positions + start,
-                    rows,
+                    first: first_row,
+                    rows: start..end,
                     positions: first..choice,
                 });
                 start = end;
@@ -141,74 +121,12 @@ impl<'a> Problem<'a> {
         }
         let count = match goal {
             Goal::Moves(choices) => choices.count(),
-            _ => positions as f64,
+            Goal::Results { .. } => positions as f64,
         };
-        let problem = Self { pieces, goal, terms, chunks, count };
-        if positions == 0 || count == 0.0 {
-            return Err(ProblemError::Empty);
+        match count > 0.0 {
+            true => Ok(Self { pieces, goal, terms, chunks, count }),
+            false => Err(ProblemError::Empty),
         }
-        problem.check_goal(positions)?;
-        problem.check_terms()?;
-        Ok(problem)
-    }
-
-    fn check_goal(&self, positions: usize) -> Result<(), ProblemError> {
-        let (targets, bad) = match self.goal {
-            Goal::Results { targets, scale, shares, .. } => {
-                if !(scale > 0.0 && scale.is_finite()) {
-                    return Err(ProblemError::Scale(scale));
-                }
-                if !(shares.is_empty() || shares.len() == positions) {
-                    return Err(ProblemError::Shares { positions, shares: shares.len() });
-                }
-                let bad = targets.iter().position(|target| !target.is_finite());
-                (targets.len(), bad.map(|position| (position, f64::from(targets[position]))))
-            }
-            Goal::Moves(Choices { before, .. }) => {
-                let bad = before.iter().position(|value| !value.is_finite());
-                (before.len(), bad.map(|row| (row, before[row])))
-            }
-        };
-        if targets != positions {
-            return Err(ProblemError::Targets { positions, targets });
-        }
-        match bad {
-            Some((position, target)) => Err(ProblemError::Target { position, target }),
-            None => Ok(()),
-        }
-    }
-
-    fn check_terms(&self) -> Result<(), ProblemError> {
-        let terms = self.terms;
-        let seen = |(piece, rows): (usize, &Arc<Terms>)| {
-            let mut kinds = vec![0_u8; terms];
-            let lists = [&rows.normal.term, &rows.safety.term, &rows.complexity.term];
-            for (kind, list) in lists.into_iter().enumerate() {
-                for term in list.iter().map(|term| usize::from(*term)) {
-                    let seen = kinds.get_mut(term);
-                    *seen.ok_or(ProblemError::Term { piece, term, terms })? |= 1 << kind;
-                }
-            }
-            Ok(kinds)
-        };
-        let both = |one: Vec<u8>, other: Vec<u8>| {
-            Ok(one.into_iter().zip(other).map(|(one, other)| one | other).collect())
-        };
-        let kinds = self.pieces.par_iter().enumerate().map(seen);
-        let kinds = kinds.try_reduce(|| vec![0; terms], both)?;
-        match kinds.iter().position(|kinds| kinds.count_ones() > 1) {
-            Some(term) => Err(ProblemError::Kind(term)),
-            None => Ok(()),
-        }
-    }
-
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        self.chunks.last().map_or(0, |chunk| chunk.first + chunk.rows.len())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
     }
 
     /// What losses are summed over: positions, or what choices between moves count.
@@ -252,18 +170,6 @@ impl<'a> Problem<'a> {
         &self.pieces[chunk.piece]
     }
 
-    /// Whether a list with an element a weight is as long as it should be.
-    ///
-    /// # Errors
-    /// The two lengths.
-    pub fn check_length(&self, what: &'static str, found: usize) -> Result<(), ProblemError> {
-        let wanted = self.weights();
-        match found == wanted {
-            true => Ok(()),
-            false => Err(ProblemError::Length { what, found, wanted }),
-        }
-    }
-
     /// The loss of a position with this value.
     ///
     /// # Panics
@@ -271,8 +177,10 @@ impl<'a> Problem<'a> {
     pub fn cost(&self, position: usize, value: f64) -> Cost {
         match self.goal {
             Goal::Results { targets, scale, loss, shares } => {
-                let cost = result_cost(targets[position], scale, loss, value);
-                shares.get(position).map_or(cost, |share| cost.times((*share).into()))
+                let Cost { loss, slope, curvature } =
+                    result_cost(targets[position], scale, loss, value);
+                let factor = shares.get(position).map_or(1.0, |share| f64::from(*share));
+                Cost { loss: factor * loss, slope: factor * slope, curvature: factor * curvature }
             }
             Goal::Moves(_) => panic!("moves are judged together"),
         }
@@ -324,4 +232,64 @@ fn result_cost(target: f32, scale: f64, loss: Loss, value: f64) -> Cost {
         slope: loss.slope(logit, target) / scale,
         curvature: curvature * slope * slope,
     }
+}
+
+/// Absolute weights in centipawns, middlegame and endgame of each term, and the tempo.
+///
+/// Weights have numbers: `2 * term` is the middlegame weight of a term, `2 * term + 1` its endgame
+/// weight, and `2 * terms` the tempo.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    pub weights: Vec<[f64; 2]>,
+    pub tempo: f64,
+}
+
+impl Point {
+    /// The number of weights, the tempo included.
+    #[allow(clippy::len_without_is_empty, reason = "there is always a tempo")]
+    pub fn len(&self) -> usize {
+        2 * self.weights.len() + 1
+    }
+
+    /// The weight of a number, `None` behind the tempo.
+    pub fn get(&self, number: usize) -> Option<f64> {
+        match self.weights.get(number / 2) {
+            Some(pair) => Some(pair[number % 2]),
+            None => (number == 2 * self.weights.len()).then_some(self.tempo),
+        }
+    }
+
+    /// The same for writing.
+    pub fn get_mut(&mut self, number: usize) -> Option<&mut f64> {
+        let tempo = 2 * self.weights.len();
+        match self.weights.get_mut(number / 2) {
+            Some(pair) => Some(&mut pair[number % 2]),
+            None => (number == tempo).then_some(&mut self.tempo),
+        }
+    }
+
+    /// All weights by number.
+    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        self.weights.iter().flatten().copied().chain([self.tempo])
+    }
+
+    /// Centipawns for White, the tempo included.
+    pub fn value(&self, terms: &Terms, row: usize) -> f64 {
+        self.with_tempo(terms, row, terms.sums(row, &self.weights).white(shares(terms, row)))
+    }
+
+    /// The value and its derivatives by the sums.
+    pub fn value_and_slopes(&self, terms: &Terms, row: usize) -> (f64, Slopes) {
+        let (sums, shares) = (terms.sums(row, &self.weights), shares(terms, row));
+        (self.with_tempo(terms, row, sums.white(shares)), sums.slopes(shares))
+    }
+
+    fn with_tempo(&self, terms: &Terms, row: usize, value: f64) -> f64 {
+        value + self.tempo * f64::from(terms.turn[row])
+    }
+}
+
+/// The shares of middlegame and endgame.
+pub fn shares(terms: &Terms, row: usize) -> [f64; 2] {
+    [terms.middlegame[row], terms.endgame[row]].map(f64::from)
 }

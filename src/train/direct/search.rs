@@ -2,10 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{
-    point::{Point, shares},
-    problem::{Chunk, Goal, Problem, ProblemError},
-};
+use super::problem::{Chunk, Goal, Point, Problem, ProblemError, shares};
 use crate::loss::Loss;
 use crate::sums::Sums;
 use crate::terms::Kind;
@@ -80,13 +77,14 @@ impl Search {
     /// zero), the others as they are.
     ///
     /// # Errors
-    /// Lists of another size than the problem's; movable weights that are not finite or too
-    /// large; others that make the loss no finite number; counts too large; a goal of moves.
+    /// Movable weights that are not finite or too large; others that make the loss no finite number;
+    /// counts too large.
+    ///
+    /// # Panics
+    /// If moves are learnt.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
-        problem.check_length("weights", point.len())?;
-        problem.check_length("marks of movable weights", movable.len())?;
         let Goal::Results { targets, scale, loss, shares: counts } = problem.goal() else {
-            return Err(ProblemError::Moves);
+            panic!("a local search needs expected results");
         };
         let mut point = point.clone();
         // Two points that add up to the given one.
