@@ -101,7 +101,7 @@ impl Newton {
         let before = equations.loss + self.priced(penalty, point);
         // An oracle of forces says where to go, not how low it is there: the source takes each step.
         // Where the endgame's value is nothing, and its sign turns COMPLEXITY, no step is downhill.
-        let is_taken = matches!(problem.goal(), Goal::Moves(it) if it.force.is_some())
+        let is_taken = matches!(problem.goal, Goal::Moves(it) if it.force.is_some())
             && gradient.iter().any(|element| *element != 0.0);
         let first_damping = self.damping.clamp(LEAST_DAMPING, MOST_DAMPING);
         self.damping = first_damping;
@@ -160,7 +160,7 @@ fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> f64 {
     if ranks.is_alone() {
         return loss;
     }
-    let mut sums = [loss * problem.count(), problem.count()];
+    let mut sums = [loss * problem.count, problem.count];
     ranks.sum(&mut [], &mut sums);
     sums[0] / sums[1]
 }
@@ -180,7 +180,7 @@ pub fn standard_errors(
     prior: Option<&Prior>,
 ) -> Vec<Option<f64>> {
     let system = System::new(equations, movable, penalty(equations, problem, prior));
-    let variance = noise(equations, problem.goal()) / equations.positions as f64;
+    let variance = noise(equations, problem.goal) / equations.positions as f64;
     let inverse = system.inverse_diagonal(movable.len());
     inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
@@ -199,7 +199,7 @@ fn noise(equations: &Equations, goal: Goal) -> f64 {
 fn penalty(equations: &Equations, problem: &Problem, prior: Option<&Prior>) -> f64 {
     prior.map_or(0.0, |prior| {
         let witnesses = equations.positions as f64 * problem.evenness();
-        noise(equations, problem.goal()) / (witnesses * prior.centipawns.powi(2))
+        noise(equations, problem.goal) / (witnesses * prior.centipawns.powi(2))
     })
 }
 

@@ -67,12 +67,12 @@ impl Equations {
     /// # Errors
     /// A loss that is not finite.
     pub fn of(problem: &Problem, point: &Point) -> Result<Self, ProblemError> {
-        let (terms, mean) = (problem.terms(), 1.0 / problem.count());
+        let (terms, mean) = (problem.terms, 1.0 / problem.count);
         let mut hessian = Triangle::zeros(terms);
         let mut gradient = vec![[0.0; 2]; terms + 1];
-        let mut losses: Vec<f64> = Vec::with_capacity(problem.chunks().len());
+        let mut losses: Vec<f64> = Vec::with_capacity(problem.chunks.len());
         let mut jacobians = vec![Jacobian::default(); JACOBIANS];
-        for chunks in problem.chunks().chunks(JACOBIANS) {
+        for chunks in problem.chunks.chunks(JACOBIANS) {
             let jacobians = &mut jacobians[..chunks.len()];
             let pairs = jacobians.par_iter_mut().zip(chunks);
             pairs.for_each(|(jacobian, chunk)| jacobian.fill(problem, chunk, point));
@@ -86,11 +86,11 @@ impl Equations {
                 jacobians.iter().flat_map(Jacobian::rows).for_each(|row| band.add(row));
             });
         }
-        let loss = losses.iter().sum::<f64>() / problem.count();
+        let loss = losses.iter().sum::<f64>() / problem.count;
         hessian.blocks.par_iter_mut().flatten().for_each(|element| *element *= mean);
         let mut gradient: Vec<f64> = gradient.into_iter().flatten().map(|sum| sum * mean).collect();
         gradient.truncate(problem.weights());
-        let positions = problem.count() as usize;
+        let positions = problem.count as usize;
         match loss.is_finite() && gradient.iter().all(|element| element.is_finite()) {
             true => Ok(Equations { loss, gradient, hessian, positions }),
             false => Err(ProblemError::NotFinite),
@@ -218,9 +218,9 @@ struct Row<'a> {
 impl Jacobian {
     /// Becomes that of a chunk.
     fn fill(&mut self, problem: &Problem, chunk: &Chunk, point: &Point) {
-        self.clear(problem.terms() + 1);
+        self.clear(problem.terms + 1);
         let terms = problem.piece(chunk);
-        if let Goal::Moves(choices) = problem.goal() {
+        if let Goal::Moves(choices) = problem.goal {
             let positions = chunk.positions.clone();
             return positions.for_each(|it| self.add_moves(problem, chunk, it, choices, point));
         }

@@ -24,11 +24,13 @@ pub enum Goal<'a> {
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
     pieces: &'a [Arc<Terms>],
-    goal: Goal<'a>,
-    terms: usize,
-    chunks: Vec<Chunk>,
-    /// What sums are divided by.
-    count: f64,
+    pub goal: Goal<'a>,
+    /// The number of terms.
+    pub terms: usize,
+    /// All positions, chunk by chunk.
+    pub chunks: Vec<Chunk>,
+    /// The divisor of sums: positions, or what choices between moves count.
+    pub count: f64,
 }
 
 /// Consecutive positions of one piece.
@@ -129,13 +131,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// What losses are summed over: positions, or what choices between moves count.
-    pub fn count(&self) -> f64 {
-        self.count
-    }
-
-    /// As how many positions that count alike one of them says, on average: 1, or less where some count
-    /// more than others (L. Kish, "Survey Sampling", 1965).
+    /// The effective number of positions by their number: 1, or less where some count more than others
+    /// (L. Kish, "Survey Sampling", 1965).
     pub fn evenness(&self) -> f64 {
         let Goal::Results { shares: shares @ [_, ..], .. } = self.goal else { return 1.0 };
         let sum =
@@ -146,23 +143,9 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The number of terms.
-    pub fn terms(&self) -> usize {
-        self.terms
-    }
-
     /// The number of weights, the tempo included.
     pub fn weights(&self) -> usize {
         2 * self.terms + 1
-    }
-
-    pub fn goal(&self) -> Goal<'a> {
-        self.goal
-    }
-
-    /// All positions, chunk by chunk.
-    pub fn chunks(&self) -> &[Chunk] {
-        &self.chunks
     }
 
     /// The terms that a chunk's rows count.

@@ -83,7 +83,7 @@ impl Search {
     /// # Panics
     /// If moves are learnt.
     pub fn new(problem: &Problem, point: &Point, movable: &[bool]) -> Result<Self, ProblemError> {
-        let Goal::Results { targets, scale, loss, shares: counts } = problem.goal() else {
+        let Goal::Results { targets, scale, loss, shares: counts } = problem.goal else {
             panic!("a local search needs expected results");
         };
         let mut point = point.clone();
@@ -117,7 +117,7 @@ impl Search {
             };
             (chunk.first..).zip(chunk.rows.clone()).map(state).collect::<Vec<_>>()
         };
-        let chunks = problem.chunks().par_iter().flat_map_iter(of_chunk);
+        let chunks = problem.chunks.par_iter().flat_map_iter(of_chunk);
         let (states, mut still): (Vec<State>, Vec<Sums>) = chunks.unzip();
         if still.iter().all(|sums| *sums == Sums::default()) {
             still = Vec::new();
@@ -128,10 +128,7 @@ impl Search {
         let losses: Vec<f64> = states.par_iter().enumerate().map(cost).collect();
         let states = states.into_iter().zip(losses).map(|(state, loss)| State { loss, ..state });
         search.states = states.collect();
-        match search.sum().is_finite() {
-            true => Ok(search),
-            false => Err(ProblemError::NotFinite),
-        }
+        if search.sum().is_finite() { Ok(search) } else { Err(ProblemError::NotFinite) }
     }
 
     /// Where the search stands.
@@ -247,9 +244,9 @@ const MARKS: &str = "as many weights as marks";
 /// The columns of terms that have a movable weight, of others empty ones; then the tempo's.
 fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemError> {
     let empty = Column { kind: None, positions: Vec::new(), counts: Vec::new() };
-    let mut columns = vec![empty; problem.terms() + 1];
+    let mut columns = vec![empty; problem.terms + 1];
     let moves = |term: usize| movable[2 * term] || movable.get(2 * term + 1) == Some(&true);
-    for chunk in problem.chunks() {
+    for chunk in problem.chunks {
         let terms = problem.piece(chunk);
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
             let one = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
@@ -257,7 +254,7 @@ fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemEr
             let safety = terms.safety.row(row);
             let safety = safety.map(|(term, counts)| (Some(Kind::Safety), term, counts));
             let complexity = terms.complexity.row(row).map(one(Kind::Complexity));
-            let tempo = [(None, problem.terms(), [terms.turn[row], 0])];
+            let tempo = [(None, problem.terms, [terms.turn[row], 0])];
             for (kind, term, counts) in entries.chain(safety).chain(complexity).chain(tempo) {
                 if !moves(term) {
                     continue;
