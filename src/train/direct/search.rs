@@ -246,7 +246,7 @@ fn columns(problem: &Problem, movable: &[bool]) -> Result<Vec<Column>, ProblemEr
     let empty = Column { kind: None, positions: Vec::new(), counts: Vec::new() };
     let mut columns = vec![empty; problem.terms + 1];
     let moves = |term: usize| movable[2 * term] || movable.get(2 * term + 1) == Some(&true);
-    for chunk in problem.chunks {
+    for chunk in &problem.chunks {
         let terms = problem.piece(chunk);
         for (position, row) in (chunk.first..).zip(chunk.rows.clone()) {
             let one = |kind| move |(term, count)| (Some(kind), term, [count, 0]);
