@@ -1,37 +1,41 @@
 //! `nnuance bench`: speed of the parts of training, on real positions.
 
-mod laps;
-mod stages;
-mod terms;
-
-use std::fmt;
+use std::cell::RefCell;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::Serialize;
 
+use super::options::Place;
 use super::out;
-use super::place::Place;
-use super::terminal::{bar, interrupts};
+use super::terminal::{Terminal, bar, interrupts};
 use crate::architecture::Architecture;
 use crate::batch::{Batch, Inputs};
 use crate::config::{BatchSize, Config, Model};
-use crate::digits::grouped;
+use crate::digits::{grouped, short};
 use crate::input;
-use crate::loader::{Encoder, LoadError, Plan, Scan, Stream, scan};
-use crate::model::{Adapter, Compute, Device, Kind, Need, Precision, initial, is_gpu};
+use crate::loader::{Encoder, LoadError, Plan, Scan, Store, Stream, scan, scan_terms};
+use crate::log::{Row, TrainStep};
+use crate::model::{
+    self, Adapter, Aim, Compute, Device, Evaluation as _, Kind, Need, Precision, Slope, Stage,
+    initial, is_gpu,
+};
+use crate::progress::Progress;
 use crate::report::{Align, Table};
-use crate::run::{recipe, rounding};
+use crate::run::{RunTerms, recipe, rounding};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
+use crate::train::direct::Direct;
+use crate::train::optimizer::Name;
 use crate::train::ranks::Alone;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{self, Rounded, Settings, Training};
 use crate::weights::Weights;
-use laps::{Clock, Cycle, Figure, LAPS, Laps, repeat};
 
 /// Measure the speed of reading, encoding, training steps and whole runs
 ///
@@ -98,7 +102,7 @@ const CONFIG: &str = include_str!("../../configs/quickstart-net.toml");
 
 pub fn run(args: Args) -> Result<()> {
     if let Some(config) = &args.terms {
-        return terms::run(&args, config);
+        return terms(&args, config);
     }
     ensure!(
         args.overrides.is_empty(),
@@ -142,9 +146,9 @@ pub fn run(args: Args) -> Result<()> {
 
     let lap = args.seconds / LAPS as f64;
     // From here on there are temporary folders, which an interrupt must not leave behind.
-    let interrupt = interrupts();
+    interrupts();
     let some = std::mem::take(&mut scan.some);
-    let mut bench = Bench { config, plan: first, some, device, batches, lap, interrupt };
+    let mut bench = Bench { config, plan: first, some, device, batches, lap };
     let mut nets = Vec::new();
     for (place, &batch) in args.batch.iter().enumerate() {
         if place > 0 {
@@ -181,10 +185,7 @@ pub fn run(args: Args) -> Result<()> {
         nets,
         peak_memory_bytes: peak_memory(),
     };
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&figures)?),
-        false => out::line(figures),
-    }
+    out::result(args.json, &figures, figures.text())
 }
 
 /// Common to all nets.
@@ -197,7 +198,6 @@ struct Bench {
     batches: Vec<Batch>,
     /// Seconds.
     lap: f64,
-    interrupt: Arc<AtomicBool>,
 }
 
 /// Steps between rows of the log. Held-out positions and checkpoints are left out: a run has 20
@@ -220,23 +220,29 @@ impl Bench {
         let need = Need::of(&self.kind()?, batch, compute, self.config.optimizer().kept());
         let need = need.map(|need| need.with_lists(positions, compute));
         need.map_or(Ok(()), |need| need.check(&self.device))?;
+        let laps = || Laps::new(self.lap, is_gpu(&self.device));
+        let mut copies = self.batches.iter().cycle().cloned().map(Ok::<_, Infallible>);
         let step = match is_gpu(&self.device) {
+            // Copied ahead by a thread: a GPU would go on computing while the clock stands still.
             true => std::thread::scope(|scope| {
-                self.train(compute, laps::ahead(scope, &self.batches), &Clock::start())
+                let (sender, ahead) = sync_channel(AHEAD);
+                scope.spawn(move || copies.map_while(|it| sender.send(it).ok()).for_each(drop));
+                self.train(compute, ahead.into_iter(), &laps())
             })?,
+            // Training wants its own batches; the time to copy them does not count.
             false => {
-                let clock = Clock::start();
-                let cycle = Cycle { batches: self.batches.iter().cycle(), clock: &clock };
-                self.train(compute, cycle, &clock)?
+                let laps = laps();
+                self.train(compute, std::iter::from_fn(|| laps.leave_out(|| copies.next())), &laps)?
             }
         };
         let mut plan = self.plan.clone();
         recipe::plan_chunks(&mut plan, &self.config, compute, positions, &self.some);
         let stream = Stream::new(plan, encoder(&self.config)?, 0);
-        let whole_run = self.train(compute, stream, &Clock::start())?;
-        eprintln!("N = {hidden}, {name}: step {step}, whole run {whole_run} positions/s");
+        let whole_run = self.train(compute, stream, &laps())?;
+        let [steps, runs] = [&step, &whole_run].map(Figure::text);
+        eprintln!("N = {hidden}, {name}: step {steps}, whole run {runs} positions/s");
         let stages = match compute {
-            Compute::Gpu { .. } => stages::of(self, compute)?,
+            Compute::Gpu { .. } => self.stages(compute)?,
             _ => Vec::new(),
         };
         Ok(NetFigures { hidden, batch, compute: name, step, whole_run, stages })
@@ -255,7 +261,7 @@ impl Bench {
         &self,
         compute: Compute,
         batches: impl Iterator<Item = Result<Batch, E>>,
-        clock: &Clock,
+        laps: &Laps,
     ) -> Result<Figure>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -295,13 +301,67 @@ impl Bench {
             ranks: &Alone,
         };
         let start = Checkpoint { weights: self.weights()?, ..Checkpoint::default() };
-        let interrupt = self.interrupt.clone();
-        let laps = Laps { clock, lap: self.lap, rows, interrupt, marks: Mutex::default() };
-        train::run(&job, start, batches, &laps)?;
-        ensure!(!self.interrupt.load(Ordering::SeqCst), "interrupted");
+        train::run(&job, start, batches, laps)?;
+        ensure!(!interrupts().load(Ordering::SeqCst), "interrupted");
         laps.figure().context("the run ended before its laps")
     }
+
+    /// The median milliseconds of each stage, where the device is waited for after each.
+    fn stages(&self, compute: Compute) -> Result<Vec<(&'static str, f64)>> {
+        let wait = || self.device.sync().map_err(|error| anyhow!("the device failed: {error}"));
+        let (weights, device) = (self.weights()?, self.device.clone().autodiff());
+        let mut model = model::Model::new(&self.kind()?, &weights, &device, compute)?;
+        let mut optimizer = self.config.optimizer().build(compute);
+        let mut times = vec![Vec::new(); STAGES.len()];
+        for step in 0..=TIMED {
+            let batch = &self.batches[step % self.batches.len()];
+            let (clock, lap) = (RefCell::new(Instant::now()), RefCell::new([0.0; STAGES.len()]));
+            let end = |place: usize| {
+                let seconds = clock.replace(Instant::now()).elapsed().as_secs_f64();
+                lap.borrow_mut()[place] += 1000.0 * seconds;
+            };
+            let done = |stage: Stage| {
+                let place = STAGES.iter().position(|(it, _)| *it == Some(stage));
+                end(place.unwrap_or(0));
+            };
+            let model::Model::Net(net) = &model else { bail!("the bench is for nets") };
+            let Slope { gradients, .. } =
+                net.slope_in_stages(&batch.inputs, Aim::Targets(&batch.results), Some(&done));
+            wait()?;
+            end(4);
+            model = optimizer.step(RATE, model, gradients);
+            wait()?;
+            end(5);
+            if step > 0 {
+                times.iter_mut().zip(lap.into_inner()).for_each(|(times, time)| times.push(time));
+            }
+        }
+        let stages = STAGES.iter().zip(&mut times).map(|((_, stage), times)| {
+            times.sort_by(f64::total_cmp);
+            (*stage, times[TIMED / 2])
+        });
+        Ok(stages.collect())
+    }
 }
+
+/// Steps that are timed, after one that compiles the kernels: an odd number has a median.
+const TIMED: usize = 9;
+
+/// A learning rate; no figure depends on it.
+const RATE: f64 = 1e-3;
+
+/// All stages, in order; the last two come after those of the model.
+const STAGES: [(Option<Stage>, &str); 6] = [
+    (Some(Stage::Upload), "upload of positions"),
+    (Some(Stage::Forward), "forward"),
+    (Some(Stage::Index), "index"),
+    (Some(Stage::Backward), "backward"),
+    (None, "gradients handed on"),
+    (None, "optimiser"),
+];
+
+/// Batches that are copied ahead, as many as the loader has ready.
+const AHEAD: usize = 4;
 
 /// Batches that the steps repeat: more positions than the caches of most processors hold.
 const BATCHES: usize = 4;
@@ -317,7 +377,7 @@ fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
         true => Figure::new(vec![found.read as f64 / first]),
         false => repeat(seconds, || Ok(read(config)?.read))?,
     };
-    eprintln!("read {} files: {figure} positions/s", found.files.len());
+    eprintln!("read {} files: {} positions/s", found.files.len(), figure.text());
     Ok((figure, found))
 }
 
@@ -355,7 +415,7 @@ fn encode(plan: &Plan, encoder: Encoder, seconds: f64) -> Result<(Figure, Vec<Ba
     // Batches that the loader has prepared meanwhile must not count.
     (0..2 * BATCHES).try_for_each(|_| next().map(drop))?;
     let figure = repeat(seconds, || Ok(next()?.len() as u64))?;
-    eprintln!("encode: {figure} positions/s");
+    eprintln!("encode: {} positions/s", figure.text());
     Ok((figure, batches))
 }
 
@@ -410,21 +470,23 @@ struct Figures {
     peak_memory_bytes: Option<u64>,
 }
 
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Figures {
+    fn text(&self) -> String {
+        let mut facts = Table::facts();
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
         let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
-        writeln!(f, "processor  {cpu}: {} threads{simd}", self.threads)?;
+        facts.row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
         if let Some(gpu) = &self.gpu {
-            writeln!(f, "GPU        {gpu}")?;
+            facts.row(["GPU", gpu]);
         }
         let (read, kept, pieces) = (grouped(self.positions), grouped(self.kept), self.pieces);
-        writeln!(f, "positions  {read}, of which the filter keeps {kept}; {pieces:.1} pieces")?;
+        let positions = format!("{read}, of which the filter keeps {kept}; {pieces:.1} pieces");
+        facts.row(["positions", &positions]);
         if let Some(peak) = self.peak_memory_bytes {
-            writeln!(f, "memory     {:.0} MiB at most", peak as f64 / f64::from(1 << 20))?;
+            facts.row(["memory", &format!("{} MiB at most", peak >> 20)]);
         }
-        writeln!(f, "load       {} positions/s, filtered and hashed", self.load)?;
-        writeln!(f, "encode     {} positions/s, shuffled and encoded", self.encode)?;
+        facts.row(["load", &format!("{} positions/s, filtered and hashed", self.load.text())]);
+        facts.row(["encode", &format!("{} positions/s, shuffled, encoded", self.encode.text())]);
         let mut nets = Table::new(&[
             (&format!("{}, N =", self.net), Align::Right),
             ("batch", Align::Right),
@@ -444,17 +506,16 @@ impl fmt::Display for Figures {
                 let time = format!("{milliseconds:.3}");
                 stages.row([hidden.clone(), batch.clone(), stage.to_string(), time]);
             }
-            let [step, whole_run] = [&net.step, &net.whole_run].map(Figure::to_string);
+            let [step, whole_run] = [&net.step, &net.whole_run].map(Figure::text);
             nets.row([hidden, batch, net.compute.to_string(), step, whole_run]);
         }
-        writeln!(f, "\n{nets}")?;
-        if self.gpu.is_some() {
-            writeln!(f, "{stages}")?;
-        }
+        let stages = if stages.is_empty() { String::new() } else { format!("{stages}\n") };
         let of_nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
         let spreads = [&self.load, &self.encode].into_iter().chain(of_nets).map(Figure::spread);
         let spread = 100.0 * spreads.fold(0.0, f64::max);
-        write!(f, "Medians of {LAPS} laps, which differ by {spread:.0} % at most.")
+        format!(
+            "{facts}\n{nets}\n{stages}Medians of {LAPS} laps, which differ by {spread:.0} % at most."
+        )
     }
 }
 
@@ -474,4 +535,246 @@ fn entry(path: &str, name: &str) -> Option<String> {
     let text = input::text(Path::new(path), input::TEXT).ok()?;
     let mut entries = text.lines().filter_map(|line| line.split_once(':'));
     entries.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_string())
+}
+
+/// Laps of a figure: their median ignores one disturbance.
+const LAPS: usize = 3;
+
+/// The longest warm-up in seconds: caches fill and threads wake up within milliseconds, but
+/// batches that were encoded ahead have to be used up.
+const WARM_UP: f64 = 1.0;
+
+/// A speed.
+#[derive(Serialize)]
+struct Figure {
+    /// The median of the laps.
+    positions_per_second: f64,
+    laps: Vec<f64>,
+}
+
+impl Figure {
+    /// From the positions per second of an odd number of laps.
+    fn new(laps: Vec<f64>) -> Self {
+        let mut sorted = laps.clone();
+        sorted.sort_by(f64::total_cmp);
+        Self { positions_per_second: sorted[sorted.len() / 2], laps }
+    }
+
+    /// The difference of the laps, as a share of the median.
+    fn spread(&self) -> f64 {
+        let most = self.laps.iter().copied().fold(f64::MIN, f64::max);
+        let least = self.laps.iter().copied().fold(f64::MAX, f64::min);
+        (most - least) / self.positions_per_second
+    }
+
+    fn text(&self) -> String {
+        short(self.positions_per_second)
+    }
+}
+
+/// Works for three laps; `work` returns how many positions it went through.
+fn repeat(seconds: f64, mut work: impl FnMut() -> Result<u64>) -> Result<Figure> {
+    let mut laps = Vec::new();
+    while laps.len() < LAPS {
+        let (start, mut positions) = (Instant::now(), 0);
+        while start.elapsed().as_secs_f64() < seconds / LAPS as f64 {
+            positions += work()?;
+        }
+        laps.push(positions as f64 / start.elapsed().as_secs_f64());
+    }
+    Ok(Figure::new(laps))
+}
+
+/// A warm-up and [`LAPS`] laps of a training run, which then stops.
+struct Laps {
+    start: Instant,
+    /// Nanoseconds that do not count.
+    left_out: AtomicU64,
+    /// Seconds of a lap, at least; a lap ends with a step.
+    lap: f64,
+    /// Whether laps end with rows of the log rather than with steps: a GPU may be far behind its
+    /// steps.
+    rows: bool,
+    /// Seconds and positions at the first step, at the end of the warm-up, and of each lap.
+    marks: Mutex<Vec<(f64, u64)>>,
+}
+
+impl Laps {
+    fn new(lap: f64, rows: bool) -> Self {
+        let (left_out, marks) = (AtomicU64::new(0), Mutex::default());
+        Self { start: Instant::now(), left_out, lap, rows, marks }
+    }
+
+    /// Does something while the clock stands still.
+    fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.left_out.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        result
+    }
+
+    fn marks(&self) -> std::sync::MutexGuard<'_, Vec<(f64, u64)>> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// None if the run was interrupted before the last lap ended.
+    fn figure(&self) -> Option<Figure> {
+        let marks = self.marks();
+        let laps = marks.windows(2).skip(1);
+        let speeds = laps.map(|ends| (ends[1].1 - ends[0].1) as f64 / (ends[1].0 - ends[0].0));
+        (marks.len() == 2 + LAPS).then(|| Figure::new(speeds.collect()))
+    }
+
+    fn mark(&self, positions: u64) {
+        let (now, mut marks) = (self.seconds(), self.marks());
+        let due = match marks[..] {
+            // The first step waits until the data is read.
+            [] => now,
+            [(first, _)] => first + self.lap.min(WARM_UP),
+            [.., (last, _)] => last + self.lap,
+        };
+        if now >= due {
+            marks.push((now, positions));
+        }
+    }
+}
+
+impl Progress for Laps {
+    fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64() - 1e-9 * self.left_out.load(Ordering::Relaxed) as f64
+    }
+
+    fn stop(&self) -> bool {
+        self.marks().len() == 2 + LAPS || interrupts().load(Ordering::SeqCst)
+    }
+
+    fn step(&self, step: &TrainStep) {
+        if !self.rows {
+            self.mark(step.positions);
+        }
+    }
+
+    fn row(&self, row: &Row) {
+        if self.rows && row.step > 0 {
+            self.mark(row.positions);
+        }
+    }
+}
+
+/// Figures of the tuning of handcrafted terms.
+#[derive(Serialize)]
+struct TermsFigures {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<String>,
+    threads: usize,
+    /// In the files.
+    positions: u64,
+    /// Of these, what the filter keeps.
+    kept: u64,
+    /// Files to terms in memory.
+    load: Figure,
+    /// Milliseconds of one gradient over all positions.
+    gradient_ms: Vec<f64>,
+    /// The same without the gradient.
+    loss_ms: Vec<f64>,
+    /// Milliseconds of one step of Gauss-Newton over all positions.
+    newton_ms: Vec<f64>,
+}
+
+/// Measures training with a config of handcrafted terms, all positions at a time.
+fn terms(args: &Args, path: &Path) -> Result<()> {
+    let mut config = Config::read(path, &args.overrides)?;
+    (config.data.held_out, config.data.validation) = (0.0, Vec::new());
+    let (device, compute) = args.place.named().open_for(&config)?;
+    let plan = recipe::plan(&config)?;
+    let terms = RunTerms::of(&config, None)?
+        .context("the config trains a net; name its size with --hidden")?;
+    let start = terms.start(config.model.start.as_deref(), &Terminal::default())?;
+    let encoder = terms.encoder(&start);
+
+    let (mut laps, mut loaded) = (Vec::new(), None);
+    for _ in 0..LAPS {
+        drop(loaded.take());
+        let clock = Instant::now();
+        let mut scan = scan_terms(&plan, u64::MAX, Some(&encoder), &|_| ())?;
+        let kept = scan.kept.take().context("all positions are kept")?;
+        let store = Store::encode(kept, &encoder);
+        laps.push(scan.read as f64 / clock.elapsed().as_secs_f64());
+        loaded = Some((scan, store));
+    }
+    let (scan, mut store) = loaded.context("there are laps")?;
+    // As `train` does for passes over all positions.
+    if matches!(compute, Compute::Fused { .. }) {
+        store.by_term();
+    }
+    eprintln!("loaded");
+
+    let weights = start.to_weights();
+    let kind = Kind::Hce(terms.shape(&config));
+    let model = model::Model::new(&kind, &weights, &device.clone().autodiff(), compute)?;
+    let batch = store.all();
+    let gradient_ms = milliseconds(args.seconds, || {
+        let _ = model.slope(&batch.inputs, Aim::Targets(&batch.results));
+        Ok(())
+    })?;
+    let still = model.clone();
+    let loss_ms = milliseconds(args.seconds, || {
+        let _ = still.logits(&batch.inputs);
+        Ok(())
+    })?;
+    config.optimizer.name = Some(Name::GaussNewton);
+    let settings = config.optimizer();
+    let newton_ms = milliseconds(args.seconds, || {
+        let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
+        let goal = (&batch.results[..], &[][..], config.loss());
+        method.step(&kind, weights.clone(), &batch.inputs, goal, None, &Alone)?;
+        Ok(())
+    })?;
+
+    let figures = TermsFigures {
+        cpu: cpu(),
+        threads: rayon::current_num_threads(),
+        positions: scan.read,
+        kept: scan.train,
+        load: Figure::new(laps),
+        gradient_ms,
+        loss_ms,
+        newton_ms,
+    };
+    out::result(args.json, &figures, figures.text())
+}
+
+/// The time of each run, at least [`LAPS`] of them.
+fn milliseconds(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+    work()?;
+    let (mut times, begin) = (Vec::new(), Instant::now());
+    while times.len() < LAPS || begin.elapsed().as_secs_f64() < seconds {
+        let clock = Instant::now();
+        work()?;
+        times.push(1000.0 * clock.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}
+
+impl TermsFigures {
+    fn text(&self) -> String {
+        let mut facts = Table::facts();
+        let cpu = self.cpu.as_deref().unwrap_or("unknown");
+        facts.row(["processor", &format!("{cpu}: {} threads", self.threads)]);
+        let (read, kept) = (grouped(self.positions), grouped(self.kept));
+        facts.row(["positions", &format!("{read}, of which {kept} are kept")]);
+        facts.row(["load", &format!("{} positions/s, files to terms", self.load.text())]);
+        let all = [
+            ("gradient", &self.gradient_ms),
+            ("values", &self.loss_ms),
+            ("newton", &self.newton_ms),
+        ];
+        for (name, times) in all {
+            let (median, best) = (times[times.len() / 2], times[0]);
+            let rate = short(1000.0 * self.kept as f64 / median);
+            facts.row([name, &format!("{median:.2} ms (best {best:.2}), {rate} positions/s")]);
+        }
+        format!("{facts}Medians of {LAPS} runs or more.")
+    }
 }

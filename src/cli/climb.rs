@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::value_parser;
 
+use super::options::Place;
 use super::out;
-use super::place::Place;
 use super::terminal::Terminal;
 use super::train::default_folder;
 use crate::config::Config;

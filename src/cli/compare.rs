@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use super::data::filter::FilterKeys;
+use super::options::{DataFiles, Place, Shape};
 use super::out;
-use super::place::Place;
-use super::shape::Shape;
 use super::terminal::Terminal;
-use crate::loader::{Filter, Part, Plan};
+use crate::loader::Part;
 use crate::model::Precision;
 use crate::report::Options;
-use crate::run::evaluator::{BUILT_IN, Evaluator, each_once};
+use crate::run::evaluator::{Evaluator, each_once};
 use crate::run::honest::honest;
 use crate::run::measure::{self, Measurement, nets, read};
 use crate::run::{moves, played};
@@ -38,9 +37,6 @@ pub struct Args {
     /// material, score
     #[arg(required = true, value_name = "EVALUATION")]
     evaluations: Vec<String>,
-    /// Files of positions with results [default: what the first run was trained on]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    data: Vec<PathBuf>,
     /// Files of games in PGN that some of them played: Elo beside the loss
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pgn: Vec<PathBuf>,
@@ -73,6 +69,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    data: DataFiles,
+    #[command(flatten)]
     filter: FilterKeys,
     #[command(flatten)]
     place: Place,
@@ -94,7 +92,12 @@ pub fn run(args: Args) -> Result<()> {
         .collect::<Result<_>>()?;
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
     let filter = args.filter.given();
-    let plan = plan(&args, &evaluators, filter.as_ref())?;
+    let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
+    let mut plan = measure::plan(args.data.plan(), recipe, &evaluators)?;
+    // Where a run took so many of each file, they are those that its own filter left.
+    if let Some(filter) = filter.as_ref().filter(|_| plan.reading.limit.is_none()) {
+        plan.reading.filter = filter.clone();
+    }
     let (mut samples, doubt) = read(&plan, &terminal)?;
     if let Some(filter) = &filter {
         samples.retain(|sample| filter.rejects(sample).is_none());
@@ -109,10 +112,7 @@ pub fn run(args: Args) -> Result<()> {
     if args.moves {
         measured.notes.iter().for_each(|note| eprintln!("{note}"));
         let found = moves::find(&evaluators, measured, &terminal)?;
-        return match args.json {
-            true => out::line(serde_json::to_string_pretty(&found)?),
-            false => out::line(found.text().trim_end()),
-        };
+        return out::result(args.json, &found, found.text());
     }
     let mut measurement =
         Measurement::of(&evaluators, measured, doubt, &plan.files, args.quiescence)?;
@@ -124,26 +124,11 @@ pub fn run(args: Args) -> Result<()> {
         eprintln!("--all measures on every position, those seen in training too");
     }
     let options = Options { fit_on_same: args.fit_on_same, fixed_scale: args.fixed_scale };
-    let (json, text) = if args.deep {
+    if args.deep {
         let mut deep = measurement.deep(&options, args.boards)?;
         deep.quantising = measurement.quantising(&nets(&evaluators), &options)?;
-        (serde_json::to_string_pretty(&deep)?, deep.text())
-    } else {
-        let comparison = measurement.compare(&options)?;
-        (serde_json::to_string_pretty(&comparison)?, comparison.text())
-    };
-    out::line(if args.json { &json } else { text.trim_end() })
-}
-
-/// All positions of the files that the user names, or of those that the first run was trained on.
-fn plan(args: &Args, evaluators: &[Evaluator], filter: Option<&Filter>) -> Result<Plan> {
-    let recipe = evaluators.iter().find_map(|it| it.recipe.as_ref());
-    let Some(mut plan) = measure::plan(&args.data, recipe, evaluators)? else {
-        bail!("name files of positions with --data (built in are {BUILT_IN})")
-    };
-    // Where a run took so many of each file, they are those that its own filter left.
-    if let Some(filter) = filter.filter(|_| plan.reading.limit.is_none()) {
-        plan.reading.filter = filter.clone();
+        return out::result(args.json, &deep, deep.text());
     }
-    Ok(plan)
+    let comparison = measurement.compare(&options)?;
+    out::result(args.json, &comparison, comparison.text())
 }

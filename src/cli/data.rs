@@ -16,6 +16,7 @@ mod split;
 mod stats;
 
 pub use engine::{option, resumable};
+pub use io::Reading;
 
 use std::process::ExitCode;
 

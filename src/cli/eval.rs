@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use super::options::{Place, Shape};
 use super::out;
-use super::place::Place;
-use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::format::unpack;
 use crate::model::Precision;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use super::options::{DataFiles, Shape};
 use super::out;
-use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::config::Config;
 use crate::digits::grouped;
@@ -74,10 +74,6 @@ pub struct Args {
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
-    /// Data to match SCALE on, and to measure integers against floats [default: the run's
-    /// validation games]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    data: Vec<PathBuf>,
     /// Order of tables in source code: a8-first, as a diagram shows the board, or a1-first
     #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = order)]
     squares: Order,
@@ -91,6 +87,8 @@ pub struct Args {
     /// Replace what is there by the names of the output, the manifest's and the floats' too
     #[arg(long)]
     overwrite: bool,
+    #[command(flatten)]
+    data: DataFiles,
     #[command(flatten)]
     shape: Shape,
 }
@@ -142,7 +140,9 @@ pub fn run(args: Args) -> Result<()> {
         origin.provenance.recipe = Some(text);
     }
     let terminal = Terminal::default();
-    let samples = origin.samples(&args.data, &terminal)?;
+    let data = args.data.plan();
+    let on = origin.on(data.as_ref());
+    let samples = origin.samples(data, &path, &terminal)?;
     let mut lines = Vec::new();
     if let Some(bound) = args.largest_scales {
         let deep = source.architecture.is_deep();
@@ -166,7 +166,7 @@ pub fn run(args: Args) -> Result<()> {
         matched = Some(to);
     }
     lines.extend(origin.other_rounding(source.scales));
-    let measured = Basis { samples: &samples, on: origin.on(&args.data), matched };
+    let measured = Basis { samples: &samples, on, matched };
     let written =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
     lines.extend(self::lines(&written));

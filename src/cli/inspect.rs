@@ -1,21 +1,19 @@
 //! `nnuance inspect`: contents of a net.
 
-mod terms;
-
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use maud::html;
 
+use super::options::{DataFiles, Shape};
 use super::out;
-use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::draw::page;
 use crate::hce::{self, HceWeights};
 use crate::inspect::Options;
 use crate::output;
 use crate::run::folder::BEST;
-use crate::run::inspect::{look, positions};
+use crate::run::inspect::{effective_values, look, positions};
 use crate::run::path::{in_folder, terms_to_inspect};
 use crate::run::{Recipe, export, tuned};
 
@@ -33,9 +31,6 @@ Examples:
 pub struct Args {
     /// The net or checkpoint, or a run folder for its best.safetensors
     net: PathBuf,
-    /// Files of positions [default: the run's validation games]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    data: Vec<PathBuf>,
     /// Handcrafted weights to compare with: a JSON file or a run folder [default: the start values of
     /// the built-in terms]
     #[arg(long, value_name = "TERMS")]
@@ -51,12 +46,22 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    data: DataFiles,
+    #[command(flatten)]
     shape: Shape,
 }
 
 pub fn run(args: Args) -> Result<()> {
+    let (terminal, given) = (Terminal::default(), args.data.plan());
+    let most = args.positions as usize;
     if terms_to_inspect(&args.net) {
-        return terms::show(&args);
+        let name = args.net.display();
+        ensure!(
+            args.output.is_none(),
+            "{name} has handcrafted terms, which have no pictures; leave --out away"
+        );
+        let values = effective_values(&args.net, given, most, &terminal)?;
+        return out::result(args.json, &values, values.table());
     }
     let path = in_folder(&args.net, BEST)?;
     let name = path.display().to_string();
@@ -67,20 +72,16 @@ pub fn run(args: Args) -> Result<()> {
     for warning in &source.warnings {
         eprintln!("{name}: {warning}");
     }
-    let terminal = Terminal::default();
     let recipe = Recipe::read(&source.facts).with_context(|| name.clone())?;
-    let mut samples = positions(&args.data, recipe.as_ref(), &path, &terminal)?;
-    samples.truncate(args.positions as usize);
+    let mut samples = positions(given, recipe.as_ref(), &path, &terminal)?;
+    samples.truncate(most);
     let hce = match &args.hce {
         None => HceWeights::of_list(hce::terms::list(), source.scales.scale.into()),
         Some(path) => tuned::weights(path)?,
     };
     let options = Options { positions: 50_000, hce: Some(hce) };
     let inspection = look(&source, &samples, &options, &terminal).with_context(|| name.clone())?;
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&inspection)?)?,
-        false => out::line(inspection.text().trim_end())?,
-    }
+    out::result(args.json, &inspection, inspection.text())?;
     if let Some(path) = &args.output {
         let page = page(&name, &html! { p { (inspection.net) } }, &inspection.pictures());
         output::write(path, page.as_bytes())?;

@@ -7,10 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use super::data::{option, resumable};
-use super::games::{Beginning, Rules};
+use super::options::{Beginning, Place, Rules, Shape};
 use super::out;
-use super::place::Place;
-use super::shape::Shape;
 use super::terminal::Terminal;
 use crate::engine::journal;
 use crate::engine::{Clock, EngineSettings, Entrant, Limit, Part};

@@ -6,7 +6,6 @@
 mod out;
 
 mod bench;
-mod cards;
 pub mod chart;
 mod climb;
 mod cluster;
@@ -15,14 +14,12 @@ mod data;
 mod devices;
 mod eval;
 mod export;
-mod games;
 mod inspect;
 mod keys;
 mod matches;
-mod place;
+mod options;
 mod quickstart;
 mod report;
-mod shape;
 mod sweep;
 mod terminal;
 mod train;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
+use serde::Serialize;
 
 use crate::draw::page::MARK;
 use crate::input;
@@ -72,6 +73,14 @@ pub fn usage(usage: &clap::Error) -> Result<ExitCode> {
         ended(shown)?;
     }
     Ok(ExitCode::from(usage.exit_code() as u8))
+}
+
+/// Prints a result, as JSON or as text.
+pub fn result(json: bool, value: &impl Serialize, text: impl Display) -> Result<()> {
+    match json {
+        true => line(serde_json::to_string_pretty(value)?),
+        false => line(text.to_string().trim_end()),
+    }
 }
 
 /// Writes a line. A reader that has seen enough, such as `head`, is no failure: then nothing is

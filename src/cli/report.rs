@@ -6,8 +6,8 @@ use anyhow::Result;
 use maud::html;
 
 use super::data::doctor;
+use super::options::{DataFiles, Place};
 use super::out;
-use super::place::Place;
 use super::terminal::Terminal;
 use crate::draw::Section;
 use crate::model::Precision;
@@ -38,15 +38,14 @@ pub struct Args {
     /// More evaluations to compare with: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]
     with: Vec<String>,
-    /// Files of positions to compare on [default: what the first run was trained on]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    data: Vec<PathBuf>,
     /// Files of games in PGN that some of them played: who is stronger, and Elo against loss
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pgn: Vec<PathBuf>,
     /// Leave out the pages of the data
     #[arg(long)]
     no_data: bool,
+    #[command(flatten)]
+    data: DataFiles,
     #[command(flatten)]
     place: Place,
 }
@@ -56,8 +55,8 @@ pub fn run(args: Args) -> Result<()> {
     let place = args.place.open(Precision::F32)?;
     let runs = read(&args.runs)?;
     let games = (!args.pgn.is_empty()).then(|| played::read(&args.pgn)).transpose()?;
-    let besides = Besides { with: &args.with, files: &args.data, games };
-    let mut page = Page::of(&runs, &besides, &place, &Terminal::default())?;
+    let besides = Besides { with: &args.with, given: args.data.plan(), games };
+    let mut page = Page::of(&runs, besides, &place, &Terminal::default())?;
     if !args.no_data {
         page.sections.push(data(&page.files)?);
     }

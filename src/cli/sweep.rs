@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use super::options::Place;
 use super::out;
-use super::place::Place;
 use super::terminal::Terminal;
 use crate::digits::grouped;
 use crate::run::sweep::{Axis, Loss, Outcome, Sweep};
@@ -64,10 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         eprintln!("or go on with the sweep: the same command again");
         return Ok(ExitCode::from(130));
     };
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&outcome)?)?,
-        false => out::line(text(&outcome).trim_end())?,
-    }
+    out::result(args.json, &outcome, text(&outcome))?;
     Ok(ExitCode::SUCCESS)
 }
 

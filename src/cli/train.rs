@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 use super::cluster;
+use super::options::Place;
 use super::out;
-use super::place::Place;
 use super::terminal::Terminal;
 use crate::config::Config;
 use crate::run::folder::RunFolder;

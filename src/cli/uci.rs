@@ -11,8 +11,7 @@ use anyhow::{Result, ensure};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 
-use super::place::Place;
-use super::shape::Shape;
+use super::options::{Place, Shape};
 use super::terminal::Terminal;
 use crate::engine::Entrant as _;
 use crate::interface::{self, Budget, Command, Go};

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::evaluator::{Evaluator, sum};
 use super::folder::{BEST, LAST};
+use super::inspect;
 use super::recipe::{self, Recipe};
 use crate::architecture::Views;
 use crate::digest::digest;
@@ -15,7 +16,7 @@ use crate::export::{
 };
 use crate::input;
 use crate::inspect::worth;
-use crate::loader::{Part, Plan};
+use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::net::Hints;
 use crate::output;
@@ -48,7 +49,7 @@ pub fn checkpoint(
     let mut source = read(path, &Given::default())?;
     source.scales = scales;
     let origin = Origin::of(&source)?;
-    let on = origin.on(&[]);
+    let on = origin.on(None);
     let samples = &validation[..validation.len().min(MEASURED)];
     let provenance = Provenance { licence, ..origin.provenance };
     write(&source, provenance, Basis { samples, on, matched: None }, net)
@@ -184,37 +185,40 @@ impl Origin {
     }
 
     /// Where [`Origin::samples`] come from, in words.
-    pub fn on(&self, files: &[PathBuf]) -> String {
+    pub fn on(&self, given: Option<&Plan>) -> String {
         let names = |files: &mut dyn Iterator<Item = &PathBuf>| {
             let names: Vec<String> = files.map(|file| file.display().to_string()).collect();
             names.join(", ")
         };
-        match (files, &self.recipe) {
-            ([], Some(recipe)) => {
+        match (given, &self.recipe) {
+            (Some(plan), _) => names(&mut plan.files.iter()),
+            (None, Some(recipe)) => {
                 let files = names(&mut recipe.validating().iter().map(|file| &file.path));
                 format!("validation games of {files}")
             }
-            (files, _) => names(&mut files.iter()),
+            (None, None) => String::new(),
         }
     }
 
     /// Positions of the files, or else those that validated the run, if its data is still there:
     /// scales are chosen on them, and what is chosen must not be chosen on the test.
-    pub fn samples(&self, files: &[PathBuf], listener: &dyn Progress) -> Result<Vec<Sample>> {
-        let mut samples = match (files, &self.recipe) {
-            ([], Some(recipe)) if recipe.config.validates() => {
-                match recipe.unchanged_validation() {
-                    Ok(_) => recipe::collect(&recipe.plan()?, Part::Validation, listener)?,
-                    Err(error) => {
-                        listener.remark(&format!(
-                            "integers are not measured against floats: {error:#}"
-                        ));
-                        Vec::new()
-                    }
-                }
+    pub fn samples(
+        &self,
+        given: Option<Plan>,
+        checkpoint: &Path,
+        listener: &dyn Progress,
+    ) -> Result<Vec<Sample>> {
+        let recipe = self.recipe.as_ref();
+        let is_given = given.is_some();
+        if !is_given && !recipe.is_some_and(|recipe| recipe.config.validates()) {
+            return Ok(Vec::new());
+        }
+        let mut samples = match inspect::positions(given, recipe, checkpoint, listener) {
+            Err(error) if !is_given => {
+                listener.remark(&format!("integers are not measured against floats: {error:#}"));
+                Vec::new()
             }
-            ([], _) => Vec::new(),
-            (files, _) => recipe::collect(&Plan::reading(files.to_vec()), Part::All, listener)?,
+            samples => samples?,
         };
         samples.truncate(MEASURED);
         Ok(samples)

@@ -1,6 +1,6 @@
 //! Inspection of a run's evaluation.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
@@ -54,25 +54,25 @@ pub fn look(
 
 /// Positions of the files, or else those that validated the run.
 pub fn positions(
-    files: &[PathBuf],
+    given: Option<Plan>,
     recipe: Option<&Recipe>,
     net: &Path,
     listener: &dyn Progress,
 ) -> Result<Vec<Sample>> {
-    match (files, recipe) {
-        ([], Some(recipe)) if recipe.config.validates() => {
+    match (given, recipe) {
+        (None, Some(recipe)) if recipe.config.validates() => {
             recipe.unchanged_validation()?;
             Ok(recipe::collect(&recipe.plan()?, Part::Validation, listener)?)
         }
-        ([], Some(_)) => {
+        (None, Some(_)) => {
             bail!("no game validated {}; name files of positions with --data", net.display())
         }
-        ([], None) => bail!(
+        (None, None) => bail!(
             "nothing is known of the data of {}; name files of positions with --data",
             net.display()
         ),
-        (files, _) => {
-            let plan = Plan { colours: true, ..Plan::reading(files.to_vec()) };
+        (Some(plan), _) => {
+            let plan = Plan { colours: true, ..plan };
             Ok(recipe::collect(&plan, Part::All, listener)?)
         }
     }
@@ -82,7 +82,7 @@ pub fn positions(
 /// positions of the files.
 pub fn effective_values(
     terms: &Path,
-    files: &[PathBuf],
+    given: Option<Plan>,
     most: usize,
     listener: &dyn Progress,
 ) -> Result<EffectiveValues> {
@@ -92,7 +92,7 @@ pub fn effective_values(
         true => Some(recipe::open(&best)?.1),
         false => None,
     };
-    let mut samples = positions(files, recipe.as_ref(), terms, listener)?;
+    let mut samples = positions(given, recipe.as_ref(), terms, listener)?;
     samples.truncate(most);
     let tally = Tally::of(&samples);
     let terms = weights.list.terms.iter().zip(&weights.values);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 
 use super::evaluator::Evaluator;
@@ -42,19 +42,14 @@ pub struct Measurement {
     played: Option<Played>,
 }
 
-/// All positions of the files that a user names, or else of those that a run was trained on; none
-/// without either.
-pub fn plan(
-    files: &[PathBuf],
-    run: Option<&Recipe>,
-    evaluators: &[Evaluator],
-) -> Result<Option<Plan>> {
-    let plan = match (files, run) {
-        ([], None) => return Ok(None),
-        ([], Some(recipe)) => recipe.measured_again()?,
-        (files, _) => Plan::reading(files.to_vec()),
+/// All positions of the files that a user names, or else of those that a run was trained on.
+pub fn plan(given: Option<Plan>, run: Option<&Recipe>, evaluators: &[Evaluator]) -> Result<Plan> {
+    let plan = match (given, run) {
+        (None, None) => bail!("name files of positions with --data"),
+        (None, Some(recipe)) => recipe.measured_again()?,
+        (Some(plan), _) => plan,
     };
-    Ok(Some(Plan { colours: evaluators.iter().any(Evaluator::needs_colours), ..plan }))
+    Ok(Plan { colours: evaluators.iter().any(Evaluator::needs_colours), ..plan })
 }
 
 /// Reads all positions of the files, one after the other; and why their results name no winner, if
@@ -66,8 +61,7 @@ pub fn read(plan: &Plan, listener: &dyn Progress) -> Result<(Vec<Sample>, Option
         let found = collect(&alone, Part::All, listener).map_err(|error| match error {
             // The remedy is a command here, not a key of a config.
             LoadError::Read(ReadError::Bad { path, bad, limit: 0 }) => anyhow!(
-                "{path}, {bad} (to measure on the others, write them into a file of their own: \
-                 nnuance data convert {path} --bad-records N -o FILE)",
+                "{path}, {bad} (to leave such out, pass --bad-records N)",
                 path = path.display()
             ),
             other => other.into(),

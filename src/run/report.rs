@@ -52,8 +52,8 @@ pub struct Page {
 pub struct Besides<'a> {
     /// More evaluations.
     pub with: &'a [String],
-    /// Files of positions; none for those that the first run was trained on.
-    pub files: &'a [PathBuf],
+    /// Positions to compare on; none for those that the first run was trained on.
+    pub given: Option<Plan>,
     pub games: Option<Match>,
 }
 
@@ -73,12 +73,12 @@ impl Page {
     /// trained on.
     pub fn of(
         runs: &[ShownRun],
-        besides: &Besides,
+        besides: Besides,
         place: &(Device, Compute),
         listener: &dyn Progress,
     ) -> Result<Self> {
         let mut evaluators = open(runs, besides.with, place, listener)?;
-        let plan = plan(&evaluators, &runs[0].recipe, besides.files)?;
+        let plan = measure::plan(besides.given, Some(&runs[0].recipe), &evaluators)?;
         let (samples, doubt) = measure::read(&plan, listener)?;
         add_score(&mut evaluators, &samples, place, listener)?;
         let selection = honest(&evaluators, samples, false, false)?;
@@ -133,7 +133,7 @@ fn of_run(
     let (mut files, mut doubt) = (Vec::new(), None);
     let samples = match recipe.config.model.inputs == "trace" {
         true => {
-            let plan = plan(&evaluators, recipe, &[])?;
+            let plan = measure::plan(None, Some(recipe), &evaluators)?;
             files.clone_from(&plan.files);
             let read = measure::read(&plan, listener)?;
             doubt = read.1;
@@ -151,10 +151,6 @@ fn of_run(
     // A look that takes a second.
     let inside = Inspect { positions: 10_000, hce: None };
     sections(runs, &evaluators, measured, None, &inside, listener)
-}
-
-fn plan(evaluators: &[Evaluator], recipe: &Recipe, files: &[PathBuf]) -> Result<Plan> {
-    measure::plan(files, Some(recipe), evaluators)?.context("a run has data")
 }
 
 fn title(runs: &[ShownRun]) -> String {

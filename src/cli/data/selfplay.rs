@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::engine::{Engines, Search, Target};
-use crate::cli::games::{Beginning, Rules};
+use crate::cli::options::{Beginning, Rules};
 use crate::engine::{Part, SelfplayJob, selfplay};
 
 /// Let an engine, or an evaluation of your own, play games against itself

@@ -32,10 +32,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for (reason, count) in &tally.left_out {
         eprintln!("{} {reason} left out", grouped(*count));
     }
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&stats)?)?,
-        false => out::line(table(&stats).to_string().trim_end())?,
-    }
+    out::result(args.json, &stats, table(&stats))?;
     Ok(ExitCode::SUCCESS)
 }
 

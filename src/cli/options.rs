@@ -1,0 +1,206 @@
+//! Options that several commands share: where to compute, what a net is, which data to read, how
+//! games begin and end.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use super::data::Reading;
+use crate::architecture::{Activation, Views};
+use crate::engine::game::Adjudication;
+use crate::engine::opening::{Openings, Start};
+use crate::export::Given;
+use crate::loader::Plan;
+use crate::model::{AdapterKind, Backend, Compute, Device, Precision};
+use crate::run;
+use crate::scales::HeadFormat;
+
+/// Options of all commands that compute with floats.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Where to compute")]
+pub struct Place {
+    /// flex (CPU), ndarray (CPU, slow), wgpu or vulkan (GPUs, wgpu:1 the second one), or auto: the
+    /// first graphics card, else flex
+    #[arg(long, default_value = "flex", value_name = "NAME")]
+    device: String,
+    /// Vector instructions: avx512, avx2, neon or portable [default: the best that is there]
+    #[arg(long, env = "NNUANCE_SIMD", value_name = "LEVEL")]
+    simd: Option<String>,
+    /// Burn's plain tensor operations instead of the fused ones
+    #[arg(long)]
+    plain: bool,
+}
+
+impl Place {
+    pub fn named(&self) -> run::Place {
+        let Self { device, simd, plain } = self;
+        if device == "auto" {
+            match Backend::Wgpu.kinds() {
+                Err(_) => eprintln!("--device auto is the CPU: built without `--features wgpu`"),
+                Ok(kinds) if !kinds.contains(&AdapterKind::Card) => {
+                    let found = kinds.len();
+                    eprintln!("--device auto is the CPU: no graphics card among {found} adapters");
+                }
+                Ok(_) => {}
+            }
+        }
+        run::Place { device: device.clone(), level: simd.clone(), plain: *plain }
+    }
+
+    pub fn open(&self, precision: Precision) -> Result<(Device, Compute)> {
+        self.named().open(precision)
+    }
+}
+
+/// Files of positions in the place of a run's own.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Data")]
+pub struct DataFiles {
+    /// Files of positions, packed or not [default: those of the run]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    data: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// Bad records to skip, a file
+    #[arg(long, value_name = "N", default_value = "0")]
+    bad_records: u64,
+}
+
+impl DataFiles {
+    /// All positions of the files; none without files.
+    pub fn plan(&self) -> Option<Plan> {
+        let Self { data, reading, bad_records } = self;
+        let mut plan = Plan::reading(data.clone());
+        plan.bad_records = *bad_records;
+        (plan.reading.format, plan.reading.view) = (reading.format, reading.point_of_view);
+        (!data.is_empty()).then_some(plan)
+    }
+}
+
+/// Facts that a net's file lacks.
+#[derive(clap::Args, Default)]
+#[command(next_help_heading = "What the net is")]
+pub struct Shape {
+    /// Feature set, such as perspective [default: the manifest's, else perspective]
+    #[arg(long, value_name = "NAME", value_parser = named(Views::named))]
+    features: Option<Views>,
+    /// relu, crelu or screlu [default: the manifest's, else screlu]
+    #[arg(long, value_name = "NAME", value_parser = named(Activation::named))]
+    activation: Option<Activation>,
+    /// Factor of the accumulator's weights [default: the manifest's, else 255]
+    #[arg(long, value_name = "INTEGER")]
+    qa: Option<i32>,
+    /// Factor of the output weights [default: the manifest's, else 64]
+    #[arg(long, value_name = "INTEGER")]
+    qb: Option<i32>,
+    /// Centipawns of one unit of the output [default: the manifest's, else 400]
+    #[arg(long, value_name = "INTEGER")]
+    scale: Option<i32>,
+    /// Numbers behind the accumulators of nets with more layers: float, or int8 for weights of the
+    /// first layer in 8 bits [default: the manifest's, else float]
+    #[arg(long = "head", value_name = "FORMAT", value_parser = named(HeadFormat::named))]
+    head_format: Option<HeadFormat>,
+}
+
+impl Shape {
+    pub fn given(&self) -> Given {
+        let Shape { features, activation, qa, qb, scale, head_format } = *self;
+        Given { features, activation, qa, qb, scale, head_format }
+    }
+}
+
+/// Parses one of the names that the help lists.
+fn named<T: Clone + Send + Sync + 'static>(
+    find: fn(&str) -> Option<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |name| find(name).ok_or_else(|| "unknown, see --help".to_string())
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Openings")]
+pub struct Beginning {
+    /// Random half-moves before a game, as many as that or a range [default: 8..9, or 0 with a
+    /// book]
+    #[arg(long, value_name = "FROM..TO", value_parser = range)]
+    random_plies: Option<(u32, u32)>,
+    /// Start positions, packed or not: a FEN or EPD a line, or games in PGN, of which the position
+    /// after their moves counts; each serves once before any serves twice
+    #[arg(long, value_name = "FILE", conflicts_with = "chess960")]
+    pub book: Option<PathBuf>,
+    /// Begin with one array of Chess960 for both sides, or with one for each
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = Chess960::None)]
+    chess960: Chess960,
+    /// Openings that a first search scores higher than this for either side, in centipawns, are
+    /// not played
+    #[arg(long, value_name = "CP", default_value_t = Openings::default().bound)]
+    #[arg(value_parser = score(0))]
+    bound: i16,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Chess960 {
+    None,
+    Single,
+    Double,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Adjudication")]
+pub struct Rules {
+    /// Won where every score of the last moves is at least this, in centipawns, for the same side
+    #[arg(long, value_name = "CP", default_value_t = Adjudication::default().win_score)]
+    #[arg(value_parser = score(1))]
+    win_score: i16,
+    /// ... of so many half-moves
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().win_plies)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    win_plies: u32,
+    /// Drawn where no score of the last moves is more than this, in centipawns, for either side
+    #[arg(long, value_name = "CP", default_value_t = Adjudication::default().draw_score)]
+    #[arg(value_parser = score(0))]
+    draw_score: i16,
+    /// ... of so many half-moves
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_plies)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    draw_plies: u32,
+    /// ... but not before this half-move, counted from move number 1
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().draw_from)]
+    draw_from: u32,
+    /// Drawn after so many half-moves, those of the opening not counted
+    #[arg(long, value_name = "N", default_value_t = Adjudication::default().max_plies)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    max_plies: u32,
+}
+
+fn score(least: i64) -> clap::builder::RangedI64ValueParser<i16> {
+    clap::value_parser!(i16).range(least..)
+}
+
+fn range(text: &str) -> Result<(u32, u32), String> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) if from <= to && to <= 100 => Ok((from, to)),
+        _ => Err("expected a number or a range such as 8..9, of 0 to 100".to_string()),
+    }
+}
+
+impl Beginning {
+    pub fn openings(self) -> Openings {
+        let usual = if self.book.is_some() { (0, 0) } else { Openings::default().plies };
+        let start = match (self.book, self.chess960) {
+            (Some(book), _) => Start::Book(book),
+            (None, Chess960::None) => Start::Standard,
+            (None, Chess960::Single) => Start::Chess960,
+            (None, Chess960::Double) => Start::DoubleChess960,
+        };
+        Openings { start, plies: self.random_plies.unwrap_or(usual), bound: self.bound }
+    }
+}
+
+impl Rules {
+    pub fn adjudication(&self) -> Adjudication {
+        let &Self { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies } = self;
+        Adjudication { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies }
+    }
+}
