@@ -1,10 +1,5 @@
-//! A net described as data: the one description that everything else reads.
-//!
-//! What a net sees ([`Inputs`]), how wide its accumulators are and what becomes of them, the
-//! layers behind them ([`Layer`]), and how many sets of these there are ([`Architecture::buckets`]).
-//! From it follow the arrays of numbers ([`Architecture::arrays`]), by which weights are drawn,
-//! trained, quantised, read and shown; the rows that pieces switch on, in `features/`; and what the
-//! integers of an engine compute, in `net/`. Nothing else knows what kinds of nets there are.
+//! A net as data: inputs, width of accumulators, layers, buckets. From it follow arrays, rows,
+//! integers and files.
 
 mod activation;
 mod form;
@@ -273,8 +268,6 @@ const MOST_SIZE: usize = 1024;
 const MOST_LAYERS: usize = 8;
 
 impl Architecture {
-    /// # Errors
-    /// The first thing that makes it no net.
     pub fn check(&self) -> Result<(), Impossible> {
         let wrong = |key, reason: String| Err(Impossible { key, reason });
         let Self { inputs, hidden, pairwise, head, skip, buckets, .. } = self;

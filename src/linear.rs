@@ -1,7 +1,4 @@
-//! Dense matrices in f64, and Cholesky's factors of them.
-//!
-//! Every sum has an order that follows from the shapes alone, so that results have the same bits
-//! for any number of threads.
+//! Dense matrices in f64 and Cholesky's factors, with the same bits for any number of threads.
 
 use std::ops::{Index, IndexMut};
 

@@ -1,23 +1,10 @@
-//! The quantised net: its numbers, its file and its evaluation.
-//!
-//! The file has no header. Its arrays stand one behind the other, little-endian, in the order of
-//! [`stored`]:
-//!
-//! - accumulator weights `[row][neuron]` and biases `[neuron]`, i16, times QA;
-//! - where the output follows the accumulators at once: output weights
-//!   `[bucket][view * N + neuron]` (side to move first), i16, times QB, and output biases
-//!   `[bucket]`, i16, times QA * QB;
-//! - in all other nets, map by map: weights `[bucket][output][input]` and biases
-//!   `[bucket][output]`, f32; the weights of the first map are i8 times QB where
-//!   [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen. The skip neuron is the last output
-//!   of the first map;
-//! - the text `bullet` over and over up to a multiple of 64 bytes.
-//!
-//! Source of the first and the last: the `quantised.bin` of the trainer bullet, which the engines
-//! in use load. What a net computes from its numbers says [`definition`](self::definition).
-//!
-//! What the file does not say (architecture, scales) is given as [`Hints`], and comes from the
-//! manifest where there is one, or from a description beside the net.
+//! The quantised net: its numbers, its file and its evaluation ([`definition`](self::definition)).
+//! The file is bullet's `quantised.bin`: no header, little-endian arrays in the order of
+//! [`stored`]; i16 accumulator weights `[row][neuron]` and biases times QA; then i16 output weights
+//! `[bucket][view * N + neuron]` times QB and biases times QA * QB, or map by map f32 weights
+//! `[bucket][output][input]` and biases, the first map in i8 times QB where
+//! [`HeadFormat::Int8`](crate::scales::HeadFormat) is chosen, the skip neuron last. The text
+//! `bullet` fills it up to a multiple of 64 bytes.
 
 mod accumulator;
 mod definition;
@@ -88,9 +75,6 @@ pub struct Net {
 impl Net {
     /// A net of these integers whose output follows the accumulators at once, in the order of the
     /// file.
-    ///
-    /// # Errors
-    /// As those of [`Net::of`].
     pub fn new(
         architecture: Architecture,
         scales: Scales,
@@ -104,10 +88,6 @@ impl Net {
     }
 
     /// A net of these arrays, those of [`stored`].
-    ///
-    /// # Errors
-    /// If a scale is outside 1..=[`MAX_SCALE`], the head cannot have this format, or an array has
-    /// not as many numbers, or others, than the architecture needs.
     pub fn of(
         architecture: &Architecture,
         scales: Scales,
@@ -223,8 +203,6 @@ impl Net {
         bytes
     }
 
-    /// # Errors
-    /// If there is no such net, whatever its numbers.
     pub fn check(net: &Architecture, scales: Scales) -> Result<(), NetError> {
         net.check()?;
         for (name, value) in [("QA", scales.qa), ("QB", scales.qb), ("SCALE", scales.scale)] {

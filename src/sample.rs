@@ -1,7 +1,4 @@
-//! One training position: the board, what a search thought of it, and how the game ended.
-//!
-//! A [`Sample`] is what every reader in `format/` yields and what the loader shuffles. Facts that
-//! a format lacks are `None`, never a default that looks like a fact.
+//! One training position. Facts that a format lacks are `None`, never a default.
 
 mod fen;
 
@@ -13,9 +10,7 @@ use shakmaty::{
     Position as _, PositionError, PositionErrorKinds, Role, Setup, Square, attacks, fen::Fen,
 };
 
-/// A board and its state, packed into 28 bytes the way marlinformat packs it.
-///
-/// White's view, always; what the side to move sees is a matter for `features/`.
+/// A board and its state, packed into 28 bytes the way marlinformat packs it, as White sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Position {
     /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a piece.
@@ -64,11 +59,9 @@ pub enum Impossible {
 }
 
 impl Position {
-    /// Reads a FEN; the counters, en passant and castling fields may be missing.
-    ///
-    /// Both kings must stand, the side that just moved must not be in check, and no pawn may
-    /// stand on a back rank. Castling rights and en passant squares that the board contradicts
-    /// are dropped, since many tools write them carelessly.
+    /// Reads a FEN, whose last four fields may be missing. Kings must stand, the side that moved
+    /// must not be in check; castling rights and en passant squares that the board contradicts are
+    /// dropped.
     pub fn from_fen(fen: &str) -> Result<Self, Impossible> {
         if let Some(position) = Self::from_plain_fen(fen) {
             return Ok(position);
@@ -78,8 +71,7 @@ impl Position {
         Self::from_setup(setup)
     }
 
-    /// What [`Position::from_fen`] reads, at a fraction of its cost; None where the position is
-    /// unusual or wrong. There are 4 to 6 fields then, 8 ranks, and no marks of variants.
+    /// Reads ordinary FENs at a fraction of the cost; None where anything is unusual.
     pub(crate) fn from_plain_fen(fen: &str) -> Option<Self> {
         fen::plain(fen.as_bytes())
     }
@@ -94,8 +86,7 @@ impl Position {
     }
 
     pub fn from_chess(chess: &Chess) -> Self {
-        // The nibbles are read off four bitboards, one for each of their bits: replaying games
-        // spends most of its time here.
+        // Replaying games spends most of its time here: four bitboards give the bits of nibbles.
         let board = chess.board();
         let castling = chess.castles().castling_rights() & board.rooks();
         let (knights, bishops, queens, kings) =
@@ -133,8 +124,7 @@ impl Position {
         Self { occupied, nibbles, turn_ep, halfmove: 0, fullmove: 1 }
     }
 
-    /// The raw parts, checked only for nibbles that stand for no piece or for no square.
-    /// [`Position::to_chess`] asks the rules.
+    /// The raw parts, checked only for nibbles that stand for no piece or square.
     pub fn from_parts(
         occupied: u64,
         nibbles: [u8; 16],
@@ -261,10 +251,6 @@ impl Position {
         Bitboard(sets[6] | sets[14])
     }
 
-    /// # Errors
-    /// If a side has not one king, a pawn stands on a back rank, or the side that just moved is in
-    /// check. [`Position::to_chess`] knows all the rules, but building its board takes longer than
-    /// reading a record.
     pub fn check(&self) -> Result<(), String> {
         let sets = self.bitboards().map(|side| side.map(Bitboard));
         for ([.., king], side) in sets.iter().zip(["White", "Black"]) {
@@ -347,8 +333,7 @@ impl Position {
         Self { occupied, nibbles: packed.to_le_bytes(), turn_ep, ..*self }
     }
 
-    /// The same position with the colours swapped and the board mirrored top to bottom: every
-    /// evaluation seen by the side to move stays what it was.
+    /// The same position with colours swapped and the board mirrored top to bottom.
     pub fn flipped(&self) -> Self {
         let (mut nibbles, mut turned) = (u128::from_le_bytes(self.nibbles), 0u128);
         // The pieces of a rank stay together and in order; the last rank comes first.
@@ -378,8 +363,7 @@ impl Position {
             .is_some_and(|king| board.attacks_to(king, turn.other(), board.occupied()).any())
     }
 
-    /// A hash of pieces, side to move, castling rights and en passant square, equal on every
-    /// machine and for the flipped position; counters do not enter.
+    /// A hash of pieces, turn, castling and en passant, equal for the flipped position.
     pub fn key(&self) -> u64 {
         let seen = if self.turn().is_black() { self.flipped() } else { *self };
         let nibbles = u128::from_le_bytes(seen.nibbles);
@@ -448,8 +432,7 @@ pub struct Sample {
     pub played: Option<Played>,
     /// A hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,
-    /// Which of a run's sources it came from, counted from 1; 0 where nobody counts them, and in
-    /// every reader.
+    /// Source of a run, counted from 1; 0 in every reader.
     pub source: u8,
 }
 
@@ -488,9 +471,8 @@ impl GameHash {
 /// Of so many positions one may lack its game.
 const ONE_IN: usize = 1000;
 
-/// Whether the games of samples are known: of all, but for one in a thousand at most, each of which
-/// counts as a game of its own. So few widen no interval, whatever game they came from; a binpack
-/// of games may have some, since a chain of a single position is of no known game.
+/// Whether the games of samples are known, but for one in a thousand at most: a chain of a single
+/// position in a binpack is of no known game.
 pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
     let (mut all, mut unknown) = (0, 0);
     for sample in samples {
@@ -500,8 +482,7 @@ pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
     unknown * ONE_IN <= all
 }
 
-/// Samples drawn by a hash of their place, in the order of the stream: each is kept with the same
-/// chance, which halves whenever there are too many.
+/// Samples drawn by a hash of their place, with a chance that halves when they are too many.
 pub struct Spread {
     kept: Vec<(u64, Sample)>,
     most: usize,
@@ -536,12 +517,8 @@ impl Spread {
 }
 
 impl Position {
-    /// The same position without the piece on a square; None where no piece stands, or a king.
-    ///
-    /// Side to move and counters stay. A rook takes its castling right with it. The en passant
-    /// square stays where the pawn that may be taken and one that may take it are both there. The
-    /// result is for evaluations and need not be legal: without the piece that stood between, the
-    /// side that just moved may be in check.
+    /// The same position without the piece on a square; None without one, or for a king. It is for
+    /// evaluations and need not be legal.
     pub fn without(&self, square: Square) -> Option<Self> {
         let piece = self.pieces().find(|piece| piece.square == square)?;
         if piece.role == Role::King {

@@ -1,7 +1,4 @@
-//! The list of terms that a handcrafted evaluation is made of: names, kinds, start values.
-//!
-//! Training, tables and exports take any list; ours comes from the evaluation in `hce`, and an
-//! engine brings its own in a file.
+//! Lists of terms: names, kinds, start values; ours, or an engine's own from a file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -97,12 +94,8 @@ impl TermList {
         self.terms.is_empty()
     }
 
-    /// The terms that patterns such as `pawns.*`, `*.e4` or `tempo` name. A name without a
-    /// wildcard also stands for everything below it: `pawns` is `pawns` and `pawns.*`. A pattern
-    /// that begins with `!` takes away from those before it.
-    ///
-    /// # Errors
-    /// A pattern that is none, or that names no term.
+    /// The terms that patterns such as `pawns.*`, `*.e4` or `tempo` name; `pawns` stands for all
+    /// below it too, and `!` takes away.
     pub fn choose(&self, patterns: &[String]) -> Result<Chosen, PatternError> {
         let terms = vec![false; self.len()];
         let mut chosen = Chosen { terms, tempo: false, scale_factor: false };
@@ -179,11 +172,6 @@ pub enum TermListError {
 
 impl OwnTerms {
     /// Reads a term list.
-    ///
-    /// # Errors
-    /// A file that cannot be read or lists nothing, and the first line that is not as described
-    /// above: also names that stand twice or are no words with dots between them, weights that
-    /// are not finite, and more than 65,535 terms.
     pub fn read(path: &Path) -> Result<Self, TermListError> {
         let text = input::text(path, input::TEXT)
             .map_err(|error| TermListError::Open { path: path.to_path_buf(), error })?;

@@ -128,9 +128,6 @@ impl Kings {
 
     /// Buckets by square, a1 first: 64 numbers, or 32 (files a to d, rank by rank) where views are
     /// mirrored; none for one bucket.
-    ///
-    /// # Errors
-    /// What is wrong with the numbers, in words.
     pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, String> {
         let mut table = [0; 64];
         match buckets.len() {

@@ -25,10 +25,7 @@ pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
     lost
 }
 
-/// Whether a format can hold a sample; the error is the reason why not.
-///
-/// A sample that fits alone fits behind others, too: a game that it does not go on with is ended
-/// before it.
+/// Writes a sample into `scratch`; the error says why the format cannot hold it.
 pub fn fits(sample: &Sample, format: &Format, scratch: &mut Vec<u8>) -> Result<(), String> {
     let Some(writer) = format.writer else {
         return Err(format!("{} is only read", format.name));

@@ -1,11 +1,6 @@
-//! Positions that come more than once.
-//!
-//! Positions are the same if pieces, side to move, castling rights and en passant square are; the
-//! counters do not matter. They are known again by a hash of 64 bits: among a thousand million
-//! positions, a chance of one in 37 that two different ones are taken for the same.
-//!
-//! A hash takes 8 bytes in a table that is between 37 and 75 % full: 11 to 21 bytes a position that
-//! differs from all others, half as much again while the table grows.
+//! Positions that come more than once, counters aside, by a hash of 64 bits: among a thousand
+//! million positions, a chance of one in 37 of a collision. A table takes 11 to 21 bytes a
+//! position.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,8 +1,6 @@
-//! Checks whether positions are fit to train on.
-//!
-//! An [`Exam`] takes samples in the order of their file and keeps counts, a bounded draw of
-//! samples, and hashes thinned by their own value, so that memory does not grow with the file.
-//! [`Exam::diagnose`] makes a [`Diagnosis`] of it: the figures, and a [`Finding`] for each check.
+//! Checks whether positions are fit to train on. An [`Exam`] keeps counts, a bounded draw of
+//! samples, and hashes thinned by value, so that memory does not grow with the file;
+//! [`Exam::diagnose`] makes a [`Diagnosis`] of it.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -62,8 +60,7 @@ impl Results {
 /// At most so many different hashes of a kind are kept, some 32 MiB.
 const MOST_KEYS: usize = 1 << 20;
 
-/// Counts of keys whose hash begins with enough zeros; with more keys than fit, more zeros are
-/// required. A key that is counted is counted every time, so shares are unbiased.
+/// Counts of keys whose hash begins with enough zeros, more of them where memory is full.
 #[derive(Default)]
 struct Multiset {
     counts: HashMap<u64, u32>,
@@ -119,8 +116,7 @@ pub struct Keys {
 /// Shares of what came before in the same file, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Repeats {
-    /// Pieces, side to move, castling rights and en passant square are the same; a position and the
-    /// same with colours swapped are one.
+    /// Equal positions, counters aside; a position and the same with colours swapped are one.
     pub positions: f64,
     /// Result and score are the same too.
     pub records: f64,
@@ -539,19 +535,13 @@ const STEPS: usize = 100;
 /// A step that changes the logarithm of the likelihood of a position by less is the last.
 const LEAST: f64 = 1e-12;
 
-/// The last step is shorter than this share of where it leads: results that scores tell all of are
-/// the more likely the steeper the curve, and each step goes on by a few hundredths.
+/// Shortest last step: results that scores tell all of make each step a few hundredths.
 const SHORT: f64 = 1e-3;
 
 /// The offset and scale that make the results most likely (proportional odds; P. McCullagh,
-/// "Regression models for ordinal data", 1980), for scores in centipawns and results of 0, 0.5 and 1;
-/// others have no part in it, but in the loss. None where the results have no best: where nobody
-/// draws or nobody wins, where higher scores do not win more often, or where they tell all.
-///
-/// With `a = s / scale - offset / scale` and `b = -s / scale - offset / scale` a draw has the
-/// probability `1 - sigmoid(a) - sigmoid(b)`, whose logarithm is
-/// `ln(1 - e^(a + b)) - ln(1 + e^a) - ln(1 + e^b)`: all of it is concave in `1 / scale` and
-/// `offset / scale`.
+/// "Regression models for ordinal data", 1980). None where nobody draws or nobody wins, where
+/// higher scores do not win more often, or where they tell all. The likelihood is concave in `1 /
+/// scale` and `offset / scale`.
 pub fn fit_draws(scores: &[f64], results: &[f64]) -> Option<Draws> {
     let some = |of: &dyn Fn(f64) -> bool| results.iter().any(|result| of(*result));
     if !(some(&|it| it == 0.5) && some(&|it| it == 0.0 || it == 1.0)) {

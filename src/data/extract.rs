@@ -1,16 +1,10 @@
-//! A few positions of each game.
-//!
-//! Neighbouring positions of a game are nearly the same and share one result, so a few of each
-//! game teach about as much as all.
+//! A few positions of each game: neighbours are nearly the same and share one result.
 
 use std::num::NonZeroU64;
 
 use crate::sample::{Sample, mix};
 
-/// Draws positions from a stream of games.
-///
-/// The choice depends on the seed, on each game's moves and on its positions, not on the order of
-/// the games.
+/// Draws by seed, moves and positions of each game, not by the order of games.
 pub struct Extract {
     /// At most so many positions of a game; none for all.
     per_game: Option<usize>,
@@ -27,8 +21,7 @@ impl Extract {
         Self { per_game, seed, game: None, positions: Vec::new(), left_out: 0 }
     }
 
-    /// Takes the next sample, and appends those drawn from a game that has ended to `out`. Samples
-    /// of unknown games are games of their own.
+    /// Takes the next sample, and appends those drawn from a game that has ended.
     pub fn push(&mut self, sample: &Sample, out: &mut Vec<Sample>) {
         if sample.game != self.game || sample.game.is_none() {
             self.finish(out);

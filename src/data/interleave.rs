@@ -3,8 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Draws which stream comes next: every way to merge them is equally likely where each step takes
-/// one position, and about so where it takes a game.
+/// Draws the next stream: every way to merge them is equally likely.
 pub struct Interleave {
     random: Xoshiro256PlusPlus,
     left: Vec<u64>,

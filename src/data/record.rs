@@ -6,11 +6,8 @@ use shakmaty::{Color, Square};
 
 use crate::sample::{Impossible, Played, Position, Sample};
 
-/// Everything that a [`Sample`] holds except its game.
-///
-/// Occupied squares, nibbles, turn and en passant square, half-move clock and move number as in
-/// marlinformat (28 bytes); result as f32; score, ply and move as 16 bits each; bit 0 of the next
-/// byte says that there is a score, bit 1 that there is a ply; a byte of zero.
+/// Everything that a [`Sample`] holds except its game: 28 bytes of the position, result as f32,
+/// score, ply and move as 16 bits each, a byte that says whether score and ply are there, a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record(pub [u8; Record::LENGTH]);
 

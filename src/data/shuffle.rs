@@ -1,12 +1,6 @@
-//! Records in random order, more of them than memory holds.
-//!
-//! Each record is thrown into one of 256 buckets by a seeded generator; then each bucket is
-//! shuffled whole, and the buckets follow each other. That makes every order of the records
-//! equally likely, as shuffling all of them at once would. Buckets that do not fit into memory
-//! lie in one temporary file without a name, so that it is gone however the program ends.
-//!
-//! The order depends on the records, their order and the seed, not on the memory. A part of the
-//! buckets is a part of that order, so that several machines can each make one.
+//! Records in random order, more of them than memory holds: each goes into one of 256 buckets by a
+//! seeded generator, and each bucket is shuffled whole. Buckets beyond memory lie in one file
+//! without a name. The order does not depend on the memory; several machines can each make a part.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -19,8 +19,7 @@ impl Borders {
     }
 }
 
-/// The games of a block of samples, none of which is cut by the end of the block; a sample that
-/// knows no game is one of its own.
+/// The games of a block of samples; a sample that knows no game is one of its own.
 pub fn games(block: &[Sample]) -> impl Iterator<Item = &[Sample]> {
     block.chunk_by(|before, sample| sample.game.is_some() && sample.game == before.game)
 }

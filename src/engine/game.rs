@@ -32,9 +32,6 @@ pub struct Game {
 impl Game {
     /// Plays a game from its opening. Whose turn it is gets asked for a move, until the rules end
     /// the game, or whoever was asked does.
-    ///
-    /// # Errors
-    /// Those of who is asked.
     pub fn play<E>(
         start: Chess,
         rules: Adjudication,

@@ -1,14 +1,6 @@
-//! What makes a job resumable: a file of JSON lines beside the output.
-//!
-//! ```text
-//! {"journal":2,"settings":[["limit","nodes 2000"]]}
-//! {"items":256,"written":255,"bytes":16384,"restarts":2,"notes":[...]}
-//! ```
-//!
-//! A job appends a batch to the output, brings it to the disk, and only then appends its line. So the
-//! last whole line always tells of bytes that are there, whenever the job was killed. To resume, all
-//! that follows is cut off both files, and the item after it is the next. The journal goes when the
-//! job is done. It is locked while a job runs, so that no two write to one output.
+//! Journal of a job: JSON lines beside the output, `{"journal":2,"settings":[...]}` and then one
+//! line a batch, written once its bytes are on the disk. To resume, what follows the last whole
+//! line is cut off both files. It is locked while a job runs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};

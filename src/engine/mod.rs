@@ -1,18 +1,7 @@
-//! Data made by players: positions scored or resolved to the ends of their principal variations
-//! ([`positions`]), or games from scratch ([`selfplay`]). A [`Player`] is a program that
-//! speaks UCI, or a search within this program.
-//!
-//! ```text
-//! items ─ pool ─▶ player: uci ─▶ engine
-//!           │ what they made, in order
-//!           ▼
-//!          job ─▶ journal ─▶ output
-//! ```
-//!
-//! Each item (a position, or the number of a game) is made by one player that forgot everything
-//! before it, so the output depends neither on how many players there are nor on where a job was
-//! stopped and resumed, as long as a player itself gives the same answer twice: one thread, a
-//! fixed hash size, and a limit of nodes or depth.
+//! Data made by players: [`positions`] scored or resolved, or games from scratch ([`selfplay`]).
+//! `pool` hands items to [`Player`]s and commits what they made, in order, to output and journal.
+//! Each item is made by a player that forgot everything before it, so the output depends neither on
+//! their number nor on resumes.
 
 pub mod clock;
 pub mod game;

@@ -10,16 +10,10 @@ use super::uci::{Fault, Line};
 /// One at the board, who remembers what was searched before.
 pub trait Player {
     /// Searches the position at the end of a line; it must have a legal move.
-    ///
-    /// # Errors
-    /// What went wrong. Whoever failed once is not asked again.
     fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
 
     /// Forgets all that was searched before, and searches. So what is found depends on the line
     /// alone, if the limit is nodes or depth.
-    ///
-    /// # Errors
-    /// As for [`Player::search`].
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
 }
 
@@ -29,15 +23,9 @@ pub trait Entrant: Send + Sync {
     fn name(&self) -> String;
 
     /// Sits down at one more board.
-    ///
-    /// # Errors
-    /// If a program does not start, or is not what it was thought to be.
     fn player(&self) -> Result<Box<dyn Player + '_>, EngineError>;
 
     /// All that its answers depend on, for the journal of a job: names and values.
-    ///
-    /// # Errors
-    /// As for [`Entrant::player`].
     fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }
 

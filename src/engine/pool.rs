@@ -108,12 +108,8 @@ impl<I> Drop for Closing<'_, I> {
     }
 }
 
-/// Has all workers work on `items` and hands the results to `keep`, in order. True once all items are
-/// kept.
-///
-/// Once `stop` is true no item is begun; those under way are finished and kept. An error
-/// of `items` ends the work in the same way before it is returned. After one of `keep`, or a worker
-/// that does not start, those under way are finished but not kept.
+/// Makes `items` with all workers and hands the results to `keep`, in order. True once all are
+/// kept. `stop` or an error of `items` begins no more items, and keeps those under way.
 pub fn run<W, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<W, EngineError> + Sync>,
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
@@ -202,11 +198,9 @@ pub struct Kept {
     pub whole: bool,
 }
 
-/// Runs a job from where its journal stands. `items` begin behind the ones done already.
-///
-/// `keep` appends the bytes of an item that was made; with none, it appends what is still due once
-/// an item was skipped. A batch is committed once it has `every` items, or it is time. Items that fail
-/// are not committed before one that does not follows them, so that a broken engine spoils nothing.
+/// Runs a job from where its journal stands; `items` begin behind the ones done. `keep` appends the
+/// bytes of an item. A batch is committed after `every` items or when it is time, failures only
+/// before an item that was made.
 pub fn drive<'a, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
     mut journal: Journal<Skip>,

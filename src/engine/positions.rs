@@ -1,9 +1,5 @@
-//! Positions that an engine scores, or resolves: each gives way to the end of its principal variation.
-//!
-//! To resolve is the method of Ethereal's data (A. Grant, Evaluation & Tuning in Chess Engines, section
-//! 2.2): search a position, play the whole principal variation, and keep where it ends with the result
-//! of the game. What hangs is taken by then, so that a static evaluation can be fitted without a
-//! quiescence search.
+//! Positions that an engine scores, or resolves to the quiet end of their principal variation, as
+//! Ethereal's data were (A. Grant, Evaluation & Tuning in Chess Engines, section 2.2).
 
 use std::fmt;
 use std::ops::Range;
@@ -45,18 +41,10 @@ pub struct PositionsJob {
 /// What is made of a position.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// Gives it the score that is found, or mixes that with its own.
-    ///
-    /// Mate in n is +-(32,000 - n); positions without a legal move are not searched, they score
-    /// -32,000 where the side to move is mated and else 0. In formats of games a position that is
-    /// skipped keeps the score that it has, so that its game stays whole.
+    /// Gives it the score that is found, or mixes that with its own. Mate in n is +-(32,000 - n).
+    /// In formats of games a skipped position keeps its score, so that its game stays whole.
     Label(Option<Mix>),
-    /// Writes the end of the principal variation in its place. Score and result are those of the side
-    /// to move at that end.
-    ///
-    /// Ends that are not quiet are left out: those in check, those without a legal move, and those
-    /// where the last move took a piece and can be answered by taking back. No position of the output
-    /// knows its game, since no format holds games without their moves.
+    /// Writes the quiet end of the principal variation in its place, as a position of no game.
     Resolve,
 }
 

@@ -16,8 +16,6 @@ pub struct Float<'a> {
 }
 
 impl<'a> Float<'a> {
-    /// # Errors
-    /// If an array is missing or has another shape than the architecture's.
     pub fn new(weights: &'a Weights, net: &Architecture) -> Result<Self, WeightsError> {
         Ok(Self { floats: Floats::of(weights, net)?, net: net.merged() })
     }
@@ -82,9 +80,6 @@ pub struct FloatError {
 
 /// Measures the absolute difference in centipawns over positions; None if there are none. The
 /// architecture is that of the weights, which may have a factoriser.
-///
-/// # Errors
-/// If the weights are not those of the architecture.
 pub fn measure(
     weights: &Weights,
     architecture: &Architecture,

@@ -1,8 +1,5 @@
-//! Weights from what others left: a quantised net, or a checkpoint of the trainer bullet.
-//!
-//! A quantised net divided by its scales gives floats that quantise to the same file again. Floats
-//! of bullet come as `weights.bin` (`.wgts`), see [`bullet`](super::bullet), or as `raw.bin`, the
-//! f32 of the net in the order of its file; little-endian, exact in size.
+//! Weights from a quantised net, which quantises to the same file again, or from bullet's
+//! `weights.bin` and `raw.bin`.
 
 use std::collections::BTreeMap;
 
@@ -75,9 +72,6 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
 
 /// Reads a checkpoint (safetensors), a bullet checkpoint or a quantised net; `hints` says what
 /// the last three do not say about themselves.
-///
-/// # Errors
-/// If the file is none of them, or is another model than a net.
 pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     let source = |weights, architecture, kind| Imported {
         weights,
@@ -179,16 +173,11 @@ fn of_facts(
     Ok((possible(architecture)?, Scales { qa, qb, scale, head_format }))
 }
 
-/// # Errors
-/// If there is no such net, now that its hidden size is known.
 pub(super) fn possible(net: Architecture) -> Result<Architecture, Impossible> {
     Form::from(net).try_into()
 }
 
 /// The weights in our shapes, and the net with the hidden size and the factoriser that they have.
-///
-/// # Errors
-/// If an array is missing, there are others, or one has another size.
 pub(super) fn weights(
     bytes: &[u8],
     net: &Architecture,

@@ -230,9 +230,6 @@ impl Beside {
 }
 
 /// What stands beside a net of these bytes: its manifest, or else its description.
-///
-/// # Errors
-/// If what is there cannot be read, or the manifest is that of another net.
 pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
         return Ok(description(path)?.map_or(Beside::Nothing, Beside::Description));
@@ -257,10 +254,6 @@ pub struct Loaded {
 
 /// Reads a net with its manifest or its description, if it has one; without, the defaults of
 /// [`Hints`] hold.
-///
-/// # Errors
-/// If a file cannot be read, is no net, no manifest or no description, or the manifest is that of
-/// another net.
 pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
     let beside = beside_net(path, &bytes)?;
@@ -308,9 +301,6 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
 }
 
 /// What the description beside a net says; none where there is none.
-///
-/// # Errors
-/// If it cannot be read, or describes no net.
 pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
@@ -323,9 +313,6 @@ pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
 }
 
 /// Whether the description of a net says what the file's size says, too.
-///
-/// # Errors
-/// If the hidden size is another.
 pub fn agrees(net: &Path, said: &Hints, found: &Architecture) -> Result<(), LoadError> {
     let (said, found) = (said.net.hidden, found.hidden);
     match said == found {
@@ -426,8 +413,6 @@ impl WholeNet {
         Self { architecture, scales, file: STANDARD.encode(net.to_bytes()) }
     }
 
-    /// # Errors
-    /// If the text is not that of such a net.
     pub fn read(&self) -> Result<Net, WholeNetError> {
         let hints = Hints { net: self.architecture.clone(), scales: self.scales };
         let (net, _) = Net::read(&STANDARD.decode(&self.file)?, &hints)?;

@@ -1,8 +1,6 @@
-//! Weights to a net that engines load: quantise, prove, measure, write, verify.
-//!
-//! An export is three files that differ in their ending: the floats (`.safetensors`), the net
-//! (`.bin`, or nothing) and the manifest (`.json`), which says what the net is, where it comes
-//! from and what it must answer. All three are complete before the first gets its name.
+//! Weights to a net that engines load: quantise, prove, measure, write, verify. Floats
+//! (`.safetensors`), net (`.bin`) and manifest (`.json`) are complete before the first gets its
+//! name.
 
 mod float;
 mod import;
@@ -69,9 +67,6 @@ pub struct Exported {
 
 /// Quantises weights, proves that the integers cannot overflow, measures the error against the
 /// floats over `positions` (none: the manifest says so) and records everything.
-///
-/// # Errors
-/// If a weight does not fit or a sum may overflow, naming the weight and the cure.
 pub fn export(
     weights: &Weights,
     architecture: &Architecture,
@@ -85,9 +80,6 @@ pub fn export(
 
 impl Exported {
     /// Proves, measures and records a net that has been quantised.
-    ///
-    /// # Errors
-    /// If a sum may overflow, naming the weight and the cure.
     pub fn of(
         net: Net,
         weights: &Weights,
@@ -103,9 +95,6 @@ impl Exported {
 }
 
 /// The files of an export: floats, net and manifest.
-///
-/// # Errors
-/// If the net's name ends as that of the manifest or the floats does.
 pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
     let taken = net.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
     if taken || net.file_name().is_none() {
@@ -115,13 +104,7 @@ pub fn paths(net: &Path) -> Result<[PathBuf; 3], ExportError> {
 }
 
 impl Exported {
-    /// Writes floats, net and manifest side by side; returns their paths in this order.
-    ///
-    /// `origin` is what the source of the weights says of itself. The floats keep all of it, but
-    /// for what this export has decided anew, such as another scale.
-    ///
-    /// # Errors
-    /// If a file cannot be written, or `path` is no name for a net, see [`paths`].
+    /// Writes floats, net and manifest; `origin` is what the source of the weights says of itself.
     pub fn write(
         &mut self,
         path: &Path,

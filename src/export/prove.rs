@@ -113,9 +113,6 @@ pub enum Overflow {
 }
 
 /// Proves that no legal position overflows i16 accumulators or an i32 output sum.
-///
-/// # Errors
-/// If one may, with the neuron or weight and the largest QA or QB that is sure to pass.
 pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     let hidden = net.architecture().hidden;
     let tables = Table::of(net);

@@ -33,9 +33,6 @@ pub enum QuantiseError {
 
 /// The arrays of a net, and no others, in the shape of one that is the same but for its factoriser:
 /// a missing one is zero, one too many is merged.
-///
-/// # Errors
-/// If an array is missing or has another shape.
 pub fn factorised_as(
     weights: &Weights,
     found: &Architecture,
@@ -56,11 +53,6 @@ pub fn factorised_as(
 }
 
 /// The net of these weights: each array of integers times its factor.
-///
-/// # Errors
-/// If an array is missing or has another shape, a value is not finite, or a product leaves its kind
-/// of integers: then with the weight's name and the largest scale at which every weight fits. Also
-/// if there is no net of these scales.
 pub fn quantise(
     weights: &Weights,
     net: &Architecture,

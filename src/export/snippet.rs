@@ -1,7 +1,5 @@
-//! Inference code for engines: one complete source file that belongs to one net.
-//!
-//! Templates ask for what an activation or a view does, not for its name: code for a new one comes
-//! out right, or not at all. Sums are as wide as [`prove`] says that they must be.
+//! Inference code for engines: one source file of one net, from templates; sums are as wide as
+//! [`prove`] requires.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -97,9 +95,6 @@ pub enum SnippetError {
 
 /// The source file `code_file` for a net whose file is called `net_file`; `golden` is what it
 /// tests itself with.
-///
-/// # Errors
-/// If some legal position could overflow the integers of the code, see [`prove`].
 pub fn snippet(
     language: Language,
     net: &Net,
@@ -141,8 +136,6 @@ fn render(language: Language, facts: &Value) -> String {
     rendered.expect("templates use known facts only, and the tests render all of them")
 }
 
-/// # Errors
-/// If the templates have no code for the activation.
 fn facts(
     net: &Net,
     proof: &Proof,

@@ -1,8 +1,5 @@
-//! Tuned terms as source code for engines: a C header, C99 or later, which C++ takes too, or a Rust
-//! module.
-//!
-//! Terms that follow each other, differ in their last word alone and have squares, roles or numbers
-//! there make one array; all others are single constants.
+//! Tuned terms as source code: a C header (C99, C++) or a Rust module. Terms that differ in
+//! squares, roles or numbers alone make an array.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -165,9 +162,6 @@ fn square(name: &str) -> Option<usize> {
 
 /// Source code that stands alone. The constants of C are `static`, so that several files may
 /// include them; rustfmt leaves the Rust module as it is.
-///
-/// # Errors
-/// If a weight is no integer of the width.
 pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String, SourceError> {
     let (c, bits) = (language == Language::C, style.width.bits());
     // Macros of the standard headers.
@@ -435,9 +429,7 @@ pub struct PieceValues {
 pub const LEAST_POSITIONS: usize = 1000;
 pub const LEAST_GAMES: usize = 30;
 
-/// The scale that predicts the results of samples best from what an evaluation says, in centipawns
-/// for the side to move; None where no scale does: from too few samples, or where the values say
-/// nothing about the results.
+/// The scale that predicts results best from centipawns; None where no scale does.
 pub fn fitted_scale(
     value: impl Fn(&Position) -> i32 + Sync,
     samples: &[Sample],

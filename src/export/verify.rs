@@ -22,12 +22,7 @@ pub struct Check {
     pub found: String,
 }
 
-/// Computes again what a manifest says: hash, size, architecture, layout, golden evaluations,
-/// proof; and, where the floats stand beside the net, the net itself and its error over
-/// `positions`.
-///
-/// # Errors
-/// If the net or its manifest cannot be read. A check that fails is no error but a [`Check`].
+/// Computes again what a manifest says, and from the floats beside it the net and its error.
 pub fn verify(
     path: &Path,
     positions: impl IntoIterator<Item = Position>,

@@ -1,8 +1,5 @@
-//! Positions to the rows that their pieces switch on.
-//!
-//! For each view of a net, [`Inputs::write`] lists the rows of the accumulator's weights whose
-//! input is one; all others are zero. [`Inputs::row`] is the one place where the number of a row is
-//! computed, and [`Inputs::refreshes`] says which moves leave no row of a view as it was.
+//! Positions to the rows that their pieces switch on. [`Inputs::row`] alone computes the number of
+//! a row; [`Inputs::refreshes`] says which moves leave no row as it was.
 
 mod describe;
 
@@ -68,11 +65,7 @@ pub(crate) fn king(position: &Position, color: Color) -> Square {
 }
 
 impl Inputs {
-    /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`. The
-    /// i-th place of a list is that of the i-th piece.
-    ///
-    /// # Panics
-    /// If `out` has not `views * 32` places.
+    /// Writes the active rows of all views, each padded to [`MAX_ACTIVE`] with `self.rows()`.
     pub fn write(&self, position: &Position, out: &mut [u16]) {
         let views = self.views.count();
         assert_eq!(out.len(), views * MAX_ACTIVE, "places for {views} views");
@@ -245,10 +238,7 @@ impl Inputs {
     }
 }
 
-/// The input that a piece switches on in the view of one colour, 0 to 767, before king buckets and
-/// mirroring.
-///
-/// The one place where the index is computed.
+/// The input of a piece in the view of one colour, 0 to 767, before buckets and mirroring.
 pub const fn index(view: Color, piece: Piece) -> usize {
     let other =
         !matches!((view, piece.color), (Color::White, Color::White) | (Color::Black, Color::Black));

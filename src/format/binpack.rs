@@ -1,13 +1,6 @@
-//! Stockfish's binpack: chunks of chains of positions, packed into a few bytes a move.
-//!
-//! A chunk is the bytes `BINP`, its length (u32, little-endian), and chains until that length is
-//! used up. A chain is a position with the move played there, then moves and scores that follow
-//! from it; docs/formats.md has the layout. All numbers are big-endian, and the higher bits come
-//! first. Castling is that of the usual chess.
-//!
-//! A chain is a game; one of a single position has none. Since lengths of chains are not stored,
-//! the rest of its chunk is lost with a bad one; where a chunk should begin and does not, the file
-//! is cut off. The writer chains samples of a game that follow from each other.
+//! Stockfish's binpack: chunks of chains; docs/formats.md has the layout. A chain is a position
+//! with the move played there, then moves and scores that follow from it. Numbers are big-endian.
+//! Lengths of chains are not stored, so the rest of a chunk is lost with a bad one.
 
 mod board;
 mod chain;
@@ -135,8 +128,7 @@ impl Reader for BinpackReader {
     }
 }
 
-/// Chains samples: one goes on with the chain of the one before if it has the same
-/// known [`Sample::game`] and result, the next ply, and if the move played there leads to it.
+/// Chains samples that share a known [`Sample::game`] and result and follow from each other.
 #[derive(Default)]
 struct BinpackWriter {
     chunk: Vec<u8>,

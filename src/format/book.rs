@@ -1,5 +1,4 @@
-//! Books of openings: lines of FEN or EPD, or games in PGN of which the last position counts;
-//! packed or not.
+//! Books of openings: lines of FEN or EPD, or games in PGN of which the last position counts.
 
 use std::io::{self, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
@@ -23,11 +22,7 @@ pub enum BookError {
     Empty(PathBuf),
 }
 
-/// The positions of a book in their order: those of its lines, or those after the moves of its
-/// games, whose results do not matter. Blank lines and those that begin with `#` are passed over.
-///
-/// # Errors
-/// If the file cannot be read, or something in it is no position or game, with its place.
+/// The positions of a book in their order, without blank lines and those that begin with `#`.
 pub fn read(path: &Path) -> Result<Vec<Position>, BookError> {
     let failed = |error| BookError::Io { path: path.to_path_buf(), error };
     input::regular(path).map_err(failed)?;

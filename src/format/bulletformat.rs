@@ -1,8 +1,5 @@
 //! bulletformat: 32 bytes a position, the board turned to the side to move; docs/formats.md has the
-//! layout.
-//!
-//! Score and result are those of the side to move, which is White in every sample read. Bytes 29-31
-//! are not checked: some tools keep data of their own there.
+//! layout. Bytes 29-31 are not checked: some tools keep data of their own there.
 
 use shakmaty::Color;
 

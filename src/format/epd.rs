@@ -1,9 +1,6 @@
-//! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`,
-//! `FEN "0-1"`, and `pieces w - - c9 "1/2-1/2";` as Zurichess wrote them.
-//!
-//! A result in neither brackets nor quotes needs a FEN of 4 or 6 fields before it and may not be a
-//! whole number, which might be a counter. Lines of `FEN score result` are another format,
-//! [`super::hce`].
+//! Lines of a FEN and a result: `FEN [0.5]`, `FEN [0.5] score`, `FEN; [1.0]`, `FEN 1-0`, `FEN
+//! "0-1"`, and `pieces w - - c9 "1/2-1/2";` (Zurichess). A bare result needs a FEN of 4 or 6 fields
+//! and may not be a whole number, which might be a counter.
 
 use super::{Facts, Format, Holds, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;

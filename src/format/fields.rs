@@ -6,9 +6,7 @@ use shakmaty::{Chess, Color, Move, Position as _};
 
 use crate::sample::{Played, Position, Sample};
 
-/// A score seen by White, turned to the side to move; or the other way, it is the same turn.
-///
-/// -32768 is refused for either side, since it has no negative in 16 bits.
+/// A score turned from White to the side to move or back; -32768 has no negative.
 pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
     match score.checked_neg() {
         None => Err(format!("score {score} is out of range, expected -32767 to 32767")),
@@ -177,8 +175,7 @@ impl Chain {
         Ok(Self { chess, white_result: white_result(sample)?, game: sample.game })
     }
 
-    /// Whether a sample goes on with this game: it has the same [`Sample::game`] and result, and
-    /// the moves played lead to it.
+    /// Whether a sample has the same game and result, and the moves played lead to it.
     pub fn leads_to(&self, sample: &Sample) -> bool {
         self.game == sample.game
             && white_result(sample) == Ok(self.white_result)

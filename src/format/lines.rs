@@ -20,8 +20,7 @@ impl Text {
         Self { input, number: 0, line: Vec::new() }
     }
 
-    /// Goes to the next line, of which at most one byte more than allowed is kept; false at the
-    /// end.
+    /// Goes to the next line, of which at most [`LONGEST`] bytes and one more are kept.
     pub fn next(&mut self) -> io::Result<bool> {
         self.line.clear();
         self.number += 1;

@@ -36,8 +36,7 @@ fn decode(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     fields::seen_by_white(sound(position)?, Some(white_score), white_result)
 }
 
-/// A sound position with castling rights and en passant square that the board bears out; those
-/// that it contradicts are dropped.
+/// A sound position, without castling rights and en passant squares that the board contradicts.
 fn sound(position: Position) -> Result<Position, String> {
     position.check()?;
     if position.ep_square().is_none() && castling_is_plain(&position) {
@@ -47,8 +46,7 @@ fn sound(position: Position) -> Result<Position, String> {
     Ok(Position::from_chess(&chess))
 }
 
-/// Whether every rook that may castle stands on the back rank of its king, the only one on its
-/// side of it.
+/// Whether rooks that may castle stand on their king's back rank, one a side of it.
 fn castling_is_plain(position: &Position) -> bool {
     let castling = position.castling_rooks();
     castling.is_empty()
@@ -64,8 +62,8 @@ fn castling_is_plain(position: &Position) -> bool {
         })
 }
 
-/// A record as a program writes it: an en passant square has a pawn that may have passed it. In
-/// other formats any number stands in that byte.
+/// A record whose en passant square has a pawn that may have passed it: other formats have any
+/// number there.
 fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let position = Record::decode(bytes)?.position;
     if let Some(square) = position.ep_square() {

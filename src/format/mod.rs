@@ -1,11 +1,6 @@
-//! Bytes to [`Sample`]s and back.
-//!
-//! A [`Format`] is one row of [`ALL`]: how to recognise it, a [`Reader`], a [`Writer`], and what
-//! it can carry. [`Source`] opens a file of any of them, packed or not; [`Sink`] writes one. A new
-//! format is one new file here and one row; the tests loop over the rows.
-//!
-//! Readers keep the view of [`Sample`]: score and result are turned to the side to move. What a
-//! format lacks is `None` in its samples.
+//! Bytes to [`Sample`]s and back. A [`Format`] is one row of [`ALL`]: how to recognise it, a
+//! [`Reader`], a [`Writer`], and what it can hold. Score and result of samples are those of the
+//! side to move.
 
 pub mod binpack;
 pub mod book;
@@ -57,8 +52,8 @@ pub struct Facts {
     pub plies: Holds,
     pub moves: Holds,
     pub games: Holds,
-    /// Who is White. Where this is `Never`, boards were turned to the side to move, so that White
-    /// is to move in every sample, and castling rights, en passant and counters are gone.
+    /// Who is White. Where `Never`, White is to move in every sample, without castling and
+    /// counters.
     pub colours: Holds,
 }
 
@@ -118,10 +113,8 @@ impl fmt::Debug for Format {
 
 /// Bytes to samples.
 pub trait Reader: Send {
-    /// Appends the next samples, about [`BLOCK`] of them; false once the file has ended.
-    ///
-    /// Samples before a bad record are appended before the fault is returned. Whether reading can
-    /// go on is told by [`Fault`].
+    /// Appends about [`BLOCK`] samples, those before a bad record too; false at the end of the
+    /// file.
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The games passed over so far because they have no result to learn from; no fault of theirs.
@@ -132,8 +125,7 @@ pub trait Reader: Send {
 
 /// Samples to bytes.
 pub trait Writer: Send {
-    /// Appends the bytes of a sample, now or with a later call; the error is the reason why the
-    /// format cannot hold it, after which the writer is of no more use.
+    /// Appends the bytes of a sample, now or later. After an error the writer is of no more use.
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
 
     /// Appends what is still due once the last sample is written.

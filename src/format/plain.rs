@@ -1,5 +1,4 @@
-//! Stockfish's `.plain`: the fields of a position on lines of their own, in any order, ended by a
-//! line `e`; docs/formats.md has an example. A bad record is skipped up to its line `e`.
+//! Stockfish's `.plain`; docs/formats.md has an example. Bad records are skipped to their `e`.
 
 use shakmaty::Square;
 use shakmaty::uci::UciMove;
@@ -167,8 +166,7 @@ impl Writer for PlainWriter {
     }
 }
 
-/// A move as engines write it: castling as the king's move, or as king takes rook where it does
-/// not start from the usual squares.
+/// UCI's move: castling is the king's move, or king takes rook from unusual squares.
 fn uci(played: Played) -> String {
     let (from, to) = (played.from(), played.to());
     let usual = |king: Square| match (king, to) {

@@ -31,8 +31,7 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// A file of samples under way, packed as its name says: `.gz`, `.zst`, `.xz` or not; `-` is
-/// standard output.
+/// A file of samples under way, packed as its name says (`.gz`, `.zst`, `.xz`).
 pub struct Sink {
     path: PathBuf,
     format: &'static Format,

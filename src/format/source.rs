@@ -81,10 +81,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a file and finds its format by its content; a `format` given is checked against it.
-    ///
-    /// Files packed with gzip, zstd, xz or zip are unpacked on the way, whatever they are called; `-` is
-    /// standard input. More than `limit` bad records end the reading with an error.
+    /// Opens a file, `-` for standard input, whatever it is packed with, and finds its format by
+    /// its content. More than `limit` bad records end the reading with an error.
     pub fn open(
         path: &Path,
         format: Option<&'static Format>,
@@ -103,8 +101,7 @@ impl Source {
         })
     }
 
-    /// Takes scores and results as seen by `view`, whatever is usual in files of this format; an
-    /// error if the format fixes another view.
+    /// Takes scores and results as seen by `view`; an error if the format fixes another view.
     pub fn seen_by(mut self, view: PointOfView) -> Result<Self, ReadError> {
         match self.format.view {
             View::Fixed(fixed) if fixed != view => {
@@ -122,8 +119,7 @@ impl Source {
         self.view
     }
 
-    /// Appends the next samples, about [`BLOCK`] of them and the same at every reading of the
-    /// file; false when there are none left. After an error there are none left either.
+    /// Appends about [`BLOCK`] samples, the same at every reading; false when none are left.
     pub fn next_block(&mut self, out: &mut Vec<Sample>) -> Result<bool, ReadError> {
         let before = out.len();
         while !self.ended && out.len() < before + BLOCK {
@@ -202,8 +198,7 @@ pub(super) fn opened(
     Ok((format, input))
 }
 
-/// Finds the format of a file by the first bytes of its content, which are not empty, and checks
-/// the format `given` by the user; the error describes the content.
+/// Finds the format by the first bytes of the content, and checks the format `given`.
 pub fn sniff(
     path: &Path,
     head: &[u8],

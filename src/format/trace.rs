@@ -173,9 +173,6 @@ impl Traces {
     }
 
     /// The next position; none at the end.
-    ///
-    /// # Errors
-    /// Lines that are none, or do not go with the term list.
     pub fn next(&mut self) -> Result<Option<Traced>, Fault> {
         loop {
             self.line.clear();
@@ -241,9 +238,6 @@ impl Reader for Traces {
 }
 
 /// Reads all traces of a file, packed or not. More than `limit` bad records end the reading.
-///
-/// # Errors
-/// A file that cannot be read, or has too many bad records.
 pub fn read(
     path: &Path,
     own: &OwnTerms,

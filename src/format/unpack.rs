@@ -1,5 +1,4 @@
-//! The content of a file, unpacked as its first bytes say: gzip, zstd, xz, or a zip archive of one
-//! file. It is unpacked while it is read.
+//! Files unpacked while they are read: gzip, zstd, xz, or a zip archive of one file.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Cursor, Read, Seek as _, SeekFrom};
@@ -16,8 +15,7 @@ use crate::input;
 const BUFFER: usize = 1 << 18;
 /// Memory for unpacking xz: more than `xz -9` needs.
 const XZ_MEMORY: u64 = 1 << 30;
-/// The largest window of zstd, as a power of two: that of `zstd -d`. Several files are open at a
-/// time, and `zstd --long=31` would take 2 GiB for each.
+/// The largest window of zstd, as a power of two: `zstd --long=31` would take 2 GiB a file.
 const ZSTD_WINDOW: u32 = 27;
 
 /// Opens a file, `-` for standard input, and unpacks it.

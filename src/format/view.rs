@@ -1,8 +1,5 @@
-//! From whose point of view the scores and results of a file are: what is said about it, measured.
-//!
-//! The side with more material wins more often and has the better score. A file whose results
-//! are White's, read as if they were those of the side to move, shows it the other way round
-//! wherever Black is to move; with results turned altogether it shows so for White too.
+//! Point of view of the scores and results of a file, measured: the side with more material wins
+//! more often and has the better score, so a wrong view shows where Black is to move.
 
 use std::fmt;
 
@@ -108,17 +105,13 @@ impl Verdict {
     }
 }
 
-/// Positions next to each other come from the same game and say nearly the same: so many count
-/// as one.
+/// So many positions count as one: neighbours are of the same game.
 const ALIKE: f64 = 16.0;
 /// Standard deviations that decide.
 const SURE: f64 = 4.0;
 
-/// Measures results, or scores where they are known, against material, over samples as a reader
-/// yields them: seen by the side to move if the view is right. A few thousand suffice.
-///
-/// `colours` is whether it is known who is White, see [`super::Facts::colours`]; where it is not,
-/// White to move stands for both.
+/// Measures results or scores against material; a few thousand samples suffice. Without `colours`
+/// (see [`super::Facts::colours`]) White to move stands for both.
 pub fn measure(samples: &[Sample], of: Of, colours: bool) -> Verdict {
     let white = evidence(samples, of, Color::White);
     let black = evidence(samples, of, Color::Black);

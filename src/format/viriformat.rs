@@ -1,11 +1,6 @@
 //! viriformat: whole games, a start position and then its moves; docs/formats.md has the layout.
-//!
-//! Each move gives one sample, its position the one before the move. `ply` counts half-moves from
-//! move number 1, so that an opening played before the start position counts. `game` hashes start
-//! position and moves, not scores and result.
-//!
-//! A bad game is refused whole; the reader goes on behind the next four zero bytes where a move
-//! could stand. The writer chains samples that follow from each other.
+//! `ply` counts from move number 1; `game` hashes start position and moves. A bad game is refused
+//! whole; the reader goes on behind the next four zero bytes.
 
 use shakmaty::{Chess, Position as _};
 

@@ -20,8 +20,7 @@ pub struct Coding {
 }
 
 impl Coding {
-    /// The terms that the model has, by number; those beyond the end of the slice it has not. The
-    /// scale factor, if it has it, is in the share of the endgame.
+    /// The terms that the model has, by number; a scale factor is in the endgame's share.
     pub fn new(wanted: &[bool], scale_factor: bool) -> Self {
         let wanted: Vec<bool> =
             (0..TERMS).map(|term| wanted.get(term).copied().unwrap_or(false)).collect();
@@ -29,16 +28,12 @@ impl Coding {
         Self { wanted, parts, scale_factor, mirror: false }
     }
 
-    /// The same, with every piece on files e to h counted on the square of the other wing: tables
-    /// are then the same on both.
+    /// The same with files e to h counted as a to d: tables are equal on both wings.
     pub fn mirrored(self) -> Self {
         Self { mirror: true, ..self }
     }
 
-    /// Appends a position to a batch, its terms in rising order. `trace` is room to work in; it
-    /// is left empty.
-    ///
-    /// A count that does not fit the batch's bytes stands there as several, one after the other.
+    /// Appends a position to a batch, its terms in rising order; counts beyond a byte are split.
     pub fn encode(&self, position: &Position, trace: &mut Trace, batch: &mut Terms) {
         let board = Board::of(position);
         trace.clear();
@@ -93,11 +88,7 @@ fn split<const N: usize>(mut counts: [i32; N], mut each: impl FnMut([i8; N])) {
     }
 }
 
-/// Turns the entries of the terms that are not chosen into sums, and adds those that are held
-/// already. `weights` and `kinds` are those of all terms, by number.
-///
-/// The sums of a kind are left out where no entry of that kind has to be held, now or before. Every
-/// entry must stand among those of its term's kind.
+/// Turns the entries of terms that are not chosen into sums, and adds those held already.
 pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind]) -> Terms {
     let rows = terms.len();
     let still = |term: usize| !chosen.terms[term];

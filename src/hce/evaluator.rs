@@ -18,8 +18,7 @@ pub struct HceEvaluator {
 }
 
 impl HceEvaluator {
-    /// # Panics
-    /// If the weights are those of another engine's terms, see [`HceWeights::is_ours`].
+    /// Evaluator of our own terms.
     pub fn new(weights: &HceWeights) -> Self {
         assert!(weights.is_ours(), "positions are evaluated with our own terms");
         let parts = parts(|term| weights.values[term] != [0.0; 2]);

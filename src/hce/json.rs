@@ -1,8 +1,10 @@
 //! Handcrafted weights as a JSON file that people can read and edit.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 use shakmaty::Square;
 
 use super::{HceWeights, terms::list};
@@ -15,24 +17,38 @@ const PHASES: [&str; 2] = ["mg", "eg"];
 /// Marks files of an engine's own terms, which only their run can name.
 const TERMS: &str = "terms";
 const OWN: &str = "own";
-const HEADER: [&str; 8] =
-    ["format", "version", "source", "order", TERMS, "scale", "tempo", "scale_factor"];
+/// Sums of weights, and of squares of them, must stay numbers.
+const LARGEST: f64 = 1e6;
 
 /// Why a text is no set of handcrafted weights. `at` is the path of keys.
 #[derive(Debug, thiserror::Error)]
 pub enum HceFileError {
-    #[error("not JSON: {0}")]
-    Json(serde_json::Error),
+    #[error("no JSON of handcrafted weights: {0}")]
+    Json(#[from] serde_json::Error),
     #[error("this is the manifest of a net; name the .bin")]
     Manifest,
-    #[error("`{at}` is missing")]
-    Missing { at: String },
     #[error("these are the weights of an engine's own terms; name the run folder instead")]
     Own,
-    #[error("unknown key `{at}`; the nearest known here is `{nearest}`")]
+    #[error("unknown key `{at}`; the nearest known is `{nearest}`")]
     Unknown { at: String, nearest: String },
-    #[error("`{at}` is {found}, expected {expected}")]
-    Wrong { at: String, found: String, expected: String },
+    #[error("`{at}` is missing or wrong, expected {expected}")]
+    Wrong { at: String, expected: String },
+}
+
+/// A file; what is left are the terms.
+#[derive(Deserialize)]
+struct File {
+    format: String,
+    version: u64,
+    source: Option<String>,
+    order: Option<String>,
+    scale: f64,
+    #[serde(default)]
+    tempo: f64,
+    #[serde(default)]
+    scale_factor: bool,
+    #[serde(flatten)]
+    terms: Value,
 }
 
 impl HceWeights {
@@ -52,60 +68,58 @@ impl HceWeights {
     ///   "mobility": { "knight": { "0": { "mg": -24, "eg": -24 }, "...": {} }, "...": {} }
     /// }
     /// ```
-    /// Values are centipawns; `scale` is centipawns a unit of logit. Without
-    /// `scale_factor` endgames are not scaled down. Objects follow the words of
-    /// the terms' names. Terms whose first word the file leaves out weigh nothing; below a first
-    /// word that it has nothing may be missing. Unknown keys are errors.
-    ///
-    /// # Errors
-    /// Name the key that is wrong and what is expected there.
+    /// Values and `scale`, a unit of logit, are centipawns. Objects follow the words of the terms'
+    /// names. Terms whose first word is left out weigh nothing; below a first word nothing may be
+    /// missing. Unknown keys are errors.
     pub fn from_json(text: &str) -> Result<Self, HceFileError> {
-        let value: Value = serde_json::from_str(text).map_err(HceFileError::Json)?;
+        let value: Value = serde_json::from_str(text)?;
         // It lies beside the net and is easily taken for it.
         if ["sha256", "architecture"].iter().all(|key| value.get(key).is_some()) {
             return Err(HceFileError::Manifest);
         }
-        if value.get(TERMS).and_then(Value::as_str) == Some(OWN) {
+        if value[TERMS] == OWN {
             return Err(HceFileError::Own);
         }
-        let tree = Tree::of(&list().terms);
-        let known: Vec<&str> =
-            HEADER.into_iter().chain(tree.children.iter().map(|(name, _)| &name[..])).collect();
-        let file = object(&value, "", &known)?;
-        let text = |key: &str| match file.get(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(wrong(key, other, "a text")),
-        };
-        let fixed = |key: &str, value: &str| match text(key)? {
-            Some(found) if found != value => {
-                Err(wrong(key, &Value::from(found), &format!("{value:?}")))
-            }
-            found => Ok(found),
-        };
-        fixed("format", FORMAT)?.ok_or_else(|| missing("format"))?;
-        fixed("order", ORDER)?;
-        fixed(TERMS, OWN)?;
-        match field(file, "", "version")? {
-            version if version.as_u64() == Some(VERSION) => {}
-            version => return Err(wrong("version", version, &VERSION.to_string())),
+        let file: File = serde_json::from_value(value)?;
+        let known = file.order.is_none_or(|order| order == ORDER);
+        if file.format != FORMAT || file.version != VERSION || !known {
+            let expected = format!("{FORMAT:?}, version {VERSION}, order {ORDER:?}");
+            return Err(HceFileError::Wrong { at: "format".into(), expected });
         }
-        let scale = number(field(file, "", "scale")?, "scale")?;
-        if scale <= 0.0 {
-            return Err(wrong("scale", &Value::from(scale), "centipawns above 0"));
+        if file.scale <= 0.0 || file.scale > LARGEST || file.tempo.abs() > LARGEST {
+            let expected = "centipawns above 0, and a tempo within a million".to_string();
+            return Err(HceFileError::Wrong { at: "scale".into(), expected });
         }
-        let mut weights = HceWeights::zero(scale);
-        weights.source = text("source")?;
-        weights.tempo = file.get("tempo").map_or(Ok(0.0), |value| number(value, "tempo"))?;
-        weights.scale_factor = match file.get("scale_factor") {
-            None => false,
-            Some(Value::Bool(there)) => *there,
-            Some(other) => return Err(wrong("scale_factor", other, "true or false")),
-        };
-        for (name, tree) in &tree.children {
-            if let Some(value) = file.get(name) {
-                read(value, name, tree, &mut weights.values)?;
+        let mut weights = HceWeights::zero(file.scale);
+        (weights.source, weights.tempo) = (file.source, file.tempo);
+        weights.scale_factor = file.scale_factor;
+        let mut used = HashSet::new();
+        for (term, TermEntry { name, .. }) in list().terms.iter().enumerate() {
+            let group = name.split('.').next().unwrap_or_default();
+            if file.terms.get(group).is_none() {
+                continue;
             }
+            for (i, phase) in PHASES.into_iter().enumerate() {
+                let own = format!("{name}.{phase}");
+                let places = [Some(own.clone()), in_table(name, phase)];
+                let pointer = |place: &String| format!("/{}", place.replace('.', "/"));
+                let mut found = places.into_iter().flatten().filter_map(|place| {
+                    file.terms.pointer(&pointer(&place)).map(|value| (place, value))
+                });
+                let number = found.next().and_then(|(place, value)| {
+                    used.insert(place);
+                    value.as_f64().filter(|value| value.abs() <= LARGEST)
+                });
+                weights.values[term][i] = number.ok_or_else(|| {
+                    let expected = "a number within a million centipawns".to_string();
+                    HceFileError::Wrong { at: own, expected }
+                })?;
+            }
+        }
+        if let Some(at) = unknown(&file.terms, "", &used) {
+            let likeness = |name: &&TermEntry| (1e6 * strsim::jaro(&at, &name.name)) as u32;
+            let nearest = list().terms.iter().max_by_key(likeness).map(|it| it.name.clone());
+            return Err(HceFileError::Unknown { at, nearest: nearest.unwrap_or_default() });
         }
         Ok(weights)
     }
@@ -134,31 +148,6 @@ impl HceWeights {
         out.push_str("\n}\n");
         out
     }
-}
-
-/// The values of the terms of a tree.
-fn read(value: &Value, at: &str, tree: &Tree, values: &mut [[f64; 2]]) -> Result<(), HceFileError> {
-    if let Some(terms) = tree.table() {
-        let pair = object(value, at, &PHASES)?;
-        for (i, phase) in PHASES.into_iter().enumerate() {
-            let read = table(field(pair, at, phase)?, &format!("{at}.{phase}"))?;
-            terms.iter().zip(read).for_each(|(term, value)| values[*term][i] = value);
-        }
-        return Ok(());
-    }
-    let phases = if tree.term.is_some() { &PHASES[..] } else { &[] };
-    let names = tree.children.iter().map(|(name, _)| &name[..]);
-    let known: Vec<&str> = phases.iter().copied().chain(names).collect();
-    let map = object(value, at, &known)?;
-    if let Some(term) = tree.term {
-        for (i, phase) in PHASES.into_iter().enumerate() {
-            values[term][i] = number(field(map, at, phase)?, &path(at, phase))?;
-        }
-    }
-    for (name, tree) in &tree.children {
-        read(field(map, at, name)?, &path(at, name), tree, values)?;
-    }
-    Ok(())
 }
 
 fn write(out: &mut String, indent: usize, tree: &Tree, values: &[[f64; 2]]) {
@@ -211,77 +200,26 @@ fn show(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { "null".to_string() }
 }
 
-/// Eight rows of eight from rank 8 down, turned into squares from a1 up.
-fn table(value: &Value, at: &str) -> Result<Vec<f64>, HceFileError> {
-    let mut ranks = Vec::new();
-    for (i, row) in eight(value, at, "8 rows")?.iter().enumerate() {
-        let at = format!("{at}[{i}]");
-        let row = eight(row, &at, "8 numbers")?.iter().enumerate();
-        let row: Result<Vec<f64>, _> =
-            row.map(|(j, value)| number(value, &format!("{at}[{j}]"))).collect();
-        ranks.push(row?);
-    }
-    Ok(ranks.into_iter().rev().flatten().collect())
+/// The place of a term of a square in the rows of a table.
+fn in_table(name: &str, phase: &str) -> Option<String> {
+    let (table, square) = name.rsplit_once('.')?;
+    let square: Square = square.parse().ok()?;
+    let (row, column) = (7 - u32::from(square.rank()), u32::from(square.file()));
+    Some(format!("{table}.{phase}.{row}.{column}"))
 }
 
-fn eight<'a>(value: &'a Value, at: &str, expected: &str) -> Result<&'a Vec<Value>, HceFileError> {
-    value
-        .as_array()
-        .filter(|list| list.len() == 8)
-        .ok_or_else(|| wrong(at, value, &format!("a list of {expected}")))
-}
-
-fn object<'a>(
-    value: &'a Value,
-    at: &str,
-    known: &[&str],
-) -> Result<&'a Map<String, Value>, HceFileError> {
-    let map = value.as_object().ok_or_else(|| {
-        wrong(if at.is_empty() { "the file" } else { at }, value, "an object { ... }")
-    })?;
-    let Some(key) = map.keys().find(|key| !known.contains(&key.as_str())) else {
-        return Ok(map);
+/// The path of the first value that was not used.
+fn unknown(value: &Value, at: &str, used: &HashSet<String>) -> Option<String> {
+    let below = |key: &str, value| {
+        unknown(value, &if at.is_empty() { key.to_string() } else { format!("{at}.{key}") }, used)
     };
-    let near = |name: &&&str| ordered(strsim::jaro_winkler(key, name));
-    let nearest = known.iter().max_by_key(near).map_or("", |name| name).to_string();
-    Err(HceFileError::Unknown { at: path(at, key), nearest })
-}
-
-/// A likeness from 0 to 1 as a whole number, which can be compared.
-fn ordered(likeness: f64) -> u32 {
-    (likeness * 1e6) as u32
-}
-
-fn field<'a>(map: &'a Map<String, Value>, at: &str, key: &str) -> Result<&'a Value, HceFileError> {
-    map.get(key).ok_or_else(|| missing(&path(at, key)))
-}
-
-/// Sums of weights, and of squares of them, must stay numbers.
-const LARGEST: f64 = 1e6;
-
-fn number(value: &Value, at: &str) -> Result<f64, HceFileError> {
-    let number = value.as_f64().ok_or_else(|| wrong(at, value, "a number"))?;
-    match number.abs() <= LARGEST {
-        true => Ok(number),
-        false => Err(wrong(at, value, "a number within a million centipawns")),
+    match value {
+        Value::Object(map) => map.iter().find_map(|(key, value)| below(key, value)),
+        Value::Array(list) => {
+            list.iter().enumerate().find_map(|(i, value)| below(&i.to_string(), value))
+        }
+        _ => (!used.contains(at)).then(|| at.to_string()),
     }
-}
-
-fn path(at: &str, key: &str) -> String {
-    if at.is_empty() { key.to_string() } else { format!("{at}.{key}") }
-}
-
-fn missing(at: &str) -> HceFileError {
-    HceFileError::Missing { at: at.to_string() }
-}
-
-fn wrong(at: &str, found: &Value, expected: &str) -> HceFileError {
-    let found = match found {
-        Value::Array(list) => format!("a list of {}", list.len()),
-        Value::Object(_) => "an object".to_string(),
-        other => other.to_string(),
-    };
-    HceFileError::Wrong { at: at.to_string(), found, expected: expected.to_string() }
 }
 
 /// The terms below a prefix.

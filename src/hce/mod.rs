@@ -1,11 +1,6 @@
-//! Positions to handcrafted terms: one evaluation, written once, for engines and for training.
-//!
-//! [`evaluate`] names every term of a position to a [`Sink`]. [`HceEvaluator`] adds up weights,
-//! [`Trace`] counts how often each term applies, for training. The law that ties them: the trace
-//! times the weights gives the evaluation.
-//!
-//! A new term is a row in [`terms::GROUPS`] and a line in its part of the evaluation; names,
-//! start values, files and tensors follow from the row.
+//! Positions to handcrafted terms: [`evaluate`] names every term to a [`Sink`]; [`HceEvaluator`]
+//! adds up weights, [`Trace`] counts. Trace times weights is the evaluation. A new term is a row in
+//! [`terms::GROUPS`] and a line in its part of the evaluation.
 
 mod encode;
 mod evaluate;

@@ -5,11 +5,9 @@ use shakmaty::Role;
 use super::evaluate::{Board, DARK};
 use crate::sample::Position;
 
-/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths.
-///
-/// `lambda = knights + bishops + 2 * rooks + 4 * queens` of both sides, at most 24, and
-/// `rho = (256 * (24 - lambda) + 12) / 24` in integers, as in Ethereal (A. Grant, "Evaluation &
-/// Tuning in Chess Engines").
+/// The phase of a position in 256ths, and the scale factor of its endgame in 128ths: `lambda =
+/// knights + bishops + 2 * rooks + 4 * queens`, at most 24, and `rho = (256 * (24 - lambda) + 12) /
+/// 24` in integers, as in Ethereal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     rho: i32,
@@ -40,8 +38,7 @@ impl Phase {
         self.rho
     }
 
-    /// The scale factor of the endgame, at most [`Phase::UNSCALED`]; less where an advantage is
-    /// hard to convert. It depends on the pieces alone, and is the same for both colours.
+    /// The scale factor of the endgame, at most [`Phase::UNSCALED`], equal for both colours.
     pub fn xi(self) -> i32 {
         self.xi
     }
@@ -125,8 +122,7 @@ pub fn factor(board: &Board) -> i32 {
     bishops.min(queen).min(without_pawns(white, black)).min(without_pawns(black, white))
 }
 
-/// One bishop each, on squares of different colours; with a knight or a rook each, or alone.
-/// Three pawns more win all the same.
+/// One bishop each, on squares of different colours, at most two pawns apart.
 fn opposite_bishops(a: Army, b: Army) -> i32 {
     let pieces = |it: Army| (it.knights, it.rooks, it.queens);
     if [a.bishops, b.bishops] != [1, 1] || a.dark == b.dark || (a.pawns - b.pawns).abs() > 2 {
@@ -145,8 +141,7 @@ fn queen_against_pieces(a: Army, b: Army) -> bool {
     a.queens == 1 && a.pieces() == 1 && b.queens == 0 && b.pieces() > 1
 }
 
-/// A side that is ahead, but has no pawns, and pieces worth at most three pawns more, or two
-/// knights against nothing.
+/// A side that is ahead by at most three pawns, or with two knights, but has no pawns.
 fn without_pawns(a: Army, b: Army) -> i32 {
     let lead = a.value() - b.value();
     let ahead = a.pawns == 0 && lead > b.pawns;

@@ -52,8 +52,7 @@ impl Trace {
         }
     }
 
-    /// Hands out the terms that were counted, in order, with White's count and Black's, and
-    /// forgets them.
+    /// Yields the counted terms in order with both sides' counts, and clears them.
     #[inline]
     pub(super) fn drain(&mut self, mut each: impl FnMut(usize, [i16; 2])) {
         for (i, word) in self.touched.iter_mut().enumerate() {
@@ -89,8 +88,7 @@ pub trait Sink {
     /// Whether the terms of a part are to be counted.
     fn wants(&self, part: Part) -> bool;
 
-    /// A NORMAL or SAFETY term applies `count` more times for a colour; for SAFETY that is the
-    /// colour whose king is in danger.
+    /// Counts a term for a colour; for SAFETY that is the colour whose king is in danger.
     fn add(&mut self, term: Term, colour: Color, count: i32);
 
     /// A COMPLEXITY term applies `count` more times.

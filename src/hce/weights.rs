@@ -19,8 +19,7 @@ const TEMPO: [&str; 2] = ["tempo.start", "tempo.change"];
 /// A handcrafted evaluation, all values in centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HceWeights {
-    /// Centipawns a unit of logit: a position of value `cp` is won with probability
-    /// `sigmoid(cp / scale)`. Above 0.
+    /// Centipawns a unit of logit, above 0.
     pub scale: f64,
     /// Added for the side to move, in every phase.
     pub tempo: f64,
@@ -75,9 +74,7 @@ impl HceWeights {
         Arc::ptr_eq(&self.list, &ours) || names(&self.list) == names(&ours)
     }
 
-    /// The terms of which the evaluation has any, by the first word of their names, and their
-    /// values. What weighs nothing at all is no part of our own evaluations; an engine's own list
-    /// stays whole.
+    /// Terms and values by first words that weigh anything; an engine's own list stays whole.
     pub fn used(&self) -> (TermList, Vec<[f64; 2]>) {
         let ours = self.is_ours();
         let word = |name: &str| name.split('.').next().unwrap_or_default().to_string();
@@ -113,15 +110,11 @@ impl HceWeights {
     }
 
     /// Centipawns for the side to move. For many positions make an [`HceEvaluator`] once.
-    ///
-    /// # Panics
-    /// If the weights are those of another engine's terms.
     pub fn evaluate(&self, position: &Position) -> f64 {
         HceEvaluator::new(self).evaluate(position)
     }
 
-    /// The tensors that training starts from, in centipawns: `terms.start` and `terms.change`,
-    /// terms x 2, `tempo.start` and `tempo.change`, 1. The changes are 0.
+    /// Start tensors of training: `terms.start`, `tempo.start` and changes of 0.
     pub fn to_weights(&self) -> Weights {
         let mut weights = Weights::default();
         let values: Vec<f32> = self.values.iter().flatten().map(|value| *value as f32).collect();
@@ -134,11 +127,7 @@ impl HceWeights {
         weights
     }
 
-    /// From trained tensors of a list, as [`HceWeights::to_weights`] makes them: the start values
-    /// plus the changes. Whether there is a scale factor they do not tell; it is taken to be.
-    ///
-    /// # Errors
-    /// Where a tensor is missing or has another shape.
+    /// Start values plus changes of trained tensors, with a scale factor.
     pub fn from_weights(
         weights: &Weights,
         list: Arc<TermList>,
@@ -164,10 +153,7 @@ impl HceWeights {
         }
     }
 
-    /// The same without the changes: what training began with.
-    ///
-    /// # Errors
-    /// As [`HceWeights::from_weights`].
+    /// The same without the changes.
     pub fn started_from(
         weights: &Weights,
         list: Arc<TermList>,
@@ -202,12 +188,8 @@ pub struct Moved {
 const ROLES: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 impl HceWeights {
-    /// The same evaluation with the mean of each table of squares in the material of its piece;
-    /// kings, which have no material, keep theirs. None where these are not our own terms.
-    ///
-    /// The mean is that over the squares on which the piece can stand, each counted once, rounded
-    /// to whole centipawns: so it depends on the weights alone, and rounding them to integers
-    /// afterwards gives what rounding them before would have given (but for exact halves).
+    /// Moves the mean of each table of squares, in whole centipawns, into the material of its
+    /// piece; kings keep theirs. None for an engine's own terms.
     pub fn centred(mut self) -> Option<(Self, Vec<Moved>)> {
         if !self.is_ours() {
             return None;
@@ -230,8 +212,7 @@ impl HceWeights {
         Some((self, moved.into()))
     }
 
-    /// The mean of both wings in every table of squares, and how far a weight went at most.
-    /// Nothing changes where these are not our own terms.
+    /// The mean of both wings in every table, and how far a weight went at most.
     pub fn mirrored(mut self) -> (Self, f64) {
         let mut furthest = 0.0_f64;
         if !self.is_ours() {

@@ -1,7 +1,4 @@
-//! The evaluation in floats, and what becomes of it when one piece leaves.
-//!
-//! Sums are in f32: their error is far below a hundredth of a centipawn, and less than what
-//! quantising costs.
+//! The evaluation in f32, and what becomes of it when one piece leaves.
 
 use crate::architecture::{Architecture, Part};
 use crate::features::MAX_ACTIVE;
@@ -38,8 +35,6 @@ pub(super) struct Room {
 }
 
 impl<'a> Forward<'a> {
-    /// # Errors
-    /// If an array is missing or has another shape than the architecture's.
     pub fn new(
         weights: &'a Weights,
         net: &Architecture,

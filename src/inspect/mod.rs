@@ -71,9 +71,6 @@ pub struct Inspection {
 const CHUNK: usize = 1024;
 
 /// Inspects a net over some positions; `seen` counts positions of all passes, see [`work`].
-///
-/// # Errors
-/// If weights are missing, misshapen or not finite, or there is no position.
 pub fn inspect(
     weights: &Weights,
     architecture: &Architecture,

@@ -158,9 +158,7 @@ pub fn without(position: &Position, place: usize) -> Position {
     Position::of_board(position.occupied() & !square, left.to_le_bytes(), position.turn())
 }
 
-/// Piece values in centipawns of any evaluation, by the roles of [`ROLES`]: the mean over all
-/// pieces of the positions of what the evaluation loses without the piece; `None` where there is no
-/// such piece. `evaluate` gives centipawns for the side to move.
+/// Piece values by [`ROLES`]: the mean of what an evaluation loses without the piece.
 pub fn worth(
     positions: &[Position],
     evaluate: impl Fn(&Position) -> f64 + Sync,

@@ -1,8 +1,5 @@
-//! Handcrafted terms in the hidden layer: how much of their variance the activations explain.
-//!
-//! The contribution of each group of terms is predicted from the activations by ridge regression,
-//! fitted on half of the games and measured on the other half; beside it from the inputs, which is
-//! what piece-square tables explain without any hidden layer.
+//! Handcrafted terms in the hidden layer: the share of their variance that activations explain, by
+//! ridge regression fitted on half of the games and measured on the other; beside it from inputs.
 
 use rayon::prelude::*;
 use serde::Serialize;

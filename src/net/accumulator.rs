@@ -76,9 +76,6 @@ impl<'a> Accumulator<'a> {
     }
 
     /// Takes the last move back.
-    ///
-    /// # Panics
-    /// If none was played since the last [`Accumulator::refresh`].
     pub fn undo(&mut self) {
         self.depth = self.depth.checked_sub(1).expect("a move was played");
     }

@@ -458,8 +458,6 @@ impl Numbers {
         them.iter().position(|it| !it.is_finite())
     }
 
-    /// # Panics
-    /// If they are no i16.
     pub fn i16s(&self) -> &[i16] {
         match self {
             Numbers::I16(them) => them,
@@ -467,8 +465,6 @@ impl Numbers {
         }
     }
 
-    /// # Panics
-    /// If they are no f32.
     pub fn f32s(&self) -> &[f32] {
         match self {
             Numbers::F32(them) => them,

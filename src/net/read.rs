@@ -1,7 +1,4 @@
-//! A net's file, read: the hidden size follows from the number of bytes.
-//!
-//! Strict: a size that does not fit is refused with what it would fit, or with what the file
-//! looks like instead. Padding is looked at; what is odd about it becomes a [`Warning`].
+//! A net's file, read: the hidden size follows from the number of bytes, which must fit.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -97,10 +94,6 @@ impl std::fmt::Display for Warning {
 
 impl Net {
     /// Reads a file's bytes; the hidden size comes from their number, with or without padding.
-    ///
-    /// # Errors
-    /// If the size fits no net of the hinted feature set, or its padding says that it is a net
-    /// of another one, or a scale is out of range.
     pub fn read(bytes: &[u8], hints: &Hints) -> Result<(Self, Vec<Warning>), NetError> {
         let Hints { net, scales } = hints;
         let (net, head) = (&net.merged(), scales.head_format);
@@ -306,9 +299,7 @@ fn packed_positions(bytes: &[u8]) -> Option<&'static str> {
     )
 }
 
-/// The hidden size of a `raw.bin` of the trainer bullet that has so many bytes: the floats of a net in
-/// the order of its file. Of several outputs that trainer writes the maps the other way round, which
-/// a size does not tell: these are none.
+/// The hidden size of a `raw.bin` of bullet of so many bytes, for nets of one output.
 pub fn raw_hidden(size: usize, net: &Architecture) -> Option<usize> {
     let numbers = |hidden| -> usize {
         net.merged().with_hidden(hidden).arrays().iter().map(|array| array.len()).sum()

@@ -1,8 +1,5 @@
-//! Expected results of an evaluation against the results of the games.
-//!
-//! Positions are sorted by expected result and cut into bins of equal count; equal values stay in
-//! one bin. The scale has been fitted before: the rest is curvature, a missing bonus for the side to
-//! move, and noise.
+//! Expected results of an evaluation against results, in bins of equal count; equal values stay in
+//! one bin.
 
 use rayon::prelude::*;
 use serde::Serialize;

@@ -1,10 +1,6 @@
 //! What chance alone would give, and what stands among many looks.
 
-/// The probability that a number with Student's t distribution lies further from zero than `t`;
-/// that of a normal number for endless degrees of freedom.
-///
-/// # Panics
-/// If there is not at least one degree of freedom.
+/// Probability that Student's t lies further from zero than `t`.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     assert!(freedom >= 1.0, "Student's t with {freedom} degrees of freedom");
     if t.is_nan() {
@@ -26,11 +22,7 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// The number that a number with Student's t distribution exceeds in size with this probability,
-/// which lies between 0 and a half: 2.045 for 0.05 and 29 degrees of freedom.
-///
-/// # Panics
-/// If there is not at least one degree of freedom.
+/// Number that Student's t exceeds in size with a probability of 0 to a half.
 pub fn critical(probability: f64, freedom: f64) -> f64 {
     let constant = (ln_gamma((freedom + 1.0) / 2.0) - ln_gamma(freedom / 2.0)).exp()
         / (freedom * std::f64::consts::PI).sqrt();

@@ -1,8 +1,5 @@
-//! Several evaluations of the same positions, measured against the results of the games.
-//!
-//! A winner is named where nothing speaks against it, and where the difference stands after the
-//! correction of S. Holm, "A simple sequentially rejective multiple test procedure" (1979): so that
-//! of all verdicts of a comparison any is false by chance in 5 % of comparisons at most.
+//! Several evaluations of the same positions, measured against the results of the games. A winner
+//! stands after Holm's correction (1979): any verdict of a comparison is false in 5 % of them.
 
 use serde::Serialize;
 
@@ -94,10 +91,7 @@ pub struct Pair {
 /// The chance that any verdict of a comparison is false.
 const LEVEL: f64 = 0.05;
 
-/// Measures evaluations on the same positions.
-///
-/// Each gets its own best scale. The intervals hold for the scales as they are fitted; fitting on
-/// other groups, the default, keeps one number a scale from flattering an evaluation.
+/// Measures evaluations, each at its own best scale, fitted on other groups unless asked.
 pub fn compare(
     evaluations: &[Predictions],
     truth: &Truth,
@@ -462,9 +456,6 @@ pub enum CompareError {
 }
 
 /// Checks values and options.
-///
-/// # Panics
-/// If lists are of different lengths.
 pub(super) fn check(
     evaluations: &[Predictions],
     truth: &Truth,

@@ -232,9 +232,6 @@ impl Phases {
 }
 
 /// Floats and integers of one net, measured as [`compare`](compare::compare()) does.
-///
-/// # Errors
-/// As those of `compare`.
 pub fn quantising(
     pair: [&Predictions; 2],
     truth: &Truth,

@@ -1,7 +1,5 @@
-//! Positions in which two evaluations disagree most, and which of them the games bear out.
-//!
-//! Measured in expected results, each with its own scale: in centipawns the largest differences
-//! would all lie where both see a won game.
+//! Positions in which two evaluations disagree most in expected results, and which of them the
+//! games bear out.
 
 use serde::Serialize;
 

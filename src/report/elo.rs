@@ -1,19 +1,8 @@
-//! Elo of matches.
-//!
-//! Each opening is played twice, with colours reversed. The two games share the opening, so they
-//! are no independent observations: a pair of games is one, with a score of 0, 0.5, 1, 1.5 or 2.
-//! How often each occurred, the pentanomial counts, is all that is needed: see [`Pairs`]. [`Sprt`]
-//! says when a match may stop, [`ratings()`] rates more than two players together, and [`Verdict`]
-//! says who is stronger.
-//!
-//! Where `m` is the mean score of a game, 0 to 1, and `v` the variance of a pair's score divided
-//! by 2, over `n` pairs, logistic Elo is `-400 log10(1 / m - 1)`, and its 95 % interval that of
-//! `m`, which is `m ± 1.96 sqrt(v / n)`. Where all pairs are equal, `v` is 0 and says nothing. Then
-//! the share of other pairs is below `1 - 0.025^(1 / n)` with 97.5 %, whatever their score, which
-//! bounds `m`.
-//!
-//! Sources: M. Van den Bergh, "Comments on Normalized Elo" (2020); fastchess, whose digits these
-//! are.
+//! Elo of matches. A pair of games with colours reversed is one observation; the pentanomial counts
+//! of [`Pairs`] are all that is needed. Logistic Elo is `-400 log10(1 / m - 1)` of the mean score
+//! `m`, its 95 % interval that of `m ± 1.96 sqrt(v / n)` over `n` pairs. Where all pairs are equal,
+//! the share of others is below `1 - 0.025^(1 / n)`. Sources: M. Van den Bergh, "Comments on
+//! Normalized Elo" (2020); fastchess.
 
 use std::fmt;
 
@@ -294,10 +283,8 @@ impl Verdict {
     }
 }
 
-/// Decides every verdict, or says why it stays open. As among evaluations, a difference stands after
-/// Holm's correction for all that are looked at together: the `neighbours` in a ranking, by place,
-/// are looked at together; for all others, all. So among all verdicts on equal players any names a
-/// winner in 5 % of matches at most, if their length was fixed beforehand.
+/// Decides every verdict, or says why it stays open: differences stand after Holm's correction
+/// among the `neighbours` of a ranking, others among all.
 fn decide(verdicts: &mut [Verdict], neighbours: &[usize]) {
     let p = |place: usize| verdicts[place].p.filter(|_| verdicts[place].why.is_none());
     let of_neighbours: Vec<f64> = neighbours.iter().filter_map(|place| p(*place)).collect();
@@ -316,17 +303,9 @@ fn decide(verdicts: &mut [Verdict], neighbours: &[usize]) {
     }
 }
 
-/// A sequential test of H0, the difference is `elo0`, against H1, it is `elo1`, each with 5 % of
-/// error.
-///
-/// A. Wald's test, generalised to what is not known besides the difference: how often pairs score
-/// what. Of all distributions of a pair's score that have the difference of a hypothesis, the one
-/// is taken that suits the counts best; LLR is the logarithm of how much better H1's explains them
-/// than H0's. As in fastchess a count of 0 stands for a thousandth, so that one kind of pair alone
-/// does not end a match. An interval taken when the test has stopped leans to the side on which it
-/// stopped.
-///
-/// Source: M. Van den Bergh, "Comments on Normalized Elo" (2020), proposition 1.1.
+/// A sequential test (A. Wald) of H0, the difference is `elo0`, against H1, it is `elo1`, each with
+/// 5 % of error. LLR is the generalised log-likelihood ratio (M. Van den Bergh, "Comments on
+/// Normalized Elo", 2020, proposition 1.1); as in fastchess a count of 0 stands for a thousandth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sprt {
     pub elo0: f64,
@@ -451,11 +430,7 @@ pub struct Rating {
     pub elo: Elo,
 }
 
-/// Rates players by their meetings, of which there may be several of the same two, and none of
-/// others. `zero` is the player, by place, that has 0 Elo; None for the mean of all that are placed.
-///
-/// # Panics
-/// If a place is that of no name.
+/// Rates players by their meetings. `zero` is the player of 0 Elo; None for the mean.
 pub fn ratings(names: &[String], meetings: &[Meeting], zero: Option<usize>) -> Ratings {
     let count = names.len();
     let mut rows = vec![vec![Pairs::default(); count]; count];

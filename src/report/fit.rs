@@ -1,7 +1,5 @@
-//! The scale that turns an evaluation's centipawns into probabilities.
-//!
-//! Evaluations differ in what a centipawn means. Two of them can only be compared once each has
-//! the scale that suits it best: a comparison at one fixed scale names false winners.
+//! The scale that turns centipawns into probabilities: a comparison at one fixed scale names false
+//! winners.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -192,9 +190,6 @@ pub struct Matched {
 pub struct MatchError(&'static str);
 
 /// Finds the factor between two evaluations. `scale` is the SCALE of the new values.
-///
-/// # Errors
-/// Where no scale of one of them suits the results, as without positions.
 pub fn match_scale(pairs: &Pairs, scale: i32) -> Result<Matched, MatchError> {
     let groups = Groups::new(pairs.groups.iter().copied());
     let mut fitted = [0.0; 2];

@@ -22,9 +22,6 @@ pub struct Sums {
 
 /// The contribution of each group to the sums of losses that [`compare`](super::compare::compare)
 /// measures.
-///
-/// # Errors
-/// As those of `compare`.
 pub fn sums(
     evaluation: &Predictions,
     truth: &Truth,

@@ -1,6 +1,4 @@
-//! How often evaluations put the move first that was played.
-//!
-//! Moves of the same score share their places. Source: A. Nowatzyk, "Eval Tuning in Deep Thought".
+//! Share of moves that evaluations put first (A. Nowatzyk, "Eval Tuning in Deep Thought").
 
 use serde::Serialize;
 
@@ -25,10 +23,7 @@ pub struct Finder {
     pub first: Estimate,
 }
 
-/// Sums up, for each evaluation, the probabilities that it puts the moves of positions first.
-///
-/// # Panics
-/// If there is no evaluation, or no position.
+/// Means of the probabilities that each evaluation puts the moves first.
 pub fn found(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> Found {
     let columns: Vec<Vec<f64>> =
         named.iter().map(|(_, firsts)| groups.sums(firsts.iter().copied())).collect();

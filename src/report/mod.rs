@@ -1,10 +1,6 @@
-//! Which evaluation is better, and by how much, from numbers alone.
-//!
-//! [`compare()`] takes the centipawns of several evaluations for the same positions, fits to each
-//! its own scale, measures the loss, and says how sure the difference is. [`fit`] is the scale,
-//! [`estimate`] the intervals, [`Table`] the output. [`deep()`] adds losses by phase, calibration,
-//! disagreements and the cost of quantising. [`seeds`] compares over seeds of training, [`elo`]
-//! rates the games of a match, [`games`] sets Elo beside the losses.
+//! Which evaluation is better, and by how much, from numbers alone: [`compare()`] fits to each its
+//! own scale and measures losses, [`deep()`] adds phases, calibration, disagreements and the cost
+//! of quantising, [`elo`] rates games.
 
 pub mod board;
 pub mod calibration;

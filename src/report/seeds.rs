@@ -1,10 +1,6 @@
-//! Differences of means over seeds on the same games, with two intervals each.
-//!
-//! A difference can be random in two ways: other games would have given another one, and so would
-//! other seeds of training. The first interval is that of [`estimate`](super::estimate), paired by
-//! games. The second is that of B. L. Welch, "The generalization of Student's problem when several
-//! different population variances are involved" (1947), from how far the seeds of each lie apart.
-//! Only what leaves zero out of both is a difference.
+//! Differences of means over seeds on the same games, with two intervals each: that of
+//! [`estimate`](super::estimate) over games, and B. L. Welch's (1947) over seeds. Only what leaves
+//! zero out of both is a difference.
 
 use serde::Serialize;
 
@@ -106,11 +102,8 @@ pub struct Difference {
     pub decided: bool,
 }
 
-/// Compares members with the first, which was chosen on other games, on the games of `truth`. By
-/// member and seed, `sums` holds what each group gives to the sum of losses.
-///
-/// # Panics
-/// If a member has no seed.
+/// Compares members with the first, which was chosen on other games. By member and seed, `sums`
+/// holds what each group gives to the sum of losses.
 pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     let groups = truth.grouped();
     let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {

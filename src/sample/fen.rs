@@ -1,7 +1,4 @@
-//! The FEN of an ordinary position, read at the speed of data sets.
-//!
-//! [`plain`] answers only where it is certain what the slow path of [`Position::from_fen`] answers;
-//! that path reads anything unusual, and words the errors. It takes 500 ns, this one 135.
+//! The FEN of an ordinary position, four times as fast as the slow path of [`Position::from_fen`].
 
 use shakmaty::{Color, Square};
 
@@ -44,9 +41,7 @@ static LETTERS: [Letter; 256] = {
 /// The longest board field: a piece on every square, and seven slashes.
 const LONGEST: usize = 71;
 
-/// The position of a FEN of 4 to 6 fields with one space between, if it is a legal one with
-/// castling rights `-` or such letters of `KQkq` as kings and rooks at home bear out, no en
-/// passant square, and counters of at most 4 digits.
+/// The position of a legal FEN with single spaces, castling of usual chess and no en passant.
 pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     let (occupied, nibbles, rest) = board(fen)?;
     let mut fields = rest.split(|&byte| byte == b' ');
@@ -78,14 +73,11 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     Some(position)
 }
 
-/// The occupied squares and the nibbles of a board field of at most 32 pieces, and what follows the
-/// space behind it.
+/// Occupied squares, nibbles, and what follows the space behind a board field.
 fn board(text: &[u8]) -> Option<(u64, u128, &[u8])> {
-    // Pieces in the order of the field, with room to load eight at any place; the squares they
-    // stand on, a8 in the lowest bit.
+    // Pieces in the order of the field; the squares they stand on, a8 in the lowest bit.
     let (mut pieces, mut count, mut ranks) = ([0u8; LONGEST + 8], 0, 0u64);
-    // The squares passed, and those still free in the rank. Pieces and digits come in no order that
-    // a processor could foresee, so nothing branches on which of them it is.
+    // Squares passed, and those free in the rank; branches on pieces could not be predicted.
     let (mut passed, mut room) = (0u32, 8u8);
     for (at, &byte) in text.iter().enumerate().take(LONGEST + 1) {
         if byte == b' ' {
@@ -126,8 +118,7 @@ fn packed(pieces: &[u8; LONGEST + 8], ranks: u64) -> u128 {
     packed
 }
 
-/// The places of the rooks of letters of `KQkq`, one bit a nibble of its place; None if a letter is
-/// another, or king or rook is not at home.
+/// The rooks of letters of `KQkq`, one bit a nibble; None if king or rook is not at home.
 fn castle(letters: &[u8], position: &Position) -> Option<u128> {
     let sets = position.bitboards();
     letters.iter().try_fold(0, |places, letter| {

@@ -98,9 +98,6 @@ impl Evaluate for Terms {
     }
 
     /// Halves are rounded away from zero.
-    ///
-    /// # Panics
-    /// If it was never told a position.
     fn value(&mut self) -> i32 {
         let position = self.positions.last().expect("a search begins with a position");
         self.evaluator.evaluate(position).round() as i32

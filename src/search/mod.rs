@@ -1,21 +1,7 @@
-//! A chess search that is a measuring instrument: the same for every evaluation, on one thread,
-//! with neither clock nor chance, so that the same question gets the same answer from the same
-//! nodes.
-//!
-//! ```text
-//! Game ─ Searcher: depth by depth, line by line ─▶ Searched
-//!            │ a window around the last score
-//!            ▼
-//!          Tree ─▶ quiescence ─▶ Evaluate: a net, or handcrafted terms
-//!            │ moves in order, what was found before
-//!            ▼
-//!      order, exchange, table
-//! ```
-//!
-//! The methods are those of the chess programming literature: principal-variation alpha-beta with
-//! iterative deepening and aspiration windows, a transposition table, null move, late-move
-//! reductions and pruning, futility both ways, killers, history, static exchange evaluation, an
-//! extension for checks. The numbers that were chosen stand in `margins`.
+//! A chess search that is a measuring instrument: one thread, neither clock nor chance.
+//! Principal-variation alpha-beta with iterative deepening and aspiration windows, transposition
+//! table, null move, late-move reductions and pruning, futility, killers, history, static exchange
+//! evaluation and check extension.
 
 mod evaluate;
 mod order;
@@ -135,14 +121,9 @@ impl Searcher {
         self.history.clear();
     }
 
-    /// Searches the present position of a game, and tells `watch` each line of each finished
-    /// iteration. The evaluation must be the one of the searches before, unless they are forgotten.
-    ///
-    /// Of an iteration that a limit or `stop` ends, the best line so far counts where its score is
-    /// exact; there is always a move if there is a legal one.
-    ///
-    /// # Panics
-    /// If the scale is not above 0 and finite.
+    /// Searches the present position and passes each line of each finished iteration to `watch`.
+    /// The evaluation must be that of earlier searches, unless they are forgotten. Of an unfinished
+    /// iteration the best exact line counts.
     pub fn search(
         &mut self,
         game: &Game,

@@ -10,9 +10,7 @@ use super::{MATES, MOST_PLIES};
 use crate::score::Score;
 
 impl Tree<'_> {
-    /// The score of a position if only captures and promotions are played, and the side to move
-    /// may be content with the evaluation; in check all moves are. The window is that of
-    /// [`Tree::search`].
+    /// The score after captures and promotions alone, or all moves in check.
     pub(super) fn quiesce(
         &mut self,
         chess: &Chess,

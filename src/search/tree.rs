@@ -1,7 +1,4 @@
-//! The tree: alpha-beta with a principal variation, and what of it need not be looked at.
-//!
-//! Scores are centipawns for the side to move, within [`Score::HIGHEST`]; a mate on the board in
-//! `ply` half-moves from the root is `Score::MATE - ply`.
+//! The tree: alpha-beta with a principal variation. A mate in `ply` is `Score::MATE - ply`.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -415,10 +412,7 @@ impl QuietEnd {
 const MOST_NODES: u64 = 1 << 16;
 
 impl Quiescence {
-    /// `scale` is that of [`Question`](super::Question).
-    ///
-    /// # Panics
-    /// If the scale is not above 0 and finite.
+    /// Margins at the scale of a [`Question`](super::Question).
     pub fn new(scale: f64) -> Self {
         let _ = Margins::new(scale);
         Self { table: Table::none(), history: History::new(), scale }
@@ -471,10 +465,7 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// For evaluations that mean a share of `sigmoid(cp / scale)` of the points.
-    ///
-    /// # Panics
-    /// If the scale is not above 0 and finite.
+    /// Margins for evaluations that mean a share of `sigmoid(cp / scale)` of the points.
     pub fn new(scale: f64) -> Self {
         assert!(scale > 0.0 && scale.is_finite(), "a scale is above 0 and finite");
         // Not above what scores can be, so that sums of a few fit.

@@ -46,21 +46,23 @@ fn wrong_files_are_named() {
     weights.values[Term::named("psqt.king.e1").unwrap().index()] = [1.0, 1.0];
     let good = weights.to_json();
     for (from, to, expected) in [
-        ("\"format\"", "\"form\"", "`form`"),
-        ("\"pawn\": { \"mg\"", "\"pawm\": { \"mg\"", "`material.pawm`"),
-        ("\"pawn\": { \"mg\": 100, \"eg\": 100 },", "", "`material.pawn`"),
-        ("[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0]", "`psqt.pawn.mg[0]`"),
-        ("[0, 0,", "[0, null,", "`psqt.pawn.mg[0][1]`"),
-        ("\"tempo\"", "\"terms\": \"own\", \"tempo\"", "run folder"),
-        ("\"tempo\"", "\"terms\": \"?\", \"tempo\"", "`terms`"),
-        ("{", "[", "JSON"),
+        ("\"format\"", "\"form\"", "missing field `format`"),
+        ("\"tempo\"", "\"temp\"", "unknown key `temp`"),
+        ("\"pawn\": { \"mg\"", "\"pawm\": { \"mg\"", "`material.pawn.mg` is missing"),
+        ("\"pawn\": { \"mg\"", "\"pawm\": { \"eg\": 0 }, \"pawn\": { \"mg\"", "`material.pawm.eg`"),
+        ("[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0]", "`psqt.pawn.c8.mg` is missing"),
+        ("[0, 0,", "[0, null,", "`psqt.pawn.b8.mg` is missing or wrong"),
+        ("\"tempo\"", "\"terms\": \"own\", \"tempo\"", "own terms; name the run folder instead"),
+        ("\"tempo\"", "\"terms\": \"?\", \"tempo\"", "unknown key `terms`"),
+        ("{", "[", "no JSON"),
+        ("[0, 0,", "[0, 0, 0,", "unknown key `psqt.pawn.mg.0.8`"),
     ] {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good, "{from}");
         let error = HceWeights::from_json(&text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error:?} lacks {expected:?}");
     }
-    HceWeights::from_json("[]").unwrap_err();
+    assert!(HceWeights::from_json("[]").is_err());
     let text = "{ \"format\": \"nnuance-hce\", \"version\": 1, \"scale\": 100 }";
     assert_eq!(HceWeights::from_json(text).unwrap(), HceWeights::zero(100.0));
 }

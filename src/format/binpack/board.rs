@@ -1,8 +1,6 @@
-//! A board that plays moves as binpacks count them, and keeps its packed pieces at hand.
-//!
-//! Destinations are pseudo-legal and counted in order of their squares, castling rights count as
-//! moves whether castling is possible or not, and an en passant square counts after a double step
-//! only if some pawn may legally take there.
+//! A board that numbers moves as binpacks do: destinations are pseudo-legal, in order of squares;
+//! castling rights count as moves whether castling is possible or not; en passant counts only if
+//! some pawn may legally take.
 
 use std::num::NonZeroU16;
 
@@ -364,8 +362,7 @@ impl Board {
             && played.is_en_passant() == (pawn && self.ep == Some(to))
     }
 
-    /// Plays a move that came from [`Board::read_move`] or [`Board::is_possible`]; an error if it
-    /// leaves the own king in check, or castles where that is not allowed.
+    /// Plays a move that [`Board::is_possible`]; an error if it leaves the own king in check.
     pub fn play(&mut self, played: Played) -> Result<(), String> {
         let (from, to, us) = (played.from(), played.to(), self.turn);
         let role = self.nibble(from) & 7;
@@ -463,8 +460,7 @@ impl Board {
             && [castling.king, castling.rook_to, castling.king_to].into_iter().all(safe)
     }
 
-    /// Whether a pawn of the other side, which moves next, may legally take on a square that a
-    /// pawn of the side to move has just passed.
+    /// Whether a pawn of the side that moves next may legally take en passant on a square.
     fn may_take_there(&self, square: Square) -> bool {
         let (us, them) = (self.turn, !self.turn);
         let pushed = Bitboard::from_square(behind(square));
@@ -526,8 +522,7 @@ impl<'a> BitReader<'a> {
         Some((two << shift & 0xffff) >> (16 - count))
     }
 
-    /// A number in blocks of four bits, the lowest first, each after a bit that tells whether
-    /// another one follows; none where the bytes end or the number is longer than 16 bits.
+    /// A number in blocks of four bits, the lowest first, each after a bit for another one.
     pub fn number(&mut self) -> Option<u16> {
         let mut number = 0;
         for shift in [0, 4, 8, 12] {

@@ -85,8 +85,7 @@ fn illegal(played: Played) -> String {
     format!("move {}{} is not legal", played.from(), played.to())
 }
 
-/// The move of a stem: kind (normal, promotion, castling, en passant), from, to, and what a pawn
-/// becomes, highest bits first; all zero for none.
+/// The move of a stem: kind, from, to, promotion, highest bits first; all zero for none.
 fn stem_move(bits: u16) -> Result<Option<Played>, String> {
     let (from, to) = (bits >> 8 & 63, bits >> 2 & 63);
     let kind = match bits >> 14 {

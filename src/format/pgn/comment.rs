@@ -111,8 +111,7 @@ fn number(text: &[u8]) -> Option<(Number, &[u8])> {
     Some((Number { negative, size, mate }, rest))
 }
 
-/// The digits at the beginning of a text, at least one, as a number that grows no larger than a
-/// score can need.
+/// The digits at the beginning of a text, as a number no larger than a score can need.
 fn digits(text: &[u8]) -> Option<(i32, &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = text[..length]

@@ -1,13 +1,7 @@
-//! PGN: games in the notation that people and tournament programs write.
-//!
-//! Each move gives one sample, its position the one before the move. `ply` and `game` are those
-//! of viriformat. The result is that of the tag `Result`, which must agree with the end of the
-//! moves, or that end where the tag is missing. Games whose result is `*` or `?` are passed over and
-//! counted. Scores are read from comments, see [`comment`].
-//!
-//! Tags may be in any encoding, and blank lines may be missing or stand between the moves. A game
-//! that is wrong (illegal or unreadable moves, open comments, results that contradict each other) is
-//! refused whole; the crate `pgn-reader` would pass over what it cannot read, and yield another game.
+//! PGN. Each move gives one sample, its position the one before the move. The result is that of the
+//! tag `Result`, which must agree with the end of the moves; games whose result is `*` or `?` are
+//! counted and passed over. Scores come from comments, see [`comment`]. A game that is wrong is
+//! refused whole; the crate `pgn-reader` would pass over what it cannot read.
 
 pub mod comment;
 mod text;
@@ -81,11 +75,7 @@ pub(super) fn last_positions(input: Input) -> Result<Vec<Position>, Fault> {
     each(input, |frame| last(frame.whole()?))
 }
 
-/// The games of a file by their tags, who played and with what result; moves are not replayed.
-///
-/// # Errors
-/// At the first game that is none: tags or comments without an end, results that contradict each
-/// other, starts that are no positions.
+/// Players and results of the games of a file; moves are not replayed.
 pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
     each(input, Scoresheet::read)
 }
@@ -316,16 +306,14 @@ pub struct Scoresheet {
     pub line: u64,
     /// 0, 0.5 or 1; None where the game has none, or the file breaks off in it.
     pub white_result: Option<f64>,
-    /// The first position and the moves of a book, as text; empty for a game from the usual start
-    /// without such moves.
+    /// The first position and the moves of a book, as text; empty for the usual start.
     pub opening: String,
     /// Names and values, in order.
     tags: Vec<(String, String)>,
 }
 
 impl Scoresheet {
-    /// The value of a tag, without white space around it; None too where it is `?` or `-`, which
-    /// PGN has for what is unknown or does not apply.
+    /// The trimmed value of a tag; None where it is `?` or `-`, PGN's unknown.
     pub fn tag(&self, name: &str) -> Option<&str> {
         let found = self.tags.iter().rev().find(|(it, _)| it == name);
         let value = found.map(|(_, value)| value.trim());

@@ -24,8 +24,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// # Errors
-    /// If the game is too long to be held.
     pub fn whole(&self) -> Result<&[u8], Wrong> {
         match self.too_long {
             false => Ok(&self.text),
@@ -57,11 +55,8 @@ impl Wrong {
     }
 }
 
-/// The games of a file, one after the other.
-///
-/// A game ends where a tag begins a line after its moves, or where the tag `Event` comes again
-/// before any move. Blank lines count for nothing, so that they may be missing, or stand between
-/// the moves; and a comment without an end takes no more than its own game along.
+/// The games of a file. A game ends where a tag begins a line after its moves, or where the tag
+/// `Event` comes again before any move.
 pub struct Frames {
     input: Input,
     /// The lines read so far.
@@ -190,8 +185,7 @@ impl Outcome {
 }
 
 impl<'a> Tags<'a> {
-    /// Reads the tags of a game. Of those that do not matter here, whatever their values are
-    /// passes.
+    /// Reads the tags of a game; values that do not matter here may be anything.
     pub fn read(text: &'a [u8]) -> Result<Self, String> {
         let mut tags = Self::default();
         loop {
@@ -228,8 +222,7 @@ impl<'a> Tags<'a> {
         self.all.iter().rev().find(|(it, _)| *it == name.as_bytes()).map(|(_, value)| *value)
     }
 
-    /// Names and values as text, whatever their encoding, with quotes as they were before they
-    /// were escaped.
+    /// Names and values as text, whatever their encoding, without escapes.
     pub fn texts(&self) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let plain = |value: &[u8]| text(value).replace("\\\"", "\"").replace("\\\\", "\\");
@@ -366,8 +359,7 @@ impl<'a> Tokens<'a> {
         self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
-    /// The length of the number of a move with a dot behind it, or of a mark of byte order, which
-    /// stands where files were put together.
+    /// The length of a move's number with its dot, or of a mark of byte order.
     fn number(&self) -> Option<usize> {
         let rest = &self.text[self.at..];
         let digits = digits(rest);

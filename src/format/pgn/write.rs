@@ -1,5 +1,4 @@
-//! Games as PGN: samples that follow from each other, and games of matches with what their players
-//! saw.
+//! Games as PGN: from samples, and from matches with what their players saw.
 
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, File, Move, Position as _, Role};
@@ -74,9 +73,6 @@ fn castles_unusually(position: &Position) -> bool {
 }
 
 /// A score of the mover with its depth, as cutechess writes it: `{+0.35/12}`, `{-M4/9}`.
-///
-/// # Errors
-/// If the score is out of range.
 pub fn score_text(score: i16, depth: u32) -> Result<String, String> {
     let size = score.unsigned_abs();
     let sign = match score {
@@ -156,8 +152,7 @@ fn outcome(game: &Chain) -> Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ply {
     pub played: Move,
-    /// Centipawns, or [`MATE`] less the half-moves to a mate; None where nothing
-    /// was said.
+    /// Centipawns, or [`MATE`] less the half-moves to a mate.
     pub score: Option<i16>,
     /// Half-moves.
     pub depth: u32,
@@ -181,9 +176,6 @@ pub struct Annotated<'a> {
 
 impl Annotated<'_> {
     /// Appends the game.
-    ///
-    /// # Errors
-    /// If a score or the result is none that can be written.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
         let outcome = Outcome::Won(fields::result_byte(self.white_result)?).text();
         let [white, black] = self.players;

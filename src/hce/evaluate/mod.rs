@@ -1,7 +1,4 @@
-//! The evaluation, written once.
-//!
-//! Every part is written for White alone: for Black it sees the board turned top to bottom with
-//! the colours swapped. So colours cannot differ.
+//! The evaluation, written once for White; for Black it sees the flipped board.
 
 mod king;
 mod pawns;
@@ -46,9 +43,7 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Names every term that applies in a position, for both colours.
-///
-/// What is no term, the phase and the tempo, is left to whoever sums up.
+/// Names every term that applies in a position; phase and tempo are left to the sink's owner.
 pub fn evaluate(position: &Position, sink: &mut impl Sink) {
     evaluate_board(&Board::of(position), sink);
 }
@@ -126,8 +121,7 @@ struct Side {
     pub all: u64,
     /// Where the king stands.
     pub king: u32,
-    /// The squares around the king and their neighbours one rank further up, the king's square
-    /// among them.
+    /// The king, the squares around it, and their neighbours one rank further up.
     pub area: u64,
     /// Squares attacked, by role.
     pub attacks: [u64; 6],

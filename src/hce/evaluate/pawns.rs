@@ -94,8 +94,7 @@ pub fn passed(view: &View, add: &mut impl FnMut(Term, i32)) {
     }
 }
 
-/// Whether the pawn is through before the enemy king, the enemy's only piece, can take it: the
-/// rule of the square, with the double step of a pawn on rank 2.
+/// Whether the pawn outruns the enemy king, the enemy's only piece (rule of the square).
 fn runs(view: &View, square: u32) -> bool {
     let them = &view.them;
     let alone = them.all == them.pieces[PAWN] | them.pieces[KING];

@@ -9,8 +9,7 @@ const MOBILITY_PIECES: [Row<1>; 4] =
     [row("mobility.knight"), row("mobility.bishop"), row("mobility.rook"), row("mobility.queen")];
 const MOBILITY_STEPS: Row<1> = row("mobility.king");
 
-/// Squares that no enemy pawn attacks and that hold neither the own king nor an own pawn that
-/// is blocked or still on rank 2.
+/// Squares without attacks of pawns, own king, and own pawns blocked or on rank 2.
 fn area(view: &View) -> u64 {
     let stuck = view.us.pieces[PAWN] & (view.occupied >> 8 | RANK_1 << 8);
     !(view.them.attacks[PAWN] | view.us.pieces[KING] | stuck)

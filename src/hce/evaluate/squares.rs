@@ -113,8 +113,7 @@ pub fn central(square: u32) -> usize {
     usize::from((2..6).contains(&file_of(square)))
 }
 
-/// How closed a position is, 0 to 8: half the pawns, two for every pair that ram each other, less two for every file
-/// without pawns.
+/// Closedness, 0 to 8: half the pawns, two a rammed pair, less two a file without pawns.
 pub fn closedness(up: u64, down: u64) -> usize {
     let pawns = up | down;
     let rammed = number((up << 8) & down);

@@ -45,8 +45,7 @@ pub fn threats(view: &View, add: &mut impl FnMut(Term, i32)) {
     some(PUSH.at([]), after_pushes(view) & (pieces | them.pieces[KING]) & !us.attacks[PAWN]);
 }
 
-/// What pawns attack after a push to a square that no enemy pawn attacks, and that is defended
-/// or not attacked at all.
+/// Attacks of pawns after a push to a safe square.
 fn after_pushes(view: &View) -> u64 {
     let (us, them) = (&view.us, &view.them);
     let empty = !view.occupied;

@@ -1,7 +1,5 @@
-//! The table of terms: what each one is called, counts, and is worth before training.
-//!
-//! Terms come in groups with a shape, such as 6 roles x 64 squares. The terms of all groups are
-//! numbered through in the order of the table, the last axis fastest.
+//! The table of terms. Groups have a shape, such as 6 roles x 64 squares; terms are numbered in the
+//! order of the table, the last axis fastest.
 
 mod table;
 
@@ -33,8 +31,7 @@ const fn first(group: usize) -> usize {
     first
 }
 
-/// The first term of a kind. The table has the kinds in the order of [`Kind`], so that a number
-/// tells the kind.
+/// The first term of a kind; the table has the kinds in the order of [`Kind`].
 const fn first_of(kind: Kind) -> usize {
     let mut i = GROUPS.len();
     while i > 0 && GROUPS[i - 1].kind as usize >= kind as usize {
@@ -55,8 +52,7 @@ pub(super) struct Row<const AXES: usize> {
     lens: [usize; AXES],
 }
 
-/// The group of a name. To be called in constants, where a misspelt name or a wrong number of
-/// axes does not compile.
+/// The group of a name, for constants: a misspelt name does not compile.
 pub(super) const fn row<const AXES: usize>(name: &str) -> Row<AXES> {
     let mut i = 0;
     while !same(GROUPS[i].name, name) {
