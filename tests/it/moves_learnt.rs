@@ -4,22 +4,16 @@ use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Batch, Choices, Terms as Rows};
-use nnuance::hce::terms::TERMS as TERMS_IN_ALL;
-use nnuance::hce::{self, HceEvaluator, HceWeights, Term};
+use nnuance::hce::{self, HceEvaluator, HceWeights};
 use nnuance::loader::{Encoder, Part, Plan, Preparation, Prepare, Weighing, collect};
-use nnuance::model::{
-    Aim, Backend, Compute, Evaluation, HceShape, Kind, Level, Model, Precision, initial, to_host,
-};
 use nnuance::run::objective::{Moves, Searcher};
 use nnuance::sample::{Position, Sample};
 use nnuance::search::{Quiescence, Terms};
-use nnuance::terms::Kind as TermKind;
 use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
-use nnuance::weights::Weights;
 
-use crate::largest::{distance, largest};
+use crate::largest::largest;
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values, with_threads};
 use crate::program::{Run, column, killed_and_resumed, refused, same_for_any_threads};
 
@@ -164,75 +158,6 @@ fn rows_are_seen_by_the_side_that_moved() {
             let same = sample.position.turn() == eyes(&rows.last().unwrap().0);
             assert_eq!(batch.results[i], if same { sample.result } else { 1.0 - sample.result });
         }
-    }
-}
-
-fn model(kind: &Kind, weights: &Weights, compute: Compute) -> Model {
-    let device = Backend::Flex.device().expect("flex is always there").autodiff();
-    Model::new(kind, weights, &device, compute).expect("the weights fit")
-}
-
-fn mean_loss(choices: &Choices, logits: &[f32]) -> f64 {
-    let taught = choices.iter().enumerate().filter(|(_, rows)| rows.len() > 2);
-    let losses = taught.map(|(i, rows)| choices.judge(i, &logits[rows], choices.scale).loss);
-    losses.sum::<f64>() / choices.count()
-}
-
-/// The gradients of whole models, by the fused operations and by the plain ones.
-#[test]
-fn gradients_are_those_of_finite_differences() {
-    let net = Architecture::simple(Views::Perspective, 8, Activation::SCReLU);
-    let nets = (Kind::Net(net.clone()), initial(&net, 5));
-    let shape = HceShape { terms: TERMS_IN_ALL, scale: 160.0, tempo: true };
-    // A term that turns its sign where the endgame's value does has no derivative there.
-    let kinds: Vec<TermKind> = Term::all().map(Term::kind).collect();
-    let mut of_terms = weights();
-    for (value, kind) in of_terms.values.iter_mut().zip(&kinds) {
-        if *kind == TermKind::Complexity {
-            *value = [0.0; 2];
-        }
-    }
-    let terms = (Kind::Hce(shape), of_terms.to_weights());
-    let terms = (crate::games::all_terms(), terms);
-    for ((encoder, (kind, weights)), force) in [
-        ((Encoder::net(&net), nets.clone()), None),
-        ((Encoder::net(&net), nets), Some(100.0)),
-        (terms.clone(), None),
-        (terms, Some(100.0)),
-    ] {
-        let batch = batch(&encoder, force);
-        let choices = batch.choices.clone().unwrap();
-        let fused = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-        let logits =
-            |weights: &Weights| to_host(model(&kind, weights, fused).logits(&batch.inputs));
-        let forces = choices.pull(&logits(&weights));
-        let [plain, fused] = [Compute::Plain, fused].map(|compute| {
-            model(&kind, &weights, compute).gradients(&batch.inputs, Aim::Forces(&forces)).1
-        });
-        for (name, array) in &plain.0 {
-            let apart = distance(&fused.0[name].values, &array.values);
-            assert!(apart < 1e-4, "{name} is {apart:e} off");
-        }
-        // Along the gradient itself, where the most is to be seen.
-        let (mut there, mut back) = (weights.clone(), weights.clone());
-        let mut square = 0.0;
-        let slopes = plain.0.values().flat_map(|it| &it.values);
-        let most = largest(slopes.map(|slope| f64::from(slope.abs())));
-        let reach = if matches!(kind, Kind::Net(_)) { 3e-4 } else { 0.03 };
-        let step = (reach / most) as f32;
-        for (name, array) in plain.0.iter().filter(|(name, _)| !name.ends_with("start")) {
-            for (i, slope) in array.values.iter().enumerate() {
-                if name == "terms.change" && kinds[i / 2] == TermKind::Complexity {
-                    continue;
-                }
-                there.0.get_mut(name).unwrap().values[i] += step * slope;
-                back.0.get_mut(name).unwrap().values[i] -= step * slope;
-                square += f64::from(*slope).powi(2);
-            }
-        }
-        let [up, down] = [&there, &back].map(|weights| mean_loss(&choices, &logits(weights)));
-        let rise = (up - down) / (2.0 * f64::from(step));
-        assert!((rise / square - 1.0).abs() < 0.02, "{rise} {square}");
     }
 }
 

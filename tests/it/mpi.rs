@@ -237,36 +237,6 @@ fn a_rank_that_hangs_is_named() {
     }
 }
 
-/// So is one that hangs when there is nothing left to train; what the run wrote is whole.
-#[test]
-fn a_rank_that_hangs_at_the_end_is_named() {
-    let Some(_turn) = turn() else { return };
-    if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
-        return;
-    }
-    // Behind the net rank 0 has little left to do: the run may end before the signal comes.
-    for _ in 0..20 {
-        let run = Run::new(&config("", NET, STEPS));
-        let child = started(run.command(2, "run").args(["--silence", "4"]));
-        rows(&run.out("run"), 0);
-        let (_, pid) = *processes(&child).iter().find(|(rank, _)| *rank == 1).expect("it runs");
-        let begun = Instant::now();
-        while !run.out("run").join("net.bin").exists() && begun.elapsed().as_secs() < 60 {
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        signal(pid, libc::SIGSTOP);
-        let output = ends(child, Duration::from_secs(60));
-        let [_, stderr] = said(&output);
-        if !output.status.success() {
-            assert!(stderr.contains("rank 1 on ") && stderr.contains("silent for"), "{stderr}");
-            let checkpoint = Checkpoint::read(&run.out("run").join("last.safetensors")).unwrap();
-            assert!(checkpoint.state.step > 0);
-            return;
-        }
-    }
-    panic!("the signal came too late, each time");
-}
-
 /// The signals of Ctrl-C and of schedulers, at mpirun or at one rank, stop all at the same step.
 #[test]
 fn a_signal_stops_all_ranks_with_a_checkpoint() {
@@ -306,17 +276,10 @@ fn a_rank_that_differs_or_fails_is_named() {
     let [_, stderr] = said(&output);
     assert!(!output.status.success());
     assert!(stderr.contains("error: rank 1 on "), "{stderr}");
-    assert!(stderr.contains("this machine computes with plain tensor operations"), "{stderr}");
-    // What befalls all is told once.
-    for (arguments, line) in [
-        (vec!["train", "absent.toml"], "absent.toml"),
-        (
-            vec!["train", &run.config, "--set", "data.files=[\"absent.vf\"]", "--out", &out],
-            "absent.vf",
-        ),
-        (vec!["train", &run.config, "--nonsense"], "--nonsense"),
-        (vec!["match", "material", "absent.bin"], "only `train` shares its work"),
-    ] {
+    // An error of all ranks is printed once.
+    for (arguments, line) in
+        [(["train", "absent.toml"], "absent.toml"), (["match", "material"], "train")]
+    {
         let output = mpirun(2, &arguments).output().unwrap();
         let [_, stderr] = said(&output);
         assert!(!output.status.success());

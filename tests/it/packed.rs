@@ -4,9 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use nnuance::format::ReadError;
-
-use crate::formats::{QUIET, START, hex, open, read, read_bytes};
+use crate::formats::{QUIET, START, hex, read, read_bytes};
 use crate::need;
 
 fn line() -> String {
@@ -89,9 +87,4 @@ fn bombs_are_read_in_little_memory() {
     if need::found("proc", "/proc/self/status", peak.is_some()) {
         assert!(peak < Some(100_000), "{peak:?} kB");
     }
-}
-
-#[test]
-fn a_missing_file_is_told() {
-    assert!(matches!(open("data/none.xz".as_ref()), Err(ReadError::Open { .. })));
 }

@@ -21,21 +21,14 @@ fn scores_of_tournament_programs() {
         ("+M5/20 1.0s", Some(31_995)),
         ("-M4/20", Some(-31_996)),
         ("+M0/20", Some(31_999)),
-        ("+319.98/20", Some(31_998)),
         ("-320.00/20", Some(-31_999)),
         ("+99999999999999999999.0/20", Some(31_999)),
         ("-M99999999999/20", Some(-31_000)),
-        ("+5/20", Some(500)),
         ("book", None),
-        ("", None),
         ("1/2 was offered", None),
         ("12/20", None),
         ("+0.35", None),
-        ("+/12", None),
-        ("+0./12", None),
-        ("+.35/12", None),
         ("e4 +0.35/12", None),
-        ("[%clk 0:01:02]", None),
     ] {
         let found = scores(&format!("1. e4 e5 {{{comment}}} 2. Nf3"));
         assert_eq!(found, [None, score, None], "{comment}");

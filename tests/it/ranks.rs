@@ -84,15 +84,15 @@ impl Ranks for Thread<'_> {
     }
 }
 
-/// What each rank makes of `work`, in their order. Each has a pool of its own, as processes have:
-/// whoever waits for another rank keeps its thread.
+fn mesh(count: usize) -> Mesh {
+    let slots = Mutex::new(vec![Default::default(); count]);
+    Mesh { count, slots, met: Mutex::new(0), changed: Condvar::new() }
+}
+
+/// Results of `work` by rank. Each rank has a pool of its own, as processes have: a rank that waits
+/// for another keeps its thread.
 fn each<T: Send>(size: usize, work: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
-    let mesh = Mesh {
-        count: size,
-        slots: Mutex::new(vec![Default::default(); size]),
-        met: Mutex::new(0),
-        changed: Condvar::new(),
-    };
+    let mesh = mesh(size);
     std::thread::scope(|scope| {
         let threads = (0..size).map(|rank| {
             let (work, mesh) = (&work, &mesh);

@@ -2,15 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use nnuance::features::Moved;
 use nnuance::hce::{HceEvaluator, HceWeights};
 use nnuance::sample::Position;
 use nnuance::score::Score;
-use nnuance::search::{
-    Evaluate, Game, Limits, Line, MOST_DEPTH, Question, Searched, Searcher, Terms,
-};
+use nnuance::search::{Game, Limits, Line, MOST_DEPTH, Question, Searched, Searcher, Terms};
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Position as _};
+use shakmaty::{CastlingMode, Position as _};
 
 use crate::search_walks::KIWIPETE;
 
@@ -106,7 +103,7 @@ fn draws_by_rule_are_zero() {
 }
 
 #[test]
-fn who_is_behind_repeats_and_who_is_ahead_does_not() {
+fn repetitions_follow_the_score() {
     let twice = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
     let behind = game("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1", twice);
     assert_eq!(behind.occurrences(), 3);
@@ -124,7 +121,7 @@ fn who_is_behind_repeats_and_who_is_ahead_does_not() {
 }
 
 #[test]
-fn the_same_question_has_the_same_answer() {
+fn searches_are_deterministic() {
     for fen in [KIWIPETE, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"] {
         let game = game(fen, "");
         for (limits, lines) in [(depth(7), 1), (nodes(20_000), 1), (depth(4), 3)] {
@@ -180,44 +177,4 @@ fn several_lines_are_different_and_in_order() {
     // No more lines than moves.
     let (found, _) = ask(&game("7k/8/8/6Q1/8/8/8/K7 b - - 0 1", ""), depth(4), 9);
     assert_eq!(found.lines.len(), 1);
-}
-
-/// An evaluation in other units.
-struct Times(i32, Terms);
-
-impl Evaluate for Times {
-    fn refresh(&mut self, position: &Position) {
-        self.1.refresh(position);
-    }
-
-    fn play(&mut self, moved: Option<&Moved>, after: &Position) {
-        self.1.play(moved, after);
-    }
-
-    fn undo(&mut self) {
-        self.1.undo();
-    }
-
-    fn value(&mut self) -> i32 {
-        self.0 * self.1.value()
-    }
-}
-
-/// The same evaluation with its centipawns worth half as much, and the scale that says so, is
-/// searched move for move alike.
-#[test]
-fn scales_make_no_difference() {
-    let game = Game::new(Chess::new());
-    let stop = AtomicBool::new(false);
-    let search = |times: i32| {
-        let terms = Terms::new(HceEvaluator::new(&HceWeights::default()));
-        let scale = 200.0 * f64::from(times);
-        let question = Question { limits: nodes(50_000), lines: 1, scale };
-        let mut evaluation = Times(times, terms);
-        Searcher::new(2).search(&game, &mut evaluation, &question, &stop, &mut |_| ())
-    };
-    let (once, twice) = (search(1), search(2));
-    assert_eq!((once.depth, &once.lines[0].pv), (twice.depth, &twice.lines[0].pv));
-    let [one, two] = [once, twice].map(|found| i32::from(found.score().centipawns()));
-    assert_eq!(2 * one, two);
 }

@@ -222,7 +222,7 @@ fn text(bytes: &[u8]) -> String {
 /// All that a language's code must do.
 fn check(language: Language) {
     let together = if language == Language::C { 1 } else { 12 };
-    for cases in [&VARIANTS, &EXTREMES, &DRAWN] {
+    for cases in [&EXTREMES, &DRAWN] {
         for (i, cases) in cases.chunks(together).enumerate() {
             let program = Program::harnessed(language, cases, i % 3 == 0);
             for (i, case) in cases.iter().enumerate() {
@@ -303,7 +303,7 @@ fn every_net_has_neat_code() {
             move |head_format| random(&net, Scales { head_format, ..Scales::default() }, 100, 5),
         )
     });
-    for net in VARIANTS.iter().map(|case| case.net.clone()).chain(drawn) {
+    for net in drawn {
         for language in Language::ALL {
             let golden = golden_evaluations(&net);
             let source = snippet(language, &net, ["net.bin", language.file_name()], &golden);
@@ -336,9 +336,6 @@ struct Case {
     net: Net,
     lines: Vec<(String, i32)>,
 }
-
-/// One for each view with each activation, without anything else.
-static VARIANTS: LazyLock<Vec<Case>> = LazyLock::new(|| cases(variants(), (1000, 1), 100));
 
 /// Nets whose outputs leave the numbers of engines.
 static EXTREMES: LazyLock<Vec<Case>> =
@@ -402,20 +399,6 @@ fn drawn() -> Vec<Case> {
         }
     }
     cases
-}
-
-/// Small and large weights, odd and even sizes.
-fn variants() -> Vec<Net> {
-    let combinations = Views::ALL
-        .into_iter()
-        .flat_map(|views| Activation::ALL.map(|activation| (views, activation)));
-    combinations
-        .enumerate()
-        .map(|(i, (views, activation))| {
-            let most = [100, 2000][(i / 2) % 2];
-            random_net(views, activation, most, (i + i / 3) as u64)
-        })
-        .collect()
 }
 
 /// A net for White whose maps are so many powers of ten larger than others: what comes out is no

@@ -72,29 +72,6 @@ fn weights(list: &TermList) -> Vec<[f64; 2]> {
 }
 
 #[test]
-fn terms_of_an_engine_become_arrays() {
-    let list = realistic();
-    let found = arrays(&list);
-    for (name, places) in [
-        ("material", 5),
-        ("psqt.rook", 64),
-        ("mobility.knight", 9),
-        ("pawns.isolated", 0),
-        ("pawns.passed.free.safe", 6),
-        ("king.shelter.3", 8),
-        ("safety.attack", 4),
-        ("complexity.total-pawns", 0),
-        ("complexity.at", 64),
-    ] {
-        let array = found.iter().find(|array| array.name == name).expect(name);
-        assert_eq!(array.places.len(), places, "{name}");
-    }
-    let mut terms: Vec<usize> = found.iter().flat_map(|array| array.terms.clone()).collect();
-    terms.sort_unstable();
-    assert!(terms.into_iter().eq(0..list.len()));
-}
-
-#[test]
 fn boards_come_in_any_order() {
     let mut board = squares();
     board.reverse();
