@@ -70,61 +70,90 @@ fn manifest(net: &Path) -> Manifest {
 #[test]
 fn sum_learns_evaluates_and_plays() {
     let folder = tempfile::tempdir().unwrap();
-    let (terms, out) = (terms_in(&folder), folder.path().join("out"));
-    said(&mut train(&written(&folder, &config(&terms, "wdl = 0.3", 6)), &out));
-
-    let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-    assert_eq!((recipe.config.scale(), recipe.config.score_scale()), (170.0, 126.0));
-    let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
+    let terms = terms_in(&folder);
     let evaluator = HceEvaluator::new(&uneven());
-    let terms: Vec<f64> =
-        samples.iter().map(|it| evaluator.evaluate(&it.position).round()).collect();
+    let of_terms = |position: &Position| evaluator.evaluate(position).round();
+    let base = export::load(Path::new(NET), &Given::default()).unwrap();
+    let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
+    let scale = f64::from(base.net.scales().scale);
+    let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path().join(name));
+    let cases: [(&str, &Path, f64, &dyn Fn(&Position) -> f64); 2] =
+        [(&terms, &with_terms, 170.0, &of_terms), (NET, &with_net, scale, &of_net)];
+    for (path, out, scale, below) in cases {
+        said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
+        let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
+        assert_eq!((recipe.config.scale(), recipe.config.score_scale()), (scale, 126.0));
+        let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
 
-    // As engines load it: the net's integers plus the terms', and the same along a search.
-    let loaded = export::load(&out.join("net.bin"), &Given::default()).unwrap();
-    let net = open(&out.join("net.bin"));
-    let sums = cp(&net, &samples);
-    let mut search = net.in_search().unwrap();
-    for ((sample, terms), sum) in samples.iter().zip(&terms).zip(&sums) {
-        assert_eq!(*sum, f64::from(loaded.net.evaluate(&sample.position)) + terms);
-        search.refresh(&sample.position);
-        assert_eq!(f64::from(search.value()), *sum);
-    }
-    let ends = Searcher::of(&recipe, &best.weights).unwrap();
-    let mut of_run = ends.evaluation();
-    of_run.refresh(&samples[7].position);
-    assert_eq!(f64::from(of_run.value()), sums[7]);
+        // As engines load it: the net's integers plus the base, and the same along a search.
+        let upper = export::load(&out.join("net.bin"), &Given::default()).unwrap().net;
+        let sum = |it: &Position| f64::from(upper.evaluate_slowly(it)) + below(it);
+        let net = open(&out.join("net.bin"));
+        let (sums, floats) = (cp(&net, &samples), cp(&open(out), &samples));
+        let mut search = net.in_search().unwrap();
+        for (number, (sample, value)) in samples.iter().zip(&sums).enumerate() {
+            assert_eq!(*value, sum(&sample.position));
+            search.refresh(&sample.position);
+            let chess = sample.position.to_chess().unwrap();
+            for played in chess.legal_moves().into_iter().filter(|_| number < 50) {
+                let mut after = chess.clone();
+                after.play_unchecked(played);
+                let after = Position::from_chess(&after);
+                search.play(Some(&Moved::of(chess.turn(), &played)), &after);
+                assert_eq!(f64::from(search.value()), sum(&after));
+                search.undo();
+            }
+            assert_eq!(f64::from(search.value()), *value);
+        }
+        let ends = Searcher::of(&recipe, &best.weights).unwrap();
+        let mut of_run = ends.evaluation();
+        of_run.refresh(&samples[7].position);
+        assert_eq!(f64::from(of_run.value()), sums[7]);
 
-    // The floats are what the validation loss is of, and the integers are near them.
-    let floats = cp(&open(&out), &samples);
-    let mut apart = floats.iter().zip(&sums).map(|(one, other)| (one - other).abs());
-    assert!(apart.all(|apart| apart < 25.0));
-    let loss = |values: &[f64]| {
-        let error = |(cp, it): (&f64, &Sample)| {
-            let score = sigmoid(f64::from(it.score.unwrap()) / 126.0);
-            (sigmoid(cp / 170.0) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
+        // The validation loss is that of the floats, and the integers are near them.
+        let apart = |(one, other): (&f64, &f64)| (one - other).abs();
+        let apart: Vec<f64> = floats.iter().zip(&sums).map(apart).collect();
+        assert!(apart.iter().all(|apart| *apart < 25.0));
+        assert!(path != NET || apart.iter().sum::<f64>() / (samples.len() as f64) < 3.0);
+        let loss = |values: &[f64]| {
+            let error = |(cp, it): (&f64, &Sample)| {
+                let score = sigmoid(f64::from(it.score.unwrap()) / 126.0);
+                (sigmoid(cp / scale) - 0.3 * f64::from(it.result) - 0.7 * score).powi(2)
+            };
+            values.iter().zip(&samples).map(error).sum::<f64>() / samples.len() as f64
         };
-        values.iter().zip(&samples).map(error).sum::<f64>() / samples.len() as f64
-    };
-    let first = column(&out, "validation_loss")[0];
-    assert!((loss(&terms) / first - 1.0).abs() < 1e-5, "{} {first}", loss(&terms));
-    let told = best.state.best.unwrap().loss;
-    assert!((loss(&floats) / told - 1.0).abs() < 1e-5, "{} {told}", loss(&floats));
-    assert!(told < loss(&terms), "{told}, terms alone {}", loss(&terms));
+        let alone: Vec<f64> = samples.iter().map(|it| below(&it.position)).collect();
+        let first = column(out, "validation_loss")[0];
+        assert!((loss(&alone) / first - 1.0).abs() < 1e-5, "{} {first}", loss(&alone));
+        let lowest = best.state.best.unwrap().loss;
+        assert!((loss(&floats) / lowest - 1.0).abs() < 1e-5, "{} {lowest}", loss(&floats));
+        assert!(lowest < loss(&alone), "{lowest}, the base alone {}", loss(&alone));
+    }
 
     // Exported again from the net alone it is still a part of the sum; another scale is refused.
-    let again = folder.path().join("again.bin");
+    let (net, again) = (with_terms.join("net.bin"), folder.path().join("again.bin"));
     let export = || {
         let mut command = nnuance();
-        command.arg("export").arg(out.join("net.bin")).arg("-o").arg(&again);
+        command.arg("export").arg(&net).arg("-o").arg(&again);
         command
     };
     assert!(complaint(export().args(["--scale", "400"])).contains("400"));
     said(&mut export());
-    let base = manifest(&out.join("net.bin")).provenance.base;
-    assert!(base.is_some() && manifest(&again).provenance.base == base);
-    assert_eq!(cp(&open(&again), &samples), sums);
+    let of = |net: &Path| manifest(net).provenance.base;
+    assert!(of(&net).is_some() && of(&again) == of(&net));
     said(nnuance().arg("verify").arg(&again));
+
+    let net = with_net.join("net.bin");
+    let recorded = of(&net).unwrap();
+    assert_eq!(recorded.sha256, Some(base.manifest.unwrap().sha256));
+    let export::Below::Net(whole) = &recorded.below else { panic!("{recorded:?}") };
+    assert_eq!(whole.read().unwrap().to_bytes(), std::fs::read(NET).unwrap());
+    let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path().join(name));
+    said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
+    said(nnuance().arg("verify").arg(&net));
+    let few = ["--pairs", "1", "--nodes", "50", "--pgn"];
+    said(nnuance().arg("match").arg(&net).arg(NET).args(few).arg(pgn));
+    said(nnuance().arg("compare").arg(&net).args(["material", "--data", GAMES]));
 }
 
 /// A net whose numbers are all zero, with a description beside it; its path.
@@ -140,79 +169,6 @@ fn of_zeros(folder: &TempDir, name: &str, inputs: &str, hidden: usize) -> String
 
 /// The net of the quickstart, which stands beside the program.
 const NET: &str = "nets/quickstart-32.bin";
-
-#[test]
-fn integers_of_a_net_as_base() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out");
-    said(&mut train(&written(&folder, &config(NET, "wdl = 0.3", 4)), &out));
-    let below = export::load(Path::new(NET), &Given::default()).unwrap();
-    let scale = below.net.scales().scale;
-
-    let upper = export::load(&out.join("net.bin"), &Given::default()).unwrap();
-    let manifest = upper.manifest.unwrap();
-    assert_eq!(manifest.scales.scale, scale);
-    let base = manifest.provenance.base.unwrap();
-    assert_eq!(base.sha256, Some(below.manifest.unwrap().sha256));
-    let export::Below::Net(whole) = &base.below else { panic!("{base:?}") };
-    assert_eq!(whole.read().unwrap().to_bytes(), std::fs::read(NET).unwrap());
-
-    let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-    let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
-    let net = open(&out.join("net.bin"));
-    let sums = cp(&net, &samples);
-    let sum = |position: &Position| {
-        upper.net.evaluate_slowly(position) + below.net.evaluate_slowly(position)
-    };
-    let (mut search, mut apart) = (net.in_search().unwrap(), 0.0);
-    let floats = cp(&open(&out), &samples);
-    for ((sample, value), float) in samples.iter().zip(&sums).zip(&floats) {
-        assert_eq!(*value, f64::from(sum(&sample.position)));
-        search.refresh(&sample.position);
-        assert_eq!(f64::from(search.value()), *value);
-        apart += (value - float).abs() / samples.len() as f64;
-    }
-    assert!(apart < 3.0, "{apart}");
-    // Along every move, and back.
-    for sample in samples.iter().take(50) {
-        let chess = sample.position.to_chess().unwrap();
-        search.refresh(&sample.position);
-        for played in chess.legal_moves() {
-            let mut after = chess.clone();
-            after.play_unchecked(played);
-            let after = Position::from_chess(&after);
-            search.play(Some(&Moved::of(chess.turn(), &played)), &after);
-            assert_eq!(search.value(), sum(&after));
-            search.undo();
-        }
-        assert_eq!(search.value(), sum(&sample.position));
-    }
-    let ends = Searcher::of(&recipe, &best.weights).unwrap();
-    let mut of_run = ends.evaluation();
-    of_run.refresh(&samples[7].position);
-    assert_eq!(f64::from(of_run.value()), sums[7]);
-
-    // The first validation loss is that of the base, and the last is lower.
-    let below = cp(&open(Path::new(NET)), &samples);
-    let score_scale = recipe.config.score_scale();
-    let error = |(cp, it): (&f64, &Sample)| {
-        let score = sigmoid(f64::from(it.score.unwrap()) / score_scale);
-        let target = 0.3 * f64::from(it.result) + 0.7 * score;
-        (sigmoid(cp / f64::from(scale)) - target).powi(2)
-    };
-    let loss = below.iter().zip(&samples).map(error).sum::<f64>() / samples.len() as f64;
-    let first = column(&out, "validation_loss")[0];
-    assert!((loss / first - 1.0).abs() < 1e-5, "{loss} {first}");
-    assert!(best.state.best.unwrap().loss < loss);
-
-    let [page, pgn] = ["net.html", "games.pgn"].map(|name| folder.path().join(name));
-    let net = out.join("net.bin");
-    said(nnuance().arg("inspect").arg(&net).args(["--data", GAMES, "-o"]).arg(page));
-    said(nnuance().arg("verify").arg(&net));
-    let few = ["--pairs", "1", "--nodes", "50", "--pgn"];
-    said(nnuance().arg("match").arg(&net).arg(NET).args(few).arg(pgn));
-    said(nnuance().arg("compare").arg(&net).args(["material", "--data", GAMES]));
-}
 
 /// A run, its best checkpoint and its net are one base. A run continues with it and the sum itself.
 #[test]

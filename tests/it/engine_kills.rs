@@ -1,16 +1,10 @@
 //! Jobs with engines that are stopped, killed and resumed.
 
 use std::cell::Cell;
-use std::collections::HashSet;
-use std::env;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::path::Path;
 
-use nnuance::engine::game::Adjudication;
 use nnuance::engine::journal::{Journal, Progress, path_of};
 use nnuance::engine::opening::{Openings, Start};
 use nnuance::engine::{PositionsJob, Report, SelfplayJob, Skip, positions, selfplay};
@@ -95,54 +89,6 @@ fn stopped_jobs_give_the_same_file() {
         assert!(runs > 1 && report.written > 9, "{runs} {}", report.written);
         same(&whole.output, &job.output);
     }
-}
-
-/// Not a test: a job that another test kills.
-#[test]
-#[ignore = "a job, started and killed by another test"]
-fn job_to_kill() {
-    let folder = PathBuf::from(env::var_os("NNUANCE_TEST_FOLDER").unwrap());
-    let job = selfplay_job(&folder, "killed.vf", &viriformat::FORMAT, crew(fake(&[]), 2));
-    let adjudication = Adjudication { max_plies: 15, ..Adjudication::default() };
-    selfplay(&SelfplayJob { games: 600, range: 0..600, adjudication, ..job }, &Quiet).unwrap();
-}
-
-#[test]
-fn killed_job_gives_the_same_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let whole = tempfile::tempdir().unwrap();
-    let start = |folder: &Path| {
-        Command::new(env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "engine_kills::job_to_kill"])
-            .env("NNUANCE_TEST_FOLDER", folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
-    };
-    assert!(start(whole.path()).wait().unwrap().success());
-    let (mut kills, mut committed) = (0, HashSet::new());
-    loop {
-        let mut child = start(folder.path());
-        thread::sleep(Duration::from_millis(100 + mix(3, kills) % 150));
-        if kills < 8 && child.try_wait().unwrap().is_none() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            kills += 1;
-            let journal = path_of(&folder.path().join("killed.vf"));
-            let text = fs::read_to_string(journal).unwrap_or_default();
-            committed.insert(text.lines().count());
-        } else {
-            assert!(child.wait().unwrap().success());
-            break;
-        }
-    }
-    println!("killed {kills} times");
-    // Each run went on from where the one before had come.
-    assert!(kills > 0 && committed.len() > 1, "{committed:?}");
-    let read = |folder: &Path| fs::read(folder.join("killed.vf")).unwrap();
-    assert!(read(folder.path()) == read(whole.path()));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn constant_failure_ends_the_job() {
     let folder = tempfile::tempdir().unwrap();
     let (input, samples) = positions_in(folder.path(), 120);
     let job = label_job(&input, "out.txt", &text::FORMAT, crew(fake(&[]), 1));
-    positions(&job, &StopAt::new(40)).unwrap();
+    positions(&job, &StopAfter::new(40)).unwrap();
     let journal = path_of(&job.output);
     let broken = PositionsJob { crew: crew(fake(&[("Crash", "1".into())]), 1), ..job.clone() };
     let error = positions(&broken, &Quiet).unwrap_err().to_string();

@@ -217,24 +217,3 @@ fn unusable_evaluations_are_refused() {
         assert!(said.contains(word), "{args:?}: {said}");
     }
 }
-
-/// A run's floats get the scale that was fitted to its net, in centipawns of their own.
-#[test]
-fn floats_get_the_scale_of_their_net() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let [best, net] = ["best.safetensors", "net.bin"].map(path);
-    std::fs::copy("nets/quickstart-32.safetensors", &best).unwrap();
-    let export = ["export", &best, "-o", &net, "--scale", "700", "--data"];
-    output(nnuance(&export).arg("data/selfplay-sf15.vf"), true);
-    let fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
-    let [text, _] = output(&mut nnuance(&["eval", &net, "--board", "--with", &best, fen]), true);
-    let expected = |name: &str| -> f64 {
-        let line =
-            text.lines().find(|line| line.starts_with(name) && line.ends_with(char::is_numeric));
-        line.expect(&text).split_whitespace().last().unwrap().parse().unwrap()
-    };
-    let folder = folder.path().file_name().unwrap().to_str().unwrap();
-    let [net, best] = ["net", "best"].map(|stem| expected(&format!("{folder}/{stem}")));
-    assert!((net - best).abs() < 0.01 && net > 0.5, "{text}");
-}

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
 use nnuance::format::{
-    self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, pgn, text, unpack,
+    self, Format, Holds, ReadError, Sink, Source, WriteError, bulletformat, epd, text, unpack,
     viriformat,
 };
 use nnuance::sample::{GameHash, Piece, Played, Position, Sample, mix};
@@ -19,7 +19,6 @@ use crate::need;
 
 pub const GAMES: &str = "data/selfplay-sf15.vf";
 pub const SCORED: &str = "data/selfplay_sf151_scored.txt";
-pub const NOTATED: &str = "data/selfplay_sf151_200games.pgn";
 pub const QUIET: &str = "data/selfplay_sf151_quiet.epd";
 pub const BULLET: &str = "../shared/data/formats/bullet_batch.bf";
 
@@ -482,24 +481,6 @@ fn files_of_other_kinds() {
     // A given format is checked.
     let error = read_as(&text::FORMAT, &hex(VIRI_EXAMPLE)).unwrap_err().to_string();
     assert!(error.contains("viriformat"), "{error}");
-}
-
-#[test]
-fn fixtures_are_recognised_without_names() {
-    for (path, format, count) in [
-        (GAMES, &viriformat::FORMAT, 1_554_109),
-        (SCORED, &text::FORMAT, 30_000),
-        (QUIET, &epd::FORMAT, 15_000),
-        (NOTATED, &pgn::FORMAT, 27_951),
-        (BULLET, &bulletformat::FORMAT, 16_273),
-    ] {
-        if path != BULLET || need::shared(path) {
-            let file = scratch("positions", &fs::read(path).unwrap());
-            let source = open(&file.path).unwrap();
-            assert_eq!(source.format().name, format.name);
-            assert_eq!(read_source(source).unwrap().len(), count, "{path}");
-        }
-    }
 }
 
 /// Real positions: whole games, and lines with and without scores.

@@ -3,11 +3,8 @@
 use burn::tensor::{Tensor, TensorData};
 use nnuance::architecture::{Activation, Architecture, Views};
 use nnuance::batch::{Active, Batch, Inputs};
-use nnuance::model::{
-    Aim, Backend, Compute, Evaluation, Judged, Kind, Level, Model, Precision, to_host,
-};
+use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision};
 use nnuance::train::optimizer::{Name, Optimizer, Settings};
-use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 
 use crate::largest::distance;
@@ -27,72 +24,6 @@ fn net(views: Views, hidden: usize, activation: Activation, seed: u64) -> (Kind,
     let net = Architecture::simple(views, hidden, activation);
     let weights = drawn::weights(&net, seed);
     (Kind::Net(net), weights)
-}
-
-/// The mean size of the pulls at the logits.
-fn pull(aim: Aim, logits: &[f32]) -> f64 {
-    let Some(Judged { targets, base, weights, loss }) = aim.judged() else {
-        return aim.numbers().iter().map(|force| f64::from(force.abs())).sum();
-    };
-    let slope = |(place, &logit): (usize, &f32)| {
-        let logit = logit + base.get(place).copied().unwrap_or(0.0);
-        let slope = loss.slope(logit.into(), targets[place].into());
-        (slope * f64::from(weights.get(place).copied().unwrap_or(1.0))).abs()
-    };
-    logits.iter().enumerate().map(slope).sum::<f64>() / logits.len() as f64
-}
-
-/// Gradients are near each other. That of the output's bias is one mean of pulls of both signs, which
-/// may be next to nothing: it is measured by their size, and more closely.
-fn assert_near(found: &Weights, right: &Weights, pull: f64, what: &str) {
-    for (name, array) in &right.0 {
-        let found = &found.0[name].values;
-        let (apart, most) = match (&found[..], &array.values[..]) {
-            ([found], [right]) => (f64::from((found - right).abs()) / pull, 3e-6),
-            (found, right) => (distance(found, right), 1e-5),
-        };
-        assert!(apart < most, "{what}: {name} is {apart:e} off");
-    }
-}
-
-#[test]
-fn loss_and_gradients_equal_the_plain_ones() {
-    for level in Level::available() {
-        for (i, hidden) in [1, 7, 16, 33, 100, 128].into_iter().enumerate() {
-            for views in Views::ALL {
-                for activation in Activation::ALL {
-                    let (kind, weights) = net(views, hidden, activation, i as u64);
-                    let batch = games::lists(views)
-                        .encode(&games::samples([1, 33, 257, 300][i % 4], i as u64));
-                    let targets = targets(&batch, 0.4, &[Promise::scale(300.0).into()]);
-                    let plain = model(&kind, &weights, Compute::Plain)
-                        .gradients(&batch.inputs, Aim::Targets(&targets));
-                    let fused = model(&kind, &weights, fused(level))
-                        .gradients(&batch.inputs, Aim::Targets(&targets));
-                    let what = format!("{} {hidden} {activation:?} {}", level.name(), views.name());
-                    assert!((fused.0 / plain.0 - 1.0).abs() < 1e-5, "{what}");
-                    let logits =
-                        to_host(model(&kind, &weights, Compute::Plain).logits(&batch.inputs));
-                    let pulled = pull(Aim::Targets(&targets), &logits);
-                    assert_near(&fused.1, &plain.1, pulled, &what);
-                    let forces = games::forces(batch.len());
-                    let bases = games::bases(batch.len());
-                    let weighed = games::weights(batch.len());
-                    for aim in games::aims(&targets, &bases, &weighed, &forces) {
-                        let of = |compute| {
-                            let model = model(&kind, &weights, compute);
-                            model.gradients(&batch.inputs, aim)
-                        };
-                        let [fused, plain] = [self::fused(level), Compute::Plain].map(of);
-                        let apart = (fused.0 / plain.0 - 1.0).abs();
-                        assert!(aim.judged().is_none() || apart < 1e-5, "{what} {aim:?}");
-                        let what = format!("{what} {aim:?}");
-                        assert_near(&fused.1, &plain.1, pull(aim, &logits), &what);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Boards with 0 to 32 pieces.

@@ -143,22 +143,3 @@ fn pairs_of_gpu_and_cpu() {
         assert_eq!(planned(GPU), of_gpu);
     }
 }
-
-/// One kernel makes the rows of pairs, and one hands their gradients down; one gathers the lists of
-/// chunks, which are sent by themselves.
-#[test]
-fn pairs_take_two_kernels_and_chunks_one() {
-    let Some(gpu) = gpu() else { return };
-    let net = Architecture::simple(Views::Perspective, 8, Activation::SCReLU);
-    let Positions { active, plans, .. } = Positions::new(&net);
-    let targets = vec![0.5; active.len()];
-    let model = Model::new(&Kind::Net(net.clone()), &initial(&net, 3), &gpu, GPU);
-    let model = model.expect("the weights fit");
-    let [with, without] = [Inputs::Planned(plans), Inputs::Active(active)].map(|inputs| {
-        let before = Traffic::so_far();
-        model.gradients(&inputs, Aim::Targets(&targets));
-        Traffic::so_far().since(before)
-    });
-    assert_eq!([with.uploads, without.uploads], [2, 1]);
-    assert_eq!(with.launches, without.launches + 3);
-}

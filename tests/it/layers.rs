@@ -150,27 +150,3 @@ fn arrays_have_their_own_clips_and_rates() {
     #[cfg(feature = "ndarray")]
     check(&Backend::NdArray.device().expect("ndarray is built in"), Compute::Plain);
 }
-
-/// With the gradient g a step of plain descent is rate * g, and half of it at half the rate.
-#[test]
-fn half_the_rate_is_half_the_step() {
-    let device = Backend::Flex.device().expect("flex is always there");
-    let half = "[optimizer.layers]\nhead.0 = { rate = 0.5 }";
-    let descent = "name = \"sgd\"\nbeta1 = 0.0";
-    let net = config("", "", 0.0).architecture().expect("a net").expect("no terms");
-    let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
-    let walk = Walk { net, device: &device, compute };
-    let before = walk.model();
-    let batch = Encoder::net(&walk.net).encode(&games::samples(60, 0));
-    let (_, gradients) = before.gradients(&batch.inputs, Aim::Targets(&batch.results));
-    let mut optimizer = config(half, descent, 0.0).optimizer().build(compute);
-    let slope = before.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
-    let after = optimizer.step(0.5, before.clone(), slope).weights();
-    for (name, array) in &before.weights().0 {
-        let rate: f32 = if name.starts_with("head.0.") { 0.25 } else { 0.5 };
-        let step = |(p, g): (&f32, &f32)| p - rate * g;
-        let right: Vec<f32> =
-            array.values.iter().zip(&gradients.0[name].values).map(step).collect();
-        assert!(after.0[name].values == right, "{name}");
-    }
-}
