@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::ChunkPlan;
 use super::plan::{ABREAST, FOUR, LINE};
-use super::{Active, ChunkPlan};
 
 /// The shape of lists.
 #[derive(Debug)]
@@ -45,17 +45,6 @@ impl Listed {
             }
         }
         Self { rows: *rows, views: *views, places, positions, buckets: chosen }
-    }
-}
-
-impl Active {
-    /// The lists of plans of one king bucket, position after position; pairs have rows like inputs.
-    ///
-    /// # Panics
-    /// As [`Listed::of`].
-    pub fn planned(plans: &[Arc<ChunkPlan>]) -> Self {
-        let Listed { rows, views, places, buckets, .. } = Listed::of(plans);
-        Self { rows, views, places, indices: lists(plans, places), buckets }
     }
 }
 

@@ -243,7 +243,12 @@ impl Planner {
             plan.positions.clone_from(&plan.order);
             plan.places.extend(0..batch as u16);
         } else {
-            self.by_bucket(batch, net.buckets, bucket, &mut plan.positions);
+            plan.positions.clear();
+            plan.positions.extend(0..batch as u16);
+            plan.positions.sort_by_key(|position| bucket(usize::from(*position)));
+            for (place, &position) in plan.positions.iter().enumerate() {
+                self.keys[usize::from(position)] = place as u16;
+            }
             for &item in &plan.order {
                 plan.places.push(self.keys[usize::from(item >> shift)]);
             }
@@ -275,33 +280,6 @@ impl Planner {
             }
         }
         plan.rows = rows;
-    }
-
-    /// Puts the positions in order of their buckets, and leaves the place of each in `keys`.
-    #[inline(always)]
-    fn by_bucket(
-        &mut self,
-        batch: usize,
-        buckets: usize,
-        bucket: impl Fn(usize) -> usize,
-        positions: &mut Vec<u16>,
-    ) {
-        self.counts.clear();
-        self.counts.resize(buckets + 1, 0);
-        for position in 0..batch {
-            self.counts[bucket(position) + 1] += 1;
-        }
-        for bucket in 1..buckets {
-            self.counts[bucket] += self.counts[bucket - 1];
-        }
-        positions.clear();
-        positions.resize(batch, 0);
-        for position in 0..batch {
-            let place = &mut self.counts[bucket(position)];
-            positions[*place as usize] = position as u16;
-            self.keys[position] = *place as u16;
-            *place += 1;
-        }
     }
 
     /// Finds the lists that hold each input, for the backward pass; after [`order`](Planner::order).

@@ -217,8 +217,8 @@ impl Bench {
         };
         let batch = self.batches[0].len();
         let positions = self.plan.expected.unwrap_or(1);
-        let need = Need::of(&self.kind()?, batch, compute, self.config.optimizer().kept());
-        let need = need.map(|need| need.with_lists(positions, compute));
+        let kept = self.config.optimizer().kept();
+        let need = Need::of(&self.kind()?, batch, compute, kept, positions);
         need.map_or(Ok(()), |need| need.check(&self.device))?;
         let laps = || Laps::new(self.lap, is_gpu(&self.device));
         let mut copies = self.batches.iter().cycle().cloned().map(Ok::<_, Infallible>);

@@ -1,10 +1,10 @@
-//! What the gradients of a model are those of.
+//! Objectives of a model's gradients: losses of its logits, or forces on them.
 
 use burn::tensor::{Tensor, activation::sigmoid};
 
 use crate::loss::{Loss, LossShape};
 
-/// What the gradients of a model are those of.
+/// The objective that a model is differentiated by.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim<'a> {
     /// The mean of the squares of `sigmoid(logit) - target`; targets from 0 to 1, one a position.
@@ -16,14 +16,14 @@ pub enum Aim<'a> {
     Forces(&'a [f32]),
 }
 
-/// What the losses of positions are made of. All are one a position.
+/// Inputs of the losses of positions. All are one a position.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
     /// 0 to 1.
     pub targets: &'a [f32],
     /// Logits that are added to those of the model; empty where there are none.
     pub base: &'a [f32],
-    /// What the loss of a position is multiplied by, 0 or more; empty where all count 1.
+    /// Factors of the losses, 0 or more; empty where all are 1.
     pub weights: &'a [f32],
     pub loss: Loss,
 }
@@ -113,4 +113,83 @@ impl<'a> Aim<'a> {
         let other = other.reshape([positions, 1]);
         one.reshape([1, positions]).matmul(other).reshape([1]) / over as f32
     }
+}
+
+impl Judged<'_> {
+    /// The derivatives of the mean loss by the logits, one a position.
+    pub fn forces(self, logits: &[f32]) -> Vec<f32> {
+        let mut forces = Vec::with_capacity(logits.len());
+        self.losses(logits.iter().copied().enumerate(), &mut forces);
+        forces
+    }
+
+    /// The sum of the losses of some positions by their logits, while the derivatives of the mean
+    /// over the batch go to `gradients`.
+    #[inline(always)]
+    pub(super) fn losses(
+        self,
+        logits: impl Iterator<Item = (usize, f32)>,
+        gradients: &mut Vec<f32>,
+    ) -> f64 {
+        let (batch, power) = (self.targets.len() as f32, self.loss.power as f32);
+        match self.loss.shape {
+            LossShape::Squared => self.by(logits, gradients, 2.0 / batch, |it| {
+                (f64::from(it.error).powi(2), it.scale * it.error * it.p * (1.0 - it.p))
+            }),
+            LossShape::Absolute => self.by(logits, gradients, 1.0 / batch, |it| {
+                let sign = if it.error == 0.0 { 0.0 } else { 1f32.copysign(it.error) };
+                (f64::from(it.error.abs()), it.scale * sign * it.p * (1.0 - it.p))
+            }),
+            LossShape::Power => self.by(logits, gradients, power / batch, |it| {
+                let size = it.error.abs();
+                let slope = size.powf(power - 1.0);
+                let cost = f64::from(slope) * f64::from(size);
+                (cost, it.scale * slope.copysign(it.error) * it.p * (1.0 - it.p))
+            }),
+            LossShape::CrossEntropy => self.by(logits, gradients, 1.0 / batch, |it| {
+                let small = (-it.logit.abs()).exp().ln_1p();
+                let cost = it.logit.max(0.0) - it.target * it.logit + small;
+                (f64::from(cost), it.scale * it.error)
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn by(
+        self,
+        logits: impl Iterator<Item = (usize, f32)>,
+        gradients: &mut Vec<f32>,
+        scale: f32,
+        of: impl Fn(LossInput) -> (f64, f32),
+    ) -> f64 {
+        let Judged { targets, base, weights, loss } = self;
+        let over_rated = 1.0 + loss.asymmetry as f32;
+        let mut sum = 0.0;
+        for (position, logit) in logits {
+            let added = if base.is_empty() { 0.0 } else { base[position] };
+            let (logit, target) = (logit + added, targets[position]);
+            let p = 1.0 / (1.0 + (-logit).exp());
+            let error = p - target;
+            let mut weight = if weights.is_empty() { 1.0 } else { weights[position] };
+            if error > 0.0 {
+                weight *= over_rated;
+            }
+            let input = LossInput { logit, p, target, error, scale: scale * weight };
+            let (cost, gradient) = of(input);
+            sum += cost * f64::from(weight);
+            gradients.push(gradient);
+        }
+        sum
+    }
+}
+
+/// Inputs of the loss of a position.
+struct LossInput {
+    logit: f32,
+    p: f32,
+    target: f32,
+    /// `p - target`
+    error: f32,
+    /// Factor of the gradient.
+    scale: f32,
 }

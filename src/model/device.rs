@@ -1,8 +1,8 @@
-//! Where a model computes.
+//! Devices that models compute on, and properties of GPUs.
+
+use std::fmt;
 
 use burn::tensor::Device;
-
-use super::adapter::AdapterKind;
 
 /// The backends by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub enum Backend {
     Flex,
     /// The ndarray CPU backend; deprecated by Burn since 0.22, slower than flex.
     NdArray,
-    /// Any GPU through wgpu: WGSL, or what is nearer to the GPU where that is built in.
+    /// Any GPU through wgpu: WGSL, or SPIR-V or MSL where these are built in.
     Wgpu,
     /// GPUs through Vulkan (SPIR-V).
     Vulkan,
 }
 
-/// What `--device` names: a backend, and which of its devices.
+/// A value of `--device`: a backend, and one of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     pub backend: Backend,
@@ -25,7 +25,7 @@ pub struct Choice {
     pub index: usize,
 }
 
-/// Why there is no device.
+/// Reasons why there is no device.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     #[error(
@@ -54,15 +54,10 @@ pub enum DeviceError {
     )]
     Software { name: &'static str, index: usize },
     #[error(
-        "{name} says that it has {has} MiB of memory, and training takes some {needs} MiB; choose \
-         a smaller batch or net, or train with `--device flex`"
+        "training needs {needs} MiB of {what} on {name}, which has {has} MiB; choose a smaller batch \
+         or net, or train with `--device flex`"
     )]
-    TooLittle { name: String, has: u64, needs: u64 },
-    #[error(
-        "a buffer on {name} holds {has} MiB, and training needs one of {needs} MiB; choose a \
-         smaller batch or net, or train with `--device flex`"
-    )]
-    TooLarge { name: String, has: u64, needs: u64 },
+    TooSmall { what: &'static str, name: String, has: u64, needs: u64 },
 }
 
 impl Backend {
@@ -138,9 +133,8 @@ impl Choice {
         Self::among(&Backend::Wgpu.kinds().unwrap_or_default())
     }
 
-    /// What `auto` is where GPUs are built in like this: the first graphics card. What is
-    /// part of the processor shares its memory with it, and need not be faster; what computes like a
-    /// GPU on its time is none.
+    /// The choice of `auto` among GPUs of these kinds: the first graphics card. A GPU that is part of
+    /// the processor shares its memory with it, and need not be faster.
     pub fn among(gpus: &[AdapterKind]) -> Self {
         match gpus.iter().position(|kind| *kind == AdapterKind::Card) {
             Some(index) => Self { backend: Backend::Wgpu, index },
@@ -168,7 +162,127 @@ impl Choice {
     }
 }
 
-/// Whether a device does what it is told later, on its own, and may be lost.
+/// Whether a device computes asynchronously, and may be lost.
 pub fn is_gpu(device: &Device) -> bool {
     AdapterKind::of(&device.clone().inner()).is_some()
+}
+
+/// A GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    pub name: String,
+    pub kind: AdapterKind,
+    /// The language of its programs.
+    pub language: &'static str,
+    /// Bytes, where the backend reports it: Vulkan does, WGSL does not.
+    pub memory: Option<u64>,
+    /// Bytes of a buffer, at most.
+    pub largest: u64,
+}
+
+/// How a GPU is built into the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdapterKind {
+    Card,
+    Integrated,
+    Virtual,
+    /// A program on the CPU that behaves like a GPU.
+    Software,
+    Unknown,
+}
+
+impl AdapterKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            AdapterKind::Card => "graphics card",
+            AdapterKind::Integrated => "part of the processor",
+            AdapterKind::Virtual => "virtual",
+            AdapterKind::Software => "software",
+            AdapterKind::Unknown => "unknown",
+        }
+    }
+
+    /// The kind of a device; none for one that is no GPU.
+    #[cfg(feature = "wgpu")]
+    pub fn of(device: &Device) -> Option<Self> {
+        gpu::kind(device)
+    }
+
+    /// None: without a GPU backend no device is a GPU.
+    #[cfg(not(feature = "wgpu"))]
+    pub fn of(_: &Device) -> Option<Self> {
+        None
+    }
+}
+
+impl Adapter {
+    /// All GPUs that a backend finds, in the order in which `--device` counts them.
+    ///
+    /// # Errors
+    /// If the backend is not compiled in.
+    pub fn all(backend: Backend) -> Result<Vec<Self>, DeviceError> {
+        let devices = backend.devices()?;
+        Ok(devices.iter().filter_map(Self::of).collect())
+    }
+
+    /// The properties of a device, which opens it; none for one that is no GPU.
+    #[cfg(feature = "wgpu")]
+    pub fn of(device: &Device) -> Option<Self> {
+        gpu::adapter(device)
+    }
+
+    #[cfg(not(feature = "wgpu"))]
+    pub fn of(_: &Device) -> Option<Self> {
+        None
+    }
+}
+
+impl fmt::Display for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.language)
+    }
+}
+
+#[cfg(feature = "wgpu")]
+mod gpu {
+    use burn::backend::DispatchDevice;
+    use burn_cubecl::CubeDevice;
+    use burn_cubecl::cubecl::device::{WgpuDevice, WgpuDeviceKind};
+
+    use super::{Adapter, AdapterKind, Device};
+
+    fn cube(device: &Device) -> Option<&CubeDevice> {
+        match device.as_dispatch() {
+            DispatchDevice::Cube(device) => Some(device),
+            _ => None,
+        }
+    }
+
+    pub fn kind(device: &Device) -> Option<AdapterKind> {
+        let CubeDevice::Wgpu(WgpuDevice { kind, .. }) = cube(device)? else { return None };
+        Some(match kind {
+            WgpuDeviceKind::DiscreteGpu(_) => AdapterKind::Card,
+            WgpuDeviceKind::IntegratedGpu(_) => AdapterKind::Integrated,
+            WgpuDeviceKind::VirtualGpu(_) => AdapterKind::Virtual,
+            WgpuDeviceKind::Cpu => AdapterKind::Software,
+            _ => AdapterKind::Unknown,
+        })
+    }
+
+    pub fn adapter(device: &Device) -> Option<Adapter> {
+        let client = cube(device)?.client();
+        let properties = client.properties();
+        Some(Adapter {
+            name: properties.identity.name.clone(),
+            kind: kind(device)?,
+            language: match client.name() {
+                "wgpu<spirv>" => "SPIR-V",
+                "wgpu<msl>" => "MSL",
+                "wgpu<wgsl>" => "WGSL",
+                other => other,
+            },
+            memory: properties.memory.max_memory(),
+            largest: properties.memory.max_page_size,
+        })
+    }
 }

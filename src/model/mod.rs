@@ -3,7 +3,6 @@
 //! [`Evaluation`] is what training needs of a model: its logits, and its loss, which a model may
 //! compute in one fused operation of its own.
 
-mod adapter;
 mod aim;
 mod device;
 mod fused;
@@ -15,7 +14,6 @@ mod net;
 pub mod ops;
 pub mod rounding;
 mod sum;
-mod traffic;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -23,9 +21,8 @@ use burn::tensor::{Tensor, TensorData};
 
 pub use burn::tensor::Device;
 
-pub use adapter::{Adapter, AdapterKind};
 pub use aim::{Aim, Judged};
-pub use device::{Backend, Choice, DeviceError, is_gpu};
+pub use device::{Adapter, AdapterKind, Backend, Choice, DeviceError, is_gpu};
 pub use fused::Compute;
 pub use hce::{HceModel, HceShape};
 pub use init::{initial, initial_of_size};
@@ -35,7 +32,6 @@ pub use ops::Stage;
 pub use ops::cpu::{Level, Precision};
 pub use rounding::Rounding;
 pub use sum::SumModel;
-pub use traffic::Traffic;
 
 use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs};
@@ -113,7 +109,7 @@ impl Model {
 
     /// The parameters on the host, as they were given to [`Model::new`].
     pub fn weights(&self) -> Weights {
-        self.collect(Value)
+        self.collect(None)
     }
 
     /// The model with its weights as an export rounds them, see [`Rounding`]. Handcrafted terms stay
@@ -132,11 +128,12 @@ impl Model {
     /// As [`Evaluation::slope`] does.
     pub fn gradients(&self, inputs: &Inputs, aim: Aim) -> (f32, Weights) {
         let Slope { loss, gradients } = self.slope(inputs, aim);
-        (to_host(loss)[0], self.collect(Derivative(&gradients)))
+        (to_host(loss)[0], self.collect(Some(&gradients)))
     }
 
-    fn collect(&self, of: impl Of) -> Weights {
-        let mut collect = Collect { of, weights: Weights::default(), path: Path::default() };
+    /// The parameters, or their derivatives.
+    fn collect(&self, gradients: Option<&GradientsParams>) -> Weights {
+        let mut collect = Collect { gradients, weights: Weights::default(), path: Path::default() };
         self.visit(&mut collect);
         let mut weights = collect.weights;
         let net = match self {
@@ -170,29 +167,9 @@ impl Evaluation for Model {
     }
 }
 
-/// What to collect of each parameter.
-trait Of {
-    fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D>;
-}
-
-struct Value;
-
-impl Of for Value {
-    fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D> {
-        param.val()
-    }
-}
-
-struct Derivative<'a>(&'a GradientsParams);
-
-impl Of for Derivative<'_> {
-    fn of<const D: usize>(&self, param: &Param<Tensor<D>>) -> Tensor<D> {
-        self.0.get(param.id).unwrap_or_else(|| param.val().zeros_like())
-    }
-}
-
-struct Collect<O> {
-    of: O,
+struct Collect<'a> {
+    /// None: the parameters themselves.
+    gradients: Option<&'a GradientsParams>,
     weights: Weights,
     path: Path,
 }
@@ -219,7 +196,7 @@ impl Path {
     }
 }
 
-impl<O: Of> ModuleVisitor for Collect<O> {
+impl ModuleVisitor for Collect<'_> {
     fn enter_module(&mut self, name: &str, container: &str) {
         self.path.enter(name, container);
     }
@@ -229,7 +206,10 @@ impl<O: Of> ModuleVisitor for Collect<O> {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let tensor = self.of.of(param);
+        let tensor = match self.gradients {
+            None => param.val(),
+            Some(gradients) => gradients.get(param.id).unwrap_or_else(|| param.val().zeros_like()),
+        };
         let shape = tensor.dims();
         self.weights.insert(&self.path.name(), &shape, to_host(tensor));
     }

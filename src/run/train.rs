@@ -193,8 +193,7 @@ fn train(
     let rows = if config.learns_moves() { ROWS_OF_MOVES } else { 1 };
     // Rounded weights are a set more.
     let kept = config.optimizer().kept() + u64::from(settings.rounded.is_some());
-    let need = Need::of(&kind, batch as usize * rows, *compute, kept);
-    let need = need.map(|need| need.with_lists(data.come_again(), *compute));
+    let need = Need::of(&kind, batch as usize * rows, *compute, kept, data.come_again());
     need.map_or(Ok(()), |need| need.check(device))?;
     let rounds = Rounds::of(config, &span);
     if let Some(rounds) = &rounds {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Layer, LayerActivation, Views};
-use nnuance::batch::{Active, ChunkPlan, Inputs, Pairs, Planner};
+use nnuance::batch::{Active, ChunkPlan, Inputs, Listed, Pairs, Planner, lists};
 use nnuance::config::Config;
 use nnuance::loader::Encoder;
-use nnuance::model::{Aim, Device, Kind, Model, Traffic, initial};
+use nnuance::model::{Aim, Device, Kind, Model, initial};
 use nnuance::run::recipe;
 
 use crate::gpu::{GPU, bits, flex, fused, gpu, with_room};
@@ -64,12 +64,18 @@ fn nets() -> Vec<Architecture> {
     ]
 }
 
+/// The lists of plans of one king bucket, position after position.
+pub fn unplanned(plans: &[Arc<ChunkPlan>]) -> Active {
+    let Listed { rows, views, places, buckets, .. } = Listed::of(plans);
+    Active { rows, views, places, indices: lists(plans, places), buckets }
+}
+
 /// Plans hold the lists that were planned.
 #[test]
 fn plans_are_lists_again() {
     for net in nets() {
         let Positions { active, plans, pairs } = Positions::new(&net);
-        let listed = Active::planned(&plans);
+        let listed = unplanned(&plans);
         assert_eq!((listed.rows, listed.views), (pairs.rows(), net.views()));
         assert_eq!(listed.buckets, active.buckets);
         assert!(listed.places < active.places);

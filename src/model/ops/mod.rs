@@ -2,12 +2,11 @@
 //!
 //! [`FusedOps`] is a backend extension. The whole loss of a net is one operation: accumulate,
 //! activate, multiply by the layers, sigmoid, error, and all gradients, in one pass over
-//! pieces of the batch that fit the cache. The gradients come home with the loss, so Burn's autodiff
-//! has no part in it: tensors are those of the backend itself. The step of an optimiser is another operation.
-//! Each is there for the CPU backend flex and for GPUs. The plain tensor operations stay the oracle,
-//! and the path of the backends that are not listed here.
+//! chunks of the batch that fit the cache. The kernel returns loss and gradients together, so Burn's
+//! autodiff is not involved: tensors are those of the backend itself. The step of an optimiser is
+//! another operation. Each exists for the CPU backend flex and for GPUs. The plain tensor operations
+//! are their definition, and the path of all other backends.
 
-mod arrays;
 pub mod cpu;
 #[cfg(feature = "wgpu")]
 mod cube;
@@ -19,17 +18,19 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{Backend, Dispatch, ExtensionType, backend_extension};
+use burn::backend::{
+    Backend, BackendTensor, Dispatch, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind,
+    ExtensionType, backend_extension,
+};
 use burn::tensor::Tensor;
 
 use super::aim::Aim;
 use crate::batch::OneHot;
-pub use arrays::Arrays;
 use cpu::{Kernel, Level, Scratch};
 pub use flex::lent;
 use steps::Step;
 
-/// What a fused operation takes from the host: the net, the positions, memory to work in.
+/// Inputs of a fused operation from the host: the net, the positions, buffers.
 #[derive(Clone)]
 pub struct Job<'a> {
     pub kernel: &'a Kernel,
@@ -47,7 +48,7 @@ pub struct Job<'a> {
 /// Called after each stage of a step on a GPU, which is waited for.
 pub type Done<'a> = &'a dyn Fn(Stage);
 
-/// What a GPU does for a loss with its gradients, one stage after the other.
+/// The stages of a loss with its gradients on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Active inputs and targets come to the device.
@@ -63,6 +64,38 @@ pub enum Stage {
 /// Memory of gradients that a backend keeps for the next step, as they have the same shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(pub Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+/// The arrays of a net, or their gradients, in the order of `Architecture::arrays`. Those of the
+/// accumulator and the factoriser are `[rows, N]`, all others flat.
+pub struct Arrays<B: Backend>(pub Vec<FloatTensor<B>>);
+
+impl<B: Backend> ExtensionType<B> for Arrays<B> {
+    type Target = Arrays<Dispatch>;
+
+    fn map_to_dispatch<F>(self, map_kind: F, autodiff: DispatchAutodiffContext) -> Self::Target
+    where
+        F: Fn(BackendTensor<B>) -> DispatchTensorKind,
+    {
+        let wrap =
+            |tensor| DispatchTensor { kind: map_kind(BackendTensor::Float(tensor)), autodiff };
+        Arrays(self.0.into_iter().map(wrap).collect())
+    }
+
+    fn map_from_dispatch<F>(target: Self::Target, unwrap_kind: F) -> Self
+    where
+        F: Fn(DispatchTensor) -> BackendTensor<B>,
+    {
+        Arrays(target.0.into_iter().map(|tensor| unwrap_kind(tensor).float()).collect())
+    }
+
+    fn routing_tensor(target: &Self::Target) -> Option<&DispatchTensor> {
+        target.0.first()
+    }
+
+    fn routing_float_tensor(target: &Self::Target) -> Option<&DispatchTensor> {
+        target.0.first()
+    }
+}
 
 /// A loss, `[1]`, with its gradients.
 #[derive(ExtensionType)]

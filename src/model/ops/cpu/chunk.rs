@@ -96,7 +96,7 @@ impl<F: Copy + Default> Chunk<F> {
         match aim.judged() {
             Some(judged) => {
                 let logits = logits.map(|(position, &it)| (of_batch(position), it));
-                *loss = judged.of_all(logits, logit_gradients);
+                *loss = judged.losses(logits, logit_gradients);
             }
             None => {
                 let forces = aim.numbers();

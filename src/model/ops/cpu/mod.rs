@@ -7,7 +7,6 @@ mod format;
 mod forward;
 mod fused;
 mod head;
-mod judge;
 pub(super) mod lanes;
 pub(super) mod level;
 mod net;

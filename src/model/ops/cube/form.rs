@@ -4,7 +4,6 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
 use crate::architecture::Activation;
-use crate::model::Traffic;
 
 /// What the kernel of positions knows when it is compiled. There is a kernel for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,10 +74,22 @@ impl Form {
     }
 }
 
-/// The grid of a launch, which is counted: of at least so many cubes, which [`CUBE_POS`] numbers;
+/// The grid of a launch: of at least so many cubes, which [`CUBE_POS`] numbers;
 /// those beyond have nothing to do.
 pub(super) fn grid(cubes: usize) -> CubeCount {
-    Traffic::launched();
     let rows = cubes.div_ceil(ROW).max(1);
     CubeCount::Static(cubes.div_ceil(rows).max(1) as u32, rows as u32, 1)
+}
+
+/// Whether it is finite. Floats are classified by their bits, as compilers, such as Metal's, may
+/// assume that every float is a number.
+#[cube]
+pub(super) fn is_finite(a: f32) -> bool {
+    u32::reinterpret(a) & 2139095040u32 != 2139095040u32
+}
+
+/// Whether it is NaN: all bits of the exponent, and some behind them.
+#[cube]
+pub(super) fn is_nan(a: f32) -> bool {
+    u32::reinterpret(a) & 2147483647u32 > 2139095040u32
 }

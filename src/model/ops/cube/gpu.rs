@@ -9,7 +9,6 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::form::grid;
-use crate::model::Traffic;
 
 /// Units of a cube.
 const UNITS: usize = 256;
@@ -50,7 +49,6 @@ impl Gpu {
         if words.is_empty() {
             words.push(0);
         }
-        Traffic::sent(size_of_val(&words[..]));
         self.buffer(len, words)
     }
 
@@ -59,7 +57,6 @@ impl Gpu {
     pub fn write(&self, buffer: &Buffer, first: usize, words: Bytes) {
         let first = first * size_of::<u32>();
         let behind = buffer.len.max(1) * size_of::<u32>() - first - words.len();
-        Traffic::sent(words.len());
         let part = buffer.handle.clone().offset_start(first as u64).offset_end(behind as u64);
         self.client.write(&part, words);
     }

@@ -14,7 +14,6 @@ mod form;
 mod gpu;
 mod index;
 mod net;
-mod number;
 mod pairs;
 mod slope;
 mod steps;

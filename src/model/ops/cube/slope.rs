@@ -3,8 +3,7 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{ABREAST, Form, Spread, TILE};
-use super::number::is_nan;
+use super::form::{ABREAST, Form, Spread, TILE, is_nan};
 use super::tiles::NONE;
 use crate::architecture::Activation;
 use crate::loss::LossShape;

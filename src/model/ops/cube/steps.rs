@@ -5,9 +5,8 @@ use burn_cubecl::cubecl;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-use super::form;
+use super::form::{grid, is_finite};
 use super::gpu::{Buffer, Gpu, contiguous};
-use super::number::is_finite;
 use crate::model::ops::steps::{AdamFactors, Step};
 
 /// Units of a cube.
@@ -32,7 +31,7 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
         factors;
     let factors =
         AdamLaunch::new(shrink, coupled, beta1, rest1, beta2, rest2, rate, unbias, epsilon, clip);
-    let (grid, units) = (form::grid(len.div_ceil(UNITS)), CubeDim::new_1d(UNITS as u32));
+    let (grid, units) = (grid(len.div_ceil(UNITS)), CubeDim::new_1d(UNITS as u32));
     let clipped = clip.is_finite();
     // SAFETY: all buffers have as many numbers as the parameter.
     unsafe {
