@@ -47,15 +47,18 @@ impl Need {
         let rows = floats(inputs * kings * hidden);
         let [strips, _] = Strips::bound(part * views, kings);
         let sums = (strips * inputs) as u64 * floats(hidden);
+        // Sums of each 16 positions.
+        let tiles = if net.is_deep() { 0 } else { batch.div_ceil(16) * (views + 1) * hidden };
+        let tiles = floats(tiles);
         let lists = (batch * views * MOST_PIECES * size_of::<u16>()) as u64;
         let cached = (cached * (2 * MOST_PIECES * size_of::<u16>()) as u64).min(room as u64);
         // Weights, gradients, the optimiser's, and the same after the next step; a step; lists that
         // wait beside it; cached lists, and a copy while their buffer grows.
-        let step = position * part as u64 + sums + 2 * rows;
+        let step = position * part as u64 + sums + tiles + 2 * rows;
         let waiting = (1 + steps_ahead(batch) as u64) * lists;
         let total = 2 * (2 + kept) * weights + step + waiting + cached + cached / 2;
         let slopes = floats(part * views * hidden);
-        let largest = arrays.into_iter().chain([slopes, sums, lists, cached]).max();
+        let largest = arrays.into_iter().chain([slopes, sums, tiles, lists, cached]).max();
         Some(Self { total, largest: largest.unwrap_or(0) })
     }
 

@@ -65,7 +65,7 @@ fn too_little_memory_is_refused() {
     };
     assert!(need(256, 16_384).check_adapter(&adapter).is_ok());
     let error = need(8192, 1 << 16).check_adapter(&adapter).expect_err("too little");
-    assert!(!matches!(error, DeviceError::TooLarge { .. }), "{error}");
+    assert!(matches!(error, DeviceError::TooSmall { what: "memory", .. }), "{error}");
     let error = need(65_536, 1 << 20).check_adapter(&adapter).expect_err("too large");
     assert!(matches!(error, DeviceError::TooSmall { what: "a buffer", .. }), "{error}");
 }
