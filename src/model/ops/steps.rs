@@ -1,12 +1,6 @@
 //! Steps of optimisers. Each is one formula, over vectors of the processor in one pass, or over
 //! tensors.
 
-mod adagrad;
-mod adam;
-mod lion;
-mod schedule_free;
-mod sgd;
-
 use std::mem::take;
 
 use burn::tensor::Tensor;
@@ -14,11 +8,6 @@ use rayon::prelude::*;
 
 use super::cpu::lanes::Lanes;
 use super::cpu::level::{Level, Task};
-pub use adagrad::AdaGrad;
-pub use adam::{Adam, Factors as AdamFactors};
-pub use lion::{Factors as LionFactors, Lion};
-pub use schedule_free::{Factors as ScheduleFreeFactors, ScheduleFree};
-pub use sgd::Sgd;
 
 /// A step as factors that are the same for each parameter.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +19,20 @@ pub enum Step {
     Sgd(Sgd),
     /// `p += share * (g - p)`: the parameters are a mean, and the gradients join it.
     Mean(Mean),
+}
+
+/// Evaluates an expression with the formula of a step, whose type is another for each step.
+macro_rules! with_formula {
+    ($step:expr, $formula:ident => $value:expr) => {
+        match $step {
+            Step::Adam($formula) => $value,
+            Step::AdaGrad($formula) => $value,
+            Step::Lion($formula) => $value,
+            Step::ScheduleFree($formula) => $value,
+            Step::Sgd($formula) => $value,
+            Step::Mean($formula) => $value,
+        }
+    };
 }
 
 /// See [`Step::Mean`].
@@ -53,14 +56,7 @@ impl Step {
     /// # Panics
     /// When the slices differ in length, or the number of states is not that of the step.
     pub fn take(&self, level: Level, p: &mut [f32], g: &[f32], states: Vec<&mut [f32]>) {
-        match self {
-            Step::Adam(formula) => pass(formula, level, p, g, exactly(states)),
-            Step::AdaGrad(formula) => pass(formula, level, p, g, exactly(states)),
-            Step::Lion(formula) => pass(formula, level, p, g, exactly(states)),
-            Step::ScheduleFree(formula) => pass(formula, level, p, g, exactly(states)),
-            Step::Sgd(formula) => pass(formula, level, p, g, exactly(states)),
-            Step::Mean(formula) => pass(formula, level, p, g, exactly(states)),
-        }
+        with_formula!(self, formula => pass(formula, level, p, g, exactly(states)));
     }
 
     /// The same by Burn's tensor operations, on any device.
@@ -70,23 +66,10 @@ impl Step {
         g: Tensor<D>,
         states: Vec<Tensor<D>>,
     ) -> (Tensor<D>, Vec<Tensor<D>>) {
-        fn apply<const N: usize, const D: usize>(
-            formula: &impl Formula<N>,
-            p: Tensor<D>,
-            g: Tensor<D>,
-            states: Vec<Tensor<D>>,
-        ) -> (Tensor<D>, Vec<Tensor<D>>) {
+        with_formula!(self, formula => {
             let (p, states) = formula.apply(Tensors::<D>, p, g, exactly(states));
             (p, states.into())
-        }
-        match self {
-            Step::Adam(formula) => apply(formula, p, g, states),
-            Step::AdaGrad(formula) => apply(formula, p, g, states),
-            Step::Lion(formula) => apply(formula, p, g, states),
-            Step::ScheduleFree(formula) => apply(formula, p, g, states),
-            Step::Sgd(formula) => apply(formula, p, g, states),
-            Step::Mean(formula) => apply(formula, p, g, states),
-        }
+        })
     }
 }
 
@@ -303,5 +286,326 @@ impl<F: Formula<N>, const N: usize> Task for Piece<'_, F, N> {
                 simd.partial_store_f32s(last, now);
             }
         }
+    }
+}
+
+/// Adam's step with decoupled weight decay, and RAdam's. For each parameter `p` with gradient `g` and means `m` and `v`, at step `t` from 1:
+///
+/// ```text
+/// g += coupled_decay * p
+/// p *= 1 - lr * decay
+/// m  = beta1 * m + (1 - beta1) * g
+/// v  = beta2 * v + (1 - beta2) * g^2
+/// p -= lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)
+/// p  = clamp(p, -clip, clip)
+/// ```
+///
+/// Rectified (L. Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020), the
+/// division waits until the mean of squares is worth dividing by:
+///
+/// ```text
+/// most = 2 / (1 - beta2) - 1
+/// rho  = most - 2 t beta2^t / (1 - beta2^t)
+/// p   -= lr * (m / (1 - beta1^t)) * r * sqrt(1 - beta2^t) / (sqrt(v) + epsilon)   if rho > 5
+///        with r = sqrt((rho - 4) (rho - 2) most / ((most - 4) (most - 2) rho))
+/// p   -= lr * (m / (1 - beta1^t))                                                 otherwise
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Adam {
+    pub beta1: f64,
+    pub beta2: f64,
+    pub epsilon: f64,
+    /// AdamW's decay, which shrinks the parameters.
+    pub decay: f64,
+    /// Adam's decay, which adds to the gradients.
+    pub coupled_decay: f64,
+    /// Whether `m` and `v` are divided as above.
+    pub bias_correction: bool,
+    /// Whether it is RAdam, which always corrects.
+    pub rectified: bool,
+    /// Bound of the parameters' size; 0 = none.
+    pub clip: f64,
+}
+
+/// Factors of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct AdamFactors {
+    pub shrink: f32,
+    pub coupled: f32,
+    pub beta1: f32,
+    pub rest1: f32,
+    pub beta2: f32,
+    pub rest2: f32,
+    /// Turns `m` into the step before the division.
+    pub rate: f32,
+    /// Turns `v` into its unbiased form.
+    pub unbias: f32,
+    pub epsilon: f32,
+    pub clip: f32,
+}
+
+impl Adam {
+    /// The step at `step`, from 1, with learning rate `lr`. The states are `m` and `v`.
+    pub fn at(&self, lr: f64, step: u64) -> Step {
+        let t = step as f64;
+        let unbias = |beta: f64| match self.bias_correction || self.rectified {
+            true => 1.0 / (1.0 - beta.powf(t)),
+            false => 1.0,
+        };
+        let rate = lr * unbias(self.beta1);
+        let (rate, unbias, epsilon) = match self.rectified {
+            false => (rate, unbias(self.beta2), self.epsilon),
+            true => match self.rectification(t) {
+                Some(r) => (rate * r / unbias(self.beta2).sqrt(), 1.0, self.epsilon),
+                // Divided by 1.
+                None => (rate, 0.0, 1.0),
+            },
+        };
+        Step::Adam(AdamFactors {
+            shrink: (1.0 - lr * self.decay) as f32,
+            coupled: self.coupled_decay as f32,
+            beta1: self.beta1 as f32,
+            // In 32 bits, as Burn and other trainers take it: 1 - 0.999 differs by 1e-5 of itself.
+            rest1: 1.0 - self.beta1 as f32,
+            beta2: self.beta2 as f32,
+            rest2: 1.0 - self.beta2 as f32,
+            rate: rate as f32,
+            unbias: unbias as f32,
+            epsilon: epsilon as f32,
+            clip: bound(self.clip),
+        })
+    }
+
+    /// RAdam's `r` at step `t`; none while the mean of squares is not worth dividing by.
+    pub fn rectification(&self, t: f64) -> Option<f64> {
+        let most = 2.0 / (1.0 - self.beta2) - 1.0;
+        let power = self.beta2.powf(t);
+        let rho = most - 2.0 * t * power / (1.0 - power);
+        let of = |rho: f64| (rho - 4.0) * (rho - 2.0) / rho;
+        (rho > 5.0).then(|| (of(rho) / of(most)).sqrt())
+    }
+}
+
+impl Formula<2> for AdamFactors {
+    #[inline(always)]
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m, v]: [A::V; 2]) -> (A::V, [A::V; 2]) {
+        let g = a.scale_add(self.coupled, &p, g);
+        let m = a.scale_add(self.rest1, &g, a.scale(self.beta1, m));
+        let squared = a.mul(a.scale(self.rest2, g.clone()), g);
+        let v = a.scale_add(self.beta2, &v, squared);
+        let root = a.sqrt(a.scale(self.unbias, v.clone()));
+        let step = a.div(a.scale(self.rate, m.clone()), a.shift(self.epsilon, root));
+        let p = a.sub(a.scale(self.shrink, p), step);
+        (a.bounded(p, self.clip), [m, v])
+    }
+}
+
+/// AdaGrad's step (A. Grant, "Evaluation & Tuning in Chess Engines"). For each parameter `p` with gradient `g` and sum
+/// of squares `s`:
+///
+/// ```text
+/// g += decay * p
+/// s += g^2
+/// p  = clamp(p - lr * g / sqrt(s + epsilon), -clip, clip)
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct AdaGrad {
+    pub epsilon: f32,
+    pub decay: f32,
+    pub rate: f32,
+    pub clip: f32,
+}
+
+impl AdaGrad {
+    /// The step with learning rate `lr`. The state is `s`.
+    pub fn at(lr: f64, epsilon: f64, decay: f64, clip: f64) -> Step {
+        let (epsilon, decay) = (epsilon as f32, decay as f32);
+        Step::AdaGrad(Self { epsilon, decay, rate: lr as f32, clip: bound(clip) })
+    }
+}
+
+impl Formula<1> for AdaGrad {
+    #[inline(always)]
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [s]: [A::V; 1]) -> (A::V, [A::V; 1]) {
+        let g = a.scale_add(self.decay, &p, g);
+        let s = a.scale_add(1.0, &a.mul(g.clone(), g.clone()), s);
+        let step = a.div(g, a.sqrt(a.shift(self.epsilon, s.clone())));
+        (a.bounded(a.scale_add(-self.rate, &step, p), self.clip), [s])
+    }
+}
+
+/// X. Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023. For each parameter `p`
+/// with gradient `g` and momentum `m`:
+///
+/// ```text
+/// p *= 1 - lr * decay
+/// p -= lr * sign(beta1 * m + (1 - beta1) * g)
+/// m  = beta2 * m + (1 - beta2) * g
+/// p  = clamp(p, -clip, clip)
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Lion {
+    pub beta1: f64,
+    pub beta2: f64,
+    pub decay: f64,
+    /// Bound of the parameters' size; 0 = none.
+    pub clip: f64,
+}
+
+/// Factors of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct LionFactors {
+    pub shrink: f32,
+    pub beta1: f32,
+    pub rest1: f32,
+    pub beta2: f32,
+    pub rest2: f32,
+    pub rate: f32,
+    pub clip: f32,
+}
+
+impl Lion {
+    /// The step with learning rate `lr`. The state is `m`.
+    pub fn at(&self, lr: f64) -> Step {
+        Step::Lion(LionFactors {
+            shrink: (1.0 - lr * self.decay) as f32,
+            beta1: self.beta1 as f32,
+            rest1: 1.0 - self.beta1 as f32,
+            beta2: self.beta2 as f32,
+            rest2: 1.0 - self.beta2 as f32,
+            rate: lr as f32,
+            clip: bound(self.clip),
+        })
+    }
+}
+
+impl Formula<1> for LionFactors {
+    #[inline(always)]
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m]: [A::V; 1]) -> (A::V, [A::V; 1]) {
+        let direction = a.scale_add(self.rest1, &g, a.scale(self.beta1, m.clone()));
+        // A sign by bounds: magnitudes above 1e-38 reach the rate.
+        let step = a.clamp(a.scale(1e38, direction.clone()), self.rate);
+        let m = a.scale_add(self.rest2, &g, a.scale(self.beta2, m));
+        let p = a.sub(a.scale(self.shrink, p), step);
+        // The sign of NaN is lost above.
+        let p = a.scale_add(0.0, &direction, p);
+        (a.bounded(p, self.clip), [m])
+    }
+}
+
+/// Schedule-free AdamW (A. Defazio et al., "The Road Less Scheduled", 2024). Gradients `g` are taken at the parameters
+/// `y`, between `z`, which takes the steps, and `x`, the mean of all `z` weighted by the squares of
+/// the learning rates. `x` is what is learnt. With the mean of squares `v`, at step `t` from 1:
+///
+/// ```text
+/// v = beta2 * v + (1 - beta2) * g^2
+/// z = clamp(z - lr * (g / (sqrt(v / (1 - beta2^t)) + epsilon) + decay * y), -clip, clip)
+/// x = x + share * (z - x),   share = largest^2 / sum of all largest^2
+/// y = beta1 * x + (1 - beta1) * z
+/// ```
+///
+/// where `largest` is the largest learning rate so far. `x` is not kept: it follows from `y` and `z`.
+#[derive(Clone, Copy, Debug)]
+pub struct ScheduleFree {
+    /// Above 0.
+    pub beta1: f64,
+    pub beta2: f64,
+    pub epsilon: f64,
+    pub decay: f64,
+    /// Bound of the parameters' size; 0 = none.
+    pub clip: f64,
+}
+
+/// Factors of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct ScheduleFreeFactors {
+    pub beta2: f32,
+    pub rest2: f32,
+    /// Turns `v` into its unbiased form.
+    pub unbias: f32,
+    pub epsilon: f32,
+    pub decay: f32,
+    pub rate: f32,
+    pub share: f32,
+    pub beta1: f32,
+    pub rest1: f32,
+    /// `x = y * of_y - z * of_z`
+    pub of_y: f32,
+    pub of_z: f32,
+    pub clip: f32,
+}
+
+impl ScheduleFree {
+    /// The step at `step`, from 1, with learning rate `lr`, of which `x` gets its `share`. The
+    /// states are `z` and `v`.
+    pub fn at(&self, lr: f64, step: u64, share: f64) -> Step {
+        let [of_y, of_z] = self.mean();
+        Step::ScheduleFree(ScheduleFreeFactors {
+            beta2: self.beta2 as f32,
+            rest2: 1.0 - self.beta2 as f32,
+            unbias: (1.0 / (1.0 - self.beta2.powf(step as f64))) as f32,
+            epsilon: self.epsilon as f32,
+            decay: self.decay as f32,
+            rate: lr as f32,
+            share: share as f32,
+            beta1: self.beta1 as f32,
+            rest1: (1.0 - self.beta1) as f32,
+            of_y: of_y as f32,
+            of_z: of_z as f32,
+            clip: bound(self.clip),
+        })
+    }
+
+    /// What `y` and `-z` are multiplied by to make `x`.
+    pub fn mean(&self) -> [f64; 2] {
+        [1.0 / self.beta1, (1.0 - self.beta1) / self.beta1]
+    }
+}
+
+impl Formula<2> for ScheduleFreeFactors {
+    #[inline(always)]
+    fn apply<A: Arithmetic>(&self, a: A, y: A::V, g: A::V, [z, v]: [A::V; 2]) -> (A::V, [A::V; 2]) {
+        let x = a.scale_add(self.of_y, &y, a.scale(-self.of_z, z.clone()));
+        let squared = a.mul(a.scale(self.rest2, g.clone()), g.clone());
+        let v = a.scale_add(self.beta2, &v, squared);
+        let root = a.sqrt(a.scale(self.unbias, v.clone()));
+        let step = a.scale_add(self.decay, &y, a.div(g, a.shift(self.epsilon, root)));
+        let z = a.bounded(a.scale_add(-self.rate, &step, z), self.clip);
+        let x = a.scale_add(self.share, &a.sub(z.clone(), x.clone()), x);
+        let y = a.scale_add(self.beta1, &x, a.scale(self.rest1, z.clone()));
+        // Rounding may exceed the bounds of both.
+        (a.bounded(y, self.clip), [z, v])
+    }
+}
+
+/// Gradient descent with momentum. For each parameter `p` with gradient `g` and momentum `m`:
+///
+/// ```text
+/// g += decay * p
+/// m  = beta * m + g
+/// p  = clamp(p - lr * m, -clip, clip)
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Sgd {
+    pub beta: f32,
+    pub decay: f32,
+    pub rate: f32,
+    pub clip: f32,
+}
+
+impl Sgd {
+    /// The step with learning rate `lr`. The state is `m`.
+    pub fn at(lr: f64, beta: f64, decay: f64, clip: f64) -> Step {
+        let (beta, decay) = (beta as f32, decay as f32);
+        Step::Sgd(Self { beta, decay, rate: lr as f32, clip: bound(clip) })
+    }
+}
+
+impl Formula<1> for Sgd {
+    #[inline(always)]
+    fn apply<A: Arithmetic>(&self, a: A, p: A::V, g: A::V, [m]: [A::V; 1]) -> (A::V, [A::V; 1]) {
+        let g = a.scale_add(self.decay, &p, g);
+        let m = a.scale_add(self.beta, &m, g);
+        (a.bounded(a.scale_add(-self.rate, &m, p), self.clip), [m])
     }
 }
