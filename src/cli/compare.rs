@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
-use super::data::filter::FilterKeys;
+use super::data::select::FilterKeys;
 use super::options::{DataFiles, Place, Shape};
 use super::out;
 use super::terminal::Terminal;

@@ -1,18 +1,12 @@
 //! `nnuance data`: files of positions, turned into what training wants.
 
-mod convert;
-mod dedup;
 pub mod doctor;
 mod engine;
-mod extract;
-pub mod filter;
-mod interleave;
 mod io;
+mod order;
 mod positions;
-mod sample;
+pub mod select;
 mod selfplay;
-mod shuffle;
-mod split;
 mod stats;
 
 pub use engine::{option, resumable};
@@ -32,15 +26,15 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    Convert(convert::Args),
-    Shuffle(shuffle::Args),
-    Interleave(interleave::Args),
-    Split(split::Args),
-    Dedup(dedup::Args),
-    Filter(filter::Args),
-    Sample(sample::Args),
+    Convert(select::Convert),
+    Shuffle(order::ShuffleArgs),
+    Interleave(order::InterleaveArgs),
+    Split(order::SplitArgs),
+    Dedup(select::Dedup),
+    Filter(select::FilterArgs),
+    Sample(select::SampleArgs),
     Stats(stats::Args),
-    Extract(extract::Args),
+    Extract(select::ExtractArgs),
     Doctor(doctor::Args),
     Label(positions::Label),
     Resolve(positions::Resolve),
@@ -49,15 +43,15 @@ enum Command {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
-        Command::Convert(args) => convert::run(args),
-        Command::Shuffle(args) => shuffle::run(args),
-        Command::Interleave(args) => interleave::run(args),
-        Command::Split(args) => split::run(args),
-        Command::Dedup(args) => dedup::run(args),
-        Command::Filter(args) => filter::run(args),
-        Command::Sample(args) => sample::run(args),
+        Command::Convert(args) => select::convert(args),
+        Command::Shuffle(args) => order::shuffle(args),
+        Command::Interleave(args) => order::interleave(args),
+        Command::Split(args) => order::split(args),
+        Command::Dedup(args) => select::dedup(args),
+        Command::Filter(args) => select::filter(args),
+        Command::Sample(args) => select::sample(args),
         Command::Stats(args) => stats::run(args),
-        Command::Extract(args) => extract::run(args),
+        Command::Extract(args) => select::extract(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Label(args) => positions::label(args),
         Command::Resolve(args) => positions::resolve(args),

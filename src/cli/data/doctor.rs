@@ -56,9 +56,7 @@ struct Examined {
 pub fn section(path: &Path) -> Result<Section> {
     let reading = Options { format: None, point_of_view: None };
     let file = examine(path, &reading, None, None)?;
-    let mut table = Table::new(&["", "check", "finding"].map(|title| (title, Align::Left)));
-    file.diagnosis.findings.iter().for_each(|it| table.row(cells(it)));
-    Ok(Section::new(file.file.display().to_string(), table.markup()))
+    Ok(Section::new(file.file.display().to_string(), table(&file).markup()))
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -135,18 +133,20 @@ fn read(
     Ok(stopped)
 }
 
-fn cells(finding: &Finding) -> [String; 3] {
-    let grade = match finding.grade {
-        Grade::Ok => "ok",
-        Grade::Note => "note",
-        Grade::Problem => "PROBLEM",
-    };
-    let remedy = finding.cure.as_ref().map_or(String::new(), |remedy| format!(" -> {remedy}"));
-    [grade.to_string(), finding.about.to_string(), finding.says.clone() + &remedy]
+fn table(file: &Examined) -> Table {
+    let columns = ["", "check", "finding"].map(|title| (title, Align::Left));
+    let mut table = Table::new(&columns).width(usize::MAX);
+    for Finding { grade, about, says, cure, .. } in &file.diagnosis.findings {
+        let grade = match grade {
+            Grade::Ok => "ok",
+            Grade::Note => "note",
+            Grade::Problem => "PROBLEM",
+        };
+        table.row([grade, about, &says[..]]);
+        cure.iter().for_each(|remedy| table.row(["", "", &format!("-> {remedy}")]));
+    }
+    table
 }
-
-/// Characters a line.
-const WIDTH: usize = 100;
 
 /// The table of a file, and the first bad records.
 fn text(file: &Examined) -> String {
@@ -154,25 +154,8 @@ fn text(file: &Examined) -> String {
     let first = if file.limited { ", the first positions" } else { "" };
     let verdict = if *fit { "fit to train on" } else { "NOT FIT TO TRAIN ON" };
     let name = file.file.display();
-    let mut text = format!("{name}: {format}, seen by {seen_by}{first}: {verdict}\n");
-    for finding in &diagnosis.findings {
-        let [grade, about, says] = cells(finding);
-        text += &format!("  {grade:<9}{about:<15}");
-        let (indent, mut column) = (26, 26);
-        for word in says.split(' ') {
-            let length = word.chars().count();
-            if column > indent && column + 1 + length > WIDTH {
-                text += &format!("\n{:indent$}", "");
-                column = indent;
-            } else if column > indent {
-                text.push(' ');
-                column += 1;
-            }
-            text += word;
-            column += length;
-        }
-        text.push('\n');
-    }
+    let mut text =
+        format!("{name}: {format}, seen by {seen_by}{first}: {verdict}\n{}", table(file));
     diagnosis.bad_examples.iter().for_each(|bad| text += &format!("  {bad}\n"));
     text
 }

@@ -57,6 +57,15 @@ pub struct Writing {
     overwrite: bool,
 }
 
+/// Files to read, and the file to write.
+#[derive(clap::Args)]
+pub struct Files {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    #[command(flatten)]
+    pub writing: Writing,
+}
+
 fn format(name: &str) -> Result<&'static Format, String> {
     let names = || ALL.map(|format| format.name).join(", ");
     Format::named(name).ok_or_else(|| format!("no such format, known are {}", names()))
@@ -168,45 +177,57 @@ impl Writing {
             )
         })
     }
+}
 
-    /// # Errors
-    /// If an output is an input, or exists already.
-    pub fn check(&self, path: &Path, inputs: &Inputs) -> Result<()> {
-        if output::is_standard(path) {
-            return Ok(());
-        }
-        // The name of an input may be that of a device, which is both read and written into.
-        let same = |input: &&PathBuf| output::same(input, path) && !output::is_device(path);
-        if let Some(input) = inputs.files.iter().find(same) {
-            bail!("the output {} is also an input; choose another name", input.display());
-        }
-        out::refuse_existing(&[path], self.overwrite)?;
-        Ok(())
-    }
-
+impl Files {
     /// Begins the output.
-    pub fn create(&self, inputs: &Inputs) -> Result<Written> {
-        self.create_at(&self.output, inputs)
+    pub fn create(&self) -> Result<Written> {
+        self.create_at(&self.writing.output)
     }
 
     /// Begins the output of a command that leaves positions out of games.
-    pub fn create_selection(&self, inputs: &Inputs) -> Result<Written> {
-        let format = self.format(&self.output)?;
+    pub fn create_selection(&self) -> Result<Written> {
+        let format = self.writing.format(&self.writing.output)?;
         ensure!(
             format.facts.games == Holds::Never,
             "{} holds whole games, and positions are left out here; write plain, marlinformat, \
              bulletformat, text or epd",
             format.name
         );
-        self.create(inputs)
+        self.create()
     }
 
     /// Begins an output of another name.
-    pub fn create_at(&self, path: &Path, inputs: &Inputs) -> Result<Written> {
-        self.check(path, inputs)?;
-        let (format, standard) = (self.format(path)?, output::is_standard(path));
+    ///
+    /// # Errors
+    /// If it is an input, or exists already.
+    pub fn create_at(&self, path: &Path) -> Result<Written> {
+        let standard = output::is_standard(path);
+        if !standard {
+            // The name of an input may be that of a device, which is both read and written into.
+            let same = |input: &&PathBuf| output::same(input, path) && !output::is_device(path);
+            if let Some(input) = self.inputs.files.iter().find(same) {
+                bail!("the output {} is also an input; choose another name", input.display());
+            }
+            out::refuse_existing(&[path], self.writing.overwrite)?;
+        }
+        let format = self.writing.format(path)?;
         let sink = Sink::create(path, format)?;
         Ok(Written { sink, format, standard, sources: Vec::new(), count: 0 })
+    }
+
+    /// Reads all files once, in order, and hands on their samples in blocks with the output.
+    pub fn each(
+        &self,
+        what: &'static str,
+        mut written: Written,
+        mut take: impl FnMut(&Source, &[Sample], &mut Written) -> Result<()>,
+    ) -> Result<(Written, Tally)> {
+        let tally = self.inputs.each(what, |source, block| {
+            written.print_losses(source);
+            take(source, block, &mut written)
+        })?;
+        Ok((written, tally))
     }
 }
 
