@@ -1,9 +1,9 @@
 //! `nnuance eval`: the values of an evaluation for positions.
 
-use std::io::{BufRead, Read as _};
+use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Error, Result, bail, ensure};
 
 use super::options::{Place, Shape};
 use super::out;
@@ -57,9 +57,6 @@ pub struct Args {
 /// Positions that are evaluated at once.
 const AT_ONCE: usize = 1024;
 
-/// Bytes of the longest line.
-const LONGEST: usize = 4096;
-
 /// A FEN as it was written, and its position.
 type Read = (String, Position);
 
@@ -85,27 +82,24 @@ pub fn run(args: Args) -> Result<()> {
         return out::lines(positions.map(|it| boards(&evaluators, &it?.1)));
     }
     let blocks = std::iter::from_fn(|| {
-        let mut failed = None;
-        let good = positions
-            .by_ref()
-            .take(AT_ONCE)
-            .map_while(|it| it.map_err(|error| failed = Some(error)).ok());
-        let block: Vec<Read> = good.collect();
-        let texts = match values(&evaluators[0], block.iter().map(|(_, position)| *position)) {
-            Ok(values) => block
-                .iter()
-                .zip(values)
-                .map(|((fen, _), cp)| {
-                    // Adding zero turns a negative zero into zero.
-                    Ok(format!("{fen};{:.0}", cp.round() + 0.0))
-                })
-                .chain(failed.map(Err))
-                .collect(),
-            Err(error) => vec![Err(error)],
-        };
-        (!texts.is_empty()).then_some(texts)
+        let block: Vec<Result<Read>> = positions.by_ref().take(AT_ONCE).collect();
+        (!block.is_empty()).then(|| evaluated(&evaluators[0], block))
     });
     out::lines(blocks.flatten())
+}
+
+/// A line for each position up to the first error.
+fn evaluated(evaluator: &Evaluator, block: Vec<Result<Read>>) -> Vec<Result<String>> {
+    let good = block.iter().map_while(|read| Some(read.as_ref().ok()?.1));
+    let values = match values(evaluator, good) {
+        Ok(values) => values,
+        Err(error) => return vec![Err(error)],
+    };
+    // The value behind the last good position is that of the error.
+    let values = values.into_iter().chain([f64::NAN]);
+    // Adding zero turns a negative zero into zero.
+    let line = |(read, cp): (Result<Read>, f64)| Ok(format!("{};{:.0}", read?.0, cp.round() + 0.0));
+    block.into_iter().zip(values).map(line).collect()
 }
 
 fn values(evaluator: &Evaluator, positions: impl Iterator<Item = Position>) -> Result<Vec<f64>> {
@@ -140,47 +134,29 @@ fn boards(evaluators: &[Evaluator], position: &Position) -> Result<String> {
 }
 
 /// The positions of a file, one a line, packed or not; `-` is standard input. An error names its
-/// line and is the last item.
+/// line.
 fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
     let name = match path.as_os_str() == "-" {
         true => "standard input".to_string(),
         false => path.display().to_string(),
     };
-    let mut input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
-    let (mut number, mut some, mut ended) = (0, false, false);
-    Ok(std::iter::from_fn(move || {
-        while !ended {
-            number += 1;
-            let read = line(&mut input);
-            let empty = matches!(&read, Ok(Some(line)) if line.trim().is_empty());
-            ended = !matches!(read, Ok(Some(_)));
-            let item = match read.and_then(|line| line.map(|line| parse(&line)).transpose()) {
-                _ if empty => continue,
-                Ok(None) if some => return None,
-                Ok(None) => Err(anyhow::anyhow!("{name} holds no positions; give one a line")),
-                Ok(Some(read)) => Ok(read),
-                Err(error) => Err(error.context(format!("{name}, line {number}"))),
-            };
-            (some, ended) = (true, item.is_err());
-            return Some(item);
-        }
-        None
-    }))
-}
-
-/// The next line; none at the end.
-fn line(input: &mut impl BufRead) -> Result<Option<String>> {
-    let mut line = Vec::new();
-    input.take(LONGEST as u64 + 1).read_until(b'\n', &mut line)?;
-    ensure!(line.len() <= LONGEST, "the line is longer than {LONGEST} bytes");
-    let text = String::from_utf8(line).ok().context("the line is not UTF-8")?;
-    // Editors on Windows put a byte order mark before the first line.
-    Ok((!text.is_empty()).then(|| text.trim_start_matches('\u{feff}').to_string()))
+    let input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
+    let is_filled = |line: &io::Result<String>| !line.as_ref().is_ok_and(|it| it.trim().is_empty());
+    let lines = (1..).zip(input.lines()).filter(move |(_, line)| is_filled(line));
+    let mut lines = lines.peekable();
+    ensure!(lines.peek().is_some(), "{name} holds no positions; give one a line");
+    let read = move |(number, line): (u64, io::Result<String>)| {
+        let position = line.map_err(Error::from).and_then(|line| parse(&line));
+        position.with_context(|| format!("{name}, line {number}"))
+    };
+    Ok(lines.map(read))
 }
 
 /// The FEN at the beginning of a line: four fields, and the two counters if both are numbers. The
 /// rest, such as the operations of EPD, is passed over.
 fn parse(text: &str) -> Result<Read> {
+    // Editors on Windows put a byte order mark before the first line.
+    let text = text.trim_start_matches('\u{feff}');
     let head = text.split([';', '|']).next().unwrap_or_default();
     let mut fields: Vec<&str> = head.split_whitespace().take(6).collect();
     let number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::builder::NonEmptyStringValueParser;
 
 use super::options::{DataFiles, Shape};
 use super::out;
 use super::terminal::Terminal;
 use crate::config::Config;
-use crate::digits::grouped;
 use crate::draw::board::whole;
 use crate::export::snippet::{Language, snippet};
 use crate::export::tables::{Order, Style, Tapering, Tuned, Width, source};
@@ -18,7 +18,7 @@ use crate::input;
 use crate::inspect::ROLES;
 use crate::model::{Compute, Device, Level, Precision};
 use crate::output::{self, Output};
-use crate::report::Matched;
+use crate::report::{Matched, Table};
 use crate::run::export::{Basis, Origin, Written, match_to, read, refuse_overwriting, write};
 use crate::run::folder::BEST;
 use crate::run::path::{in_folder, must_be_there, net_at, terms_to_export};
@@ -55,7 +55,7 @@ pub struct Args {
     output: Option<PathBuf>,
     /// Write a net's inference code instead, one file with its own test: rust, or c, a header that
     /// C++ takes, too
-    #[arg(long, value_name = "LANGUAGE", value_parser = language)]
+    #[arg(long, value_name = "LANGUAGE", value_parser = among(LANGUAGES))]
     #[arg(conflicts_with_all = ["match_scale", "largest_scales", "licence", "recipe"])]
     snippet: Option<Language>,
     /// Set SCALE so that centipawns mean what they mean in this older evaluation, and the margins
@@ -66,16 +66,16 @@ pub struct Args {
     /// Set QA and QB to the largest that are safe, up to --qa (255, which a square in 16 bits bears)
     /// and --qb (4096): `sums` keeps accumulators in i16 and the output in i32, `products` keeps also
     /// accumulator x output weight in i16
-    #[arg(long, value_name = "BOUND", value_parser = bound)]
+    #[arg(long, value_name = "BOUND", value_parser = among(BOUNDS))]
     largest_scales: Option<Bound>,
     /// Licence of the net, for the manifest
-    #[arg(long, value_name = "NAME", value_parser = licence)]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     licence: Option<String>,
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
     /// Order of tables in source code: a8-first, as a diagram shows the board, or a1-first
-    #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = order)]
+    #[arg(long, value_name = "ORDER", default_value = "a8-first", value_parser = among(ORDERS))]
     squares: Order,
     /// 32-bit integers in source code instead of 16-bit ones
     #[arg(long)]
@@ -91,13 +91,6 @@ pub struct Args {
     data: DataFiles,
     #[command(flatten)]
     shape: Shape,
-}
-
-fn licence(name: &str) -> Result<String, String> {
-    match name.trim() {
-        "" => Err("expected a name, such as CC0-1.0; leave the option out for none".to_string()),
-        name => Ok(name.to_string()),
-    }
 }
 
 pub fn run(args: Args) -> Result<()> {
@@ -143,7 +136,7 @@ pub fn run(args: Args) -> Result<()> {
     let data = args.data.plan();
     let on = origin.on(data.as_ref());
     let samples = origin.samples(data, &path, &terminal)?;
-    let mut lines = Vec::new();
+    let mut table = Table::facts();
     if let Some(bound) = args.largest_scales {
         let deep = source.architecture.is_deep();
         ensure!(!deep || bound == Bound::Sums, "products in 16 bits are for nets of one layer");
@@ -162,109 +155,96 @@ pub fn run(args: Args) -> Result<()> {
         let compute = Compute::Fused { level: Level::detect(), precision: Precision::F32 };
         let place = (Device::flex(), compute);
         let (to, name, found) = match_to(&mut source, old, &samples, &place, &terminal)?;
-        lines.extend(self::matched(&name, &found, &samples));
+        add_matched(&mut table, &name, &found, &samples);
         matched = Some(to);
     }
-    lines.extend(origin.other_rounding(source.scales));
+    if let Some(note) = origin.other_rounding(source.scales) {
+        table.row(["note", &note]);
+    }
     let measured = Basis { samples: &samples, on, matched };
     let written =
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
-    lines.extend(self::lines(&written));
-    out::line(lines.join("\n"))
+    add_written(&mut table, &written);
+    out::line(table.to_string().trim_end())
 }
 
-/// Integers that an engine computes with, by their name on the command line.
-fn bound(name: &str) -> Result<Bound, String> {
-    match name {
-        "sums" => Ok(Bound::Sums),
-        "products" => Ok(Bound::Products),
-        _ => Err("expected sums, or products for engines that multiply in 16 bits".to_string()),
+/// Parses one of some names.
+fn among<T: Copy + Send + Sync>(
+    names: &'static [(&'static str, T)],
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| match names.iter().find(|(name, _)| *name == text) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            Err(format!("expected one of {}", names.join(", ")))
+        }
     }
 }
 
-fn order(text: &str) -> Result<Order, String> {
-    match text {
-        "a8-first" => Ok(Order::A8First),
-        "a1-first" => Ok(Order::A1First),
-        _ => Err("there are a8-first and a1-first".into()),
-    }
-}
+const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];
+const BOUNDS: &[(&str, Bound)] = &[("sums", Bound::Sums), ("products", Bound::Products)];
+const ORDERS: &[(&str, Order)] = &[("a8-first", Order::A8First), ("a1-first", Order::A1First)];
 
-fn language(name: &str) -> Result<Language, String> {
-    Language::named(name).ok_or_else(|| "expected rust or c".to_string())
-}
-
-/// How SCALE was matched, line by line.
-fn matched(name: &str, matched: &Matched, samples: &[Sample]) -> Vec<String> {
+/// Adds how SCALE was matched.
+fn add_matched(table: &mut Table, name: &str, matched: &Matched, samples: &[Sample]) {
+    let Matched { factor, scale_before, scale_after, fitted: [old, new], .. } = matched;
     // Positions of one game count as if they were independent where games are unknown.
     let least = if games_known(samples) { "" } else { "at least " };
-    let between = matched.interval.map_or(String::new(), |[low, high]| {
+    let interval = matched.interval.map_or(String::new(), |[low, high]| {
         format!(" (95 % interval {least}{low:.3} to {high:.3})")
     });
-    let mut lines = vec![format!(
-        "matched to {name}: SCALE {} times {:.3}{between} is {}; a search's margins stay",
-        matched.scale_before, matched.factor, matched.scale_after
-    )];
-    let [old, new] = matched.fitted;
-    lines.push(format!("equal chances: fitted scales {old:.0} of the old, {new:.0} of the new"));
-    lines
+    let scale = format!("{scale_before} times {factor:.3}{interval} = {scale_after}, as {name}");
+    table.row(["SCALE", &scale]);
+    table.row(["fitted scales", &format!("{old:.0} of the old, {new:.0} of the new")]);
 }
 
-/// What is said of a net that was written.
-pub fn lines(written: &Written) -> Vec<String> {
+/// Adds what a net that was written is.
+pub fn add_written(table: &mut Table, written: &Written) {
     let Written { exported, kind, paths: [floats, net, manifest], measured } = written;
     let found = &exported.manifest;
-    let mut lines = vec![
-        format!("{} from a {kind}, {}", exported.architecture, found.scales),
-        format!("no overflow: {}", found.proof),
-    ];
-    lines.extend(found.proof.notes.iter().map(|note| format!("note: {note}")));
-    lines.extend(found.provenance.base.as_ref().map(|base| {
-        format!(
-            "added to {}: an engine's score is the sum of both, in centipawns; the manifest has \
-             {}",
-            base.name,
-            base.below.noun()
-        )
-    }));
+    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    row("exported", format!("{} from a {kind}, {}", exported.architecture, found.scales));
+    row("no overflow", found.proof.to_string());
+    found.proof.notes.iter().for_each(|note| row("note", note.clone()));
+    if let Some(base) = &found.provenance.base {
+        row("added to", format!("{}; an engine's score is the sum of both", base.name));
+    }
     if let Some(error) = &found.float_error {
-        lines.push(format!(
-            "integers against floats: {:.2} cp on average, {:.2} cp at most, over {} positions",
-            error.mean_cp, error.max_cp, error.positions
-        ));
+        let (mean, most, positions) = (error.mean_cp, error.max_cp, error.positions);
+        row(
+            "quantising",
+            format!("{mean:.2} cp on average, {most:.2} at most, {positions} positions"),
+        );
     }
     match &found.fitted_scale {
-        Some(fitted) => lines.push(format!(
-            "results are predicted best by sigmoid(cp / {:.0}), over {} positions",
-            fitted.centipawns, fitted.positions
-        )),
+        Some(fitted) => {
+            let (scale, positions) = (fitted.centipawns, fitted.positions);
+            row("fitted scale", format!("sigmoid(cp / {scale:.0}), over {positions} positions"));
+        }
         None if !measured => {}
-        None => lines.push(format!(
-            "no scale is fitted to results: that takes {LEAST_POSITIONS} positions of \
-             {LEAST_GAMES} games whose results the net predicts"
-        )),
+        None => row(
+            "fitted scale",
+            format!(
+                "none: that takes {LEAST_POSITIONS} positions of {LEAST_GAMES} games whose \
+                 results the net predicts"
+            ),
+        ),
     }
-    lines.extend(found.piece_values.as_ref().map(pieces));
-    lines.push(format!("floats   {}", floats.display()));
-    lines.push(format!("manifest {}", manifest.display()));
-    let (bytes, sha256) = (found.bytes, &found.sha256);
-    lines.push(format!("net      {}, {bytes} bytes, sha256 {sha256}", net.display()));
-    lines
-}
-
-fn pieces(values: &PieceValues) -> String {
-    let PieceValues { pawn, knight, bishop, rook, queen, positions, on } = values;
-    let worths = ROLES.iter().zip([pawn, knight, bishop, rook, queen]);
-    let worths = worths.filter_map(|(role, value)| Some(format!("{role} {}", whole((*value)?))));
-    let worths: Vec<String> = worths.collect();
-    let place = match positions {
-        1 => format!("in {on}"),
-        positions => format!("on average over {} positions", grouped(*positions)),
-    };
-    format!(
-        "the pieces are worth, in its own centipawns: {} (taken off one at a time, {place})",
-        worths.join(", ")
-    )
+    if let Some(PieceValues { pawn, knight, bishop, rook, queen, positions, on }) =
+        &found.piece_values
+    {
+        let values = ROLES.iter().zip([pawn, knight, bishop, rook, queen]);
+        let values =
+            values.filter_map(|(role, value)| Some(format!("{role} {}", whole((*value)?))));
+        let values = values.collect::<Vec<_>>().join(", ");
+        row(
+            "pieces, cp",
+            format!("{values} (taken off one at a time, {positions} positions: {on})"),
+        );
+    }
+    row("floats", floats.display().to_string());
+    row("manifest", manifest.display().to_string());
+    row("net", format!("{}, {} bytes, sha256 {}", net.display(), found.bytes, found.sha256));
 }
 
 /// Writes handcrafted terms as the ending of the output says. With --centre the means of tables go

@@ -1,19 +1,20 @@
 //! `nnuance train`: a config in, a run folder out.
 
-mod finished;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
 use super::cluster;
+use super::export;
 use super::options::Place;
 use super::out;
 use super::terminal::Terminal;
 use crate::config::Config;
-use crate::run::folder::RunFolder;
-use crate::run::train::{Means, begin, join, resume};
+use crate::report::Table;
+use crate::report::terms::{held, largest};
+use crate::run::folder::{self, RunFolder};
+use crate::run::train::{Finished, Made, Means, begin, join, resume};
 use crate::train::End;
 
 /// Train a net, or handcrafted terms, as a config says
@@ -78,7 +79,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         (None, None) => bail!("name a config, or a run folder with --resume"),
     };
     let Some(finished) = finished else { return Ok(ExitCode::from(130)) };
-    out::line(finished::text(&finished))?;
+    out::line(text(&finished).trim_end())?;
     finished.page.transpose().context("the run is complete, but its report cannot be written")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -86,4 +87,52 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// Where what is made of a config lies, if nothing else is said.
 pub fn default_folder(config: &Path) -> PathBuf {
     Path::new("runs").join(config.file_stem().unwrap_or(config.as_os_str()))
+}
+
+/// Terms that the summary names.
+const NAMED: usize = 10;
+
+/// The losses and files of a run, and what changed.
+fn text(finished: &Finished) -> String {
+    let Finished { folder, what, training_loss, sources, kept, moves, made, page } = finished;
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (mut table, mut after) = (Table::facts(), Vec::new());
+    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    row("weights", format!("{what}: {}", file(folder::BEST)));
+    if let Some(loss) = training_loss {
+        row("training loss", format!("{loss:.6} at that step"));
+    }
+    for (name, loss) in sources {
+        let loss = loss.map_or("nothing to validate with".into(), |loss| format!("{loss:.6}"));
+        row(&format!("loss of {name}"), loss);
+    }
+    match &kept[..] {
+        [] => {}
+        [only] => row("kept", only.display().to_string()),
+        [first, .., last] => row("kept", format!("{} to {}", first.display(), last.display())),
+    }
+    after.extend(moves.as_ref().map(|found| found.text()));
+    match made {
+        Made::Net(written) => export::add_written(&mut table, written),
+        Made::Sum(written, terms) => {
+            export::add_written(&mut table, written);
+            table.row(["terms", &format!("{}, as they learnt with the net", terms.display())]);
+        }
+        Made::Terms(results, values) => {
+            if let Some(held) = held(results) {
+                row("held", format!("{held}, at their start"));
+            }
+            row("tables", file(folder::TERMS));
+            row("changes", file(folder::TERMS_CSV));
+            row("source", format!("nnuance export {} -o terms.h (or .rs)", folder.display()));
+            if !values.pieces.is_empty() {
+                after.push(values.table().to_string());
+            }
+            after.extend(largest(results, NAMED).map(|it| format!("The largest changes:\n{it}")));
+        }
+    }
+    if let Some(Ok(page)) = page {
+        table.row(["report", &page.display().to_string()]);
+    }
+    after.into_iter().fold(table.to_string(), |text, part| format!("{text}\n{part}"))
 }

@@ -164,50 +164,6 @@ impl Chart<'_> {
     }
 }
 
-/// Standing bars with words below some of them; `said` shows where a pointer rests on a bar.
-pub fn bars(
-    title: &str,
-    counts: &[u64],
-    marks: &[(usize, String)],
-    said: &dyn Fn(usize, u64) -> String,
-) -> Markup {
-    let [left, width, height] = [24.0, 412.0, 170.0];
-    let step = width / counts.len().max(1) as f64;
-    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    // What is not zero can be seen.
-    let tall = |count: u64| (count as f64 / most * height).max(1.5);
-    html! {
-        svg.bars viewBox="0 0 460 200" role="img" aria-label=(title) {
-            @for (bar, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                rect.bar x=(tenth(left + bar as f64 * step + 0.5)) y=(tenth(height - tall(*count)))
-                    width=(tenth((step - 1.0).max(1.0))) height=(tenth(tall(*count))) {
-                    title { (said(bar, *count)) }
-                }
-            }
-            line.axis x1=(left) x2=(left + width) y1=(height) y2=(height) {}
-            @for (bar, mark) in marks {
-                @let (x, anchor) = within(left + (*bar as f64 + 0.5) * step, mark);
-                text.mark x=(tenth(x)) y="190" text-anchor=(anchor) { (mark) }
-            }
-        }
-    }
-}
-
-/// Where a mark stands and by which end it is held, so that none is cut off at the side.
-fn within(x: f64, mark: &str) -> (f64, &'static str) {
-    // A letter has some seven units.
-    let half = 3.5 * mark.chars().count() as f64;
-    match (x < half, x + half > 460.0) {
-        (true, _) => (0.0, "start"),
-        (_, true) => (460.0, "end"),
-        _ => (x, "middle"),
-    }
-}
-
-fn tenth(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
-}
-
 impl Line {
     fn finite(&self) -> impl Iterator<Item = [f64; 2]> {
         self.points.iter().copied().filter(|point| point.iter().all(|it| it.is_finite()))

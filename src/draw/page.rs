@@ -61,9 +61,6 @@ svg { width: 100%; height: auto; display: block; margin-top: .3rem; }
 .square svg { max-width: 20rem; } .board svg { max-width: 17rem; }
 .boards { display: grid; gap: 0 1.2rem;
   grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); }
-.bar { fill: var(--s0); } .axis { stroke: var(--line); fill: none; }
-.curve { stroke: var(--s0); stroke-width: 2; fill: none; }
-.mark { fill: var(--soft); font: 12px system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }
 .legend { display: flex; flex-wrap: wrap; gap: 0 1rem; font-size: .85rem; margin-top: .2rem; }
 .legend span::before { content: ''; display: inline-block; width: 1.1rem; height: .22rem;
   margin-right: .35rem; vertical-align: middle; background: var(--c); }

@@ -27,10 +27,6 @@ impl Sprite {
         Self { width, values: vec![f32::NAN; width * height] }
     }
 
-    pub fn size(&self) -> (usize, usize) {
-        (self.width, self.values.len() / self.width.max(1))
-    }
-
     /// Puts 64 squares, a1 first, with their upper left corner at a column and row; a8 comes to
     /// lie there. Each is divided by `span`.
     ///
@@ -43,36 +39,18 @@ impl Sprite {
         }
     }
 
-    /// Puts another picture into this one.
-    ///
-    /// # Panics
-    /// If it does not fit there.
-    pub fn put(&mut self, column: usize, row: usize, other: &Sprite) {
-        for (y, line) in other.values.chunks_exact(other.width).enumerate() {
-            self.values[(row + y) * self.width + column..][..line.len()].copy_from_slice(line);
-        }
-    }
-
-    /// The file's bytes, each number a square of `zoom` pixels; on white paper where `opaque`.
-    pub fn png(&self, zoom: usize, opaque: bool) -> Vec<u8> {
-        let (width, height) = self.size();
+    /// The file's bytes, a pixel a number.
+    pub fn png(&self) -> Vec<u8> {
+        let (width, height) = (self.width, self.values.len() / self.width.max(1));
         let mut bytes = Vec::new();
-        let mut encoder = Encoder::new(&mut bytes, (width * zoom) as u32, (height * zoom) as u32);
+        let mut encoder = Encoder::new(&mut bytes, width as u32, height as u32);
         encoder.set_color(ColorType::Indexed);
         encoder.set_depth(BitDepth::Eight);
         encoder.set_compression(Compression::High);
-        let (colours, alphas) = palette(opaque);
+        let (colours, alphas) = palette();
         encoder.set_palette(colours);
         encoder.set_trns(alphas);
-        let pixels: Vec<u8> = self
-            .values
-            .chunks_exact(width.max(1))
-            .flat_map(|line| {
-                let line: Vec<u8> =
-                    line.iter().flat_map(|it| std::iter::repeat_n(index(*it), zoom)).collect();
-                std::iter::repeat_n(line, zoom).flatten()
-            })
-            .collect();
+        let pixels: Vec<u8> = self.values.iter().map(|share| index(*share)).collect();
         let written = encoder.write_header().and_then(|mut it| it.write_image_data(&pixels));
         written.expect("a picture of some size can be written to memory");
         bytes
@@ -80,7 +58,7 @@ impl Sprite {
 
     /// The picture as an address that a page can hold.
     pub fn address(&self) -> String {
-        format!("data:image/png;base64,{}", STANDARD.encode(self.png(1, false)))
+        format!("data:image/png;base64,{}", STANDARD.encode(self.png()))
     }
 }
 
@@ -92,26 +70,15 @@ fn index(share: f32) -> u8 {
 }
 
 /// Red, green and blue of each entry, and how much of the paper each hides.
-fn palette(opaque: bool) -> (Vec<u8>, Vec<u8>) {
+fn palette() -> (Vec<u8>, Vec<u8>) {
     let (mut colours, mut alphas) = (Vec::new(), Vec::new());
     for entry in 0..=255_u8 {
         let share = (f32::from(entry) - f32::from(CLEAR)) / STEPS;
         let [low, _, high] = LIGHT.scale;
-        let [red, green, blue] = if share < 0.0 { low } else { high };
-        let strength = share.abs().min(1.0).powf(0.8);
-        match opaque {
-            true => {
-                let over = |it: u8| 255.0 + (f32::from(it) - 255.0) * strength;
-                colours.extend([red, green, blue].map(|it| over(it).round() as u8));
-                alphas.push(255);
-            }
-            false => {
-                // Brighter than the theme of either paper, since both show it.
-                let bright = |it: u8| (f32::from(it) * 0.8 + 51.0).round() as u8;
-                colours.extend([red, green, blue].map(bright));
-                alphas.push((strength * 255.0).round() as u8);
-            }
-        }
+        // Brighter than the theme of either paper, since both show it.
+        let bright = |it: u8| (f32::from(it) * 0.8 + 51.0).round() as u8;
+        colours.extend((if share < 0.0 { low } else { high }).map(bright));
+        alphas.push((share.abs().min(1.0).powf(0.8) * 255.0).round() as u8);
     }
     (colours, alphas)
 }
