@@ -15,7 +15,7 @@ use nnuance::train::direct::problem::{Goal, Problem};
 
 use crate::largest::largest;
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values, with_threads};
-use crate::program::{Run, column, killed_and_resumed, refused, same_for_any_threads};
+use crate::program::{Run, column, killed_and_resumed, same_for_any_threads};
 
 /// Whole games, with their moves.
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
@@ -283,17 +283,4 @@ fn killed_and_resumed_with_any_threads() {
     killed_and_resumed(&windows, 2);
     same_for_any_threads(&config(TERMS, STRONG, DIRECT));
     same_for_any_threads(&config(NET, "", STEPS));
-}
-
-#[test]
-fn unfit_settings_are_refused() {
-    let scored = config(TERMS, STRONG, DIRECT).replace("filter.min_ply = 16\n", "");
-    for (text, word) in [
-        (config(TERMS, "force = -1", DIRECT), "force"),
-        (config(TERMS, STRONG, &DIRECT.replace("gauss-newton", "local-search")), "gauss-newton"),
-        (config(TERMS, STRONG, DIRECT).replace("learn = \"moves\"", ""), "learn"),
-        (scored.replace(GAMES, "data/selfplay_sf151_scored.txt"), "PGN"),
-    ] {
-        assert!(refused(&text).contains(word), "{word}");
-    }
 }

@@ -13,9 +13,7 @@ use nnuance::{
 };
 
 use crate::largest::largest;
-use crate::problems::{
-    ALL, LINEAR, Shape, collinear, pieces, point, targets, values, with_threads,
-};
+use crate::problems::{ALL, LINEAR, Shape, pieces, point, targets, values, with_threads};
 
 const SCALE: f64 = 120.0;
 
@@ -225,20 +223,4 @@ fn standard_errors_equal_the_spread() {
             assert_close((square / draws as f64).sqrt(), expected, 0.1);
         }
     }
-}
-
-#[test]
-fn undetermined_weights_have_infinite_errors() {
-    let pieces = collinear();
-    let shape = Shape { normal: 4, ..LINEAR };
-    let truth = point(shape, 100.0, 130);
-    let targets = targets(&pieces, &truth, SCALE, 0.1, 131);
-    let problem = problem(&pieces, shape, results(&targets, Loss::SQUARED));
-    let equations = Equations::of(&problem, &truth).unwrap();
-    let free = standard_errors(&problem, &equations, &all(shape), None);
-    assert!(free[..8].iter().all(|error| error.unwrap().is_infinite()), "{free:?}");
-    assert!(free[8].unwrap() < 10.0);
-    let prior = Prior { start: truth, centipawns: 20.0 };
-    let held = standard_errors(&problem, &equations, &all(shape), Some(&prior));
-    assert!(held.iter().all(|error| error.unwrap() < 20.0), "{held:?}");
 }

@@ -1,7 +1,5 @@
 //! One spelling of each option, whatever the command; the old ones still work.
 
-use std::collections::BTreeMap;
-
 use clap::{Command, CommandFactory as _, Parser as _};
 use nnuance::cli::Cli;
 
@@ -35,52 +33,6 @@ fn options_have_one_spelling() {
             if let Some(short) = arg.get_short() {
                 assert_eq!(short, 'o', "{name}: --{long}");
             }
-        }
-    }
-}
-
-/// An option of one name means one thing: what its value is called does not change.
-#[test]
-fn options_take_one_kind_of_value() {
-    // A number here and a choice there, one value or several, a file or a folder.
-    let several = ["games", "hidden", "out", "part", "with"];
-    let mut values: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for (name, command) in commands() {
-        for arg in command.get_arguments() {
-            let Some(long) = arg.get_long().filter(|long| !several.contains(long)) else {
-                continue;
-            };
-            let value = match arg.get_action().takes_values() {
-                true => arg.get_value_names().unwrap_or_default().join(" "),
-                false => String::new(),
-            };
-            values.entry(long.to_string()).or_default().insert(value, name.clone());
-        }
-    }
-    for (option, kinds) in &values {
-        assert_eq!(kinds.len(), 1, "--{option} takes {kinds:?}");
-    }
-}
-
-#[test]
-fn old_spellings_are_still_understood() {
-    for (new, old) in [
-        (
-            "data convert a.txt -o b.bf --format text",
-            "data convert a.txt --output b.bf --from text",
-        ),
-        ("data stats a.txt --point-of-view white", "data stats a.txt --view white"),
-        ("data doctor a.txt --point-of-view white", "data doctor a.txt --view white"),
-        (
-            "data label a.txt -o b --nodes 9 --to text",
-            "data label a.txt -o b --nodes 9 --format text",
-        ),
-        ("train a.toml -o runs/a", "train a.toml --output runs/a"),
-        ("report runs/a --out a.html", "report runs/a --output a.html"),
-    ] {
-        for line in [new, old] {
-            let words = ["nnuance"].into_iter().chain(line.split(' '));
-            assert!(Cli::try_parse_from(words).is_ok(), "{line}");
         }
     }
 }

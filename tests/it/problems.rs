@@ -139,22 +139,3 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.expect("threads can be had").install(work)
 }
-
-/// Positions of three squares and of their piece, which counts as often as the three together.
-pub fn collinear() -> Vec<Arc<Terms>> {
-    let mut dice = Dice::new(100);
-    let mut terms = Terms::default();
-    for row in 0..500 {
-        let counts: [i8; 3] = [(); 3].map(|()| dice.below(5) as i8 - 2);
-        let pieces = counts.iter().sum::<i8>();
-        let entries = counts.into_iter().enumerate().map(|(square, count)| (square as u16, count));
-        let entries: Vec<_> =
-            entries.chain([(3, pieces)]).filter(|(_, count)| *count != 0).collect();
-        terms.normal.push(row, entries.into_iter());
-        let phase = dice.share() as f32;
-        terms.middlegame.push(phase);
-        terms.endgame.push(1.0 - phase);
-        terms.turn.push([-1, 1][dice.below(2)]);
-    }
-    vec![Arc::new(terms)]
-}

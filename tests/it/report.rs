@@ -5,7 +5,7 @@ use nnuance::loss::sigmoid;
 use nnuance::report::estimate::{Groups, Means};
 use nnuance::report::fit::{fit, loss, near};
 
-use nnuance::report::{Comparison, Options, Predictions, Truth, Values, compare, part};
+use nnuance::report::{Options, Predictions, Truth, compare, part};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -59,53 +59,6 @@ fn nearby_scale_equals_the_search() {
     assert_eq!(near(&[0.0, 0.0], &[0.0, 1.0], &[0, 1], 100.0), None);
 }
 
-#[test]
-fn scales_of_constant_values() {
-    let results = [0.0, 1.0, 1.0, 0.5];
-    let zero = fit(&[0.0; 4], &results);
-    assert_eq!((zero.scale, zero.loss), (None, 0.1875));
-    // A constant can be scaled to the mean, 0.625.
-    let equal = fit(&[50.0; 4], &results);
-    assert!((sigmoid(50.0 / equal.scale.unwrap()) - 0.625).abs() < 1e-6);
-    let opposite = fit(&[100.0, -100.0, -200.0, 0.0], &results);
-    assert!(opposite.at_border && opposite.scale.unwrap() > 9e4);
-    let huge = fit(&[1e300, -1e300, -1e300, 0.0], &results);
-    assert!(huge.loss.is_finite());
-    assert!(fit(&[], &[]).scale.is_none());
-}
-
-#[test]
-fn intervals_cover_what_they_should() {
-    // 200 worlds of 120 games with 1 to 20 positions that share most of their noise.
-    let (mut covered, mut paired, worlds) = (0, 0, 200);
-    for world in 0..worlds {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(100 + world);
-        let (mut keys, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new());
-        for game in 0..120 {
-            let shared = uniform(&mut random) - 0.5;
-            let better = 0.2 * (uniform(&mut random) - 0.5);
-            for _ in 0..1 + random.next_u64() % 20 {
-                keys.push(game);
-                let noise = 0.1 * (uniform(&mut random) - 0.5);
-                one.push(1.0 + shared + noise);
-                two.push(0.7 + shared + better);
-            }
-        }
-        let groups = Groups::new(keys);
-        let means = Means::new(&groups, &[groups.sums(one), groups.sums(two)]);
-        let inside = |[low, high]: [f64; 2], truth: f64| low <= truth && truth <= high;
-        covered += usize::from(inside(means.mean(0).interval.unwrap(), 1.0));
-        let difference = means.difference(0, 1);
-        paired += usize::from(inside(difference.interval.unwrap(), 0.3));
-        // What games share cancels out in a pair.
-        let error = difference.standard_error.unwrap();
-        assert!(error < 0.5 * means.mean(0).standard_error.unwrap());
-        assert!((difference.z().unwrap() - difference.mean / error).abs() < 1e-12);
-    }
-    assert!((180..=198).contains(&covered), "{covered} of {worlds}");
-    assert!((180..=198).contains(&paired), "{paired} of {worlds}");
-}
-
 /// The jackknife over groups and Student's t with one degree of freedom less than groups.
 #[test]
 fn intervals_follow_the_definition() {
@@ -129,43 +82,6 @@ fn intervals_follow_the_definition() {
     assert!(found.p.unwrap() > 0.0 && !found.can_tell());
 }
 
-/// Games of ten positions; each evaluation sees the truth in its own unit, with its own noise.
-struct World {
-    results: Vec<f64>,
-    groups: Vec<u64>,
-    evaluations: Vec<Predictions>,
-}
-
-fn world(games: u64, units: &[(&str, f64, f64)]) -> World {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(4);
-    let (mut results, mut groups) = (Vec::new(), Vec::new());
-    let mut cp = vec![Vec::new(); units.len()];
-    for game in 0..games {
-        let strength = 4.0 * (uniform(&mut random) - 0.5);
-        let won = uniform(&mut random) < sigmoid(strength);
-        for _ in 0..10 {
-            results.push(if won { 1.0 } else { 0.0 });
-            groups.push(game);
-            for (cp, (_, unit, noise)) in cp.iter_mut().zip(units) {
-                cp.push(unit * (strength + noise * (uniform(&mut random) - 0.5)));
-            }
-        }
-    }
-    let evaluations =
-        units.iter().zip(cp).map(|((name, ..), cp)| Predictions::new(*name, cp)).collect();
-    World { results, groups, evaluations }
-}
-
-impl World {
-    fn truth(&self) -> Truth<'_> {
-        Truth::of_games(&self.results, &self.groups, "held-out games")
-    }
-
-    fn compare(&self, options: &Options) -> Comparison {
-        compare(&self.evaluations, &self.truth(), options).unwrap()
-    }
-}
-
 #[test]
 fn same_bits_for_any_threads() {
     let values: Vec<f64> = (0..20_000).map(|i| f64::from(i % 97)).collect();
@@ -187,31 +103,43 @@ fn same_bits_for_any_threads() {
 /// No game helps to fit the scale that it is measured with.
 #[test]
 fn scales_are_cross_fitted() {
-    let world = world(60, &[("net", 300.0, 4.0)]);
-    let Values::Cp(cp) = &world.evaluations[0].values else { panic!() };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(4);
+    let (mut results, mut groups, mut cp) = (Vec::new(), Vec::new(), Vec::new());
+    for game in 0..60 {
+        let strength = 4.0 * (uniform(&mut random) - 0.5);
+        let won = uniform(&mut random) < sigmoid(strength);
+        for _ in 0..10 {
+            results.push(if won { 1.0 } else { 0.0 });
+            groups.push(game);
+            cp.push(300.0 * (strength + 4.0 * (uniform(&mut random) - 0.5)));
+        }
+    }
+    let truth = Truth::of_games(&results, &groups, "held-out games");
+    let loss = |evaluation: Predictions, options: &Options| {
+        compare(&[evaluation], &truth, options).unwrap().evaluations[0].loss.mean
+    };
     let mut sum = 0.0;
     for fold in 0..5 {
-        let is_own = |i: &usize| part(world.groups[*i]) == fold;
+        let is_own = |i: &usize| part(groups[*i]) == fold;
         let (own, others): (Vec<usize>, Vec<usize>) = (0..cp.len()).partition(is_own);
         assert!(!own.is_empty());
         let take = |list: &[f64]| others.iter().map(|i| list[*i]).collect::<Vec<f64>>();
-        let scale = fit(&take(cp), &take(&world.results)).scale.unwrap();
-        let square = |i: usize| (sigmoid(cp[i] / scale) - world.results[i]).powi(2);
+        let scale = fit(&take(&cp), &take(&results)).scale.unwrap();
+        let square = |i: usize| (sigmoid(cp[i] / scale) - results[i]).powi(2);
         sum += own.into_iter().map(square).sum::<f64>();
     }
-    let found = world.compare(&Options::default()).evaluations[0].loss.mean;
+    let found = loss(Predictions::new("net", cp.clone()), &Options::default());
     assert!((found - sum / cp.len() as f64).abs() < 1e-7, "{found}");
-    let flattered = world.compare(&Options { fit_on_same: true, ..Options::default() });
-    assert!(found - flattered.evaluations[0].loss.mean > 1e-5);
+    let same = Options { fit_on_same: true, ..Options::default() };
+    assert!(found - loss(Predictions::new("net", cp.clone()), &same) > 1e-5);
     // The constant of a fifth is the mean of the others.
-    let constant = compare(&[Predictions::constant()], &world.truth(), &Options::default());
+    let constant = loss(Predictions::constant(), &Options::default());
     let mean = |i: usize| {
-        let fold = part(world.groups[i]);
-        let others = (0..cp.len()).filter(|j| part(world.groups[*j]) != fold);
-        let others: Vec<f64> = others.map(|j| world.results[j]).collect();
+        let fold = part(groups[i]);
+        let others = (0..cp.len()).filter(|j| part(groups[*j]) != fold);
+        let others: Vec<f64> = others.map(|j| results[j]).collect();
         others.iter().sum::<f64>() / others.len() as f64
     };
-    let loss = (0..cp.len()).map(|i| (mean(i) - world.results[i]).powi(2)).sum::<f64>();
-    let found = constant.unwrap().evaluations[0].loss.mean;
-    assert!((found - loss / cp.len() as f64).abs() < 1e-12);
+    let right = (0..cp.len()).map(|i| (mean(i) - results[i]).powi(2)).sum::<f64>();
+    assert!((constant - right / cp.len() as f64).abs() < 1e-12);
 }

@@ -27,7 +27,7 @@ use nnuance::weights::Weights;
 use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-use crate::program::{Workdir, complaint, nnuance, said};
+use crate::program::{Workdir, nnuance, said};
 use crate::runs::CONFIG;
 use crate::{drawn, games};
 
@@ -382,20 +382,6 @@ fn export_takes_the_trained_scales() {
     // Without rounding the keys are those of the export alone.
     said(&mut work.train("plain", &["model.qb=32"]));
     assert_eq!(manifest("plain/net.bin").scales.qb, 32);
-}
-
-#[test]
-fn unfit_rounding_is_refused() {
-    let work = Workdir::new(CONFIG);
-    for (set, word) in [
-        ("model.rounded_last=2", "rounded_last"),
-        ("model.rounded_last=500 steps", "500 steps"),
-        ("model.qa=0", "32767"),
-        ("model.head_format=int8", "head_format"),
-    ] {
-        let said = complaint(&mut work.train("run", &[set]));
-        assert!(said.contains(word) && !work.path("run").exists(), "{set}: {said}");
-    }
 }
 
 /// So that tests ask for what runs ask for.

@@ -14,7 +14,7 @@ use nnuance::train::target::{Promise, Worth, targets};
 
 use crate::games;
 use crate::largest::largest;
-use crate::program::{Run, column, killed_and_resumed, nnuance, refused, said};
+use crate::program::{Run, column, killed_and_resumed, nnuance, said};
 use nnuance::architecture::Views;
 
 const GAMES: &str = "data/selfplay-sf15.vf";
@@ -297,23 +297,6 @@ fn killed_and_resumed_on_several_sources() {
     killed_and_resumed(&longer.replace("held_out = 0.2", "held_out = 0.2\nwindow = 500"), 1);
     // Batches that would mix chunks of one pass.
     killed_and_resumed(&longer.replace("batch = 100", "batch = 4096"), 1);
-}
-
-#[test]
-fn sources_that_contradict_are_refused() {
-    for (from, to, key) in [
-        ("held_out = 0.2", "files = [\"a.vf\"]", "data.files"),
-        ("batch_share = 1\n", "", "batch_share"),
-        ("weight = 2", "weight = -1", "data.source.weight"),
-        ("name = \"played\"", "name = \"strong\"", "data.source.name"),
-        ("batch = 100", "batch = 1", "schedule.batch"),
-        ("min_ply = 16", "min_ply = 1000", "played"),
-    ] {
-        let text = TWO.replacen(from, to, 1);
-        assert_ne!(text, TWO, "{from}");
-        let complaint = refused(&text);
-        assert!(complaint.contains(key), "{key}: {complaint}");
-    }
 }
 
 /// Direct methods take all positions, each against the target of its source.

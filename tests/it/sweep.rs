@@ -118,26 +118,6 @@ fn draw(place: u64, stream: u64) -> f64 {
 }
 
 #[test]
-fn one_seed_equals_compare() {
-    let world = World::new();
-    let both = [300.0, 900.0].map(|noise| world.evaluation(&noise.to_string(), noise, 1));
-    let compared = compare(&both, &world.truth(), &Options::default()).expect("a comparison");
-    assert!(compared.pairs[0].decided);
-    let sums = both.each_ref().map(|it| vec![world.sums(it)]);
-    let found = contest(&sums, &world.truth());
-    let above = found[1].above_first.expect("a difference");
-    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a}, {b}");
-    let pair = compared.pairs[0].difference;
-    near(above.games.mean, pair.mean);
-    let [one, other] = [above.games, pair].map(|it| it.interval.expect("an interval"));
-    (0..2).for_each(|end| near(one[end], other[end]));
-    for (measured, other) in found.iter().zip(&compared.evaluations) {
-        near(measured.loss.mean, other.loss.mean);
-    }
-    assert!(!above.decided && above.seeds.is_none());
-}
-
-#[test]
 fn differences_stand_against_games_and_seeds() {
     let world = World::new();
     let of = |noises: [&[f64]; 2], truth: &Truth| {
@@ -240,20 +220,4 @@ fn targets_shares_and_members_that_diverge() {
         // Against a target of scores it would be half of that.
         assert!(diverged || number(&member["test"]["loss"]["mean"]) > 0.06, "{member}");
     }
-}
-
-#[test]
-fn wrong_members_are_refused_before_training() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = written(&folder, CONFIG);
-    let out = folder.path().join("new/sweep");
-    for (axis, word) in [
-        ("model.hidden=8,0", "hidden 0"),
-        ("target.wdl=0.5,0.50", "same run"),
-        ("model.hidden=8", "members"),
-        ("model.start=\"no/such.bin\",\"nets/quickstart-32.bin\"", "no/such.bin"),
-    ] {
-        assert!(complaint(&mut sweep(&config, &out, &["--over", axis])).contains(word), "{axis}");
-    }
-    assert!(!folder.path().join("new").exists());
 }

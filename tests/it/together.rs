@@ -11,7 +11,7 @@ use nnuance::sample::Sample;
 use tempfile::TempDir;
 
 use crate::largest::smallest;
-use crate::program::{column, killed_and_resumed, nnuance, refused, said, train, written};
+use crate::program::{column, killed_and_resumed, nnuance, said, train, written};
 
 /// Terms of which some weigh nothing, in a file.
 fn terms_in(folder: &TempDir) -> (String, HceWeights) {
@@ -116,18 +116,4 @@ fn terms_take_a_rate_of_their_own() {
 fn a_killed_run_goes_on_with_its_terms() {
     let folder = tempfile::tempdir().unwrap();
     killed_and_resumed(&config(&terms_in(&folder).0, "perspective", 8), 2);
-}
-
-#[test]
-fn unfit_sums_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, _) = terms_in(&folder);
-    let config = config(&path, "perspective", 1);
-    for (text, word) in [
-        (config.replace(&format!("base = \"{path}\""), ""), "model.base"),
-        (config.replace(&path, "nets/quickstart-32.bin"), "handcrafted"),
-        (config.replace("wdl", "learn = \"quiescence\"\nwdl"), "target.learn"),
-    ] {
-        assert!(refused(&text).contains(word), "{word}");
-    }
 }

@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use nnuance::batch::Terms;
-use nnuance::format::trace::{Entry, FORMAT, HEADER, Traced, Traces};
-use nnuance::format::{self, Fault, Source};
+use nnuance::format::trace::{Entry, HEADER, Traced, Traces};
+use nnuance::format::{self, Fault};
 use nnuance::hce::Coding;
 use nnuance::hce::terms::TERMS;
 use nnuance::loader::{
@@ -217,29 +217,6 @@ fn evaluations_are_what_the_counts_give() {
     for (turn, eval) in [("w", "361.5"), ("b", "-340"), ("w", "inf")] {
         assert_eq!(faults(turn, eval).len(), 1, "{turn} {eval}");
     }
-}
-
-#[test]
-fn traces_are_samples() {
-    let samples: Vec<Sample> = games::samples(300, 3)
-        .into_iter()
-        .zip(games::positions(300, 4))
-        .map(|(sample, position)| Sample { position, ..sample })
-        .collect();
-    let traced = |sample: &Sample| Traced {
-        sample: *sample,
-        phase: 0.0,
-        scale: 1.0,
-        eval: None,
-        entries: Vec::new(),
-    };
-    let bytes = text(&samples.iter().map(traced).collect::<Vec<_>>());
-    let others = format::ALL.into_iter().filter(|it| (it.recognises)(bytes.as_bytes()));
-    assert_eq!(others.map(|format| format.name).collect::<Vec<_>>(), [FORMAT.name]);
-    let (_folder, path) = scratch("data", bytes.as_bytes());
-    let mut back = Vec::new();
-    assert!(Source::open(&path, None, 0).unwrap().next_block(&mut back).unwrap());
-    assert_eq!(back, samples);
 }
 
 /// Stores hold the positions that the ordinary scan has counted, each on its side.
