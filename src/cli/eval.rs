@@ -118,7 +118,6 @@ fn boards(evaluators: &[Evaluator], position: &Position) -> Result<String> {
         let name = &evaluator.name;
         let without = position
             .pieces()
-            .into_iter()
             .filter_map(|piece| Some((piece.square, position.without(piece.square)?)));
         let (squares, without): (Vec<_>, Vec<Position>) = without.unzip();
         let cp = values(evaluator, std::iter::once(*position).chain(without))?;

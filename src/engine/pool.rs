@@ -203,8 +203,7 @@ pub struct Kept {
 /// before an item that was made.
 pub fn drive<'a, I: Send, T: Send>(
     workers: &Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync>,
-    mut journal: Journal<Skip>,
-    every: u64,
+    (mut journal, every): (Journal<Skip>, u64),
     items: impl Iterator<Item = Result<I, EngineError>> + Send,
     work: impl Fn(&mut dyn Player, &I) -> Result<T, Obstacle> + Sync,
     mut keep: impl FnMut(&I, Option<T>, &mut Vec<u8>) -> Result<Kept, EngineError>,

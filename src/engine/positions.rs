@@ -137,8 +137,7 @@ pub fn positions(job: &PositionsJob, watch: &dyn Progress) -> Result<Report, Eng
     let total = job.range.end - job.range.start;
     let report = drive(
         &job.crew.workers(),
-        journal,
-        EVERY,
+        (journal, EVERY),
         items.by_ref(),
         work,
         keep,

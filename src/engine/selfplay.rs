@@ -67,7 +67,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, Engin
     let total = job.range.end - job.range.start;
     let items = job.range.clone().skip(journal.progress().items as usize).map(Ok);
     let report =
-        drive(&job.crew.workers(), journal, 1, items, work, keep, ("games", total), watch)?;
+        drive(&job.crew.workers(), (journal, 1), items, work, keep, ("games", total), watch)?;
     report.unless_empty(&job.output, "no games were asked for")
 }
 

@@ -173,7 +173,7 @@ impl Traces {
     }
 
     /// The next position; none at the end.
-    pub fn next(&mut self) -> Result<Option<Traced>, Fault> {
+    pub fn read(&mut self) -> Result<Option<Traced>, Fault> {
         loop {
             self.line.clear();
             self.number += 1;
@@ -228,7 +228,7 @@ impl Traces {
 impl Reader for Traces {
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault> {
         for _ in 0..BLOCK {
-            match self.next()? {
+            match self.read()? {
                 Some(traced) => out.push(traced.sample),
                 None => return Ok(false),
             }
@@ -247,7 +247,7 @@ pub fn read(
     let (_, input) = opened(path, Some(&FORMAT))?;
     let (mut traces, mut bad) = (Traces::new(input, Some(own)), BadRecords::default());
     loop {
-        match traces.next() {
+        match traces.read() {
             Ok(Some(traced)) => each(&traced),
             Ok(None) => return Ok(()),
             Err(Fault::Skipped(record) | Fault::CutOff(record)) => bad.skip(record, path, limit)?,

@@ -116,7 +116,7 @@ fn curve(calibration: &Calibration, colour: usize) -> Markup {
         ..Line::default()
     };
     let (title, x, y) = ("calibration", "expected result", "mean result");
-    Chart { title, x, y, calibration: true, lines: vec![line], ..Chart::default() }.markup()
+    Chart { title, x, y, calibration: true, lines: vec![line] }.markup()
 }
 
 /// The positions in which two evaluations disagree most.

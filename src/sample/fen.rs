@@ -68,7 +68,7 @@ pub(super) fn plain(fen: &[u8]) -> Option<Position> {
     if castling != b"-" {
         let rooks = castle(castling, &position).filter(|places| *places != 0)?;
         let castles = u128::from(CASTLING_ROOK ^ ROOK);
-        position.nibbles = (nibbles ^ rooks * castles).to_le_bytes();
+        position.nibbles = (nibbles ^ (rooks * castles)).to_le_bytes();
     }
     Some(position)
 }

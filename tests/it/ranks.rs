@@ -29,10 +29,12 @@ struct Thread<'a> {
     mesh: &'a Mesh,
 }
 
+type Contribution = (Vec<f32>, Vec<f64>, Vec<u8>);
+
 struct Mesh {
     count: usize,
     /// Contributions to a sum or a broadcast, by rank.
-    slots: Mutex<Vec<(Vec<f32>, Vec<f64>, Vec<u8>)>>,
+    slots: Mutex<Vec<Contribution>>,
     /// Calls of `meet` so far.
     met: Mutex<usize>,
     changed: Condvar,

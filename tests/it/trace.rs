@@ -24,7 +24,7 @@ pub fn read(bytes: &[u8], own: Option<&OwnTerms>) -> (Vec<Traced>, Vec<String>) 
     let mut traces = Traces::new(input, own);
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     loop {
-        match traces.next() {
+        match traces.read() {
             Ok(Some(traced)) => all.push(traced),
             Ok(None) => return (all, faults),
             Err(Fault::Skipped(bad) | Fault::CutOff(bad)) => faults.push(bad.to_string()),

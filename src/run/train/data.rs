@@ -47,6 +47,7 @@ pub struct Summary {
     pub train: u64,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a run has one source")]
 pub enum BatchSource {
     /// From the files, again and again, or from what of them was kept.
     Files { plan: Box<Plan>, encoder: Encoder, kept: Option<KeptRecords> },

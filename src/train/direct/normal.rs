@@ -321,8 +321,8 @@ impl Jacobian {
         if choices.force.is_none() {
             let squared = Choices::UNIT * Choices::UNIT;
             self.found.clear();
-            for row in 0..base {
-                let share = curvatures[row] * squared;
+            for (row, curvature) in curvatures[..base].iter().enumerate() {
+                let share = curvature * squared;
                 self.found.extend(signed(row, share));
                 self.found.extend(signed(base, -share));
             }
