@@ -36,7 +36,6 @@ pub struct Architecture {
 /// A layer of the head: an affine map and an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layer {
-    /// Neurons.
     pub size: usize,
     /// What they do to their values.
     pub activation: LayerActivation,
@@ -69,7 +68,6 @@ impl Architecture {
         Self { inputs: Inputs { factorised: false, ..self.inputs }, ..self.clone() }
     }
 
-    /// Accumulators, one a view.
     pub fn views(&self) -> usize {
         self.inputs.views.count()
     }
@@ -125,27 +123,22 @@ impl Architecture {
 }
 
 impl Layer {
-    /// What it hands on.
     pub fn outputs(&self) -> usize {
         self.size * self.activation.curves().len()
     }
 }
 
-/// One array of a net.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
     pub part: Part,
-    /// As in checkpoints.
     pub name: String,
     /// Row-major. Where there is one output bucket, its dimension is left out.
     pub shape: Vec<usize>,
     /// How many of its numbers a neuron adds up, for the size of the first weights.
     pub fan_in: usize,
-    /// What its integers are multiples of.
     pub factor: Factor,
 }
 
-/// What an array is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
     /// `[rows, N]`
@@ -183,7 +176,6 @@ impl Factor {
 }
 
 impl Part {
-    /// As in checkpoints.
     pub fn name(self) -> String {
         match self {
             Part::Accumulator => "accumulator.weight".into(),
@@ -196,7 +188,6 @@ impl Part {
         }
     }
 
-    /// Whether its numbers start at zero.
     pub fn starts_at_zero(self) -> bool {
         !matches!(self, Part::Accumulator | Part::Layer(_) | Part::Output)
     }
@@ -245,7 +236,6 @@ impl Architecture {
         arrays
     }
 
-    /// One of the arrays.
     pub fn array(&self, part: Part) -> Option<Array> {
         self.arrays().into_iter().find(|array| array.part == part)
     }

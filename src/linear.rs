@@ -87,7 +87,6 @@ impl Cholesky {
         }
     }
 
-    /// The diagonal of the inverse.
     pub fn inverse_diagonal(&self) -> Vec<f64> {
         let size = self.0.rows;
         let strips = (0..size).into_par_iter().step_by(STRIP).flat_map_iter(|first| {

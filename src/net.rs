@@ -8,7 +8,6 @@
 
 mod accumulator;
 mod definition;
-mod evaluate;
 mod read;
 
 pub use accumulator::Accumulator;
@@ -140,7 +139,6 @@ impl Net {
         &self.numbers
     }
 
-    /// What each of the numbers is.
     pub fn stored(&self) -> Vec<Stored> {
         stored(&self.architecture, self.scales.head_format)
     }

@@ -31,7 +31,6 @@ const NO_EP: u8 = 64;
 /// The lowest bit of each nibble.
 const LOWEST: u128 = u128::MAX / 15;
 
-/// A piece on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub square: Square,
@@ -215,7 +214,6 @@ impl Position {
         self.occupied.count_ones() as usize
     }
 
-    /// Where the king of a colour stands.
     pub fn king(&self, color: Color) -> Option<Square> {
         let king = u128::from(KING + if color.is_white() { 0 } else { 8 });
         let differs = u128::from_le_bytes(self.nibbles) ^ (king * LOWEST);
@@ -276,7 +274,6 @@ impl Position {
         }
     }
 
-    /// The squares of each nibble.
     fn sets(&self) -> [u64; 16] {
         let mut sets = [0u64; 16];
         let mut rest = self.occupied;
@@ -536,7 +533,6 @@ impl Position {
         Some(rest)
     }
 
-    /// Whether a pawn stands in front of an en passant square, and one that attacks the square.
     fn takes_en_passant(&self, target: Square) -> bool {
         let turn = self.turn();
         let [white, black] = self.bitboards().map(|roles| Bitboard(roles[0]));

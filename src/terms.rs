@@ -171,7 +171,6 @@ pub enum TermListError {
 }
 
 impl OwnTerms {
-    /// Reads a term list.
     pub fn read(path: &Path) -> Result<Self, TermListError> {
         let text = input::text(path, input::TEXT)
             .map_err(|error| TermListError::Open { path: path.to_path_buf(), error })?;
@@ -226,7 +225,6 @@ const UNITS: [&str; 3] = ["phase", "scale", TEMPO];
 #[derive(Default)]
 struct Lines {
     terms: Vec<TermEntry>,
-    /// The line of each name.
     named: HashMap<String, usize>,
     /// Line and value of each of [`UNITS`].
     units: [Option<(usize, f64)>; 3],

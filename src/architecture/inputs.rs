@@ -5,7 +5,6 @@ use crate::point_of_view::PointOfView;
 /// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
 pub const PIECES: usize = 768;
 
-/// The inputs of a net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inputs {
     pub views: Views,
@@ -20,7 +19,6 @@ pub struct Inputs {
 pub enum Views {
     /// White's alone: the net `768 -> N -> 1` of the wiki, relative to White.
     Plain,
-    /// That of the side to move alone.
     SideToMove,
     /// That of the side to move, then that of the other side, by the same weights.
     Perspective,
@@ -123,7 +121,6 @@ impl Kings {
     /// Nothing hangs on the king.
     pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
 
-    /// Mirrored, with one bucket.
     pub const MIRRORED: Self = Self { mirror: true, count: 1, table: [0; 64] };
 
     /// Buckets by square, a1 first: 64 numbers, or 32 (files a to d, rank by rank) where views are

@@ -494,12 +494,7 @@ impl Figures {
             ("step, positions/s", Align::Right),
             ("whole run, positions/s", Align::Right),
         ]);
-        let mut stages = Table::new(&[
-            ("N", Align::Right),
-            ("batch", Align::Right),
-            ("stage on the GPU", Align::Left),
-            ("ms, with the wait", Align::Right),
-        ]);
+        let mut stages = Table::titled(&["N", "batch", "<stage on the GPU", "ms, with the wait"]);
         for net in &self.nets {
             let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
             for (stage, milliseconds) in &net.stages {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::out;
 use crate::model::{Adapter, Backend, DeviceError, Level};
-use crate::report::{Align, Table};
+use crate::report::Table;
 
 /// List what `--device` can name on this machine
 ///
@@ -18,14 +18,8 @@ Example:
 pub struct Args {}
 
 pub fn run(_args: Args) -> Result<()> {
-    let mut table = Table::new(&[
-        ("--device", Align::Left),
-        ("name", Align::Left),
-        ("kind", Align::Left),
-        ("programs", Align::Left),
-        ("memory", Align::Right),
-        ("a buffer, at most", Align::Right),
-    ]);
+    let mut table =
+        Table::titled(&["<--device", "<name", "<kind", "<programs", "memory", "a buffer, at most"]);
     let threads = rayon::current_num_threads();
     let cpu = format!("{threads} threads");
     let cpus = [

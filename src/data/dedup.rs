@@ -47,7 +47,6 @@ pub struct Seen {
     count: usize,
     /// Whether the key 0 was seen.
     zero: bool,
-    /// The keys of a block.
     keys: Vec<u64>,
 }
 

@@ -207,13 +207,11 @@ pub enum Grade {
     Problem,
 }
 
-/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub grade: Grade,
     /// The check, in a word or two.
     pub about: &'static str,
-    /// The figures.
     pub says: String,
     /// A remedy; none where nothing is wrong.
     pub cure: Option<String>,

@@ -58,7 +58,6 @@ impl FromStr for Part {
 /// A shuffle of records of `N` bytes under way.
 pub struct Shuffle<const N: usize> {
     random: Xoshiro256PlusPlus,
-    /// The buckets that are wanted.
     wanted: Range<usize>,
     /// How many records were thrown into each bucket, those that are not wanted too.
     thrown: [u64; BUCKETS],

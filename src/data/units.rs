@@ -11,7 +11,6 @@ pub struct Borders {
 }
 
 impl Borders {
-    /// Whether the next sample begins a game.
     pub fn begins(&mut self, sample: &Sample) -> bool {
         let begins = sample.game.is_none() || sample.game != self.game;
         self.game = sample.game;

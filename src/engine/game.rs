@@ -10,7 +10,6 @@ use super::uci::Line;
 use crate::sample::{GameHash, Played, Position, Sample};
 use crate::score::Score;
 
-/// A move of a game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ply {
     pub played: Move,
@@ -129,7 +128,6 @@ impl fmt::Display for Adjudication {
     }
 }
 
-/// How a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The winner.
@@ -139,13 +137,10 @@ pub enum Ending {
     Material,
     /// Fifty moves of each side without a capture or a move of a pawn.
     FiftyMoves,
-    /// The third time.
     Repetition,
     /// The winner, by the scores.
     Won(Color),
-    /// A draw by the scores.
     Level,
-    /// A draw by its length.
     TooLong,
     /// The winner; the other one's time was up.
     Late(Color),
@@ -171,7 +166,6 @@ impl Ending {
     }
 }
 
-/// Looks on at one game.
 #[derive(Debug)]
 pub struct Referee {
     rules: Adjudication,

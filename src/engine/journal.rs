@@ -39,14 +39,12 @@ pub enum JournalError {
     Output(#[from] OutputError),
 }
 
-/// Progress of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Items finished: written, skipped or left out.
     pub items: u64,
     /// Positions or games in the output.
     pub written: u64,
-    /// Length of the output.
     pub bytes: u64,
     /// Engines that had to be started anew.
     pub restarts: u64,

@@ -75,7 +75,6 @@ impl FromStr for Part {
     }
 }
 
-/// What a job did.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Items finished, in all runs together.

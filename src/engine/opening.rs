@@ -14,7 +14,6 @@ use crate::digest;
 use crate::format::book;
 use crate::sample::{Position, mix};
 
-/// What games begin from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     Standard,
@@ -27,7 +26,6 @@ pub enum Start {
     Book(PathBuf),
 }
 
-/// How games begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Openings {
     pub start: Start,

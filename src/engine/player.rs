@@ -19,7 +19,6 @@ pub trait Player {
 
 /// Who can sit down at several boards at once.
 pub trait Entrant: Send + Sync {
-    /// For tables and messages.
     fn name(&self) -> String;
 
     /// Sits down at one more board.
@@ -40,7 +39,6 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// The players, for a pool.
     pub(super) fn workers<'a>(
         &'a self,
     ) -> Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync + use<'a>> {

@@ -10,9 +10,7 @@ use super::uci::Fault;
 use super::{EngineError, Report, Skip};
 use crate::progress::Progress;
 
-/// Workers that work side by side.
 pub struct Workers<H> {
-    /// Starts one more.
     pub start: H,
     /// At least 1. The results do not depend on it.
     pub count: usize,
@@ -47,16 +45,12 @@ pub struct Tried<I, T> {
 /// Items that are finished may wait for an earlier one, so many for each worker.
 const AHEAD: u64 = 64;
 
-/// The items that are left.
 struct Queue<I> {
     items: I,
-    /// The number of the next one.
     next: u64,
     /// Items whose results are kept.
     kept: u64,
-    /// Whether no more are begun.
     closed: bool,
-    /// Whether all were begun.
     exhausted: bool,
     error: Option<EngineError>,
 }

@@ -38,7 +38,6 @@ pub struct PositionsJob {
     pub bad_records: u64,
 }
 
-/// What is made of a position.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
     /// Gives it the score that is found, or mixes that with its own. Mate in n is +-(32,000 - n).
@@ -167,7 +166,6 @@ fn label(
     Ok(Sample { score: Some(mixed.unwrap_or(new)), ..*sample })
 }
 
-/// A position, for an engine.
 fn line_of(position: &Position) -> Result<Line, Obstacle> {
     let chess = position
         .to_chess()
@@ -214,7 +212,6 @@ fn is_quiet(chess: &Chess, last: Option<&Move>) -> bool {
     !chess.is_check() && !moves.is_empty() && !moves.iter().any(takes_back)
 }
 
-/// A sample of the input.
 struct Item {
     sample: Sample,
     /// Whether the output may be cut behind it.

@@ -62,7 +62,6 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
     pub best: Move,

@@ -14,7 +14,6 @@ use super::{EngineError, Report};
 use crate::format::{Format, Holds};
 use crate::progress::Progress;
 
-/// Which games to play, and how.
 #[derive(Clone)]
 pub struct SelfplayJob {
     /// Not packed, and not there yet, unless a run before this one began it.
@@ -22,7 +21,6 @@ pub struct SelfplayJob {
     /// One that holds the moves played.
     pub format: &'static Format,
     pub games: u64,
-    /// The games of these to play.
     pub range: Range<u64>,
     /// A game is a function of this seed, its number, the engine and the settings below.
     pub seed: u64,

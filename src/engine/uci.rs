@@ -16,7 +16,6 @@ use super::clock::Deadline;
 use super::player::{Entrant, Player};
 use super::search::{Info, Limit, Searched, parse_move};
 
-/// Which engine, and how it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {
     /// The program, looked for as a shell does.
@@ -82,7 +81,6 @@ impl Line {
         Self { first: chess.clone(), moves: Vec::new(), mode, chess }
     }
 
-    /// The position now.
     pub fn chess(&self) -> &Chess {
         &self.chess
     }
@@ -92,7 +90,6 @@ impl Line {
         self.mode.is_chess960()
     }
 
-    /// The first position.
     pub fn first(&self) -> &Chess {
         &self.first
     }
@@ -102,7 +99,6 @@ impl Line {
         &self.moves
     }
 
-    /// Goes on with a legal move.
     pub fn play(&mut self, legal: Move) {
         self.moves.push(legal);
         self.chess.play_unchecked(legal);
@@ -263,7 +259,6 @@ impl Uci {
         Err(self.fault(command, fen, &what))
     }
 
-    /// How the program ended.
     fn ended(&mut self) -> String {
         let deadline = Deadline::after(FAREWELL);
         let how = loop {

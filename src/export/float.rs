@@ -54,7 +54,6 @@ impl<'a> Float<'a> {
         y * f64::from(net.inputs.sign(position))
     }
 
-    /// The affine map of a bucket.
     fn map(&self, [weights, biases]: [Part; 2], bucket: usize, x: &[f64]) -> Vec<f64> {
         let biases = self.floats.get(biases);
         let outputs = biases.len() / self.net.buckets;
@@ -74,7 +73,6 @@ pub struct FloatError {
     /// Mean of the absolute difference.
     pub mean_cp: f64,
     pub max_cp: f64,
-    /// Where the difference is largest.
     pub worst_fen: String,
 }
 

@@ -11,7 +11,6 @@ use crate::net::{
 use crate::scales::{HeadFormat, Scales};
 use crate::weights::{Weights, WeightsError, WeightsFile};
 
-/// Weights and what they are.
 #[derive(Debug)]
 pub struct Imported {
     pub weights: Weights,

@@ -31,7 +31,6 @@ pub struct Manifest {
     pub file: String,
     /// Hexadecimal.
     pub sha256: String,
-    /// Size of the file.
     pub bytes: u64,
     /// The whole of it, as a config describes it.
     pub architecture: Architecture,
@@ -54,7 +53,6 @@ pub struct Manifest {
     pub golden: Vec<Golden>,
 }
 
-/// Where a net comes from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     pub licence: Option<String>,
@@ -193,7 +191,6 @@ impl Given {
         *self != Self::default()
     }
 
-    /// What is given, over the rest.
     pub fn over(&self, rest: Hints) -> Hints {
         let mut net = rest.net;
         net.inputs.views = self.features.unwrap_or(net.inputs.views);
@@ -365,7 +362,6 @@ pub struct Base {
     pub below: Below,
 }
 
-/// The evaluation itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Below {

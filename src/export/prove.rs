@@ -151,7 +151,6 @@ pub fn prove(net: &Net) -> Result<Proof, Overflow> {
     }
 }
 
-/// The proof goes on through the output of a net of integers.
 fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow> {
     let (hidden, activation) = (net.architecture().hidden, net.architecture().activation);
     let top = i64::from(net.ceiling());
@@ -227,7 +226,6 @@ fn share(net: &Net, accumulator: Bounds, i: usize, top: i64) -> Bounds {
     Bounds { least: term.min(0), most: term.max(0) }
 }
 
-/// The bounds of one accumulator.
 struct Neuron {
     legal: Bounds,
     intermediate: Bounds,
@@ -249,7 +247,6 @@ struct Table {
     others: [Vec<Vec<usize>>; 2],
 }
 
-/// The bounds of one neuron, whatever the bucket.
 fn bound(tables: &[Table], net: &Net, neuron: usize) -> Neuron {
     let bias = i64::from(net.accumulator_bias()[neuron]);
     let of_bucket = |(bucket, table): (usize, &Table)| {
@@ -270,7 +267,6 @@ fn bound(tables: &[Table], net: &Net, neuron: usize) -> Neuron {
 }
 
 impl Table {
-    /// Those of each king bucket.
     fn of(net: &Net) -> Vec<Self> {
         let kings = net.architecture().inputs.kings;
         (0..kings.count()).map(|bucket| Self::new(&kings, bucket)).collect()

@@ -68,7 +68,6 @@ pub fn quantise(
     Ok(Net::of(&net, scales, numbers)?)
 }
 
-/// One array on its way.
 struct Integers<'a> {
     net: &'a Architecture,
     floats: &'a Floats<'a>,

@@ -31,7 +31,6 @@ impl Language {
         }
     }
 
-    /// The usual name of the file.
     pub fn file_name(self) -> &'static str {
         match self {
             Language::Rust => "nnue.rs",

@@ -82,7 +82,6 @@ pub struct Array {
     pub kind: Kind,
     /// The last words of its terms, squares from a1 to h8.
     pub places: Vec<String>,
-    /// The numbers of its terms.
     pub terms: Vec<usize>,
 }
 

@@ -13,12 +13,10 @@ use crate::digest::digest;
 use crate::net::{Hints, Net};
 use crate::sample::Position;
 
-/// One check and how it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     pub name: &'static str,
     pub passed: bool,
-    /// The outcome, in words.
     pub found: String,
 }
 

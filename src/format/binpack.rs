@@ -7,7 +7,8 @@ mod chain;
 
 use std::io::Read;
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, Writer, fill};
+use super::Holds::{Always, Sometimes};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fill};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 use chain::Chain;
@@ -23,11 +24,11 @@ pub static FORMAT: Format = Format {
             to move; every move must be legal",
     extensions: &["binpack"],
     facts: Facts {
-        scores: Holds::Sometimes,
-        plies: Holds::Always,
-        moves: Holds::Sometimes,
-        games: Holds::Sometimes,
-        colours: Holds::Always,
+        scores: Sometimes,
+        plies: Always,
+        moves: Sometimes,
+        games: Sometimes,
+        colours: Always,
     },
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| head.starts_with(MAGIC),
@@ -82,7 +83,6 @@ impl BinpackReader {
         Err(Fault::CutOff(BadRecord { place, reason }))
     }
 
-    /// The samples of the next chain.
     fn chain(&mut self, out: &mut Vec<Sample>) -> Result<(), Fault> {
         self.chains += 1;
         let kept = out.len();

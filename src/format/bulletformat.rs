@@ -3,8 +3,9 @@
 
 use shakmaty::Color;
 
+use super::Holds::{Always, Never};
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, Holds, View, Writer, fields};
+use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
@@ -14,13 +15,7 @@ pub static FORMAT: Format = Format {
             score and result seen by the side to move; no colours, castling rights, en passant \
             or counters",
     extensions: &["bf", "bullet", "data"],
-    facts: Facts {
-        scores: Holds::Always,
-        plies: Holds::Never,
-        moves: Holds::Never,
-        games: Holds::Never,
-        colours: Holds::Never,
-    },
+    facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Never },
     view: View::Fixed(PointOfView::SideToMove),
     recognises: |head| record::recognises(head, decode),
     reader: |input| Box::new(Records::new(input, decode)),
@@ -66,10 +61,7 @@ impl Writer for BulletWriter {
             Color::White => sample.position,
             Color::Black => sample.position.flipped(),
         };
-        let Some(score) = sample.score else {
-            return Err("it has no score; write epd, which needs none".to_string());
-        };
-        let score = fields::score_in_range(score)?;
+        let score = fields::score_in_range(fields::score(sample)?)?;
         let result = fields::result_byte(sample.result)?;
         let (own, theirs) = (position.king(Color::White), position.king(Color::Black));
         let (Some(own), Some(theirs)) = (own, theirs) else {

@@ -14,6 +14,10 @@ pub fn turned_score(score: i16, turn: Color) -> Result<i16, String> {
     }
 }
 
+pub fn score(sample: &Sample) -> Result<i16, String> {
+    sample.score.ok_or_else(|| "it has no score; write epd, which needs none".to_string())
+}
+
 /// A score that every format can hold.
 pub fn score_in_range(score: i16) -> Result<i16, String> {
     turned_score(score, Color::White)
@@ -118,7 +122,6 @@ pub fn ply(sample: &Sample) -> u16 {
 /// The score that stands for none in data of Stockfish.
 pub const NO_SCORE: i16 = 32_002;
 
-/// A score for data of Stockfish.
 pub fn stockfish_score(score: Option<i16>) -> Result<i16, String> {
     match score {
         None => Ok(NO_SCORE),
@@ -127,7 +130,6 @@ pub fn stockfish_score(score: Option<i16>) -> Result<i16, String> {
     }
 }
 
-/// A score of data of Stockfish.
 pub fn score_of_stockfish(score: i16) -> Result<Option<i16>, String> {
     match score {
         NO_SCORE => Ok(None),
@@ -182,7 +184,6 @@ impl Chain {
             && Position::from_chess(&self.chess) == sample.position
     }
 
-    /// The move that is played now, if it is legal.
     pub fn legal(&self, played: Played) -> Result<Move, String> {
         played.legal_move(&self.chess).ok_or_else(|| {
             let fen = Position::from_chess(&self.chess).fen();

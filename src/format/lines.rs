@@ -36,7 +36,6 @@ impl Text {
         Ok(true)
     }
 
-    /// The line, trimmed.
     pub fn line(&self) -> Result<&str, String> {
         trimmed(&self.line)
     }

@@ -2,8 +2,9 @@
 
 use shakmaty::{Bitboard, Color, Role, Square};
 
+use super::Holds::{Always, Never};
 use super::record::{self, LENGTH, Records};
-use super::{Facts, Format, Holds, View, Writer, fields};
+use super::{Facts, Format, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Impossible, Piece, Position, Sample};
 
@@ -14,13 +15,7 @@ pub static FORMAT: Format = Format {
     about: "records of 32 bytes with castling rights, en passant and counters; score in \
             centipawns, score and result seen by White",
     extensions: &["marlin", "marlinformat"],
-    facts: Facts {
-        scores: Holds::Always,
-        plies: Holds::Never,
-        moves: Holds::Never,
-        games: Holds::Never,
-        colours: Holds::Always,
-    },
+    facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Fixed(PointOfView::White),
     recognises: |head| {
         // A record and something behind it is rather the first game of viriformat.
@@ -125,11 +120,8 @@ struct MarlinWriter;
 
 impl Writer for MarlinWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
-        let Some(score) = sample.score else {
-            return Err("it has no score; write epd, which needs none".to_string());
-        };
         let turn = sample.position.turn();
-        let white_score = fields::turned_score(score, turn)?;
+        let white_score = fields::turned_score(fields::score(sample)?, turn)?;
         let white_result = fields::result_byte(fields::turned_result(sample.result, turn))?;
         Record::encode(&sample.position, white_score, white_result, out);
         Ok(())

@@ -57,9 +57,7 @@ pub struct Facts {
     pub colours: Holds,
 }
 
-/// One file format.
 pub struct Format {
-    /// The name in configs.
     pub name: &'static str,
     /// The record, its point of view, and how tolerant the reader is.
     pub about: &'static str,
@@ -111,7 +109,6 @@ impl fmt::Debug for Format {
     }
 }
 
-/// Bytes to samples.
 pub trait Reader: Send {
     /// Appends about [`BLOCK`] samples, those before a bad record too; false at the end of the
     /// file.
@@ -123,7 +120,6 @@ pub trait Reader: Send {
     }
 }
 
-/// Samples to bytes.
 pub trait Writer: Send {
     /// Appends the bytes of a sample, now or later. After an error the writer is of no more use.
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String>;
@@ -132,7 +128,6 @@ pub trait Writer: Send {
     fn finish(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// A record that is not one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
     /// `line 7`, `record 12`, `game 3 at byte 5120, move 17`; all count from 1, bytes from 0.

@@ -3,9 +3,10 @@
 use shakmaty::Square;
 use shakmaty::uci::UciMove;
 
+use super::Holds::{Always, Never, Sometimes};
 use super::fields;
 use super::lines::{self, Text};
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Reader, View, Writer};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Reader, View, Writer};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Played, Position, Sample};
 
@@ -15,11 +16,11 @@ pub static FORMAT: Format = Format {
             result seen by the side to move",
     extensions: &["plain"],
     facts: Facts {
-        scores: Holds::Sometimes,
-        plies: Holds::Always,
-        moves: Holds::Sometimes,
-        games: Holds::Never,
-        colours: Holds::Always,
+        scores: Sometimes,
+        plies: Always,
+        moves: Sometimes,
+        games: Never,
+        colours: Always,
     },
     view: View::Usual(PointOfView::SideToMove),
     recognises: |head| {

@@ -12,7 +12,6 @@ use crate::sample::Sample;
 
 /// Bytes are handed on in pieces of about this many.
 const PIECE: usize = 1 << 16;
-/// The usual level of xz.
 const XZ_LEVEL: u32 = 6;
 
 /// Why samples could not be written. No file is left behind.

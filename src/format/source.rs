@@ -163,7 +163,6 @@ impl Source {
         self.reader.unfinished()
     }
 
-    /// The bad records so far.
     pub fn bad_records(&self) -> &BadRecords {
         &self.bad
     }

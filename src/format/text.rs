@@ -1,6 +1,7 @@
 //! Lines of `FEN | score | result`, as bullet's tools read and write them.
 
-use super::{Facts, Format, Holds, View, Writer, fields, lines};
+use super::Holds::{Always, Never};
+use super::{Facts, Format, View, Writer, fields, lines};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
@@ -9,13 +10,7 @@ pub static FORMAT: Format = Format {
     about: "lines of `FEN | score | result`; score in centipawns, score and result seen by White; \
             FEN of 4 to 6 fields",
     extensions: &["txt"],
-    facts: Facts {
-        scores: Holds::Always,
-        plies: Holds::Never,
-        moves: Holds::Never,
-        games: Holds::Never,
-        colours: Holds::Always,
-    },
+    facts: Facts { scores: Always, plies: Never, moves: Never, games: Never, colours: Always },
     view: View::Usual(PointOfView::White),
     recognises: |head| lines::recognises(head, parse),
     reader: |input| Box::new(lines::Lines::new(input, parse)),
@@ -38,11 +33,8 @@ struct TextWriter;
 
 impl Writer for TextWriter {
     fn write(&mut self, sample: &Sample, out: &mut Vec<u8>) -> Result<(), String> {
-        let Some(score) = sample.score else {
-            return Err("it has no score; write epd, which needs none".to_string());
-        };
         let turn = sample.position.turn();
-        let score = fields::turned_score(score, turn)?;
+        let score = fields::turned_score(fields::score(sample)?, turn)?;
         let result = fields::result_text(fields::turned_result(sample.result, turn))?;
         let fen = sample.position.fen();
         out.extend_from_slice(format!("{fen} | {score} | {result}\n").as_bytes());

@@ -24,10 +24,10 @@ use std::path::Path;
 
 use shakmaty::Color;
 
+use super::Holds::{Always, Never, Sometimes};
 use super::source::opened;
 use super::{
-    BLOCK, BadRecord, BadRecords, Facts, Fault, Format, Holds, Input, ReadError, Reader, View,
-    fields,
+    BLOCK, BadRecord, BadRecords, Facts, Fault, Format, Input, ReadError, Reader, View, fields,
 };
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
@@ -40,11 +40,11 @@ pub static FORMAT: Format = Format {
             by White",
     extensions: &["trace"],
     facts: Facts {
-        scores: Holds::Sometimes,
-        plies: Holds::Never,
-        moves: Holds::Never,
-        games: Holds::Sometimes,
-        colours: Holds::Always,
+        scores: Sometimes,
+        plies: Never,
+        moves: Never,
+        games: Sometimes,
+        colours: Always,
     },
     view: View::Fixed(PointOfView::White),
     recognises: |head| head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).starts_with(BEGIN),
@@ -76,7 +76,6 @@ pub struct Entry {
     pub black: i16,
 }
 
-/// One position of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
     pub sample: Sample,

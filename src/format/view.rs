@@ -26,7 +26,6 @@ impl View {
     }
 }
 
-/// What was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     Result,
@@ -47,7 +46,6 @@ impl Of {
 pub struct Evidence {
     pub of: Of,
     pub turn: Color,
-    /// Positions.
     pub count: usize,
     /// Between own minus their material and the value, both seen by the side to move, -1 to 1.
     pub correlation: f64,
@@ -71,7 +69,6 @@ impl fmt::Display for Evidence {
 pub enum Verdict {
     /// It holds; the evidence is that of the side to move that decides.
     Holds(Evidence),
-    /// They are those of the other view.
     OtherView(Evidence),
     /// They are turned for both sides: a win is written as a loss.
     Turned(Evidence),

@@ -4,11 +4,10 @@
 
 use shakmaty::{Chess, Position as _};
 
+use super::Holds::Always;
 use super::fields::{Chain, GAMELESS};
 use super::marlinformat::Record;
-use super::{
-    BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View, Writer, fields, fill,
-};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Input, Reader, View, Writer, fields, fill};
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
 
@@ -23,13 +22,7 @@ pub static FORMAT: Format = Format {
     about: "whole games of start position, moves and scores; score in centipawns, score and \
             result seen by White; every move must be legal",
     extensions: &["vf", "viri", "viriformat"],
-    facts: Facts {
-        scores: Holds::Always,
-        plies: Holds::Always,
-        moves: Holds::Always,
-        games: Holds::Always,
-        colours: Holds::Always,
-    },
+    facts: Facts { scores: Always, plies: Always, moves: Always, games: Always, colours: Always },
     view: View::Fixed(PointOfView::White),
     recognises,
     reader: |input| Box::new(ViriReader { input, games: 0, at: 0 }),
@@ -54,7 +47,6 @@ fn recognises(head: &[u8]) -> bool {
     false
 }
 
-/// Whether these moves are legal after this start.
 fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
     let Ok((mut chess, _)) = start(record) else { return false };
     moves
@@ -172,7 +164,6 @@ fn start(bytes: &[u8; START]) -> Result<(Chess, f32), String> {
     Ok((position.to_chess().map_err(|error| error.to_string())?, white_result))
 }
 
-/// The move of an entry, if it is legal.
 fn legal(entry: &[u8; MOVE], chess: &Chess) -> Result<(Played, shakmaty::Move), String> {
     let bits = u16::from_le_bytes([entry[0], entry[1]]);
     let illegal =
@@ -196,10 +187,7 @@ impl Writer for ViriWriter {
         let (Some(_), Some(played)) = (sample.game, sample.played) else {
             return Err(GAMELESS.to_string());
         };
-        let score = match sample.score {
-            None => return Err("it has no score; write epd, which needs none".to_string()),
-            Some(score) => fields::turned_score(score, sample.position.turn())?,
-        };
+        let score = fields::turned_score(fields::score(sample)?, sample.position.turn())?;
         if !self.game.as_ref().is_some_and(|game| game.leads_to(sample)) {
             self.finish(out);
         }

@@ -12,7 +12,6 @@ use crate::terms::{Chosen, Kind};
 pub struct Coding {
     /// By term.
     wanted: Vec<bool>,
-    /// Those with a wanted term.
     parts: Parts,
     scale_factor: bool,
     /// Whether both wings count as files a to d.
@@ -132,7 +131,6 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind])
     }
 }
 
-/// The entries of chosen terms.
 fn kept<C: Copy>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
     let mut kept = Rows::default();
     for row in 0..rows {

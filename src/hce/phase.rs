@@ -58,7 +58,6 @@ impl Phase {
         f64::from(self.rho * self.xi) / f64::from(Phase::ONE * Phase::UNSCALED)
     }
 
-    /// Both shares.
     pub fn shares(self) -> [f64; 2] {
         [self.middlegame(), self.endgame()]
     }
@@ -76,7 +75,6 @@ fn lambda(board: &Board) -> i32 {
 /// The scale factor of a normal endgame.
 pub const UNSCALED: i32 = 128;
 
-/// What one side has.
 #[derive(Clone, Copy)]
 struct Army {
     pawns: i32,
@@ -136,7 +134,6 @@ fn opposite_bishops(a: Army, b: Army) -> i32 {
     }
 }
 
-/// A queen and no other piece against two pieces or more, no queens among them.
 fn queen_against_pieces(a: Army, b: Army) -> bool {
     a.queens == 1 && a.pieces() == 1 && b.queens == 0 && b.pieces() > 1
 }

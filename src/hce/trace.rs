@@ -25,12 +25,10 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Forgets all counts.
     pub fn clear(&mut self) {
         self.drain(|_, _| ());
     }
 
-    /// How often a term applies for a colour.
     pub fn count(&self, term: Term, colour: Color) -> i32 {
         self.counts[term.index()][colour.fold_wb(0, 1)].into()
     }

@@ -22,7 +22,6 @@ pub(super) struct Forward<'a> {
 pub(super) struct Room {
     /// The active rows of each view, `MAX_ACTIVE` places a view.
     pub lists: Vec<u16>,
-    /// Pieces on the board.
     pub pieces: usize,
     /// `[views * hidden]`
     pub accumulators: Vec<f32>,
@@ -44,7 +43,6 @@ impl<'a> Forward<'a> {
         Ok(Self { floats, net: net.merged(), scale: scales.scale as f32 })
     }
 
-    /// Room for a position.
     pub fn room(&self) -> Room {
         let (views, hidden) = (self.net.views(), self.net.hidden);
         Room {
@@ -57,7 +55,6 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// The numbers of one array.
     pub fn get(&self, part: Part) -> &[f32] {
         self.floats.get(part)
     }
@@ -178,7 +175,6 @@ impl<'a> Forward<'a> {
         })
     }
 
-    /// What an accumulator hands to the layers behind it.
     fn hand_on(&self, accumulator: &[f32], on: &mut [f32]) {
         let curve = self.net.activation.curve();
         let (first, second) = accumulator.split_at(on.len());

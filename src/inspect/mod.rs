@@ -32,7 +32,6 @@ pub struct Options {
     pub hce: Option<HceWeights>,
 }
 
-/// Error of an inspection.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
     #[error(transparent)]
@@ -45,10 +44,8 @@ pub enum InspectError {
     NotOurs,
 }
 
-/// Contents of a net.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inspection {
-    /// The architecture in shorthand.
     pub net: String,
     pub architecture: Architecture,
     pub scales: Scales,

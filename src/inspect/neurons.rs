@@ -71,7 +71,6 @@ impl Layer {
         self.neurons.iter().filter(|it| it.clipped_share == 1.0).count()
     }
 
-    /// The neurons, that with the largest use first.
     pub fn by_use(&self) -> Vec<&Neuron> {
         let mut neurons: Vec<&Neuron> = self.neurons.iter().collect();
         neurons.sort_by(|one, other| other.usage.total_cmp(&one.usage));
@@ -79,7 +78,6 @@ impl Layer {
     }
 }
 
-/// Sums of one neuron.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     zero: u64,

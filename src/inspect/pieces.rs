@@ -40,7 +40,6 @@ pub struct Squares {
     pub endgame: Vec<Option<f64>>,
 }
 
-/// One piece of one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worth {
     /// Its place in [`ROLES`].

@@ -35,9 +35,7 @@ pub struct Explained {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
     pub name: String,
-    /// Explained by the activations.
     pub hidden: f64,
-    /// Explained by the inputs.
     pub inputs: f64,
 }
 

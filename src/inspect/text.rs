@@ -5,7 +5,6 @@ use crate::digits::grouped;
 use crate::draw::board::whole;
 use crate::report::{Align, Table};
 
-/// Neurons that are shown.
 const SHOWN: usize = 10;
 
 /// A title, a line about it, and a table.
@@ -16,7 +15,6 @@ pub(super) struct Part {
 }
 
 impl Inspection {
-    /// The whole report.
     pub fn text(&self) -> String {
         let positions = grouped(self.positions);
         let mut out = format!("{}, {}, {positions} positions\n", self.net, self.scales);

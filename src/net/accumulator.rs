@@ -25,6 +25,14 @@ struct Level {
     pending: Option<Option<Moved>>,
 }
 
+impl Net {
+    /// Centipawns for the side to move; saturates at the ends of i32. See
+    /// [`definition`](super::definition).
+    pub fn evaluate(&self, position: &Position) -> i32 {
+        Accumulator::new(self, position).value()
+    }
+}
+
 impl<'a> Accumulator<'a> {
     pub fn new(net: &'a Net, position: &Position) -> Self {
         let colours = if net.architecture().inputs.views == Views::Plain { 1 } else { 2 };
@@ -143,7 +151,6 @@ fn of_colours<'a>(
     views.chunks_exact_mut(net.architecture().hidden).zip([Color::White, Color::Black])
 }
 
-/// One view from scratch.
 fn fill(net: &Net, position: &Position, color: Color, view: &mut [i32]) {
     view.iter_mut().zip(net.accumulator_bias()).for_each(|(a, &bias)| *a = bias.into());
     let king = king(position, color);

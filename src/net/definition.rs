@@ -228,19 +228,18 @@ impl Net {
     }
 
     /// Of a net of integers, `[views * hidden]`.
-    pub(super) fn output_weights(&self, bucket: usize) -> &[i16] {
+    fn output_weights(&self, bucket: usize) -> &[i16] {
         let outputs = self.maps[0][0];
         &self.numbers[2].i16s()[bucket * outputs..][..outputs]
     }
 
-    /// Of a net of integers.
-    pub(super) fn output_bias(&self, bucket: usize) -> i16 {
+    fn output_bias(&self, bucket: usize) -> i16 {
         self.numbers[3].i16s()[bucket]
     }
 
     /// The share of some accumulators in the sum of a net of integers.
     #[inline(always)]
-    pub(super) fn terms(&self, accumulators: &[i32], weights: &[i16]) -> i64 {
+    fn terms(&self, accumulators: &[i32], weights: &[i16]) -> i64 {
         let narrow = self.scales.qa < NARROW_QA;
         let most = self.ceiling();
         match self.architecture.activation {
@@ -329,7 +328,6 @@ fn sum(accumulators: &[i32], weights: &[i16], top: i32, term: impl Fn(i32, i32) 
     accumulators.iter().zip(weights).map(|(&a, &o)| term(a.clamp(0, top), o.into())).sum()
 }
 
-/// A kind of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     I8,
@@ -345,7 +343,6 @@ pub enum Numbers {
     F32(Vec<f32>),
 }
 
-/// One array of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub array: Array,

@@ -159,7 +159,6 @@ fn least(net: &Architecture) -> usize {
     if net.pairwise { 2 } else { 1 }
 }
 
-/// The hidden size with which a net has a file of this size, padded or not.
 fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
     let payload = |hidden| payload(&net.with_hidden(hidden), head);
     hidden_of(net, |hidden| {
@@ -168,7 +167,6 @@ fn hidden(size: usize, net: &Architecture, head: HeadFormat) -> Option<usize> {
     })
 }
 
-/// The hidden size whose size, which grows with it, is right.
 fn hidden_of(net: &Architecture, size: impl Fn(usize) -> Ordering) -> Option<usize> {
     let step = least(net);
     let (mut below, mut above) = (0, MOST_HIDDEN / step + 1);

@@ -1,6 +1,6 @@
 //! A position as text: a board with a number below each square, and evaluations side by side.
 
-use super::{Align, Table, signed};
+use super::{Table, signed};
 use crate::loss::sigmoid;
 
 /// The widest value of a square: with it a rank, its number and the gaps fit 80 columns.
@@ -39,12 +39,8 @@ fn whole(value: f64) -> String {
 /// Evaluations of one position, a name, centipawns for the side to move and the scale where it is
 /// known: for the side to move, for White, and as expected result.
 pub fn side_by_side(evaluations: &[(String, f64, Option<f64>)], white_to_move: bool) -> Table {
-    let mut table = Table::new(&[
-        ("evaluation", Align::Left),
-        ("cp, side to move", Align::Right),
-        ("cp, White", Align::Right),
-        ("expected result", Align::Right),
-    ]);
+    let mut table =
+        Table::titled(&["<evaluation", "cp, side to move", "cp, White", "expected result"]);
     for (name, cp, scale) in evaluations {
         let white = if white_to_move { *cp } else { -cp };
         let expected = scale.map(|scale| format!("{:.3}", sigmoid(cp / scale)));

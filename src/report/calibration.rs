@@ -4,10 +4,10 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::Table;
 use super::estimate::Groups;
 use super::estimate::{Estimate, Means};
 use super::table::{interval, least, loss, wrap};
-use super::{Align, Table};
 use crate::digits::grouped;
 
 /// Expected against observed results, seen by the side to move.
@@ -43,7 +43,6 @@ pub struct Bin {
 impl Calibration {
     pub const BINS: usize = 15;
 
-    /// From expected results, one a position.
     pub fn of(name: &str, expected: &[f64], results: &[f64], groups: &Groups, bins: usize) -> Self {
         let mut order: Vec<u32> = (0..expected.len() as u32).collect();
         let key = |i: &u32| expected[*i as usize];
@@ -71,16 +70,15 @@ impl Calibration {
         text
     }
 
-    /// One line a bin.
     pub fn table(&self) -> Table {
-        let mut table = Table::new(&[
-            ("expected", Align::Right),
-            ("observed", Align::Right),
-            ("95 % interval", Align::Right),
-            ("off", Align::Right),
-            ("positions", Align::Right),
-            ("from", Align::Right),
-            ("to", Align::Right),
+        let mut table = Table::titled(&[
+            "expected",
+            "observed",
+            "95 % interval",
+            "off",
+            "positions",
+            "from",
+            "to",
         ]);
         for bin in &self.bins {
             table.row([

@@ -12,13 +12,11 @@ use super::table::{UNKNOWN, amount, between, interval, loss, wrap};
 use super::{Align, Table, chance};
 use crate::digits::grouped;
 
-/// The outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub measured_on: Records,
     /// The scales were fitted on the same positions; else on the other groups.
     pub fit_on_same: bool,
-    /// The groups in words.
     pub noun: String,
     /// Else positions stand for games: every interval is a lower bound, and nothing is decided.
     pub games_known: bool,
@@ -41,7 +39,6 @@ pub struct Records {
     pub groups: usize,
 }
 
-/// One evaluation, measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// 1 for the smallest loss.
@@ -49,7 +46,6 @@ pub struct Measured {
     pub name: String,
     /// Another explanation of a low loss.
     pub doubt: Option<String>,
-    /// A bound for the others.
     pub bound: bool,
     /// The best scale, in several conventions; none for a constant. The geometric mean, where each
     /// part of the groups has its own.
@@ -82,7 +78,6 @@ pub struct Pair {
     /// Whether the better may be called better. Neighbours in the ranking are corrected for
     /// together; other pairs with all pairs.
     pub decided: bool,
-    /// Why it is not decided.
     pub why: Option<String>,
     /// The same difference at the fixed scale; negative where the order turns.
     pub difference_fixed: Option<Estimate>,
@@ -305,14 +300,13 @@ impl Comparison {
         table
     }
 
-    /// One line a pair.
     pub fn pair_table(&self) -> Table {
-        let mut table = Table::new(&[
-            ("lower loss", Align::Left),
-            ("higher loss", Align::Left),
-            ("difference", Align::Right),
-            ("95 % interval", Align::Right),
-            ("decided", Align::Left),
+        let mut table = Table::titled(&[
+            "<lower loss",
+            "<higher loss",
+            "difference",
+            "95 % interval",
+            "<decided",
         ]);
         for pair in &self.pairs {
             let decided = pair.why.as_ref().map_or("yes".to_string(), |why| format!("no: {why}"));
@@ -322,7 +316,6 @@ impl Comparison {
         table
     }
 
-    /// The definitions of the numbers.
     pub(super) fn basis(&self) -> Vec<String> {
         let scales = match self.fit_on_same {
             true => "fitted on the positions measured".to_string(),
@@ -361,7 +354,6 @@ pub enum Values {
     Constant,
 }
 
-/// An evaluation to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictions {
     pub name: String,
@@ -419,7 +411,6 @@ pub struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    /// Results of known games alone.
     pub fn of_games(results: &'a [f64], groups: &'a [u64], noun: &'a str) -> Self {
         Self { results, targets: None, groups, noun, games_known: true, doubt: None }
     }
@@ -429,7 +420,6 @@ impl<'a> Truth<'a> {
     }
 }
 
-/// How to compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
     /// Fits the scales on the positions that the loss is measured on, all of them; else each fifth

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::Table;
 use super::calibration::Calibration;
 use super::chance;
 use super::compare::{self, Comparison};
@@ -13,7 +14,6 @@ use super::estimate::Groups;
 use super::estimate::{Estimate, Means};
 use super::fitted::Fitted;
 use super::table::{interval, loss, wrap};
-use super::{Align, Table};
 use crate::digits::grouped;
 
 /// The facts beside the values and results.
@@ -21,7 +21,6 @@ use crate::digits::grouped;
 pub struct Depth<'a> {
     /// Ethereal's, one a position: 24 with all pieces, 0 with pawns only.
     pub phases: &'a [u8],
-    /// The FEN of a position.
     pub fen: &'a dyn Fn(usize) -> String,
     /// The place of the evaluation that others are held against; else the best one.
     pub reference: Option<usize>,
@@ -51,7 +50,6 @@ pub struct Phases {
     pub slices: Vec<Slice>,
 }
 
-/// The positions of one phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slice {
     pub phase: &'static str,
@@ -141,7 +139,6 @@ fn squares(expected: &[f64], results: &[f64]) -> Vec<f64> {
 }
 
 impl Deep {
-    /// Everything as it is printed.
     pub fn text(&self) -> String {
         let mut parts = vec![self.comparison.text(), self.phases.text()];
         parts.extend(self.calibrations.iter().map(Calibration::text));
@@ -207,14 +204,14 @@ impl Phases {
 
     /// One line an evaluation and phase.
     pub fn table(&self) -> Table {
-        let mut table = Table::new(&[
-            ("phase", Align::Left),
-            ("positions", Align::Right),
-            ("evaluation", Align::Left),
-            ("loss", Align::Right),
-            ("difference", Align::Right),
-            ("95 % interval", Align::Right),
-            ("", Align::Left),
+        let mut table = Table::titled(&[
+            "<phase",
+            "positions",
+            "<evaluation",
+            "loss",
+            "difference",
+            "95 % interval",
+            "<",
         ]);
         for slice in &self.slices {
             let mut first = [slice.phase.to_string(), grouped(slice.positions as u64)];
@@ -258,16 +255,14 @@ pub fn quantising(
 }
 
 impl Quantising {
-    /// One line a net.
     pub fn table(all: &[Self]) -> Table {
-        let right = |title| (title, Align::Right);
-        let mut table = Table::new(&[
-            ("integers less floats", Align::Left),
-            right("mean, cp"),
-            right("99.9 %"),
-            right("largest"),
-            right("loss"),
-            right("95 % interval"),
+        let mut table = Table::titled(&[
+            "<integers less floats",
+            "mean, cp",
+            "99.9 %",
+            "largest",
+            "loss",
+            "95 % interval",
         ]);
         for one in all {
             let cp = [one.mean, one.most_999, one.largest].map(|cp| format!("{cp:.2}"));

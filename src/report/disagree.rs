@@ -44,7 +44,6 @@ pub struct Apart {
     pub nearer: Option<String>,
 }
 
-/// One of the two.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub name: &'a str,

@@ -58,7 +58,6 @@ impl Pairs {
         self.0
     }
 
-    /// The number of pairs.
     pub fn len(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -204,7 +203,6 @@ pub struct Met {
 }
 
 impl Met {
-    /// The players of a meeting, called by the names at their places.
     pub fn of(names: &[String], Meeting { players, pairs }: &Meeting) -> Self {
         Self {
             players: players.map(|player| names[player].clone()),
@@ -244,9 +242,7 @@ pub struct Verdict {
     pub difference: Elo,
     /// Probability that equal players are as far apart; None where nothing is known.
     pub p: Option<f64>,
-    /// Whether the difference stands.
     pub decided: bool,
-    /// Why it does not.
     pub why: Option<String>,
 }
 
@@ -313,7 +309,6 @@ pub struct Sprt {
     pub elo1: f64,
 }
 
-/// The state of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Decision {
     GoOn,
@@ -411,13 +406,11 @@ pub struct Meeting {
 /// Several players, rated together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratings {
-    /// The strongest first.
     pub players: Vec<Rating>,
     /// On all pairs of players, in the order of the ranking.
     pub verdicts: Vec<Verdict>,
 }
 
-/// One player.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rating {
     pub name: String,
@@ -493,14 +486,8 @@ impl Ratings {
 
     /// Rank, player, Elo, its interval, pairs and score.
     pub fn table(&self) -> Table {
-        let mut table = Table::new(&[
-            ("rank", Align::Right),
-            ("player", Align::Left),
-            ("Elo", Align::Right),
-            ("95 % interval", Align::Right),
-            ("pairs", Align::Right),
-            ("score", Align::Right),
-        ]);
+        let mut table =
+            Table::titled(&["rank", "<player", "Elo", "95 % interval", "pairs", "score"]);
         for (rank, Rating { name, pairs, score, elo, .. }) in (1..).zip(&self.players) {
             let [elo, interval] = elo.cells();
             let rank: u32 = rank;
@@ -515,7 +502,6 @@ impl Ratings {
 struct Crosstable(Vec<Vec<Pairs>>);
 
 impl Crosstable {
-    /// All pairs of a player.
     fn met(&self, player: usize) -> Pairs {
         let mut all = Pairs::default();
         self.0[player].iter().for_each(|pairs| all.merge(pairs));

@@ -91,7 +91,6 @@ impl Means {
         }
     }
 
-    /// The mean of a column.
     pub fn mean(&self, column: usize) -> Estimate {
         let without = |group| self.without(column, group);
         self.estimate(self.totals[column] / self.records, (0..self.counts.len()).map(without))
@@ -118,7 +117,6 @@ impl Means {
         self.estimate(of(&whole), without.into_iter())
     }
 
-    /// The mean of a column without a group.
     fn without(&self, column: usize, group: usize) -> f64 {
         (self.totals[column] - self.sums[column][group]) / (self.records - self.counts[group])
     }
@@ -196,12 +194,10 @@ impl Groups {
         Self { of, counts, known: self.known }
     }
 
-    /// The group of each record.
     pub fn numbers(&self) -> &[u32] {
         &self.of
     }
 
-    /// The records of each group.
     pub fn counts(&self) -> &[u32] {
         &self.counts
     }
@@ -215,12 +211,10 @@ impl Groups {
         self.of.is_empty()
     }
 
-    /// The number of records.
     pub fn records(&self) -> usize {
         self.of.len()
     }
 
-    /// The sum of some values in each group, one value a record.
     pub fn sums(&self, values: impl IntoIterator<Item = f64>) -> Vec<f64> {
         let mut sums = vec![0.0; self.counts.len()];
         for (group, value) in self.of.iter().zip(values) {

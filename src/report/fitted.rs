@@ -14,7 +14,6 @@ const PARTS: usize = 5;
 /// Squared errors of an evaluation by groups, whose order is that of [`Groups`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sums {
-    /// Against the results.
     pub results: Vec<f64>,
     /// Against the targets, where there are some.
     pub targets: Option<Vec<f64>>,
@@ -33,9 +32,7 @@ pub fn sums(
     Ok(Sums { results: against(truth.results), targets: truth.targets.map(against) })
 }
 
-/// The fit of an evaluation.
 pub(super) struct Fitted {
-    /// For the groups of each part.
     folds: [Fold; PARTS],
     /// How fast each group, if its weight grew, would move the fit of each part.
     moves: Vec<[f64; PARTS]>,

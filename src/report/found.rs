@@ -15,7 +15,6 @@ pub struct Found {
     pub evaluations: Vec<Finder>,
 }
 
-/// One of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finder {
     pub name: String,
@@ -34,7 +33,6 @@ pub fn found(named: Vec<(String, Vec<f64>)>, groups: &Groups) -> Found {
 }
 
 impl Found {
-    /// A line for each evaluation.
     pub fn text(&self) -> String {
         let [positions, groups] = [self.positions, self.groups].map(|count| grouped(count as u64));
         let mut text = format!("Moves put first, of {positions} in {groups} games:\n");

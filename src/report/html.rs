@@ -188,16 +188,15 @@ impl Run {
 
 /// The losses of all runs side by side, and their curves over common axes.
 pub fn curves(runs: &[Run]) -> Section {
-    let right = |title| (title, Align::Right);
-    let mut table = Table::new(&[
-        ("run", Align::Left),
-        right("steps"),
-        right("positions"),
-        right("best validation loss"),
-        right("training loss there"),
-        right("at step"),
-        right("last validation loss"),
-        ("", Align::Left),
+    let mut table = Table::titled(&[
+        "<run",
+        "steps",
+        "positions",
+        "best validation loss",
+        "training loss there",
+        "at step",
+        "last validation loss",
+        "<",
     ]);
     for run in runs {
         let (last, best) = (run.rows.last(), run.best());

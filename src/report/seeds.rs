@@ -58,7 +58,6 @@ impl Spread {
         Some(Apart { interval: [mean - width, mean + width], p })
     }
 
-    /// The lowest and the highest.
     pub fn range(&self) -> String {
         match self.seeds {
             1 => "-".to_string(),

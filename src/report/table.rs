@@ -28,6 +28,15 @@ const GAP: &str = "  ";
 const NARROWEST: usize = 8;
 
 impl Table {
+    /// A table of these columns; titles of columns aligned left begin with `<`.
+    pub fn titled(titles: &[&str]) -> Self {
+        let column = |title: &&str| match title.strip_prefix('<') {
+            Some(title) => (title.to_string(), Align::Left),
+            None => (title.to_string(), Align::Right),
+        };
+        Self { header: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
+    }
+
     /// Titles and alignments of the columns; units belong in the title.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         let header = columns.iter().map(|(title, align)| (title.to_string(), *align)).collect();
@@ -117,7 +126,6 @@ impl fmt::Display for Table {
     }
 }
 
-/// Characters a line.
 pub const WIDTH: usize = 80;
 
 /// The note on intervals that are lower bounds.

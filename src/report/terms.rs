@@ -46,7 +46,6 @@ impl TermResult {
         [0, 1].map(|phase| self.tuned[phase] - self.start[phase])
     }
 
-    /// The phases that have a weight.
     fn phases(&self) -> std::ops::Range<usize> {
         usize::from(self.kind == Kind::Complexity)..2
     }
@@ -174,17 +173,10 @@ impl EffectiveValues {
     }
 
     pub fn table(&self) -> Table {
-        use Align::{Left, Right};
         let mean =
             |value: [f64; 2]| self.middlegame * value[0] + (1.0 - self.middlegame) * value[1];
-        let mut table = Table::new(&[
-            ("effective value", Left),
-            ("mg", Right),
-            ("eg", Right),
-            ("mean", Right),
-            ("change", Right),
-            ("in pawns", Right),
-        ]);
+        let mut table =
+            Table::titled(&["<effective value", "mg", "eg", "mean", "change", "in pawns"]);
         let pawn = self.pieces.first().map_or(f64::NAN, |pawn| mean(pawn.tuned));
         for EffectiveValue { role, start, tuned } in &self.pieces {
             let pawns = mean(*tuned) / pawn;

@@ -8,7 +8,7 @@ use crate::data_file::DataFile;
 use crate::digits::{grouped, short};
 use crate::loader::{Plan, Scan};
 use crate::model::Adapter;
-use crate::report::{Align, Table};
+use crate::report::Table;
 use crate::sample::Sample;
 use crate::train::schedule::{Schedule, Span};
 use crate::train::{End, Rounded, Settings};
@@ -18,7 +18,7 @@ const FEW: usize = 60;
 
 /// The positions of each file and their uses, doubts about them, and some of them.
 pub fn data(plan: &Plan, scan: &Scan) -> String {
-    let mut table = Table::new(&[("positions", Align::Right), ("", Align::Left)]).width(usize::MAX);
+    let mut table = Table::titled(&["positions", "<"]).width(usize::MAX);
     let mut row = |count: u64, what: String| table.row([grouped(count), what]);
     let own = &scan.validating;
     for file in scan.files.iter().chain(&own.files) {

@@ -9,7 +9,6 @@ use super::{CASTLING_ROOK, Position, ROOK};
 struct Letter {
     /// The nibble of a piece, or [`NO_PIECE`].
     nibble: u8,
-    /// The squares it fills.
     squares: u8,
     /// What it adds to the squares still free in the rank, modulo 256.
     room: u8,

@@ -64,7 +64,6 @@ impl Evaluate for Sum<'_> {
     }
 }
 
-/// The integers of a net.
 pub fn integers(net: &Net) -> Box<dyn Evaluate + Send + '_> {
     Box::new(Accumulator::new(net, &Position::from_chess(&Chess::default())))
 }
@@ -73,7 +72,6 @@ pub fn integers(net: &Net) -> Box<dyn Evaluate + Send + '_> {
 #[derive(Clone, Debug)]
 pub struct Terms {
     evaluator: HceEvaluator,
-    /// The position and those that led to it.
     positions: Vec<Position>,
 }
 

@@ -24,9 +24,7 @@ use crate::score::Score;
 
 /// No line is longer, in half-moves from the root.
 pub const MOST_PLIES: usize = 128;
-/// No iteration is deeper.
 pub const MOST_DEPTH: u32 = 100;
-/// Scores beyond this are mates.
 const MATES: i32 = Score::HIGHEST;
 
 /// When a search ends; the first that is reached counts. Without any, after [`MOST_DEPTH`].
@@ -58,7 +56,6 @@ pub struct Question {
 pub struct Line {
     /// Seen by the side to move.
     pub score: Score,
-    /// The principal variation.
     pub pv: Vec<Move>,
 }
 
@@ -78,7 +75,6 @@ pub struct Report<'a> {
     pub full: u32,
 }
 
-/// What a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
     /// The best first. Where there is no legal move, one line without moves.
@@ -227,7 +223,6 @@ fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
     }
 }
 
-/// A score as it is told.
 fn told(score: i32) -> Score {
     match score {
         score if score > MATES => Score::Mate((Score::MATE - score + 1) / 2),

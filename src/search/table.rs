@@ -28,7 +28,6 @@ impl Bound {
     }
 }
 
-/// What is known of a position.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     /// Seen from here: mates are as far away as they are.
@@ -54,7 +53,6 @@ impl Found {
     }
 }
 
-/// Sixteen bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     key: u64,
@@ -104,7 +102,6 @@ impl Table {
         Self { lines: vec![Default::default(); lines], generation: 0 }
     }
 
-    /// One that remembers nothing.
     pub fn none() -> Self {
         Self { lines: Vec::new(), generation: 0 }
     }

@@ -30,7 +30,6 @@ struct Frame {
     pv: Vec<Move>,
 }
 
-/// A search on its way.
 pub struct Tree<'a> {
     pub(super) evaluation: &'a mut dyn Evaluate,
     pub(super) table: &'a mut Table,
@@ -320,7 +319,6 @@ impl<'a> Tree<'a> {
         self.frames[ply].pv.clear();
     }
 
-    /// The hash of the position.
     pub(super) fn key(&self) -> u64 {
         self.keys[self.keys.len() - 1]
     }

@@ -19,7 +19,6 @@ struct Castling {
     rook: Square,
     king_to: Square,
     rook_to: Square,
-    /// Must be empty.
     between: Bitboard,
 }
 
@@ -240,7 +239,6 @@ impl Board {
         4 * (self.occupied().0 & ((1 << square as u32) - 1)).count_ones()
     }
 
-    /// The nibble of the piece on an occupied square.
     fn nibble(&self, square: Square) -> usize {
         usize::from(self.squares[square as usize])
     }
@@ -295,7 +293,6 @@ fn behind(square: Square) -> Square {
 }
 
 impl Board {
-    /// Takes a move off the movetext.
     pub fn read_move(&self, bits: &mut BitReader) -> Result<Played, String> {
         let ends = || "the movetext ends within a move".to_string();
         let own = self.side(self.turn);
@@ -448,7 +445,6 @@ impl Board {
         [first + 1, first].into_iter().filter(held).nth(number as usize)
     }
 
-    /// Whether castling with these squares of king and rook is legal here.
     fn may_castle(&self, kind: usize, king: Square, rook: Square) -> bool {
         let castling = &CASTLINGS[kind];
         let occupied = self.occupied();
@@ -500,7 +496,6 @@ fn played(from: Square, to: Square, kind: u32) -> Played {
 /// Takes bits off bytes.
 pub struct BitReader<'a> {
     bytes: &'a [u8],
-    /// Bits taken.
     at: usize,
 }
 
@@ -535,7 +530,6 @@ impl<'a> BitReader<'a> {
         None
     }
 
-    /// Bytes of which bits were taken.
     pub fn bytes_taken(&self) -> usize {
         self.at.div_ceil(8)
     }
@@ -587,7 +581,6 @@ pub fn folded(number: i16) -> u16 {
     (if number < 0 { bits ^ 0x7fff } else { bits }).rotate_left(1)
 }
 
-/// The other way.
 pub fn unfolded(bits: u16) -> i16 {
     let turned = bits.rotate_right(1).cast_signed();
     if turned < 0 { turned ^ 0x7fff } else { turned }

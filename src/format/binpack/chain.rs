@@ -125,7 +125,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Begins with a sample.
     pub fn begin(sample: &Sample) -> Result<Self, String> {
         let entry = Entry::new(sample)?;
         let board = Board::new(&entry.position)?;

@@ -63,7 +63,6 @@ fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
         .map(|at| &comment[at + name.len()..])
 }
 
-/// A number of a comment.
 struct Number {
     negative: bool,
     /// Centipawns, or the number of a mate.

@@ -16,7 +16,8 @@ use shakmaty::{
 };
 use text::{Frame, Frames, Outcome, Tags, Token, Tokens, Wrong, tag_name};
 
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Holds, Input, Reader, View};
+use super::Holds::{Always, Sometimes};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Input, Reader, View};
 use crate::format::fields;
 use crate::point_of_view::PointOfView;
 use crate::sample::{GameHash, Played, Position, Sample};
@@ -28,11 +29,11 @@ pub static FORMAT: Format = Format {
             a result are passed over",
     extensions: &["pgn"],
     facts: Facts {
-        scores: Holds::Sometimes,
-        plies: Holds::Always,
-        moves: Holds::Always,
-        games: Holds::Always,
-        colours: Holds::Always,
+        scores: Sometimes,
+        plies: Always,
+        moves: Always,
+        games: Always,
+        colours: Always,
     },
     view: View::Fixed(PointOfView::White),
     recognises,
@@ -136,7 +137,6 @@ fn shown(text: &[u8]) -> String {
 enum Game {
     /// Its samples were appended.
     Whole,
-    /// It has no result to learn from.
     Unfinished,
     /// No game at all: blank lines, or text between games.
     Nothing,
@@ -204,7 +204,6 @@ struct Replay<'a> {
     /// Samples from number `first` on are of this game.
     out: &'a mut Vec<Sample>,
     first: usize,
-    /// The result by the tag.
     result: Option<Outcome>,
     /// The result behind the moves.
     ended: Option<Outcome>,

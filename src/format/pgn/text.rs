@@ -11,13 +11,11 @@ use crate::sample::Position;
 /// No game is longer, not even one whose comments hold long lines of play.
 const LONGEST: usize = 1 << 24;
 
-/// The text of a game.
 #[derive(Default)]
 pub struct Frame {
     text: Vec<u8>,
     /// The number of its first line.
     pub line: u64,
-    /// Whether the file ends with it.
     pub last: bool,
     /// Whether it is longer than 16 MiB, so that `text` is only a part of it.
     too_long: bool,
@@ -39,7 +37,6 @@ impl Frame {
 
 /// Why a game cannot be read.
 pub struct Wrong {
-    /// The byte of the fault.
     pub at: usize,
     /// The number of the move in question, and whose it is.
     pub turn: Option<(u32, Color)>,
@@ -442,7 +439,6 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// How many digits a text begins with.
 fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }

@@ -95,7 +95,6 @@ pub fn score_text(score: i16, depth: u32) -> Result<String, String> {
 pub struct PgnWriter {
     /// The game under way, and where it starts.
     game: Option<(Chain, Position)>,
-    /// Its moves.
     moves: Movetext,
 }
 
@@ -175,7 +174,6 @@ pub struct Annotated<'a> {
 }
 
 impl Annotated<'_> {
-    /// Appends the game.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
         let outcome = Outcome::Won(fields::result_byte(self.white_result)?).text();
         let [white, black] = self.players;

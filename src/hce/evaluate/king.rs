@@ -15,7 +15,6 @@ const BLOCKED: Row<2> = row("king.storm.blocked");
 pub struct KingFile {
     /// 0 to 7.
     pub file: usize,
-    /// Whether the king stands on it.
     pub own: bool,
     /// Place of the nearest own pawn on the axis of nearest ranks.
     pub shelter: usize,
@@ -92,7 +91,6 @@ const SAFETY_SHELTER: Row<2> = row("king.safety.shelter");
 const SAFETY_FREE: Row<1> = row("king.safety.storm.free");
 const SAFETY_BLOCKED: Row<1> = row("king.safety.storm.blocked");
 
-/// The danger that a king is in.
 pub fn safety(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let queen = them.pieces[QUEEN] != 0;

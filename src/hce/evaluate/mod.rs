@@ -26,7 +26,6 @@ pub struct Board<'a> {
     pub position: &'a Position,
     /// The pieces of each colour by role, White first, pawn to king.
     pub pieces: [[u64; 6]; 2],
-    /// How many they are.
     counts: [[i32; 6]; 2],
 }
 
@@ -113,13 +112,11 @@ struct Piece {
     pub attacks: u64,
 }
 
-/// One of the two sides.
 #[derive(Clone, Copy)]
 struct Side {
     /// By role.
     pub pieces: [u64; 6],
     pub all: u64,
-    /// Where the king stands.
     pub king: u32,
     /// The king, the squares around it, and their neighbours one rank further up.
     pub area: u64,

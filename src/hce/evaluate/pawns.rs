@@ -61,7 +61,6 @@ const PASSED_PATH: Row<0> = row("pawns.passed.path");
 const PASSED_ROOK_BEHIND: Row<1> = row("pawns.passed.rook");
 const PASSED_RUNNER: Row<0> = row("pawns.passed.runner");
 
-/// Passed pawns.
 pub fn passed(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     for square in each(us.pieces[PAWN]) {

@@ -43,7 +43,6 @@ pub fn beside(set: u64) -> u64 {
     east(set) | west(set)
 }
 
-/// What pawns that move up attack.
 pub fn pawn_attacks(pawns: u64) -> u64 {
     beside(pawns) << 8
 }
@@ -66,7 +65,6 @@ pub fn file(file: usize) -> u64 {
     FILE_A << file
 }
 
-/// All squares on ranks above that of the square.
 pub fn above(square: u32) -> u64 {
     // Shifted twice, as nothing is above rank 8.
     !0 << (square & 56) << 8
@@ -103,7 +101,6 @@ pub fn beside_file(square: u32) -> u64 {
     beside(file(file_of(square)))
 }
 
-/// Whether no enemy pawn can ever attack the square.
 pub fn is_outpost(square: u32, enemy_pawns: u64) -> bool {
     (3..6).contains(&rank_of(square)) && enemy_pawns & beside_file(square) & above(square) == 0
 }

@@ -78,7 +78,6 @@ const COMPLEXITY_FLANKS: Row<0> = row("complexity.flanks");
 const COMPLEXITY_ENDING: Row<0> = row("complexity.ending");
 const COMPLEXITY_CONSTANT: Row<0> = row("complexity.constant");
 
-/// Files a to d.
 const COMPLEXITY_QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
 /// How hard an endgame is to win.

@@ -20,7 +20,6 @@ pub(super) const SAFETY: usize = first_of(Kind::Safety);
 /// The first COMPLEXITY term; all from it on are.
 pub(super) const COMPLEXITY: usize = first_of(Kind::Complexity);
 
-/// The first term of a group.
 const fn first(group: usize) -> usize {
     let mut first = 0;
     let mut i = 0;
@@ -92,7 +91,6 @@ impl<const AXES: usize> Row<AXES> {
 const MATERIAL: Row<1> = row("material");
 const PSQT: Row<2> = row("psqt");
 
-/// A term, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(u16);
 
@@ -200,22 +198,21 @@ pub fn list() -> Arc<TermList> {
     LIST.clone()
 }
 
-/// One dimension of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// a1 = 0 to h8 = 63, seen by White; Black's pieces stand on the square flipped top to bottom.
     Squares,
-    /// Named places.
     Words(&'static [&'static str]),
     /// So many whole numbers from the first on, the last standing for all above it too.
-    Numbers { first: usize, len: usize },
+    Numbers {
+        first: usize,
+        len: usize,
+    },
 }
 
 /// Pawn to queen: a king is never off the board, so it has no material value.
 const WITH_PAWNS: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen"]);
-/// Pawn to king.
 const ROLES: Axis = Axis::Words(&["pawn", "knight", "bishop", "rook", "queen", "king"]);
-/// Knight to queen.
 const PIECES: Axis = Axis::Words(&["knight", "bishop", "rook", "queen"]);
 const FILES: Axis = Axis::Words(&["a", "b", "c", "d", "e", "f", "g", "h"]);
 /// Files by their distance to the edge: `a` stands for a and h.
@@ -253,15 +250,12 @@ impl Axis {
     }
 }
 
-/// Terms of one sort.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     /// The first part of the names of its terms; may hold dots.
     pub name: &'static str,
-    /// What a count of one means.
     pub counts: &'static str,
     pub kind: Kind,
-    /// Where it is counted.
     pub part: Part,
     pub axes: &'static [Axis],
     /// Middlegame and endgame weight before training, in centipawns, of the i-th term.
@@ -269,7 +263,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// The number of terms.
     pub const fn len(&self) -> usize {
         let mut len = 1;
         let mut axis = 0;
@@ -304,7 +297,6 @@ pub enum Part {
     Complexity,
 }
 
-/// A set of parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(u16);
 

@@ -43,7 +43,6 @@ pub const GROUPS: [Group; LEN] = {
     all
 };
 
-/// A NORMAL group.
 const fn normal(
     part: super::Part,
     name: &'static str,
