@@ -222,38 +222,30 @@ struct Place {
 }
 
 impl Place {
-    /// The next positions.
+    /// Takes the next positions.
     fn take(&mut self, size: usize) -> Prepared {
-        let mut taken = self.by.none();
+        let Self { by, walk, window: found } = self;
+        let mut taken = by.none();
         while taken.len() < size {
-            let window = if self.by.whole.is_some() { usize::MAX } else { self.by.window };
-            let (epoch, passed) = self.walk.on(size - taken.len(), window);
-            match &self.by.whole {
-                Some(whole) => taken.take(whole, &self.walk.order()[passed]),
-                None => {
-                    let number = passed.start / window;
-                    let places = passed.map(|place| (place - number * window) as u32);
-                    let places: Vec<u32> = places.collect();
-                    taken.take(self.window(epoch, number), &places);
-                }
+            let window = if by.whole.is_some() { usize::MAX } else { by.window };
+            let (epoch, passed) = walk.on(size - taken.len(), window);
+            let (order, number) = (walk.order(), passed.start / window);
+            if let Some(whole) = &by.whole {
+                taken.take(whole, &order[passed]);
+                continue;
             }
+            let wanted = [epoch, number as u64];
+            if found.as_ref().is_none_or(|(there, _)| *there != wanted) {
+                // Frees the memory of the last window before the next one needs it.
+                *found = None;
+                let here = &order[number * window..order.len().min((number + 1) * window)];
+                let here = here.par_iter().map(|place| &by.samples[*place as usize]);
+                *found = Some((wanted, by.of(here, &|_| {})));
+            }
+            let (_, rows) = found.as_ref().expect("it was searched");
+            let places = passed.map(|place| (place - number * window) as u32);
+            taken.take(rows, &places.collect::<Vec<u32>>());
         }
         taken
-    }
-
-    /// A window of the epoch that the walk went on in.
-    fn window(&mut self, epoch: u64, number: usize) -> &Prepared {
-        let wanted = [epoch, number as u64];
-        if self.window.as_ref().is_none_or(|(there, _)| *there != wanted) {
-            // Frees the memory of the last window before the next one needs it.
-            self.window = None;
-            let Preparation { samples, window, .. } = &self.by;
-            let order = self.walk.order();
-            let behind = order.len().min((number + 1) * window);
-            let here = order[number * window..behind].par_iter();
-            let here = here.map(|place| &samples[*place as usize]);
-            self.window = Some((wanted, self.by.of(here, &|_| {})));
-        }
-        &self.window.as_ref().expect("it was searched").1
     }
 }

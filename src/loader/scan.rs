@@ -66,13 +66,12 @@ const PROBE: usize = 50_000;
 /// training loss.
 pub const SOME: usize = 1 << 17;
 
-/// Reads all files, several at a time; `seen` is told of positions as they are read. Up to `keep`
-/// positions to train on are kept, none of them if there are more.
+/// Reads all files, several at a time. Up to `keep` positions to train on are kept, none of them if
+/// there are more. `seen` gets the numbers of positions read.
 ///
 /// # Errors
 /// The first file in the order of the plan that cannot be read, those that only validate before the
-/// others, and data from which nothing is left to train on or, where some is wanted, to validate or
-/// to hold out.
+/// others, and data without positions for training, validation or the test.
 pub fn scan(plan: &Plan, keep: u64, seen: &(dyn Fn(u64) + Sync)) -> Result<Scan, LoadError> {
     scan_terms(plan, keep, None, seen)
 }
@@ -93,8 +92,7 @@ pub fn scan_terms(
     }
     let mut scan = read_all(plan, keep, encoder, seen)?;
     check(plan, &scan).map_err(LoadError::Empty)?;
-    if let Some(own) = own {
-        let Scan { files, rejected, validation, sketch, games, .. } = own;
+    if let Some(Scan { files, rejected, validation, sketch, games, .. }) = own {
         scan.validation = validation;
         scan.validating = Validating { files, sketch, games, rejected };
     }
@@ -104,46 +102,41 @@ pub fn scan_terms(
 /// Checks that positions are left for each purpose.
 fn check(plan: &Plan, scan: &Scan) -> Result<(), String> {
     let (validation, test) = (scan.validation.groups(), scan.test.groups());
-    let share = plan.split.share;
+    let (share, left_out) = (plan.split.share, scan.left_out);
+    let mut sources = plan.sources.iter().zip(&scan.of_sources);
     if scan.train == 0 {
-        let held_out = scan.validation.total + scan.test.total;
-        let Scan { left_out, .. } = scan;
-        let why = skipped(scan);
-        return Err(format!(
+        let (why, held_out) = (skipped(scan), scan.validation.total + scan.test.total);
+        Err(format!(
             "to train on: {why}, {held_out} held out, {left_out} beyond data.share = {}",
             plan.share.0
-        ));
-    }
-    if let Some((source, _)) =
-        plan.sources.iter().zip(&scan.of_sources).find(|(_, count)| **count == 0)
-    {
-        return Err(format!("of the source {} to train on: {}", source.name, skipped(scan)));
-    }
-    if share > 0.0 && validation + test == 0 {
-        let groups = if scan.games > 0 { scan.games } else { scan.train + scan.left_out };
-        return Err(format!(
+        ))
+    } else if let Some((source, _)) = sources.find(|(_, count)| **count == 0) {
+        Err(format!("of the source {} to train on: {}", source.name, skipped(scan)))
+    } else if share > 0.0 && validation + test == 0 {
+        let groups = if scan.games > 0 { scan.games } else { scan.train + left_out };
+        Err(format!(
             "to validate with: {share} of {groups} games or positions is less than one; raise \
              `data.held_out`, or set it to 0"
-        ));
-    }
-    if plan.validation.is_empty() && plan.validates() && validation == 0 {
-        return Err(format!(
+        ))
+    } else if plan.validation.is_empty() && plan.validates() && validation == 0 {
+        Err(format!(
             "to validate with: all {test} held-out games are the test; raise `data.held_out`, lower \
              `data.test`, or set it to 1 to train without a validation loss"
-        ));
+        ))
+    } else {
+        Ok(())
     }
-    Ok(())
 }
 
-/// How many positions were read, and how many of them each key skipped.
+/// The number of positions read, and of those that each key skipped.
 fn skipped(scan: &Scan) -> String {
-    let skipped: Vec<String> =
-        scan.rejected.counts().map(|(key, count)| format!("{count} by {key}")).collect();
-    let skipped = if skipped.is_empty() { "none".to_string() } else { skipped.join(", ") };
+    let skipped = scan.rejected.counts().map(|(key, count)| format!("{count} by {key}"));
+    let skipped = skipped.collect::<Vec<_>>().join(", ");
+    let skipped = if skipped.is_empty() { "none" } else { &skipped };
     format!("of {} positions {skipped} were skipped", scan.read)
 }
 
-/// Limits and places that the files of a plan share.
+/// State that the files of a plan share while they are read.
 struct Shared<'a> {
     plan: &'a Plan,
     encoder: Option<&'a TermsEncoder>,
@@ -163,35 +156,31 @@ fn read_all(
 ) -> Result<Scan, LoadError> {
     let (validation, test) = (Holding::default(), Holding::default());
     let shared = Shared { plan, encoder, keep: AtomicU64::new(keep), validation, test, seen };
-    let files = 0..plan.files.len();
-    let read: Vec<Result<Scan, LoadError>> =
-        files.into_par_iter().map(|number| scan_file(number, &shared)).collect();
-    let of_sources = vec![0; plan.sources.len()];
-    let mut sum = Scan { of_sources, kept: Some(KeptRecords::default()), ..Scan::default() };
-    for file in read {
-        sum.join(file?);
-    }
-    (sum.validation, sum.test) = (shared.validation.end(), shared.test.end());
-    Ok(sum)
-}
-
-impl Scan {
-    /// Adds what was found in the next file.
-    fn join(&mut self, other: Self) {
-        self.files.extend(other.files);
-        self.read += other.read;
-        self.rejected.add(&other.rejected);
-        self.train += other.train;
-        self.of_sources.iter_mut().zip(other.of_sources).for_each(|(sum, count)| *sum += count);
-        self.left_out += other.left_out;
-        self.sketch.join(&other.sketch);
-        self.games += other.games;
-        self.some.extend(other.some);
-        self.kept = self.kept.take().zip(other.kept).map(|(mut all, kept)| {
-            all.0.extend(kept.0);
+    let files = (0..plan.files.len()).into_par_iter();
+    let read: Vec<Result<Scan, LoadError>> = files.map(|file| scan_file(file, &shared)).collect();
+    let (of_sources, mut kept) = (vec![0; plan.sources.len()], Some(Vec::new()));
+    let mut sum = Scan { of_sources, ..Scan::default() };
+    for (path, file) in plan.files.iter().zip(read) {
+        let file = file?;
+        sum.files.extend(file.files);
+        sum.read += file.read;
+        sum.rejected.add(&file.rejected);
+        sum.train += file.train;
+        if let Some(source) = usize::from(plan.reading_of(path).0).checked_sub(1) {
+            sum.of_sources[source] += file.train;
+        }
+        sum.left_out += file.left_out;
+        sum.sketch.join(&file.sketch);
+        sum.games += file.games;
+        sum.some.extend(file.some);
+        kept = kept.zip(file.kept).map(|(mut all, file)| {
+            all.extend(file.0);
             all
         });
     }
+    (sum.validation, sum.test) = (shared.validation.end(), shared.test.end());
+    sum.kept = kept.map(KeptRecords);
+    Ok(sum)
 }
 
 fn scan_file(number: usize, shared: &Shared) -> Result<Scan, LoadError> {
@@ -202,9 +191,8 @@ fn scan_file(number: usize, shared: &Shared) -> Result<Scan, LoadError> {
     // The end of the scope waits for all terms that are being found.
     let read = || rayon::scope(|scope| read_file(number, shared, scope));
     let (read, hash) = rayon::join(read, || digest::of_file(path));
-    let (mut scan, (bytes, sha256)) = (read?, hash.map_err(named)?);
-    scan.files[0].bytes = bytes;
-    scan.files[0].sha256 = sha256;
+    let mut scan = read?;
+    (scan.files[0].bytes, scan.files[0].sha256) = hash.map_err(named)?;
     Ok(scan)
 }
 
@@ -216,12 +204,11 @@ fn read_file<'a>(
     let &Shared { plan, encoder, .. } = shared;
     let path = &plan.files[number];
     let mut kept = Some(KeptFile { path: path.clone(), ..KeptFile::default() });
-    let (mut records, mut piece) = (Vec::new(), Vec::new());
+    let (mut records, mut piece, mut probe) = (Vec::new(), Vec::new(), Vec::new());
     let (mut validation, mut test) = (Vec::new(), Vec::new());
-    let (mut games, mut sketch) = (Distinct::default(), Sketch::default());
-    let mut probe = Vec::new();
+    let mut games = Distinct::default();
     let mut some = Spread::new(SOME.div_ceil(plan.files.len()));
-    let (mut train, mut left_out) = (0, 0);
+    let mut scan = Scan::default();
     let file = each_block(path, plan, shared.seen, |block| {
         if plan.check_view && probe.len() < PROBE {
             probe.extend_from_slice(block);
@@ -237,61 +224,55 @@ fn read_file<'a>(
                     some.add(sample);
                 }
                 Subset::Unused => {
-                    left_out += 1;
+                    scan.left_out += 1;
                     continue;
                 }
             }
-            sketch.add(sample);
+            scan.sketch.add(sample);
         }
         shared.validation.add(number, &mut validation);
         shared.test.add(number, &mut test);
-        train += records.len() as u64;
-        if let Some(file) = kept.as_mut().filter(|_| fits(&shared.keep, records.len() as u64)) {
-            file.blocks.push(records.clone());
-            for record in records.iter().filter(|_| encoder.is_some()) {
-                piece.push(*record);
-                if piece.len() == TERMS_PIECE {
-                    let (piece, found) = (std::mem::take(&mut piece), Arc::new(OnceLock::new()));
-                    file.terms.push(found.clone());
-                    scope.spawn(move |_| {
-                        let encoder = encoder.expect("terms are found");
-                        let terms = encoder.encoded(&mut Trace::default(), &piece);
-                        found.set(terms).expect("each piece is filled once");
-                    });
-                }
-            }
-        } else {
+        scan.train += records.len() as u64;
+        let Some(file) = kept.as_mut().filter(|_| fits(&shared.keep, records.len() as u64)) else {
             kept = None;
+            return;
+        };
+        file.blocks.push(records.clone());
+        let Some(encoder) = encoder else { return };
+        for record in &records {
+            piece.push(*record);
+            if piece.len() == TERMS_PIECE {
+                let (piece, found) = (std::mem::take(&mut piece), Arc::new(OnceLock::new()));
+                file.terms.push(found.clone());
+                scope.spawn(move |_| {
+                    let terms = encoder.encoded(&mut Trace::default(), &piece);
+                    found.set(terms).expect("each piece is filled once");
+                });
+            }
         }
     })?;
-    check_view(path, &file, &probe)?;
     let source = file.source();
-    let data_file = DataFile {
+    // Data that is read wrongly ruins the model.
+    let colours = source.format().facts.colours != Holds::Never;
+    for of in [Of::Result, Of::Score] {
+        if let Some(reason) = measure(&probe, of, colours).contradiction(source.view()) {
+            return Err(LoadError::View { path: path.clone(), reason });
+        }
+    }
+    scan.games = games.count();
+    scan.files = vec![DataFile {
         path: path.clone(),
         format: Some(source.format().name.to_string()),
         bytes: 0,
         sha256: String::new(),
         positions: Some(file.read),
-        games: games.count(),
+        games: scan.games,
         bad_records: Some(source.bad_records().count),
-    };
-    let mut of_sources = vec![0; plan.sources.len()];
-    if let Some(source) = usize::from(plan.reading_of(path).0).checked_sub(1) {
-        of_sources[source] = train;
-    }
-    Ok(Scan {
-        files: vec![data_file],
-        read: file.read,
-        rejected: file.rejected,
-        train,
-        of_sources,
-        left_out,
-        sketch,
-        games: games.count(),
-        some: some.samples().copied().collect(),
-        kept: kept.map(|file| KeptRecords(vec![file])),
-        ..Scan::default()
-    })
+    }];
+    (scan.read, scan.rejected) = (file.read, file.rejected);
+    scan.some = some.samples().copied().collect();
+    scan.kept = kept.map(|file| KeptRecords(vec![file]));
+    Ok(scan)
 }
 
 /// Takes so many positions from those that may still be kept. Once there are too many, none may.
@@ -321,19 +302,6 @@ fn each_block<'a>(
         seen(file.read - before);
     }
     Ok(file)
-}
-
-/// Checks the point of view of results and scores against material: data that is read wrongly ruins
-/// the model.
-fn check_view(path: &Path, file: &FilteredFile, probe: &[Sample]) -> Result<(), LoadError> {
-    let source = file.source();
-    let colours = source.format().facts.colours != Holds::Never;
-    for of in [Of::Result, Of::Score] {
-        if let Some(reason) = measure(probe, of, colours).contradiction(source.view()) {
-            return Err(LoadError::View { path: path.to_path_buf(), reason });
-        }
-    }
-    Ok(())
 }
 
 /// The positions to train on, as they were read.
@@ -384,13 +352,11 @@ impl KeptRecords {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     All,
-    /// Those of games to train on.
     Train,
-    /// Those that the plan's split holds out.
+    /// Validation and test games.
     HeldOut,
-    /// Those by which training chooses: some of them, or all of the plan's files for validation.
+    /// Those of validation games, or of the plan's files for validation.
     Validation,
-    /// The others that are held out.
     Test,
 }
 
@@ -426,10 +392,7 @@ pub fn collect(
         Ok(samples)
     };
     let files: Vec<Result<Vec<Sample>, LoadError>> = plan.files.par_iter().map(of_file).collect();
-    let mut samples = Vec::new();
-    for file in files {
-        samples.extend(file?);
-    }
+    let samples = files.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
     match samples.is_empty() {
         true => Err(LoadError::Empty("behind the filter and the split".into())),
         false => Ok(samples),

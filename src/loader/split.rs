@@ -151,7 +151,7 @@ impl HeldOut {
     }
 }
 
-/// HeldOut-out positions of files that are read at the same time.
+/// Held-out positions of files that are read at the same time.
 #[derive(Default)]
 pub(super) struct Holding(Mutex<Draw>);
 
@@ -170,7 +170,7 @@ fn place(sample: &Sample) -> u64 {
 }
 
 impl Holding {
-    /// Takes over the next positions of a file.
+    /// Moves the next positions of a file into the draw.
     pub fn add(&self, file: usize, samples: &mut Vec<Sample>) {
         if samples.is_empty() {
             return;
@@ -198,7 +198,7 @@ impl Holding {
 }
 
 impl Draw {
-    /// Keeps the games whose hashes come first, whichever file they are in or is read first.
+    /// Keeps the games whose hashes come first, in whatever order files are read.
     fn thin(&mut self) {
         self.samples.sort_by_key(|(file, sample)| (place(sample), *file));
         self.samples.truncate(HeldOut::MOST);

@@ -31,7 +31,7 @@ impl Stream {
         Self::of(plan, encoder, from, None)
     }
 
-    /// The same of data that is not read again, since a scan of this plan has `kept` it.
+    /// Starts a stream of data that a scan of this plan has `kept`, which is not read again.
     pub fn of(plan: Plan, encoder: Encoder, from: u64, mut kept: Option<KeptRecords>) -> Self {
         let (batch, of_rank, chunk) = (plan.batch as u64, plan.of_rank, plan.chunk);
         let parts = plan.parts();
@@ -100,7 +100,7 @@ fn slice(parts: Vec<RecordSlice>, of_rank: OfRank, chunk: usize) -> Vec<RecordSl
 /// The windows of some files.
 struct Source {
     windows: Receiver<Result<Window, LoadError>>,
-    /// Those that the batch under way takes from, the last one still in use.
+    /// The windows of the current batch; the last one is still in use.
     open: Vec<Window>,
     /// Positions a batch.
     batch: usize,
@@ -113,7 +113,7 @@ struct Window {
     epoch: u64,
     records: Arc<Records>,
     order: Vec<u32>,
-    /// The places in the order that the batch under way takes.
+    /// The places in the order that the current batch takes.
     taken: Range<usize>,
 }
 
@@ -129,11 +129,12 @@ impl Source {
     fn start(plan: Plan, encoder: &Encoder, from: u64, kept: Option<Vec<Packed>>) -> Self {
         let (sender, windows) = sync_channel(1);
         let (batch, mirrors) = (plan.batch, plan.mirrored_copies);
-        let reader = Reader { plan: Arc::new(plan), encoder: encoder.clone() };
+        let encoder = encoder.clone();
         std::thread::spawn(move || {
-            let end = match reader.plan.keeps() {
-                true => reader.keep(from, kept, &sender),
-                false => reader.read_on(from, &sender),
+            let plan = Arc::new(plan);
+            let end = match plan.keeps() {
+                true => keep(&plan, &encoder, from, kept.unwrap_or_default(), &sender),
+                false => read_on(&plan, &encoder, from, &sender),
             };
             if let Err(error) = end {
                 // Without a receiver the stream has ended.
@@ -143,7 +144,7 @@ impl Source {
         Self { windows, open: Vec::new(), batch, mirrors }
     }
 
-    /// Takes the positions of the next batch; false where no more come.
+    /// Takes the positions of the next batch; false at the end.
     fn advance(&mut self) -> Result<bool, LoadError> {
         // Earlier windows are used up.
         self.open.drain(..self.open.len().saturating_sub(1));
@@ -180,111 +181,107 @@ impl Source {
 
 type Windows = SyncSender<Result<Window, LoadError>>;
 
-/// Makes windows of the files of a plan, until the stream is dropped.
-struct Reader {
-    plan: Arc<Plan>,
-    encoder: Encoder,
+/// The epoch of a position, and its place in it.
+fn place(plan: &Plan, position: u64) -> (u64, u64) {
+    let epoch = plan.expected.unwrap_or(u64::MAX).max(1);
+    (position / epoch, position % epoch)
 }
 
-impl Reader {
-    /// The epoch of a position, and its place in it.
-    fn place(&self, position: u64) -> (u64, u64) {
-        let epoch = self.plan.expected.unwrap_or(u64::MAX).max(1);
-        (position / epoch, position % epoch)
-    }
-
-    /// Reads everything once, unless it was kept, and sends it in a new order each epoch.
-    fn keep(
-        &self,
-        from: u64,
-        kept: Option<Vec<Packed>>,
-        windows: &Windows,
-    ) -> Result<(), LoadError> {
-        let (plan, encoder) = (&self.plan, &self.encoder);
-        let mut records = kept.unwrap_or_default();
-        if records.is_empty() {
-            records.reserve_exact(plan.expected.unwrap_or(0) as usize);
-            for block in blocks(plan.clone(), plan.files.clone()) {
-                records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-            }
+/// Reads everything once, unless it was kept, and sends it in a new order each epoch, until the
+/// stream is dropped.
+fn keep(
+    plan: &Arc<Plan>,
+    encoder: &Encoder,
+    from: u64,
+    mut records: Vec<Packed>,
+    windows: &Windows,
+) -> Result<(), LoadError> {
+    if records.is_empty() {
+        records.reserve_exact(plan.expected.unwrap_or(0) as usize);
+        for block in blocks(plan.clone(), plan.files.clone()) {
+            records.extend(block?.iter().map(|it| Packed::weighed(it, &plan.weighing)));
         }
-        self.check_count(records.len() as u64)?;
-        let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
-        let bases = encoder.bases(&records);
-        let plans = match encoder {
-            Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
-            _ => None,
+    }
+    check_count(plan, records.len() as u64)?;
+    let chunks = plan.keeps_chunks().then(|| Chunks::arrange(plan, encoder, &mut records));
+    let bases = encoder.bases(&records);
+    let plans = match encoder {
+        Encoder::Net(net, _) if plan.plans_once() => Some(Plans::of(net, &records, plan)),
+        _ => None,
+    };
+    let records = Arc::new(Records { records, bases, plans });
+    let (first, mut done) = place(plan, from);
+    for epoch in first.. {
+        let positions = records.records.len();
+        let order = match &chunks {
+            Some(chunks) => chunks.order(plan, epoch, positions),
+            None => shuffled((plan.seed, plan.shuffle), epoch, 0, positions),
         };
-        let records = Arc::new(Records { records, bases, plans });
-        let (first, mut done) = self.place(from);
-        for epoch in first.. {
-            let positions = records.records.len();
-            let order = match &chunks {
-                Some(chunks) => chunks.order(plan, epoch, positions),
-                None => shuffled((plan.seed, plan.shuffle), epoch, 0, positions),
-            };
-            let passed = std::mem::take(&mut done) as usize;
-            let window = Window { epoch, records: records.clone(), order, taken: passed..passed };
-            if windows.send(Ok(window)).is_err() {
-                break;
-            }
+        let passed = std::mem::take(&mut done) as usize;
+        let window = Window { epoch, records: records.clone(), order, taken: passed..passed };
+        if windows.send(Ok(window)).is_err() {
+            break;
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Reads window after window, epoch after epoch.
-    fn read_on(&self, from: u64, windows: &Windows) -> Result<(), LoadError> {
-        let plan = &self.plan;
-        let size = plan.window as u64;
-        let (first, done) = self.place(from);
-        let (mut skipped, mut done) = (done / size, (done % size) as usize);
-        for epoch in first.. {
-            let mut files = plan.files.clone();
-            if plan.shuffle {
-                files.shuffle(&mut random(plan.seed, epoch, 0));
-            }
-            let mut blocks = blocks(plan.clone(), files);
-            let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
-            let (mut number, mut found, mut more) = (0, 0, true);
-            while more {
-                match blocks.next().transpose()? {
-                    Some(block) => {
-                        found += block.len() as u64;
-                        records.extend(block.iter().map(|it| Packed::weighed(it, &plan.weighing)));
-                    }
-                    None => more = false,
-                }
-                while records.len() >= plan.window || !more && !records.is_empty() {
-                    let mut rest = Vec::with_capacity(plan.window + BLOCK);
-                    rest.extend(records.drain(plan.window.min(records.len())..));
-                    let full = std::mem::replace(&mut records, rest);
-                    if number >= skipped {
-                        let order = shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
-                        let plans = plan.passing.clone();
-                        let plans = plans.map(|pairs| Plans::passing(plan.chunk, pairs));
-                        let bases = self.encoder.bases(&full);
-                        let records = Arc::new(Records { records: full, bases, plans });
-                        let passed = std::mem::take(&mut done);
-                        let window = Window { epoch, records, order, taken: passed..passed };
-                        if windows.send(Ok(window)).is_err() {
-                            return Ok(());
-                        }
-                    }
-                    number += 1;
-                }
-            }
-            self.check_count(found)?;
-            skipped = 0;
+/// Reads window after window, epoch after epoch, until the stream is dropped.
+fn read_on(
+    plan: &Arc<Plan>,
+    encoder: &Encoder,
+    from: u64,
+    windows: &Windows,
+) -> Result<(), LoadError> {
+    let size = plan.window as u64;
+    let (first, done) = place(plan, from);
+    let (mut skipped, mut done) = (done / size, (done % size) as usize);
+    for epoch in first.. {
+        let mut files = plan.files.clone();
+        if plan.shuffle {
+            files.shuffle(&mut random(plan.seed, epoch, 0));
         }
-        Ok(())
+        let mut blocks = blocks(plan.clone(), files);
+        let mut records: Vec<Packed> = Vec::with_capacity(plan.window + BLOCK);
+        let (mut number, mut found, mut more) = (0, 0, true);
+        while more {
+            match blocks.next().transpose()? {
+                Some(block) => {
+                    found += block.len() as u64;
+                    records.extend(block.iter().map(|it| Packed::weighed(it, &plan.weighing)));
+                }
+                None => more = false,
+            }
+            while records.len() >= plan.window || !more && !records.is_empty() {
+                let mut rest = Vec::with_capacity(plan.window + BLOCK);
+                rest.extend(records.drain(plan.window.min(records.len())..));
+                let full = std::mem::replace(&mut records, rest);
+                if number >= skipped {
+                    let order = shuffled((plan.seed, plan.shuffle), epoch, number, full.len());
+                    let plans = plan.passing.clone();
+                    let plans = plans.map(|pairs| Plans::passing(plan.chunk, pairs));
+                    let bases = encoder.bases(&full);
+                    let records = Arc::new(Records { records: full, bases, plans });
+                    let passed = std::mem::take(&mut done);
+                    let window = Window { epoch, records, order, taken: passed..passed };
+                    if windows.send(Ok(window)).is_err() {
+                        return Ok(());
+                    }
+                }
+                number += 1;
+            }
+        }
+        check_count(plan, found)?;
+        skipped = 0;
     }
+    Ok(())
+}
 
-    /// Data that changes during a run, or is empty, is an error.
-    fn check_count(&self, found: u64) -> Result<(), LoadError> {
-        match self.plan.expected {
-            Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
-            _ if found == 0 => Err(LoadError::Empty("in the files".into())),
-            _ => Ok(()),
-        }
+/// Checks that data is not empty and does not change during a run.
+fn check_count(plan: &Plan, found: u64) -> Result<(), LoadError> {
+    match plan.expected {
+        Some(expected) if found != expected => Err(LoadError::Changed { found, expected }),
+        _ if found == 0 => Err(LoadError::Empty("in the files".into())),
+        _ => Ok(()),
     }
 }
