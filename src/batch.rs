@@ -314,44 +314,6 @@ impl Terms {
         }
         terms
     }
-
-    /// Gives back the memory that growing arrays have put aside.
-    pub fn shrink(&mut self) {
-        fn rows<C>(rows: &mut Rows<C>) {
-            rows.offsets.shrink_to_fit();
-            rows.term.shrink_to_fit();
-            rows.count.shrink_to_fit();
-        }
-        rows(&mut self.normal);
-        rows(&mut self.safety);
-        rows(&mut self.complexity);
-        self.middlegame.shrink_to_fit();
-        self.endgame.shrink_to_fit();
-        self.turn.shrink_to_fit();
-        self.held.normal.shrink_to_fit();
-        self.held.safety.shrink_to_fit();
-        self.held.complexity.shrink_to_fit();
-    }
-
-    /// Bytes that the arrays hold.
-    pub fn bytes(&self) -> usize {
-        fn rows<C>(rows: &Rows<C>) -> usize {
-            size_of_val(&rows.offsets[..])
-                + size_of_val(&rows.term[..])
-                + size_of_val(&rows.count[..])
-        }
-        let Held { normal, safety, complexity } = &self.held;
-        rows(&self.normal)
-            + rows(&self.safety)
-            + rows(&self.complexity)
-            + size_of_val(&self.middlegame[..])
-            + size_of_val(&self.endgame[..])
-            + size_of_val(&self.turn[..])
-            + size_of_val(&normal[..])
-            + size_of_val(&safety[..])
-            + size_of_val(&complexity[..])
-            + self.columns.iter().map(Column::bytes).sum::<usize>()
-    }
 }
 
 /// A batch. Results and scores take the point of view of the model's output.

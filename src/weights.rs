@@ -41,7 +41,7 @@ pub struct WeightsFile {
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     #[error("not a safetensors file: {0}")]
-    Format(safetensors::SafeTensorError),
+    Format(#[from] safetensors::SafeTensorError),
     #[error("tensor {name} holds {dtype:?}, expected F32")]
     Dtype { name: String, dtype: Dtype },
     #[error("tensor {name} is missing; the file holds {held}")]
@@ -53,12 +53,6 @@ pub enum WeightsError {
          is damaged"
     )]
     NotFinite { name: String, place: usize, value: f32 },
-}
-
-impl From<safetensors::SafeTensorError> for WeightsError {
-    fn from(error: safetensors::SafeTensorError) -> Self {
-        Self::Format(error)
-    }
 }
 
 impl Weights {
@@ -107,9 +101,12 @@ impl Weights {
     /// # Errors
     /// The first value that is not finite: whatever is computed with it would be none either.
     pub fn check_finite(&self) -> Result<(), WeightsError> {
-        self.non_finite().map_or(Ok(()), |(name, place, value)| {
-            Err(WeightsError::NotFinite { name: name.to_string(), place, value })
-        })
+        match self.non_finite() {
+            None => Ok(()),
+            Some((name, place, value)) => {
+                Err(WeightsError::NotFinite { name: name.into(), place, value })
+            }
+        }
     }
 
     /// The bytes of a safetensors file, with text facts in its header and, if need be, bytes

@@ -41,11 +41,6 @@ impl Column {
             .map_init(Sorter::default, |it, start| it.column(terms, start))
             .collect()
     }
-
-    /// Bytes that the arrays hold.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&self.heads[..]) + size_of_val(&self.places[..])
-    }
 }
 
 /// The places of each pair of term and count, empty between columns.

@@ -63,7 +63,7 @@ impl<'a> RecordSlice<'a> {
 #[derive(Debug, Default)]
 pub(super) struct EncodedTerms {
     pub pieces: Vec<Arc<Terms>>,
-    pub labels: Labels,
+    pub labels: Vec<Label>,
     /// By term, the positions that have it, held or not.
     pub counts: Vec<u64>,
 }
@@ -72,24 +72,51 @@ impl EncodedTerms {
     /// Adds the next pieces.
     pub fn join(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
-        self.labels.append(&other.labels);
+        self.labels.extend(other.labels);
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
         self
     }
 }
 
-/// Labels of positions, a value each.
-#[derive(Debug, Default)]
-pub(super) struct Labels {
-    /// In the point of view of the model, as scores are.
-    pub results: Vec<f32>,
+/// Labels of a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label {
+    /// In the point of view of the model, as the score is.
+    result: f32,
     /// NaN where there is none.
-    pub scores: Vec<f32>,
-    /// Sample weights, 0 to 1.
-    pub weights: Vec<f32>,
-    /// Sources, from 1; 0 where there are none.
-    pub sources: Vec<u8>,
+    score: f32,
+    /// Sample weight, 0 to 1.
+    weight: f32,
+    /// The source, from 1; 0 where there are none.
+    source: u8,
+}
+
+impl Label {
+    pub fn of(record: &Packed, point_of_view: PointOfView) -> Self {
+        let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
+        let (result, score) = match sign(point_of_view, &record.position()) {
+            1 => (result, score),
+            _ => (1.0 - result, -score),
+        };
+        Self { result, score, weight: record.weight(), source: record.source() }
+    }
+}
+
+/// A batch with labels: sources are left out where all are 0, weights where all are 1, and scores
+/// unless every position has one, or there are sources.
+pub(super) fn labelled(inputs: Inputs, labels: &[Label]) -> Batch {
+    fn all<T>(wanted: bool, labels: &[Label], of: impl Fn(&Label) -> T) -> Arc<[T]> {
+        labels[..if wanted { labels.len() } else { 0 }].iter().map(of).collect()
+    }
+    let sourced = labels.iter().any(|label| label.source != 0);
+    let scored = sourced || !labels.iter().any(|label| label.score.is_nan());
+    let weighed = labels.iter().any(|label| label.weight != 1.0);
+    let results = all(true, labels, |label| label.result);
+    let scores = all(scored, labels, |label| label.score);
+    let weights = all(weighed, labels, |label| label.weight);
+    let sources = all(sourced, labels, |label| label.source);
+    Batch { weights, sources, ..Batch::new(inputs, results, scores) }
 }
 
 /// Positions that a thread encodes at a time.
@@ -177,10 +204,10 @@ impl Encoder {
             Encoder::Sum(net, terms) => {
                 let (active, labels) = lists(net, parts);
                 let pieces = terms.pieces(near(parts).par_chunks(SUM_PIECE)).pieces;
-                return labels.batch(Inputs::Both(active, pieces));
+                return labelled(Inputs::Both(active, pieces), &labels);
             }
         };
-        Batch { base: self.added(parts), ..labels.batch(inputs) }
+        Batch { base: self.added(parts), ..labelled(inputs, &labels) }
     }
 
     /// The base's logits in the model's point of view; empty without a base.
@@ -197,55 +224,6 @@ impl Encoder {
     }
 }
 
-impl Labels {
-    pub fn with_capacity(positions: usize) -> Self {
-        let floats = || Vec::with_capacity(positions);
-        let sources = Vec::with_capacity(positions);
-        Self { results: floats(), scores: floats(), weights: floats(), sources }
-    }
-
-    pub fn push(&mut self, record: &Packed, point_of_view: PointOfView) {
-        let (result, score) = (record.result(), record.score().map_or(f32::NAN, f32::from));
-        let (result, score) = match sign(point_of_view, &record.position()) {
-            1 => (result, score),
-            _ => (1.0 - result, -score),
-        };
-        self.results.push(result);
-        self.scores.push(score);
-        self.weights.push(record.weight());
-        self.sources.push(record.source());
-    }
-
-    pub fn append(&mut self, other: &Self) {
-        self.results.extend_from_slice(&other.results);
-        self.scores.extend_from_slice(&other.scores);
-        self.weights.extend_from_slice(&other.weights);
-        self.sources.extend_from_slice(&other.sources);
-    }
-
-    /// Bytes of all values.
-    pub fn bytes(&self) -> usize {
-        3 * size_of_val(&self.results[..]) + self.sources.len()
-    }
-
-    /// A batch with these labels: sources are left out where all are 0, weights where all are 1, and
-    /// scores unless every position has one, or sources tell which do.
-    pub fn batch(self, inputs: Inputs) -> Batch {
-        let Self { results, mut scores, mut weights, mut sources } = self;
-        if sources.iter().all(|source| *source == 0) {
-            sources.clear();
-        }
-        if weights.iter().all(|weight| *weight == 1.0) {
-            weights.clear();
-        }
-        if sources.is_empty() && scores.iter().any(|score| score.is_nan()) {
-            scores.clear();
-        }
-        let (weights, sources) = (weights.into(), sources.into());
-        Batch { weights, sources, ..Batch::new(inputs, results.into(), scores.into()) }
-    }
-}
-
 impl TermsEncoder {
     /// The terms of positions as a batch, a piece each.
     pub(super) fn batch<R: AsRef<[Packed]>>(
@@ -253,19 +231,19 @@ impl TermsEncoder {
         records: impl IndexedParallelIterator<Item = R>,
     ) -> Batch {
         let found = self.pieces(records);
-        found.labels.batch(Inputs::Terms(found.pieces))
+        labelled(Inputs::Terms(found.pieces), &found.labels)
     }
 
     /// By term, how many of some positions have it, held or not.
     pub fn counts(&self, samples: &[Sample]) -> Vec<u64> {
         let piece = |samples: &[Sample]| samples.iter().map(Packed::from).collect::<Vec<Packed>>();
+        let mut counts = vec![0; self.kinds.len()];
         // Not all at once, since their terms take far more memory than positions do.
-        let found = samples.chunks(1 << 18).map(|samples| {
+        for samples in samples.chunks(1 << 18) {
             let found = self.pieces(samples.par_chunks(TERMS_PIECE).map(piece));
-            EncodedTerms { counts: found.counts, ..EncodedTerms::default() }
-        });
-        let none = EncodedTerms { counts: vec![0; self.kinds.len()], ..EncodedTerms::default() };
-        found.fold(none, EncodedTerms::join).counts
+            counts.iter_mut().zip(found.counts).for_each(|(sum, count)| *sum += count);
+        }
+        counts
     }
 
     /// The terms of positions, a piece each; records are dropped as they turn into terms.
@@ -280,16 +258,16 @@ impl TermsEncoder {
 
     /// The terms of a piece.
     pub(super) fn encoded(&self, trace: &mut Trace, records: &[Packed]) -> EncodedTerms {
-        let (mut terms, mut labels) = (Terms::default(), Labels::default());
+        let mut terms = Terms::default();
         for record in records {
             self.coding.encode(&record.position(), trace, &mut terms);
-            labels.push(record, PointOfView::White);
         }
-        self.piece(terms, labels)
+        let label = |record| Label::of(record, PointOfView::White);
+        self.piece(terms, records.iter().map(label).collect())
     }
 
     /// Terms as a piece in memory.
-    pub(super) fn piece(&self, terms: Terms, labels: Labels) -> EncodedTerms {
+    pub(super) fn piece(&self, terms: Terms, labels: Vec<Label>) -> EncodedTerms {
         let mut counts = vec![0; self.kinds.len()];
         terms.count(&mut counts);
         EncodedTerms { pieces: vec![Arc::new(self.hold(terms))], labels, counts }
@@ -300,8 +278,8 @@ impl TermsEncoder {
         if self.chosen.terms.iter().any(|chosen| !chosen) {
             terms = hce::hold(terms, &self.chosen, &self.weights, &self.kinds);
         }
-        terms.shrink();
-        terms
+        // A copy has no unused capacity.
+        terms.clone()
     }
 }
 
@@ -311,28 +289,26 @@ fn near(parts: &[RecordSlice]) -> Vec<Packed> {
     places.map(|(part, place)| part.records[place as usize]).collect()
 }
 
-fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Labels) {
+fn lists(net: &Architecture, parts: &[RecordSlice]) -> (Active, Vec<Label>) {
     let positions = parts.iter().map(|part| part.order.len()).sum();
     let size = net.views() * MAX_ACTIVE;
     let (mut indices, mut buckets) = (vec![0; positions * size], vec![0; positions]);
-    let mut labels = Labels::with_capacity(positions);
+    let mut labels = Vec::with_capacity(positions);
     let (mut rest, mut rest_of_buckets) = (&mut indices[..], &mut buckets[..]);
     for RecordSlice { records, order, mirroring, .. } in parts {
         let here = rest.split_off_mut(..order.len() * size).expect("room for all");
         let buckets = rest_of_buckets.split_off_mut(..order.len()).expect("room for all");
-        let pieces: Vec<Labels> = here
+        let pieces = here
             .par_chunks_mut(size * PIECE)
             .zip(buckets.par_chunks_mut(PIECE))
-            .zip(order.par_chunks(PIECE))
-            .map(|((indices, buckets), order)| {
-                // Fetched first, one right after the other: they lie all over the memory, and
-                // the processor can wait for many at once.
-                let near: Vec<Packed> =
-                    order.iter().map(|place| records[*place as usize]).collect();
-                write(net, &near, *mirroring, indices, buckets)
-            })
-            .collect();
-        pieces.iter().for_each(|piece| labels.append(piece));
+            .zip(order.par_chunks(PIECE));
+        let labels_of = |((indices, buckets), order): ((&mut [u16], &mut [u8]), &[u32])| {
+            // Fetched first, one right after the other: they lie all over the memory, and the
+            // processor can wait for many at once.
+            let near: Vec<Packed> = order.iter().map(|place| records[*place as usize]).collect();
+            write(net, &near, *mirroring, indices, buckets)
+        };
+        labels.extend(pieces.map(labels_of).collect::<Vec<_>>().into_iter().flatten());
     }
     if net.buckets == 1 {
         buckets.clear();
@@ -349,9 +325,7 @@ pub(super) fn write(
     mirroring: Option<u64>,
     indices: &mut [u16],
     buckets: &mut [u8],
-) -> Labels {
-    let point_of_view = net.inputs.views.point_of_view();
-    let mut labels = Labels::with_capacity(records.len());
+) -> Vec<Label> {
     let lists = indices.chunks_exact_mut(net.views() * MAX_ACTIVE).zip(buckets);
     for (record, (out, bucket)) in records.iter().zip(lists) {
         let position = match mirroring.is_some_and(|pass| record.turns(pass)) {
@@ -360,9 +334,9 @@ pub(super) fn write(
         };
         net.inputs.write(&position, out);
         *bucket = net.bucket_of(&position) as u8;
-        labels.push(record, point_of_view);
     }
-    labels
+    let point_of_view = net.inputs.views.point_of_view();
+    records.iter().map(|record| Label::of(record, point_of_view)).collect()
 }
 
 fn sign(point_of_view: PointOfView, position: &Position) -> i32 {

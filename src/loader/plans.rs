@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use super::Plan;
-use super::encode::{Labels, RecordSlice, write};
+use super::encode::{Label, RecordSlice, write};
 use super::packed::Packed;
 use crate::architecture::Architecture;
 use crate::batch::{Active, Bits, ChunkPlan, Pairs, Planner};
@@ -37,7 +37,7 @@ pub struct Plans {
 }
 
 /// The plan of some positions, and their labels.
-type Planned = (Arc<ChunkPlan>, Arc<Labels>);
+type Planned = (Arc<ChunkPlan>, Arc<[Label]>);
 
 impl Plans {
     /// For records in the order of the first pass.
@@ -79,11 +79,11 @@ impl Plans {
     }
 
     /// Keeps a plan in its place, as far as the budget goes.
-    fn keep(&self, place: &OnceLock<Planned>, mut plan: ChunkPlan, labels: Labels) -> Planned {
-        let bytes = plan.bytes() + labels.bytes();
+    fn keep(&self, place: &OnceLock<Planned>, mut plan: ChunkPlan, labels: Vec<Label>) -> Planned {
+        let bytes = plan.bytes() + size_of_val(&labels[..]);
         let taken = |left: usize| left.checked_sub(bytes);
         plan.stays = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok();
-        let (stays, planned) = (plan.stays, (Arc::new(plan), Arc::new(labels)));
+        let (stays, planned) = (plan.stays, (Arc::new(plan), labels.into()));
         if !stays {
             return planned;
         }
@@ -155,13 +155,16 @@ impl Workspace {
         let plan = self.plan.clone();
         match plans.place(part, order) {
             Some(place) => plans.keep(place, plan, labels),
-            None => (Arc::new(plan), Arc::new(labels)),
+            None => (Arc::new(plan), labels.into()),
         }
     }
 }
 
 /// The plans of the parts, chunk after chunk, and their labels.
-pub(super) fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<ChunkPlan>>, Labels) {
+pub(super) fn planned(
+    net: &Architecture,
+    parts: &[RecordSlice],
+) -> (Vec<Arc<ChunkPlan>>, Vec<Label>) {
     let chunks = parts.iter().flat_map(|part| {
         let plans = part.plans.expect("a part with plans");
         plans.cut(part.order).into_iter().map(move |order| (part, plans, order))
@@ -180,9 +183,9 @@ pub(super) fn planned(net: &Architecture, parts: &[RecordSlice]) -> (Vec<Arc<Chu
         });
     }
     let planned = planned.into_iter().filter_map(|(_, planned)| planned);
-    let mut labels = Labels::with_capacity(parts.iter().map(|part| part.order.len()).sum());
+    let mut labels = Vec::with_capacity(parts.iter().map(|part| part.order.len()).sum());
     let plans = planned.map(|(plan, of_chunk)| {
-        labels.append(&of_chunk);
+        labels.extend_from_slice(&of_chunk);
         plan
     });
     (plans.collect(), labels)

@@ -1,11 +1,10 @@
 //! A data set of handcrafted terms in memory.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder};
+use super::encode::{EncodedTerms, TERMS_PIECE, TermsEncoder, labelled};
 use super::shuffle::{BatchOrder, Walk};
 use super::{KeptRecords, Stream};
 use crate::batch::{Batch, Column, Inputs, OfRank, Terms};
@@ -42,7 +41,7 @@ impl Store {
             Some(start)
         });
         let starts = starts.collect();
-        Self { pieces, starts, labels: labels.batch(Inputs::Terms(Vec::new())), counts }
+        Self { pieces, starts, labels: labelled(Inputs::Terms(Vec::new()), &labels), counts }
     }
 
     /// The number of positions.
@@ -54,14 +53,6 @@ impl Store {
         self.labels.is_empty()
     }
 
-    /// Bytes that the arrays hold.
-    pub fn bytes(&self) -> usize {
-        let Batch { results, scores, weights, sources, .. } = &self.labels;
-        let pieces: usize = self.pieces.iter().map(|piece| piece.bytes()).sum();
-        let labels: usize = [results, scores, weights].iter().map(|it| size_of_val(&it[..])).sum();
-        pieces + labels + sources.len()
-    }
-
     /// All positions, without a copy.
     pub fn all(&self) -> Batch {
         Batch { inputs: Inputs::Terms(self.pieces.clone()), ..self.labels.clone() }
@@ -69,26 +60,25 @@ impl Store {
 
     /// The whole pieces of a rank.
     pub fn part(&self, of_rank: OfRank) -> Batch {
-        if of_rank == OfRank::ALL {
-            return self.all();
+        match of_rank {
+            OfRank::ALL => self.all(),
+            _ => self.of_pieces(of_rank.range(self.pieces.len())),
         }
-        let pieces = of_rank.range(self.pieces.len());
-        let start = |piece: usize| self.starts.get(piece).map_or(self.len(), |start| *start);
-        let places = start(pieces.start)..start(pieces.end);
-        let inputs = Inputs::Terms(self.pieces[pieces].to_vec());
-        self.labelled(inputs, || places.clone())
     }
 
     /// About so many positions from all over the data: every k-th piece.
     pub fn some(&self, positions: usize) -> Batch {
         let every = (self.len() / positions.max(1)).max(1);
-        let chosen: Vec<usize> = (0..self.pieces.len()).step_by(every).collect();
-        let places: Vec<Range<usize>> = chosen
-            .iter()
-            .map(|piece| self.starts[*piece]..self.starts[*piece] + self.pieces[*piece].len())
-            .collect();
-        let inputs = chosen.iter().map(|piece| self.pieces[*piece].clone()).collect();
-        self.labelled(Inputs::Terms(inputs), || places.iter().cloned().flatten())
+        self.of_pieces((0..self.pieces.len()).step_by(every))
+    }
+
+    fn of_pieces(&self, pieces: impl Iterator<Item = usize> + Clone) -> Batch {
+        let inputs = pieces.clone().map(|piece| self.pieces[piece].clone()).collect();
+        let places = pieces.flat_map(|piece| {
+            let start = self.starts[piece];
+            start..start + self.pieces[piece].len()
+        });
+        self.labelled(Inputs::Terms(inputs), || places.clone())
     }
 
     /// A batch with the labels of the positions at these places.

@@ -1,10 +1,11 @@
 //! Traces of an engine to rows of [`Terms`].
 
+use std::mem::take;
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::encode::{EncodedTerms, Labels, TERMS_PIECE, TermsEncoder};
+use super::encode::{EncodedTerms, Label, TERMS_PIECE, TermsEncoder};
 use super::packed::Packed;
 use super::{LoadError, Plan, Store, Subset};
 use crate::batch::Terms;
@@ -33,9 +34,9 @@ pub fn read_traces(
             plan.files.par_iter().map(|path| read(path)).collect();
         for file in files {
             let ([train, validation], of_file) = file?;
-            found[1] = std::mem::take(&mut found[1]).join(validation.found);
+            found[1] = take(&mut found[1]).join(validation.found);
             if trains {
-                found[0] = std::mem::take(&mut found[0]).join(train.found);
+                found[0] = take(&mut found[0]).join(train.found);
                 tally.join(&of_file);
             }
         }
@@ -47,14 +48,14 @@ pub fn read_traces(
 #[derive(Default)]
 struct Side {
     open: Terms,
-    labels: Labels,
+    labels: Vec<Label>,
     found: EncodedTerms,
 }
 
 impl Side {
     fn push(&mut self, traced: &Traced, own: &OwnTerms, encoder: &TermsEncoder) {
         push(traced, own, &mut self.open);
-        self.labels.push(&Packed::from(&traced.sample), PointOfView::White);
+        self.labels.push(Label::of(&Packed::from(&traced.sample), PointOfView::White));
         if self.open.len() == TERMS_PIECE {
             self.close(encoder);
         }
@@ -62,9 +63,8 @@ impl Side {
 
     fn close(&mut self, encoder: &TermsEncoder) {
         if !self.open.is_empty() {
-            let (terms, labels) =
-                (std::mem::take(&mut self.open), std::mem::take(&mut self.labels));
-            self.found = std::mem::take(&mut self.found).join(encoder.piece(terms, labels));
+            let (terms, labels) = (take(&mut self.open), take(&mut self.labels));
+            self.found = take(&mut self.found).join(encoder.piece(terms, labels));
         }
     }
 }
