@@ -12,12 +12,11 @@ use nnuance::model::{Backend, Compute, Device, Kind};
 use nnuance::progress::Progress;
 use nnuance::train::checkpoint::Checkpoint;
 use nnuance::train::ranks::Alone;
-use nnuance::train::schedule::Schedule;
 use nnuance::train::{self, End, Settings, TrainError, Training};
 use nnuance::weights::Weights;
 
 use crate::golden::{DATA, LOSSES_32, Losses, losses_on, settings};
-use crate::gpu::{GPU, batch, bits, flex, fused, gpu, net};
+use crate::gpu::{GPU, batch, flex, fused, gpu, net};
 use crate::largest::distance;
 use crate::{need, program};
 

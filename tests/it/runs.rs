@@ -127,6 +127,9 @@ fn longer_after_stopping_early() {
     let work = Workdir::new(CONFIG);
     let sets = ["schedule.patience=1", "schedule.learning_rate=0.3", "schedule.epochs=20"];
     said(&mut work.train("run", &sets));
+    let losses = column(&work.path("run"), "validation_loss");
+    let best = losses.iter().position(|it| *it == smallest(losses.iter().copied()));
+    assert_eq!(losses.len(), best.unwrap() + 1 + 1, "stopped after one validation: {losses:?}");
     said(&mut work.resume("run", &["schedule.epochs=30"]));
     said(&mut train(&work.name("run/config.toml"), &work.path("again")));
     assert_same_bits(&work.path("run"), &work.path("again"), "stopped early");

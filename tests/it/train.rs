@@ -132,6 +132,32 @@ fn means_and_limits_without_effect() {
     assert!(ends("clip_gradients = 1e-3") != plain);
 }
 
+/// A step of plain descent is the rate times the gradient, whose norm a limit bounds.
+#[test]
+fn gradients_are_bounded_by_their_norm() {
+    let work = Workdir::new(CONFIG);
+    let after = |rate: &str, most: f64| {
+        let sgd = ["name=\"sgd\"", "beta1=0", "clip=0", &format!("clip_gradients={most:?}")]
+            .map(|it| format!("optimizer.{it}"));
+        let rate = format!("schedule.learning_rate={rate}");
+        let one = ["--overwrite", "--set", "schedule.positions=1024", "--set", &rate];
+        let mut command = work.train("run", &sgd.each_ref().map(|it| &it[..]));
+        // Whether such a step makes the net better does not matter.
+        command.args(one).output().expect("a process");
+        Checkpoint::read(&work.path("run/last.safetensors")).expect("a checkpoint").weights
+    };
+    let norm = |most: f64| {
+        let [one, two] = ["10.0", "20.0"].map(|rate| after(rate, most));
+        let pairs = one.0.iter().flat_map(|(name, it)| it.values.iter().zip(&two.0[name].values));
+        pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt() / 10.0
+    };
+    let whole = norm(1e9);
+    for share in [1.05, 0.95, 0.5] {
+        let found = norm(share * whole) / whole;
+        assert!((found / share.min(1.0) - 1.0).abs() < 1e-3, "{share}: {found}");
+    }
+}
+
 #[test]
 fn same_bits_for_any_threads() {
     let start = CONFIG.find("[model]").expect("a section");

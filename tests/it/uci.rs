@@ -47,6 +47,20 @@ fn it_introduces_itself() {
     assert_eq!(said[said.len() - 2..], ["uciok", "readyok"]);
 }
 
+/// Any change of the search changes these counts: of pruning, of the table, of where repetitions end.
+#[test]
+fn nodes_of_known_searches() {
+    for (fen, nodes) in [
+        ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 31_338),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4_133),
+        ("8/8/4k3/3p4/3P4/4K3/2R5/4r3 w - - 20 60", 9_601),
+    ] {
+        let said = talk("material", &[&format!("position fen {fen}"), "go depth 9"]);
+        let [last, _] = timeless(&said).pop().expect("a depth");
+        assert!(last.ends_with(&format!(" nodes {nodes}")), "{last}");
+    }
+}
+
 #[test]
 fn searches_are_deterministic() {
     for evaluation in [NET, "material"] {
