@@ -1,13 +1,10 @@
-//! A model's way to the fused operations.
+//! Settings and buffers of the fused operations of a model.
 
 use std::sync::{Arc, Mutex};
 
-use burn::backend::Dispatch;
-use burn::tensor::Tensor;
-
 use super::aim::Aim;
 use super::ops::cpu::{Kernel, Level, Precision, Scratch};
-use super::ops::{Arrays, Done, Job, Kept, net_gradients, net_logits};
+use super::ops::{Done, Job, Kept};
 use crate::architecture::Architecture;
 use crate::batch::OneHot;
 
@@ -63,24 +60,8 @@ impl Fused {
         Some(Self { kernel, scratch: Arc::default(), kept: Kept::default(), room })
     }
 
-    /// The loss with its gradients, while `done` hears of each stage. The device waits for the end
-    /// of each that somebody hears of.
-    pub fn gradients(
-        &self,
-        arrays: Arrays<Dispatch>,
-        inputs: OneHot,
-        aim: Aim,
-        done: Option<Done>,
-    ) -> (Tensor<1>, Arrays<Dispatch>) {
-        net_gradients(arrays, self.job(inputs, aim, done))
-    }
-
-    /// See [`super::Evaluation::logits`]; no gradients follow.
-    pub fn logits(&self, arrays: Arrays<Dispatch>, inputs: OneHot) -> Tensor<1> {
-        net_logits(arrays, self.job(inputs, Aim::Targets(&[]), None))
-    }
-
-    fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<Done<'a>>) -> Job<'a> {
+    /// A job of the operations. The device waits for the end of each stage that `done` reports.
+    pub fn job<'a>(&'a self, inputs: OneHot<'a>, aim: Aim<'a>, done: Option<Done<'a>>) -> Job<'a> {
         let Self { kernel, room, .. } = self;
         let (scratch, kept) = (self.scratch.clone(), self.kept.clone());
         Job { kernel, inputs, aim, scratch, kept, room: *room, done }

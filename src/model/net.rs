@@ -1,11 +1,13 @@
-//! Nets as Burn modules, which read like their definition, and the way to the fused operations.
+//! Nets as Burn modules, which read like their definition, and their fused operations.
 
 use burn::module::{Module, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
+use rand_distr::{Distribution, Normal};
+use rand_xoshiro::{Xoroshiro128Plus, rand_core::SeedableRng};
 
 use super::fused::Fused;
-use super::ops::{Arrays, Done};
+use super::ops::{Arrays, Done, net_gradients, net_logits};
 use super::rounding::trained;
 use super::{Aim, Compute, Evaluation, Rounding, Slope, dense, head};
 use crate::architecture::{Architecture, Array, PIECES, Part};
@@ -136,14 +138,14 @@ impl NetModel {
         }
     }
 
-    /// The same as [`Evaluation::slope`], while `done` hears of the stages of its computation on a
-    /// GPU; elsewhere there are none.
+    /// The same as [`Evaluation::slope`]. `done` is called after each stage on a GPU; elsewhere there
+    /// are none.
     pub fn slope_in_stages(&self, inputs: &Inputs, aim: Aim, done: Option<Done>) -> Slope {
         let Some(fused) = &self.fused else {
             let loss = aim.of(self.logits(inputs), 0);
             return Slope::by_autodiff(loss, self);
         };
-        let (loss, arrays) = fused.gradients(self.arrays(), inputs.one_hot(), aim, done);
+        let (loss, arrays) = net_gradients(self.arrays(), fused.job(inputs.one_hot(), aim, done));
         let mut gradients = GradientsParams::new();
         for (array, gradient) in self.net.arrays().iter().zip(arrays.0) {
             let id = id(array.part).into();
@@ -211,7 +213,8 @@ impl NetModel {
 impl Evaluation for NetModel {
     fn logits(&self, inputs: &Inputs) -> Tensor<1> {
         if let Some(fused) = &self.fused {
-            return fused.logits(self.arrays(), inputs.one_hot());
+            let job = fused.job(inputs.one_hot(), Aim::Targets(&[]), None);
+            return net_logits(self.arrays(), job);
         }
         let active = inputs.one_hot().lists();
         let device = self.output.bias.val().device();
@@ -222,4 +225,36 @@ impl Evaluation for NetModel {
     fn slope(&self, inputs: &Inputs, aim: Aim) -> Slope {
         self.slope_in_stages(inputs, aim, None)
     }
+}
+
+/// The starting weights of a net: normal with standard deviation `sqrt(2 / fan-in)`; biases, and
+/// what king buckets share, zero.
+///
+/// Draws run through the arrays in their order, row by row, so that the seed of a net trained
+/// elsewhere by the same rule gives the same start.
+pub fn initial(net: &Architecture, seed: u64) -> Weights {
+    let mut random = Xoroshiro128Plus::seed_from_u64(seed);
+    let mut weights = Weights::default();
+    for array in net.arrays() {
+        let values = match array.part.starts_at_zero() {
+            true => vec![0.0; array.len()],
+            false => {
+                let normal = Normal::new(0.0, (2.0 / array.fan_in as f32).sqrt())
+                    .expect("the deviation is finite and not negative");
+                (0..array.len()).map(|_| normal.sample(&mut random)).collect()
+            }
+        };
+        weights.insert(&array.name, &array.shape, values);
+    }
+    weights
+}
+
+/// The same with the weights of the accumulators `size` times as large.
+pub fn initial_of_size(net: &Architecture, seed: u64, size: f64) -> Weights {
+    let mut weights = initial(net, seed);
+    for array in net.arrays().iter().filter(|array| array.part == Part::Accumulator) {
+        let values = &mut weights.0.get_mut(&array.name).expect("it has all arrays").values;
+        values.iter_mut().for_each(|value| *value *= size as f32);
+    }
+    weights
 }

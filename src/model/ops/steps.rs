@@ -6,8 +6,7 @@ use std::mem::take;
 use burn::tensor::Tensor;
 use rayon::prelude::*;
 
-use super::cpu::lanes::Lanes;
-use super::cpu::level::{Level, Task};
+use super::cpu::simd::{Lanes, Level, Task};
 
 /// A step as factors that are the same for each parameter.
 #[derive(Clone, Copy, Debug)]

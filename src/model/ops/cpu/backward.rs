@@ -4,13 +4,12 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
-use super::chunk::Chunk;
 use super::format::{Format, Rho};
+use super::forward::Chunk;
 use super::head::FirstMapBackward;
-use super::lanes::Lanes;
-use super::level::Task;
 use super::net::{Gradients, Kernel};
 use super::packed::{Aligned, Columns, Packed};
+use super::simd::{Lanes, Task};
 use crate::architecture::{Architecture, PIECES};
 use crate::batch::plan::{FOUR, LINE, Run, STEP, Span, unpack};
 use crate::batch::{ChunkPlan, Pairs};

@@ -4,7 +4,7 @@
 //! padded with zeros. Each number of a result is a sum in the order of `k` alone, whatever stands
 //! beside it.
 
-use super::lanes::Lanes;
+use super::simd::Lanes;
 
 /// A matrix, `[rows, columns]`, or several of equally many rows side by side.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::lanes::Lanes;
+use super::simd::Lanes;
 
 /// A number format: vectors that hold `H` times as many numbers as vectors of floats do.
 pub(super) trait Format<const H: usize>: Number {

@@ -14,14 +14,12 @@ use std::sync::{Arc, Mutex};
 use rayon::prelude::*;
 
 use super::backward::{Backward, BackwardBuffers, BlockSums, reduce};
-use super::chunk::{Chunk, Selection};
 use super::format::{CReLU, Format, ReLU, Rho, SCReLU};
-use super::forward::Forward;
-use super::lanes::Lanes;
-use super::level::Task;
+use super::forward::{Chunk, Forward, Selection};
 use super::net::{Gradients, Kernel, Precision, Weights, pairs_of};
 use super::packed::Packed;
 use super::partition::Partition;
+use super::simd::{Lanes, Task};
 use crate::architecture::Activation;
 use crate::batch::{ChunkPlan, OneHot, Pairs};
 use crate::model::Aim;

@@ -10,10 +10,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::dense::{Matrix, gather_products, multiply};
-use super::lanes::Lanes;
-use super::level::Task;
 use super::net::{Kernel, Weights};
 use super::packed::{Aligned, Columns};
+use super::simd::{Lanes, Task};
 use crate::architecture::{Architecture, Curve};
 use crate::batch::ChunkPlan;
 use crate::batch::plan::Span;

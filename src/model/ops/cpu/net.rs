@@ -106,16 +106,11 @@ impl Kernel {
         assert!((1..=u16::MAX.into()).contains(&rows), "{rows} rows do not fit 16 bits");
         let batch = positions.len();
         match positions {
-            OneHot::Lists(Active {
-                rows: of_rows,
-                views: of_views,
-                indices,
-                buckets: of,
-                places,
-            }) => {
+            OneHot::Lists(lists) => {
+                let &Active { ref indices, buckets: ref of, places, .. } = lists;
                 // The padding of another feature set would be an input of this one.
-                assert_eq!((*of_rows, *of_views), (rows, views), "a batch for another net");
-                assert!((1..=128).contains(places), "{places} places a list");
+                assert_eq!((lists.rows, lists.views), (rows, views), "a batch for another net");
+                assert!((1..=128).contains(&places), "{places} places a list");
                 assert_eq!(indices.len() % (views * places), 0, "indices are not whole positions");
                 if buckets > 1 {
                     assert_eq!(of.len(), batch, "a bucket a position");

@@ -11,9 +11,8 @@ use rayon::prelude::*;
 use super::format::Number;
 use super::forward::Block;
 use super::head::Maps;
-use super::lanes::Lanes;
-use super::level::Task;
 use super::net::{Kernel, Weights};
+use super::simd::{Lanes, Task};
 use crate::architecture::{Architecture, PIECES};
 use crate::batch::Pairs;
 use crate::batch::plan::LINE;
@@ -206,25 +205,19 @@ impl<F: Number> Task for Rows<'_, F> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<S: Lanes, const R: usize>(self, simd: S) -> bool {
+    fn run<S: Lanes, const R: usize>(self, _: S) -> bool {
         let Rows { rows, each, neurons, weights, shared, hidden, pairs } = self;
         let mut all = rows.chunks_exact_mut(each);
-        // Times zero, what is finite adds nothing.
-        let zero = simd.splat_f32s(0.0);
-        let mut sums = [zero; 2];
+        let mut largest = [0; 16];
         let mut check = |weights: &[f32]| {
-            let (body, tail) = S::as_simd_f32s(weights);
-            let (body, rest) = body.as_chunks::<2>();
-            for two in body {
-                for (sum, &vector) in sums.iter_mut().zip(two) {
-                    *sum = simd.multiply_add(vector, zero, *sum);
+            let (body, rest) = weights.as_chunks::<16>();
+            for weights in body {
+                for i in 0..16 {
+                    largest[i] = largest[i].max(weights[i].abs().to_bits());
                 }
             }
-            for &vector in rest {
-                sums[0] = simd.multiply_add(vector, zero, sums[0]);
-            }
-            if !tail.is_empty() {
-                sums[1] = simd.multiply_add(simd.partial_load_f32s(tail), zero, sums[1]);
+            for (largest, weight) in largest.iter_mut().zip(rest) {
+                *largest = (*largest).max(weight.abs().to_bits());
             }
         };
         for (i, weights) in weights.chunks_exact(hidden).enumerate() {
@@ -252,8 +245,8 @@ impl<F: Number> Task for Rows<'_, F> {
             }
         }
         rows[pairs.rows() * each..].fill(F::default());
-        let [first, second] = sums;
-        simd.reduce_sum_f32s(simd.add_f32s(first, second)).is_nan()
+        // No finite number has larger bits.
+        largest.iter().any(|bits| *bits > f32::MAX.to_bits())
     }
 }
 

@@ -15,8 +15,7 @@ use rayon::prelude::*;
 
 use self::block::{BLOCK, Block};
 use super::Level;
-use super::lanes::Lanes;
-use super::level::Task;
+use super::simd::{Lanes, Task};
 use crate::batch::{COLUMN, Column, Held, Rows, SUMS, Terms};
 use crate::model::Aim;
 

@@ -165,20 +165,7 @@ pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize
             next.push(first..groups.len() / 2);
         }
         let count = groups.len() / 2;
-        let (to, groups) = (gpu.empty(count * width), gpu.words(groups));
-        // SAFETY: the kernel reads and writes within the shapes that it names.
-        unsafe {
-            rows::launch_unchecked(
-                &gpu.client,
-                grid(count * width.div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS as u32),
-                from.arg(),
-                groups.arg(),
-                to.arg(),
-                count as u32,
-                width,
-            );
-        }
+        let to = add_groups(gpu, &from, Some(groups), [0, count], width);
         (from, runs) = (to, next);
     }
     from
@@ -197,48 +184,62 @@ pub(super) fn down_to(
     // No rows have a sum all the same.
     while left > most || left == 0 {
         let count = left.div_ceil(ROWS).max(1);
-        let to = gpu.empty(count * width);
-        // SAFETY: the kernel reads and writes within the shapes that it names.
-        unsafe {
-            all_rows::launch_unchecked(
-                &gpu.client,
-                grid(count * width.div_ceil(UNITS)),
-                CubeDim::new_1d(UNITS as u32),
-                from.arg(),
-                to.arg(),
-                left as u32,
-                count as u32,
-                width,
-            );
-        }
+        let to = add_groups(gpu, &from, None, [left, count], width);
         (from, left) = (to, count);
     }
     (from, left)
 }
 
-/// The sum of each group of rows, `[rows, width]` to `[groups, width]`. A unit takes a column, a
-/// cube so many columns of one group. `groups` is `[groups, 2]`, begin and end of each.
-#[cube(launch_unchecked)]
-fn rows(from: &[f32], groups: &[u32], to: &mut [f32], count: u32, #[comptime] width: usize) {
-    let cubes = comptime!(width.div_ceil(UNITS));
-    let group = CUBE_POS / cubes;
-    let column = CUBE_POS % cubes * UNITS + UNIT_POS_X as usize;
-    if column < width && group < count as usize {
-        let begin = groups[2 * group] as usize;
-        let end = groups[2 * group + 1] as usize;
-        to[group * width + column] = column_sum(from, begin, end, column, width);
+/// The sum of each of `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is
+/// `[groups, 2]`, begin and end of each; without it all rows are one run, [`ROWS`] a group.
+fn add_groups(
+    gpu: &Gpu,
+    from: &Buffer,
+    groups: Option<Vec<u32>>,
+    [rows, count]: [usize; 2],
+    width: usize,
+) -> Buffer {
+    let (to, listed) = (gpu.empty(count * width), groups.is_some());
+    let groups = groups.map_or_else(|| gpu.empty(1), |groups| gpu.words(groups));
+    // SAFETY: the kernel reads and writes within the shapes that it names.
+    unsafe {
+        sum_of_groups::launch_unchecked(
+            &gpu.client,
+            grid(count * width.div_ceil(UNITS)),
+            CubeDim::new_1d(UNITS as u32),
+            from.arg(),
+            groups.arg(),
+            to.arg(),
+            rows as u32,
+            count as u32,
+            width,
+            listed,
+        );
     }
+    to
 }
 
-/// The same where all rows are one run, and each group but the last one has as many of them.
+/// See [`add_groups`]. A unit takes a column, a cube so many columns of one group.
 #[cube(launch_unchecked)]
-fn all_rows(from: &[f32], to: &mut [f32], rows: u32, count: u32, #[comptime] width: usize) {
+fn sum_of_groups(
+    from: &[f32],
+    groups: &[u32],
+    to: &mut [f32],
+    rows: u32,
+    count: u32,
+    #[comptime] width: usize,
+    #[comptime] listed: bool,
+) {
     let cubes = comptime!(width.div_ceil(UNITS));
     let group = CUBE_POS / cubes;
     let column = CUBE_POS % cubes * UNITS + UNIT_POS_X as usize;
     if column < width && group < count as usize {
-        let begin = group * ROWS;
-        let end = min(begin + ROWS, rows as usize);
+        let mut begin = group * ROWS;
+        let mut end = min(begin + ROWS, rows as usize);
+        if comptime!(listed) {
+            begin = groups[2 * group] as usize;
+            end = groups[2 * group + 1] as usize;
+        }
         to[group * width + column] = column_sum(from, begin, end, column, width);
     }
 }
