@@ -1,45 +1,40 @@
-//! A run's config: TOML, read as [`Config`], checked so that its numbers fit together.
+//! A run's config: a TOML file, read and checked once. Everything else reads the [`Config`] that comes
+//! of it, which is complete and fits together.
 
-mod batch_size;
-mod check;
-mod chunks;
-mod differ;
 pub mod keys;
-mod optimizer;
 mod read;
-mod rounding;
-mod schedule;
+mod resolve;
 mod sections;
-mod source;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-pub use batch_size::BatchSize;
-pub use differ::Difference;
-pub use optimizer::Optimizer;
 pub use read::{ConfigError, nearest};
-pub use schedule::{Earlier, Plan};
-pub use sections::{Data, Learn, Model, Target};
-pub(crate) use source::ONE_LIST;
-pub use source::Source;
+pub(crate) use resolve::{LEAST_SCALE, MOST_SCALE};
+pub use sections::{
+    BatchSize, ConfigFile, Data, Earlier, Learn, Net, Optimizer, Schedule, Source, Target, Terms,
+    Traces,
+};
 
-use crate::architecture::{Activation, Architecture, Form, Impossible, Views};
-use crate::loader::Test;
+use crate::architecture::Architecture;
+use crate::format::Format;
+use crate::loader::{DataSource, PAIRS, Test, Weighing};
 use crate::loss::Loss;
 use crate::model::Precision;
-use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
 use crate::train::optimizer::Settings;
-use crate::train::schedule::{Span, Stages};
-use crate::train::target::Promise;
+use crate::train::schedule::{Length, Span, Stages};
+use crate::train::target::{Promise, Worth};
 
-/// The version of the config language that this program speaks.
-pub const VERSION: u32 = 2;
+/// The version of the config language that this program reads.
+pub const VERSION: u32 = 3;
 
 /// How the text of a complete config begins.
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
+
+/// The remedy for a file that is to train and to validate.
+pub(crate) const ONE_LIST: &str =
+    "what validates must not be trained on: take it out of one of the two";
 
 /// The longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
@@ -47,172 +42,151 @@ pub const MOST_POSITIONS: u64 = 1 << 53;
 /// Passes of a method that ends by itself, where the config has no number of them.
 const MOST_SWEEPS: f64 = 1000.0;
 
-/// The same where moves are learnt: each pass is a search of all of them, and forces never rest.
+/// The same where moves are learnt: each pass searches all of them, and forces never rest.
 const MOST_ROUNDS: f64 = 15.0;
 
 /// Neurons from which on pairs are worth the search for them, and 16 bits are worth their rounding.
 const WIDE: usize = 128;
 
-/// What a model sees of a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inputs {
-    Net(Views),
-    Hce,
-    Trace,
-}
+/// Passes over the data from which on pairs are worth the search for them.
+const PASSES: u64 = 2;
 
-/// A config says what one run trains, on which data and for how long. It is a TOML file; what a run
-/// writes as its `config.toml` is the same config with the defaults filled in, and starts the same
-/// run again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// A config, checked and complete but for what depends on the number of positions.
+#[derive(Clone, Debug)]
 pub struct Config {
-    /// The version of the config language. 1 still means what it meant: there nets are mirrored only
-    /// where `model.mirror` says so, and from 2 on wherever they can be; and nets begin with larger
-    /// weights, see `model.start_size`. A program that does not know a version refuses the config
-    /// instead of guessing what it means.
-    #[schemars(example = VERSION)]
-    pub version: u32,
-    /// Where chance begins: the starting weights of a net and the order of the positions come from
-    /// it, and from nothing else. Any whole number from 0. Which games are held out does not hang
-    /// on it: see `data.held_out_seed`.
-    #[serde(default = "sections::seed")]
+    text: String,
     pub seed: u64,
-    #[serde(default)]
     pub data: Data,
     pub model: Model,
-    #[serde(default)]
     pub target: Target,
-    #[serde(default)]
-    pub optimizer: Optimizer,
-    #[serde(default)]
-    pub schedule: Plan,
+    pub schedule: Schedule,
+    pub optimizer: Settings,
+    /// The learning rate; without a meaning for methods that have none.
+    pub learning_rate: Stages,
+    pub batch: BatchSize,
+    /// Positions that stay together from pass to pass; 0: none do.
+    pub chunk: usize,
+    /// The share of the held-out games that is kept for the test.
+    pub test: Test,
+    /// Centipawns that make one logit of the model.
+    pub scale: f64,
+    /// The win-rate model of the data's scores.
+    pub promise: Promise,
+    pub loss: Loss,
+    /// The format of all files; none where the content of each tells.
+    pub format: Option<&'static Format>,
+    pub sources: Vec<DataSource>,
+}
+
+/// The model of a config.
+#[derive(Clone, Debug)]
+pub enum Model {
+    Net(Box<NetModel>),
+    Terms(Terms),
+    Traces(Traces),
+}
+
+/// A net of a config; see [`Net`] for the fields.
+#[derive(Clone, Debug)]
+pub struct NetModel {
+    pub architecture: Architecture,
+    pub start: Option<String>,
+    pub start_size: f64,
+    pub base: Option<String>,
+    pub tune_base: bool,
+    pub precision: Precision,
+    pub rounded_last: Option<Length>,
+    /// The scales of the net that the run leaves.
+    pub scales: Scales,
+}
+
+/// A key that has other values in two configs, as TOML; none where a config lacks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub key: String,
+    pub here: Option<String>,
+    pub there: Option<String>,
+}
+
+impl PartialEq for Config {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
 impl Config {
-    /// The config with every default written out that does not hang on the data.
-    pub fn resolved(mut self) -> Self {
-        let is_net = self.is_net();
-        self.optimizer = self.optimizer.resolved(is_net);
-        self.data.test = Some(self.test().0);
-        self.schedule.batch = Some(self.batch());
-        self.model.precision = Some(self.precision());
-        if self.is_net() {
-            // A base that has not been opened yet has the last word.
-            if self.model.base.is_none() {
-                self.target.scale = Some(self.scale());
-            }
-            self.model.activation = Some(self.model.activation());
-            if self.model.start.is_none() {
-                self.model.start_size = Some(self.start_size());
-            }
-            self.data.chunk = Some(self.chunk());
-            if let (2.., Ok(Inputs::Net(views))) = (self.version, self.inputs()) {
-                self.model.mirror = self.model.mirror.or(Some(self.mirrors(views)));
-            }
-            if self.model.rounded_last.is_some() {
-                let Scales { qa, qb, .. } = self.scales();
-                (self.model.qa, self.model.qb) = (Some(qa), Some(qb));
-            }
-        } else {
-            self.model.rare = Some(self.rare());
-        }
-        if self.target.scale.is_some() {
-            self.target.score_scale = Some(self.score_scale());
-        }
-        self
-    }
-
-    /// The text of the config with all defaults written out, after [`RUN_HEADER`].
+    /// The text of the complete config, after [`RUN_HEADER`]; it starts the same run again.
     pub fn to_toml(&self) -> String {
-        RUN_HEADER.to_string() + &toml::to_string(self).expect("a config has a TOML form")
+        RUN_HEADER.to_string() + &self.text
     }
 
-    /// What the model is given to see.
-    pub fn inputs(&self) -> Result<Inputs, ConfigError> {
-        match &self.model.inputs[..] {
-            "hce" => Ok(Inputs::Hce),
-            "trace" => Ok(Inputs::Trace),
-            name => Ok(Inputs::Net(Views::named(name).ok_or_else(|| {
-                let mut names: Vec<&str> = Views::ALL.map(Views::name).to_vec();
-                names.extend(["hce", "trace"]);
-                let reason = format!("no inputs are named {name:?}");
-                ConfigError::Value { key: "model.inputs", reason: nearest(reason, name, &names) }
-            })?)),
+    /// The complete config as files have it.
+    pub fn file(&self) -> ConfigFile {
+        toml::from_str(&self.text).expect("a complete config reads back")
+    }
+
+    /// The config with some values changed, checked again.
+    pub fn with(&self, change: impl FnOnce(&mut ConfigFile)) -> Result<Self, ConfigError> {
+        let mut file = self.file();
+        change(&mut file);
+        Self::resolve(file)
+    }
+
+    /// The keys in which two configs differ.
+    pub fn differences(&self, other: &Config) -> Vec<Difference> {
+        let [here, there] = [self, other].map(|config| flat(&config.text));
+        let mut keys: Vec<&String> = here.keys().chain(there.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        keys.into_iter()
+            .filter(|key| here.get(*key) != there.get(*key))
+            .map(|key| Difference {
+                key: key.clone(),
+                here: here.get(key).cloned(),
+                there: there.get(key).cloned(),
+            })
+            .collect()
+    }
+
+    /// The net; none for handcrafted terms.
+    pub fn net(&self) -> Option<&NetModel> {
+        match &self.model {
+            Model::Net(net) => Some(net),
+            Model::Terms(_) | Model::Traces(_) => None,
         }
     }
 
-    /// Whether the model is a net, not handcrafted terms.
+    pub fn architecture(&self) -> Option<&Architecture> {
+        self.net().map(|net| &net.architecture)
+    }
+
     pub fn is_net(&self) -> bool {
-        !matches!(&self.model.inputs[..], "hce" | "trace")
+        self.net().is_some()
     }
 
-    /// Whether a net with these views is mirrored where its config does not say.
-    fn mirrors(&self, views: Views) -> bool {
-        self.version >= 2 && views.point_of_view() == PointOfView::SideToMove
-    }
-
-    /// The net's architecture; none for handcrafted terms.
-    pub fn architecture(&self) -> Result<Option<Architecture>, ConfigError> {
-        let Inputs::Net(views) = self.inputs()? else { return Ok(None) };
-        let reason = "a net needs the size of its hidden layer, for example 64".to_string();
-        let model = &self.model;
-        let form = Form {
-            inputs: views.name().to_string(),
-            mirror: model.mirror.unwrap_or(self.mirrors(views)),
-            king_buckets: model.king_buckets.clone().unwrap_or_default(),
-            factorised: model.factorised.unwrap_or(false),
-            hidden: model.hidden.ok_or(ConfigError::Value { key: "model.hidden", reason })?,
-            activation: model.activation(),
-            pairwise: model.pairwise.unwrap_or(false),
-            head: model.head.clone().unwrap_or_default(),
-            skip: model.skip.unwrap_or(false),
-            output_buckets: model.output_buckets.unwrap_or(1),
-        };
-        let wrong = |Impossible { key, reason }| ConfigError::Value { key: in_model(key), reason };
-        Architecture::try_from(form).map(Some).map_err(wrong)
-    }
-
-    /// What the starting weights of a net's accumulators are multiplied by.
-    pub fn start_size(&self) -> f64 {
-        let usual = if self.version >= 2 { 0.3 } else { 1.0 };
-        self.model.start_size.unwrap_or(usual)
-    }
-
-    /// The optimiser, with defaults that fit the model.
-    pub fn optimizer(&self) -> Settings {
-        let mut settings = self.optimizer.settings(self.is_net());
-        if self.model.tune_base {
-            // Centipawns are some hundred times what the weights of nets are, and have no bounds.
-            for name in ["tempo", "terms"] {
-                let layer = settings.layers.0.entry(name.into()).or_default();
-                layer.clip.get_or_insert(0.0);
-                layer.rate.get_or_insert(100.0);
-            }
+    /// The weights to start from, where the config names some.
+    pub fn start(&self) -> Option<&str> {
+        match &self.model {
+            Model::Net(net) => net.start.as_deref(),
+            Model::Terms(terms) => terms.start.as_deref(),
+            Model::Traces(_) => None,
         }
-        settings
     }
 
-    /// Positions in which a handcrafted term must be seen to be trained.
-    pub fn rare(&self) -> u64 {
-        const RARE: u64 = 20;
-        self.model.rare.unwrap_or(RARE)
+    /// Whether terms learn together with a net.
+    pub fn tunes_base(&self) -> bool {
+        self.net().is_some_and(|net| net.tune_base)
     }
 
-    /// Positions a step. What moves weights by looking at all positions takes all of them.
-    pub fn batch(&self) -> BatchSize {
-        let usual = match self.optimizer().name.is_direct() {
-            true => BatchSize::All,
-            // A position comes with all that could be played in it.
-            false if self.learns_moves() => BatchSize::Positions(1024),
-            false => BatchSize::Positions(16_384),
-        };
-        self.schedule.batch.unwrap_or(usual)
+    /// The scales of the run's net.
+    pub fn scales(&self) -> Scales {
+        let usual = Scales { scale: self.scale as i32, ..Scales::default() };
+        self.net().map_or(usual, |net| net.scales)
     }
 
-    /// The learning rate; without a meaning where none is given.
-    pub fn learning_rate(&self) -> Stages {
-        self.schedule.learning_rate.clone().unwrap_or(Stages::constant(1.0))
+    /// The precision of fused operations on the processor.
+    pub fn precision(&self) -> Precision {
+        self.net().map_or(Precision::F32, |net| net.precision)
     }
 
     /// The weight of results at the end of the run, which its losses are measured with.
@@ -220,41 +194,24 @@ impl Config {
         self.target.wdl.end().unwrap_or_default()
     }
 
-    /// Centipawns that make one logit of the model. A net speaks the centipawns of the scores that
-    /// it learnt from, in whole numbers.
-    pub fn scale(&self) -> f64 {
-        let of_scores = self.target.score_scale.filter(|_| self.is_net()).map(f64::round);
-        self.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into())
+    /// The targets of positions: those of no source first, then those of each.
+    pub fn worths(&self) -> Vec<Worth> {
+        let promise = self.promise;
+        let own = |source: &Source| {
+            let scale = source.score_scale.unwrap_or(promise.scale);
+            Worth::new(Promise { scale, ..promise }, source.wdl)
+        };
+        [promise.into()].into_iter().chain(self.data.source.iter().map(own)).collect()
     }
 
-    /// Centipawns of the data's scores that make one logit.
-    pub fn score_scale(&self) -> f64 {
-        self.target.score_scale.unwrap_or(self.scale())
-    }
-
-    /// What the scores of the data promise.
-    pub fn promise(&self) -> Promise {
-        let offset = self.target.score_offset.unwrap_or(0.0);
-        Promise { scale: self.score_scale(), offset }
-    }
-
-    /// What an error costs.
-    pub fn loss(&self) -> Loss {
-        let Target { loss: shape, power, asymmetry, .. } = self.target;
-        let asymmetry = asymmetry.unwrap_or(0.0);
-        Loss { shape, power: power.unwrap_or(Loss::SQUARED.power), asymmetry }
-    }
-
-    /// The share of the held-out games that is kept for the test: all, where files of their own
-    /// validate.
-    pub fn test(&self) -> Test {
-        let default = if self.data.validation.is_empty() { Test::DEFAULT } else { Test(1.0) };
-        self.data.test.map_or(default, Test)
+    /// The weights of positions.
+    pub fn weighing(&self) -> Weighing {
+        weighing(&self.data, &self.target)
     }
 
     /// Whether positions validate: else there is no validation loss.
     pub fn validates(&self) -> bool {
-        !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test().0 < 1.0
+        !self.data.validation.is_empty() || self.data.held_out > 0.0 && self.test.0 < 1.0
     }
 
     /// Whether the targets need scores; where there are several sources, those of any.
@@ -282,29 +239,27 @@ impl Config {
         if self.learns_moves() { 1 << 20 } else { 1 << 24 }
     }
 
-    /// The precision of fused operations on the processor.
-    pub fn precision(&self) -> Precision {
-        let is_wide = self.model.hidden.is_some_and(|hidden| hidden >= WIDE);
-        let usual = match self.architecture() {
-            Ok(Some(net)) if is_wide && !net.is_deep() => Precision::Mixed,
-            _ => Precision::F32,
-        };
-        self.model.precision.unwrap_or(usual)
+    /// Pairs of inputs that share a row, for data of this many positions.
+    pub fn pairs(&self, positions: u64) -> usize {
+        // A run that is made longer goes on as it began.
+        let began = self.earlier_spans(positions).into_iter().next().map(|(span, _)| span);
+        let Span { steps, batch, .. } = began.unwrap_or(self.span(positions));
+        let comes_again = steps.saturating_mul(batch) >= PASSES * positions;
+        let is_wide = self.architecture().is_some_and(|net| net.hidden >= WIDE);
+        if comes_again && is_wide { PAIRS } else { 0 }
     }
 
     /// The run's length in steps, for this many positions of data. Epochs that come to more than
-    /// [`MOST_POSITIONS`] are cut there, which no run reaches; all else [`Config::parse`] refuses.
+    /// [`MOST_POSITIONS`] are cut there, which no run reaches.
     pub fn steps(&self, positions: u64) -> u64 {
-        let Plan { epochs, positions: wanted, superbatches, .. } = self.schedule;
-        self.steps_of(
-            &Earlier { epochs, positions: wanted, superbatches, until_step: 0 },
-            positions,
-        )
+        let Schedule { epochs, positions: wanted, superbatches, .. } = self.schedule;
+        let length = Earlier { epochs, positions: wanted, superbatches, until_step: 0 };
+        self.steps_of(&length, positions)
     }
 
     /// The same of a length that the run had before.
     fn steps_of(&self, length: &Earlier, positions: u64) -> u64 {
-        let batch = self.batch().of(positions) as f64;
+        let batch = self.batch.of(positions) as f64;
         let wanted = match *length {
             Earlier { positions: Some(wanted), .. } => wanted as f64,
             Earlier { superbatches: Some(count), .. } => {
@@ -318,11 +273,11 @@ impl Config {
         (wanted.min(MOST_POSITIONS as f64) / batch).ceil().max(1.0) as u64
     }
 
-    /// What the units of lengths come to in the run, for this many positions of data.
+    /// The units of lengths in the run, for this many positions of data.
     pub fn span(&self, positions: u64) -> Span {
-        let (batch, superbatch) =
-            (self.batch().of(positions), self.schedule.batches_per_superbatch);
-        Span { steps: self.steps(positions), batch, superbatch, epoch: positions }
+        let superbatch = self.schedule.batches_per_superbatch;
+        let (steps, batch) = (self.steps(positions), self.batch.of(positions));
+        Span { steps, batch, superbatch, epoch: positions }
     }
 
     /// The same of the lengths that the run had before, each with the step up to which it counted.
@@ -335,41 +290,39 @@ impl Config {
     }
 }
 
-impl Model {
-    /// What a net does to the numbers of its accumulators.
-    fn activation(&self) -> Activation {
-        let usual = match self.pairwise {
-            Some(true) => Activation::CReLU,
-            _ => Activation::SCReLU,
-        };
-        self.activation.unwrap_or(usual)
+impl Data {
+    /// The key that names the files.
+    pub fn key_of_files(&self) -> &'static str {
+        if self.source.is_empty() { "data.files" } else { "data.source.files" }
     }
 
-    /// What is wrong with the size of the start, if anything is.
-    fn wrong_start_size(&self) -> Option<&'static str> {
-        match self.start_size? {
-            _ if self.start.is_some() => {
-                Some("is for nets that begin from chance, and `model.start` has the weights")
-            }
-            size if size > 0.0 && size <= 10.0 => None,
-            _ => Some("is a number above 0, and at most 10"),
-        }
+    /// All files to learn from, in the order of the config.
+    pub fn all_files(&self) -> Vec<std::path::PathBuf> {
+        let of_sources = self.source.iter().flat_map(|source| &source.files);
+        self.files.iter().chain(of_sources).cloned().collect()
     }
 }
 
-/// The key of an architecture as a config has it.
-fn in_model(key: &str) -> &'static str {
-    match key {
-        "mirror" => "model.mirror",
-        "king_buckets" => "model.king_buckets",
-        "factorised" => "model.factorised",
-        "hidden" => "model.hidden",
-        "activation" => "model.activation",
-        "pairwise" => "model.pairwise",
-        "head" => "model.head",
-        "skip" => "model.skip",
-        "output_buckets" => "model.output_buckets",
-        "inputs" => "model.inputs",
-        other => unreachable!("an architecture has no key {other}"),
+fn weighing(data: &Data, target: &Target) -> Weighing {
+    let sources: Vec<f64> = data.source.iter().map(|it| it.weight.unwrap_or(1.0)).collect();
+    let level = sources.iter().all(|weight| *weight == 1.0);
+    let sources = if level { Vec::new() } else { sources };
+    Weighing { sources, ..target.weights.clone() }
+}
+
+/// The values of a TOML text by dotted path, as TOML.
+fn flat(text: &str) -> BTreeMap<String, String> {
+    fn walk(path: &str, value: toml::Value, out: &mut BTreeMap<String, String>) {
+        let toml::Value::Table(table) = value else {
+            out.insert(path.to_string(), value.to_string());
+            return;
+        };
+        for (name, value) in table {
+            let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+            walk(&path, value, out);
+        }
     }
+    let mut out = BTreeMap::new();
+    walk("", toml::Value::Table(text.parse().expect("a config is TOML")), &mut out);
+    out
 }

@@ -13,8 +13,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Form {
-    /// `plain`, `side-to-move` or `perspective`.
-    pub inputs: String,
+    pub inputs: Views,
     #[serde(default, skip_serializing_if = "is_false")]
     pub mirror: bool,
     /// See [`Kings::new`].
@@ -61,16 +60,11 @@ impl TryFrom<Form> for Architecture {
     type Error = Impossible;
 
     fn try_from(form: Form) -> Result<Self, Impossible> {
-        let views = Views::named(&form.inputs).ok_or_else(|| {
-            let names = Views::ALL.map(Views::name).join(", ");
-            let reason = format!("no inputs are named {:?}; there are {names}", form.inputs);
-            Impossible { key: "inputs", reason }
-        })?;
         let kings = Kings::new(form.mirror, &form.king_buckets)
             .map_err(|reason| Impossible { key: "king_buckets", reason })?;
         let head = layers(&form.head).map_err(|reason| Impossible { key: "head", reason })?;
         let architecture = Self {
-            inputs: Inputs { views, kings, factorised: form.factorised },
+            inputs: Inputs { views: form.inputs, kings, factorised: form.factorised },
             hidden: form.hidden,
             activation: form.activation,
             pairwise: form.pairwise,
@@ -88,7 +82,7 @@ impl From<Architecture> for Form {
         let layer = |it: &Layer| LayerForm { size: it.size, activation: Some(it.activation) };
         let last = (!net.head.is_empty()).then_some(LayerForm { size: 1, activation: None });
         Self {
-            inputs: views.name().to_string(),
+            inputs: views,
             mirror: kings.mirror,
             king_buckets: kings.numbers(),
             factorised,

@@ -1,5 +1,8 @@
 //! What a net sees of a position.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::point_of_view::PointOfView;
 
 /// The pieces on squares of one view: 2 colours x 6 roles x 64 squares.
@@ -15,10 +18,13 @@ pub struct Inputs {
 }
 
 /// Which views of a position there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Views {
-    /// White's alone: the net `768 -> N -> 1` of the wiki, relative to White.
+    /// White's alone, `768 -> N -> 1`: 64 * piece + square, white pawn 0 ... black king 11, a1 = 0.
     Plain,
+    /// That of the side to move alone: own pieces 0..383, the other side's 384..767, squares xor 56 for
+    /// Black.
     SideToMove,
     /// That of the side to move, then that of the other side, by the same weights.
     Perspective,

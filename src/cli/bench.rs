@@ -16,7 +16,7 @@ use super::out;
 use super::terminal::{Terminal, bar, interrupts};
 use crate::architecture::Architecture;
 use crate::batch::{Batch, Inputs};
-use crate::config::{BatchSize, Config, Model};
+use crate::config::{BatchSize, Config, Net};
 use crate::digits::{grouped, short};
 use crate::input;
 use crate::loader::{Encoder, LoadError, Plan, Scan, Store, Stream, scan, scan_terms};
@@ -31,7 +31,7 @@ use crate::run::{RunTerms, recipe, rounding};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::direct::Direct;
-use crate::train::optimizer::Name;
+use crate::train::optimizer::{self, Name};
 use crate::train::ranks::Alone;
 use crate::train::schedule::{Span, Stages};
 use crate::train::{self, Rounded, Settings, Training};
@@ -108,18 +108,24 @@ pub fn run(args: Args) -> Result<()> {
         args.overrides.is_empty(),
         "--set changes a key of the config that --terms names, and there is none"
     );
-    let mut config = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
-    config.data.files = args.data;
-    // That of each batch size.
-    config.data.chunk = None;
-    (config.data.held_out, config.data.validation) = (0.0, Vec::new());
+    let usual = Config::parse(CONFIG, "configs/quickstart-net.toml", &[])?;
     let mut hidden = args.hidden;
-    if let Some(path) = &args.net {
-        let Config { model, .. } = Config::read(path, &[])?;
-        ensure!(model.hidden.is_some(), "{} is no config of a net", path.display());
-        hidden.extend(model.hidden.filter(|_| hidden.is_empty()).map(|size| size as u32));
-        config.model = Model { start: None, ..model };
-    }
+    let net = match &args.net {
+        Some(path) => {
+            let net = Config::read(path, &[])?.file().net;
+            let net = net.with_context(|| format!("{} is no config of a net", path.display()))?;
+            if hidden.is_empty() {
+                hidden.push(net.hidden as u32);
+            }
+            Some(Net { start: None, base: None, tune_base: false, ..net })
+        }
+        None => None,
+    };
+    let mut config = usual.with(|file| {
+        file.data.files = args.data;
+        (file.data.held_out, file.data.validation) = (0.0, Vec::new());
+        file.net = net.or(file.net.take());
+    })?;
     if hidden.is_empty() {
         hidden = vec![32, 128, 256, 512, 1024];
     }
@@ -135,8 +141,12 @@ pub fn run(args: Args) -> Result<()> {
 
     let (load, mut scan) = load(&mut config, args.seconds)?;
     let plan = |config: &mut Config, batch: u32| -> Result<Plan> {
-        config.schedule.batch = Some(BatchSize::Positions(batch as usize));
-        let mut plan = recipe::plan(config)?;
+        *config = config.with(|file| {
+            file.schedule.batch = Some(BatchSize::Positions(batch as usize));
+            // That of each batch size.
+            file.data.chunk = None;
+        })?;
+        let mut plan = recipe::plan(config);
         plan.expected = Some(scan.train);
         plan.window = config.window(scan.train);
         Ok(plan)
@@ -161,7 +171,7 @@ pub fn run(args: Args) -> Result<()> {
             }
         }
     }
-    let net = bench.config.architecture()?.context("the bench is for nets")?;
+    let net = architecture(&bench.config)?.clone();
     let Batch { inputs: Inputs::Active(active), results, .. } = &bench.batches[0] else {
         bail!("the net's inputs are no lists; this is a bug of nnuance, please report it");
     };
@@ -209,7 +219,9 @@ const GPU_ROWS: u64 = 32;
 
 impl Bench {
     fn net(&mut self, hidden: usize, compute: Compute) -> Result<NetFigures> {
-        self.config.model.hidden = Some(hidden);
+        self.config = self.config.with(|file| {
+            file.net.iter_mut().for_each(|net| net.hidden = hidden);
+        })?;
         let name = match compute {
             Compute::Plain => "plain",
             Compute::Fused { precision, .. } => precision.name(),
@@ -217,7 +229,7 @@ impl Bench {
         };
         let batch = self.batches[0].len();
         let positions = self.plan.expected.unwrap_or(1);
-        let kept = self.config.optimizer().kept();
+        let kept = self.config.optimizer.kept();
         let need = Need::of(&self.kind()?, batch, compute, kept, positions);
         need.map_or(Ok(()), |need| need.check(&self.device))?;
         let laps = || Laps::new(self.lap, is_gpu(&self.device));
@@ -249,12 +261,11 @@ impl Bench {
     }
 
     fn kind(&self) -> Result<Kind> {
-        Ok(Kind::Net(self.config.architecture()?.context("the bench is for nets")?))
+        Ok(Kind::Net(architecture(&self.config)?.clone()))
     }
 
     fn weights(&self) -> Result<Weights> {
-        let net = self.config.architecture()?.context("the bench is for nets")?;
-        Ok(initial(&net, self.config.seed))
+        Ok(initial(architecture(&self.config)?, self.config.seed))
     }
 
     fn train<E>(
@@ -275,14 +286,14 @@ impl Bench {
         let over = |stages: Stages| stages.over(&span).map_err(Error::msg);
         let settings = Settings {
             steps: span.steps,
-            learning_rate: over(config.learning_rate())?,
+            learning_rate: over(config.learning_rate.clone())?,
             wdl: over(config.target.wdl.clone())?,
             worths: config.worths(),
             sources: Vec::new(),
-            loss: config.loss(),
-            optimizer: config.optimizer(),
+            loss: config.loss,
+            optimizer: config.optimizer.clone(),
             // As at the end of the run.
-            rounded: rounding::of_run(config)?.map(|rounding| Rounded { rounding, after: 0 }),
+            rounded: rounding::of_run(config).map(|rounding| Rounded { rounding, after: 0 }),
             validate_every: if rows { GPU_ROWS } else { ROWS },
             checkpoint_every: u64::MAX,
             patience: None,
@@ -311,7 +322,7 @@ impl Bench {
         let wait = || self.device.sync().map_err(|error| anyhow!("the device failed: {error}"));
         let (weights, device) = (self.weights()?, self.device.clone().autodiff());
         let mut model = model::Model::new(&self.kind()?, &weights, &device, compute)?;
-        let mut optimizer = self.config.optimizer().build(compute);
+        let mut optimizer = self.config.optimizer.clone().build(compute);
         let mut times = vec![Vec::new(); STAGES.len()];
         for step in 0..=TIMED {
             let batch = &self.batches[step % self.batches.len()];
@@ -384,27 +395,37 @@ fn load(config: &mut Config, seconds: f64) -> Result<(Figure, Scan)> {
 fn read(config: &mut Config) -> Result<Scan> {
     let bar = bar(None, "reading");
     loop {
-        let scan = scan(&recipe::plan(config)?, 0, &|positions| bar.inc(positions));
-        let filter = &mut config.data.filter;
-        match &scan {
-            Err(LoadError::Unknown { key: "min_ply", .. }) => filter.min_ply = None,
-            Err(LoadError::Unknown { key: "max_score", .. }) => filter.max_score = None,
-            Err(LoadError::Unknown { key: "skip_captures", .. }) => filter.skip_captures = false,
-            Err(LoadError::Unknown { key: "skip_promotions", .. }) => {
-                filter.skip_promotions = false;
+        let scan = scan(&recipe::plan(config), 0, &|positions| bar.inc(positions));
+        let mut is_of_filter = true;
+        let lighter = config.with(|file| {
+            let filter = &mut file.data.filter;
+            match &scan {
+                Err(LoadError::Unknown { key: "min_ply", .. }) => filter.min_ply = None,
+                Err(LoadError::Unknown { key: "max_score", .. }) => filter.max_score = None,
+                Err(LoadError::Unknown { key: "skip_captures", .. }) => {
+                    filter.skip_captures = false
+                }
+                Err(LoadError::Unknown { key: "skip_promotions", .. }) => {
+                    filter.skip_promotions = false;
+                }
+                Err(LoadError::NoScore { .. }) => file.target.wdl = Stages::constant(1.0),
+                _ => is_of_filter = false,
             }
-            Err(LoadError::NoScore { .. }) => config.target.wdl = Stages::constant(1.0),
-            _ => {
-                bar.finish_and_clear();
-                return Ok(scan?);
-            }
+        })?;
+        if !is_of_filter {
+            bar.finish_and_clear();
+            return Ok(scan?);
         }
+        *config = lighter;
     }
 }
 
 fn encoder(config: &Config) -> Result<Encoder> {
-    let net = config.architecture()?.context("the bench is for nets")?;
-    Ok(Encoder::net(&net))
+    Ok(Encoder::net(architecture(config)?))
+}
+
+fn architecture(config: &Config) -> Result<&Architecture> {
+    config.architecture().context("the bench is for nets")
 }
 
 /// Speed of the loader where nothing else works, and some of its batches.
@@ -678,13 +699,16 @@ struct TermsFigures {
 
 /// Measures training with a config of handcrafted terms, all positions at a time.
 fn terms(args: &Args, path: &Path) -> Result<()> {
-    let mut config = Config::read(path, &args.overrides)?;
-    (config.data.held_out, config.data.validation) = (0.0, Vec::new());
+    let config = Config::read(path, &args.overrides)?;
+    let config = config.with(|file| {
+        (file.data.held_out, file.data.validation) = (0.0, Vec::new());
+        (file.data.test, file.schedule.patience) = (None, None);
+    })?;
     let (device, compute) = args.place.named().open_for(&config)?;
-    let plan = recipe::plan(&config)?;
+    let plan = recipe::plan(&config);
     let terms = RunTerms::of(&config, None)?
         .context("the config trains a net; name its size with --hidden")?;
-    let start = terms.start(config.model.start.as_deref(), &Terminal::default())?;
+    let start = terms.start(config.start(), &Terminal::default())?;
     let encoder = terms.encoder(&start);
 
     let (mut laps, mut loaded) = (Vec::new(), None);
@@ -717,11 +741,11 @@ fn terms(args: &Args, path: &Path) -> Result<()> {
         let _ = still.logits(&batch.inputs);
         Ok(())
     })?;
-    config.optimizer.name = Some(Name::GaussNewton);
-    let settings = config.optimizer();
+    let (prior, usual) = (config.optimizer.prior, optimizer::Settings::usual(Name::GaussNewton));
+    let settings = optimizer::Settings { prior, ..usual };
     let newton_ms = milliseconds(args.seconds, || {
         let mut method = Direct::new(&settings, &[]).map_err(anyhow::Error::msg)?;
-        let goal = (&batch.results[..], &[][..], config.loss());
+        let goal = (&batch.results[..], &[][..], config.loss);
         method.step(&kind, weights.clone(), &batch.inputs, goal, None, &Alone)?;
         Ok(())
     })?;

@@ -40,7 +40,7 @@ const STEPS: [(&str, &str); 8] = [
     ),
     (
         "A net on top of the terms: it learns what they leave over, and an engine adds both.",
-        "train configs/net-on-terms.toml --set model.base=runs/quickstart/quickstart-hce \
+        "train configs/net-on-terms.toml --set net.base=runs/quickstart/quickstart-hce \
          --out runs/quickstart/net-on-terms --overwrite",
     ),
     (

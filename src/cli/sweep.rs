@@ -21,15 +21,15 @@ use crate::train::ranks::Alone;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  nnuance sweep configs/quickstart-net.toml --over model.hidden=16,32 --over target.wdl=0,0.1,0.3 --seeds 3
-  nnuance sweep configs/quickstart-net.toml --over 'model.head=[],[16],[16, 32]'
+  nnuance sweep configs/quickstart-net.toml --over net.hidden=16,32 --over target.wdl=0,0.1,0.3 --seeds 3
+  nnuance sweep configs/quickstart-net.toml --over 'net.head=[],[16],[16, 32]'
   nnuance sweep configs/quickstart-net.toml --over data.share=0.25,0.5,1 --set schedule.positions=2000000
 
 `nnuance keys` has all keys. The last example tells how much more data improves a net.")]
 pub struct Args {
     /// The config of all members (TOML)
     config: PathBuf,
-    /// A key and its values, for example model.hidden=16,32; may be repeated, and all combinations
+    /// A key and its values, for example net.hidden=16,32; may be repeated, and all combinations
     /// are trained
     #[arg(long, required = true, value_name = "KEY=VALUES")]
     over: Vec<String>,

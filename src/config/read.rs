@@ -7,15 +7,11 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Config;
+use super::{Config, ConfigFile};
 use crate::input;
 
 /// Bytes of a config, at most; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
-
-/// Tables of a config. Serde would take a list for one, its values in the order of the keys.
-const TABLES: [&[&str]; 6] =
-    [&["data"], &["data", "filter"], &["model"], &["target"], &["optimizer"], &["schedule"]];
 
 /// Why a config cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +23,7 @@ pub enum ConfigError {
     #[error("--set {0}: write it as key=value, for example --set schedule.epochs=4")]
     Override(String),
     #[error("`{key}`: {reason}")]
-    Value { key: &'static str, reason: String },
+    Value { key: Cow<'static, str>, reason: String },
 }
 
 impl Config {
@@ -45,88 +41,60 @@ impl Config {
 
     /// Reads a text; `name` stands for it in errors.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Self, ConfigError> {
-        let parsed = Self::parsed(text, name, overrides, |config| {
-            config.check().and_then(|()| config.check_meant())
-        });
-        Ok(parsed?.resolved())
-    }
-
-    /// Reads the config that a run has recorded. It stands as it is, even where today it would be
-    /// refused as a slip. Runs before `data.test` there was chose their checkpoints on all held-out
-    /// games and kept none for a test.
-    pub fn recorded(text: &str, name: &str) -> Result<Self, ConfigError> {
-        let mut config = Self::parsed(text, name, &[], Self::check)?;
-        config.data.test.get_or_insert(0.0);
-        config.model.precision.get_or_insert_default();
-        // Those of nets shuffled positions one by one, and began with larger weights.
-        if config.is_net() {
-            config.data.chunk.get_or_insert(0);
-            if config.model.start.is_none() {
-                config.model.start_size.get_or_insert(1.0);
-            }
-        }
-        Ok(config.resolved())
-    }
-
-    /// Without the defaults of other keys than serde's.
-    fn parsed(
-        text: &str,
-        name: &str,
-        overrides: &[String],
-        check: impl Fn(&Self) -> Result<(), ConfigError>,
-    ) -> Result<Self, ConfigError> {
         let overrides = Override::all(text.len(), overrides)?;
         let located = |error: toml::de::Error| {
             let start = error.span().map(|span| span.start);
             let place = match (start, overrides.iter().find(|it| it.holds(start))) {
                 (_, Some(culprit)) => format!("--set {}", culprit.text),
-                (Some(start), None) => {
-                    format!("{name}:{}", text[..start].matches('\n').count() + 1)
-                }
+                (Some(start), None) => format!("{name}:{}", line(text, start)),
                 (None, None) => name.to_string(),
             };
             ConfigError::Text { place, reason: reason(&error) }
         };
         let mut root = DeTable::parse(text).map_err(located)?;
-        if let Some(at) = TABLES.into_iter().find_map(|path| list_at(root.get_ref(), path)) {
-            let line = text[..at].matches('\n').count() + 1;
-            let reason = "expected a table of keys, found a list".into();
-            return Err(ConfigError::Text { place: format!("{name}:{line}"), reason });
+        let no_table = |place| {
+            Err(ConfigError::Text {
+                place,
+                reason: "expected a table of keys, found a list".into(),
+            })
+        };
+        if let Some(at) = list_for_table(root.get_ref()) {
+            return no_table(format!("{name}:{}", line(text, at)));
         }
-        let mut read = Self::deserialize(toml::Deserializer::from(root.clone()));
+        let mut read = ConfigFile::deserialize(toml::Deserializer::from(root.clone()));
         // The file's own mistakes come first. Only what it lacks may come from an override.
         if !overrides.is_empty() && read.as_ref().map_or_else(is_missing_key, |_| true) {
             for it in &overrides {
                 it.apply(root.get_mut())?;
             }
-            if TABLES.into_iter().any(|path| list_at(root.get_ref(), path).is_some()) {
+            if list_for_table(root.get_ref()).is_some() {
                 let set = overrides.iter().find(|it| it.value.starts_with('['));
-                let place = set.map_or(name.to_string(), |it| format!("--set {}", it.text));
-                let reason = "expected a table of keys, found a list".into();
-                return Err(ConfigError::Text { place, reason });
+                return no_table(set.map_or(name.into(), |it| format!("--set {}", it.text)));
             }
-            read = Self::deserialize(toml::Deserializer::from(root));
+            read = ConfigFile::deserialize(toml::Deserializer::from(root));
         }
-        let config = read.map_err(located)?;
-        check(&config).map_err(|error| {
+        Self::resolve(read.map_err(located)?).map_err(|error| {
             let sets = overrides.iter().map(|it| format!(" --set {}", it.text));
             let with = if overrides.is_empty() { "" } else { " with" };
             let place = format!("{name}{with}{}", sets.collect::<String>());
             ConfigError::Text { place, reason: error.to_string() }
-        })?;
-        Ok(config)
+        })
     }
 }
 
-/// Where a list stands that should be a table.
-fn list_at(root: &DeTable, path: &[&str]) -> Option<usize> {
-    let (last, before) = path.split_last()?;
-    let table = before.iter().try_fold(root, |table, part| match table.get(*part)?.get_ref() {
-        DeValue::Table(table) => Some(table),
+fn line(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+/// The place of a list where there should be a table: serde would take its values in the order of the
+/// keys. All lists of a config stand in sections.
+fn list_for_table(root: &DeTable) -> Option<usize> {
+    let filter = match root.get("data").map(Spanned::get_ref) {
+        Some(DeValue::Table(data)) => data.get("filter"),
         _ => None,
-    })?;
-    let value = table.get(*last)?;
-    matches!(value.get_ref(), DeValue::Array(_)).then(|| value.span().start)
+    };
+    let list = |value: &&Spanned<DeValue>| matches!(value.get_ref(), DeValue::Array(_));
+    root.values().chain(filter).find(list).map(|value| value.span().start)
 }
 
 /// The text of a file, without its mark of UTF-8; or a line that is not UTF-8, and the cure.
@@ -136,8 +104,8 @@ fn utf8(bytes: &[u8]) -> Result<&str, (usize, &'static str)> {
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-        (line, "this is not UTF-8 text; save the file as UTF-8")
+        let at = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        (at, "this is not UTF-8 text; save the file as UTF-8")
     })
 }
 
@@ -201,7 +169,7 @@ impl<'a> Override<'a> {
         for key in replaced {
             inner.remove(*key);
         }
-        // A bare word is a string: --set model.inputs=hce
+        // A bare word is a string: --set net.inputs=plain
         let value = DeTable::parse(&self.line)
             .ok()
             .and_then(|table| table.into_inner().remove("value"))

@@ -1,33 +1,66 @@
-//! The sections of a config. Their comments are what `nnuance keys` and `docs/config.md` say.
+//! The sections of a config as files have them. Their comments are what `nnuance keys` and
+//! `docs/config.md` say.
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::Source;
-use super::keys::{formats, inputs};
-use crate::architecture::{Activation, LayerForm};
+use super::keys::formats;
+use crate::architecture::{Activation, LayerActivation, LayerForm, Views};
 use crate::loader::{Filter, Weighing};
 use crate::loss::LossShape;
 use crate::model::Precision;
-use crate::scales::HeadFormat;
+use crate::point_of_view::PointOfView;
+use crate::scales::{HeadFormat, Scales};
+use crate::train::layers::{Layer, Layers};
+use crate::train::optimizer::Name;
 use crate::train::schedule::{Length, Stages};
+
+/// A config says what one run trains, on which data and for how long. It is a TOML file; what a run
+/// writes as its `config.toml` is the same config with the defaults filled in, and starts the same
+/// run again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigFile {
+    /// The version of the config language: 3.
+    #[schemars(example = super::VERSION)]
+    pub version: u32,
+    /// The random seed: the starting weights of a net and the order of the positions come from it, and
+    /// from nothing else. Any whole number from 0. Which games are held out does not depend on it: see
+    /// `data.held_out_seed`.
+    #[serde(default = "seed")]
+    pub seed: u64,
+    #[serde(default)]
+    pub data: Data,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub net: Option<Net>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Terms>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
+    #[serde(default)]
+    pub target: Target,
+    #[serde(default)]
+    pub optimizer: Optimizer,
+    #[serde(default)]
+    pub schedule: Schedule,
+}
 
 /// Where the positions come from, which of them are used and in which order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Data {
     /// The files of positions, relative to the folder in which the program runs. They may have
     /// different formats, and may be packed with gzip, zstd, xz or zip. They must be given, except
     /// where `[[data.source]]` names several sources.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["games.vf"])]
     pub files: Vec<PathBuf>,
     /// Files that only validate: the validation loss is that of their positions, and all games that
     /// are held out of `data.files` are the test. They are read as `data.files` are, with the same
     /// filter. Without any, some of the held-out games validate.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["validation.vf"])]
     pub validation: Vec<PathBuf>,
     /// The format of all files. Without it the content of each file tells, and a file whose
@@ -40,7 +73,6 @@ pub struct Data {
     /// a game, so that a game in two files is on one side; where a format knows no games, positions
     /// stand for them. With 0 nothing is held out: there is no test, and unless `data.validation`
     /// names files, nothing tells when to stop.
-    #[serde(default = "held_out")]
     pub held_out: f64,
     /// The share of the held-out games that is kept for the test, 0 to 1. The others validate: the
     /// loss on their positions is the validation loss, by which checkpoints, the end of training and
@@ -51,25 +83,21 @@ pub struct Data {
     pub test: Option<f64>,
     /// Another whole number holds out other games. Evaluations that are to be compared should hold
     /// out the same ones, so leave it alone unless that is the point.
-    #[serde(default)]
     pub held_out_seed: u64,
     /// The share of the other games that training takes, above 0 and up to 1: how much would less
     /// data have done? A smaller share is a part of every larger one, and the held-out games stay
     /// the same.
-    #[serde(default = "share")]
     pub share: f64,
     /// How many bad records of each file to skip, with a report of what was skipped. One more ends
     /// the run and names the file, the record and the reason.
-    #[serde(default)]
     pub bad_records: u64,
-    /// Who sees the scores and results, for formats that leave it open. Without it, what is
+    /// The point of view of scores and results, for formats that leave it open. Without it, what is
     /// usual in the format.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = &"white", extend("enum" = ["white", "side-to-move"]))]
-    pub point_of_view: Option<String>,
+    #[schemars(example = PointOfView::White)]
+    pub point_of_view: Option<PointOfView>,
     /// Whether the point of view is measured against material before training, and the run refused
     /// where the two contradict each other.
-    #[serde(default = "yes")]
     pub check_view: bool,
     /// How many positions to take of each file at most: the first that pass the filter. Without it
     /// all of them.
@@ -87,7 +115,6 @@ pub struct Data {
     pub window: Option<usize>,
     /// Whether the positions of a window are shuffled. Turn it off only for data that was shuffled
     /// before (`nnuance data shuffle`): neighbours of one game in one batch are bad for nets.
-    #[serde(default = "yes")]
     pub shuffle: bool,
     /// How many positions stay together from pass to pass over data that are kept, 0 to 512. The
     /// first pass shuffles all positions; each later one shuffles the chunks of the first, so that
@@ -102,60 +129,138 @@ pub struct Data {
     /// Whether each position is shown turned left to right as well: in every other pass over the
     /// data, half of the positions at a time. What is learnt on one wing then counts for the other.
     /// For nets that are not mirrored, such as those of `inputs = "plain"`, and stand on no base.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(example = true)]
     pub mirrored_copies: bool,
-    #[serde(default)]
     pub filter: Filter,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<Source>,
 }
 
-/// What is trained: a net, or handcrafted terms.
+/// One of several sources of positions, in the place of `data.files`; a config has as many of these
+/// sections as it has sources. What a source does not say is as `[data]` and `[target]` have it; a
+/// `filter` of its own, with the keys of `[data.filter]`, takes the place of that as a whole. The
+/// validation loss of each source is told beside that of all, in `sources.csv` and on the page. For
+/// nets and for terms, but not for terms of another engine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// How it is called. Without it the name of its first file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"masters")]
+    pub name: Option<String>,
+    /// Its files, each of which is of one source alone.
+    #[schemars(example = ["masters.pgn"])]
+    pub files: Vec<PathBuf>,
+    /// The format of its files; without it that of `data.format`, or what their content tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"pgn", extend("enum" = formats()))]
+    pub format: Option<String>,
+    /// The point of view of their scores and results; without it `data.point_of_view`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = PointOfView::White)]
+    pub point_of_view: Option<PointOfView>,
+    /// How many positions to take of each file at most; without it `data.limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 1_000_000)]
+    pub limit: Option<u64>,
+    /// Its share of each batch, against those of the other sources: with 3 and 1 three quarters of
+    /// the positions of each batch come from the first, however many either has. The smaller one is
+    /// passed more often, in an order of its own; an epoch is as many positions as all of them have
+    /// together. All sources have a share, or none: then batches take positions as they come. For
+    /// nets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 3.0)]
+    pub batch_share: Option<f64>,
+    /// How much the loss of its positions counts, against that of the others; without it 1. Together
+    /// with `[target.weights]` it is a factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 2.0)]
+    pub weight: Option<f64>,
+    /// The weight of results against scores, 0 to 1; without it `target.wdl`. With 1 its positions
+    /// need no scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 1.0)]
+    pub wdl: Option<f64>,
+    /// The centipawns of its scores that make one logit, above 0; without it `target.score_scale`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 300.0)]
+    pub score_scale: Option<f64>,
+    /// What is left out of it, in the place of `data.filter` as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filter>,
+}
+
+/// The model: a net. A config has this section, `[terms]` or `[traces]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
-    /// What the model sees of a position: one of the feature sets of nets, the handcrafted terms
-    /// that are built in, or the terms that another engine has printed.
-    #[schemars(example = &"perspective", extend("oneOf" = inputs()))]
-    pub inputs: String,
-    /// The file with the names, kinds and start weights of the other engine's terms; `inputs =
-    /// "trace"` needs it and nothing else takes it.
+pub struct Net {
+    /// What the net sees of a position.
+    #[schemars(example = Views::Perspective)]
+    pub inputs: Views,
+    /// Whether a view is turned left to right where its own king stands on files e to h, which halves
+    /// what there is to learn. Without this key it is, except with `inputs = "plain"`, which cannot be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = "terms.txt")]
-    pub term_list: Option<PathBuf>,
-    /// The terms that the evaluation has, by name. A name stands for everything below it, `*` for
-    /// anything, and `!` takes away: `["*", "!king.safety"]`. Without it all terms. Not for nets.
+    #[schemars(example = true)]
+    pub mirror: Option<bool>,
+    /// The bucket by the square of a view's own king: each has 768 rows of its own, so that a piece
+    /// weighs otherwise where the king stands elsewhere. 64 numbers as the view sees the board, a1 to
+    /// h1 first and a8 to h8 last, or 32 for mirrored nets, a to d of each rank: `0, 0, 1, 1` for a1
+    /// to d1, and for h1 to e1 likewise, then the four of the second rank, and so on to the eighth.
+    /// Numbers from 0 without gaps, at most 64 buckets. Without it one bucket.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = [0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3])]
+    pub king_buckets: Vec<u8>,
+    /// Whether training has 768 rows more that count in every king bucket, so that each bucket also
+    /// learns from the others. An export adds them to the rows of each. For several king buckets.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(example = true)]
+    pub factorised: bool,
+    /// The neurons of the hidden layer, 1 to 65,536. Engines like multiples of 32.
+    #[schemars(example = 64)]
+    pub hidden: usize,
+    /// What the hidden layer does to the value a of an accumulator. Without it `"screlu"`, and `"crelu"` with `pairwise`.
+    #[schemars(example = Activation::SCReLU)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = ["*", "!king.safety"])]
-    pub terms: Option<Vec<String>>,
-    /// Those of the terms that training moves; the others keep the weights that they start with.
-    /// Without it all of them. Not for nets.
+    pub activation: Option<Activation>,
+    /// Whether the values of the first half of the hidden layer are multiplied by those of the
+    /// second, neuron by neuron: half as many numbers go on. With `activation = "crelu"`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(example = true)]
+    pub pairwise: bool,
+    /// The layers behind the hidden one, the output last: `[{ size = 16, activation = "screlu" },
+    /// { size = 32, activation = "screlu" }, { size = 1 }]`. Without it the output follows at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = [LayerForm { size: 16, activation: Some(LayerActivation::SCReLU) }, LayerForm { size: 1, activation: None }])]
+    pub head: Vec<LayerForm>,
+    /// Whether the first layer of the head has one more neuron, which takes no activation and is
+    /// added to the output.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(example = true)]
+    pub skip: bool,
+    /// Sets of all layers behind the hidden one, of which the number of pieces on the board chooses:
+    /// with 8 a set for each four pieces. 1 to 32.
+    #[serde(default = "one")]
+    pub output_buckets: usize,
+    /// The weights to start from: a run folder (its best checkpoint), a checkpoint, a quantised net, or
+    /// weights.bin and raw.bin of bullet; without it random numbers. The start may be a smaller net: with
+    /// fewer neurons, and with king and output buckets that those of this net are parts of. Then this
+    /// net evaluates as its start does until it learns more. The games that the start has seen count as
+    /// seen by this run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = ["psqt"])]
-    pub tune: Option<Vec<String>>,
-    /// The weights to start from. For terms a JSON file as runs write it, `"material"` or `"zero"`;
-    /// without it the start values that are built in; a term list has its own. For nets a run
-    /// folder (its best checkpoint), a checkpoint, a quantised net, or weights.bin and raw.bin of
-    /// bullet; without it chance. The start may be a smaller net: with fewer neurons, and with king
-    /// and output buckets that those of this net are parts of. Then this net says what its start says
-    /// until it learns more. The games that the start has seen count as seen by this run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = &"material")]
+    #[schemars(example = &"runs/small")]
     pub start: Option<String>,
-    /// What the starting weights of the accumulators are multiplied by where a net begins from
-    /// chance, above 0 to 10. They are normal numbers of standard deviation `sqrt(2 / 768)`, and 1
-    /// leaves them so. Small ones hide less of what is learnt: without this key it is 0.3, but 1 in
-    /// configs of version 1. Nets of 64 neurons and more that learn from few games may
-    /// like 0.1. Not for terms, nor beside `start`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 0.1)]
-    pub start_size: Option<f64>,
+    /// What the random starting weights of the accumulators are multiplied by, above 0 to 10. They are
+    /// normal numbers of standard deviation `sqrt(2 / 768)`, and 1 leaves them so. Small ones hide less of
+    /// what is learnt; nets of 64 neurons and more that learn from few games may like 0.1. A net with
+    /// `start` has no random weights.
+    #[serde(default = "start_size")]
+    pub start_size: f64,
     /// What a net is added to: handcrafted terms or another net, as the folder of a run, a
     /// checkpoint, a quantised net, a JSON file, or `"material"`. It stays as it is unless
     /// `tune_base` is set, of a net what its integers say, and this net learns what is missing;
     /// without `target.scale` it has the scale of its base. The games of the base count as seen by
-    /// this run. For nets only.
+    /// this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"runs/terms")]
     pub base: Option<String>,
@@ -166,82 +271,6 @@ pub struct Model {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(example = true)]
     pub tune_base: bool,
-    /// A term that fewer positions than this have keeps its start weight, and is listed. Not for
-    /// nets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rare: Option<u64>,
-    /// Whether both wings are one. For `inputs = "hce"`: tables of squares are the same on both
-    /// wings, and what is learnt on files e to h counts for d to a as well. For nets: a view is turned
-    /// left to right where its own king stands on files e to h, which halves what there is to learn;
-    /// without this key they are, unless the config is of version 1. Not for terms of another engine,
-    /// nor for `inputs = "plain"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = true)]
-    pub mirror: Option<bool>,
-    /// The neurons of the hidden layer, 1 to 65,536. A net needs it, terms have none. Engines like
-    /// multiples of 32.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 64)]
-    pub hidden: Option<usize>,
-    /// The bucket by the square of a view's own king: each has 768 rows of its own, so that a piece
-    /// weighs otherwise where the king stands elsewhere. 64 numbers as the view sees the board, a1 to
-    /// h1 first and a8 to h8 last, or 32 for mirrored nets, a to d of each rank: `0, 0, 1, 1` for a1
-    /// to d1, and for h1 to e1 likewise, then the four of the second rank, and so on to the eighth.
-    /// Numbers from 0 without gaps, at most 64 buckets. Without it one bucket.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = [0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3])]
-    pub king_buckets: Option<Vec<u8>>,
-    /// Whether training has 768 rows more that count in every king bucket, so that each bucket also
-    /// learns from the others. An export adds them to the rows of each. For several king buckets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = true)]
-    pub factorised: Option<bool>,
-    /// Whether the values of the first half of the hidden layer are multiplied by those of the
-    /// second, neuron by neuron: half as many numbers go on. With `activation = "crelu"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = true)]
-    pub pairwise: Option<bool>,
-    /// The layers behind the hidden one, the output last: `[{ size = 16, activation = "screlu" },
-    /// { size = 32, activation = "screlu" }, { size = 1 }]`. Without it the output follows at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = [LayerForm { size: 16, activation: Some(crate::architecture::LayerActivation::SCReLU) }, LayerForm { size: 1, activation: None }])]
-    pub head: Option<Vec<LayerForm>>,
-    /// Whether the first layer of the head has one more neuron, which takes no activation and is
-    /// added to the output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = true)]
-    pub skip: Option<bool>,
-    /// Sets of all layers behind the hidden one, of which the number of pieces on the board chooses:
-    /// with 8 a set for each four pieces. 1 to 32; without it 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 8)]
-    pub output_buckets: Option<usize>,
-    /// What the hidden layer does to the value a of an accumulator. Not for terms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub activation: Option<Activation>,
-    /// The last part of the run, in which a net learns with its weights as the export will round
-    /// them: a share of the run, above 0, to 1 for all of it, or a length such as `"2
-    /// superbatches"`. Gradients are followed by the unrounded weights, which checkpoints hold.
-    /// Validation then measures rounded weights, from the first to the last. Without it only the
-    /// export rounds. For nets only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 0.2)]
-    pub rounded_last: Option<Length>,
-    /// What the accumulators of the net are multiplied by to become integers, 1 to 32767; without it
-    /// 255. The net that the run leaves has this QA, and so have its exports unless `--qa` says
-    /// otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 255)]
-    pub qa: Option<i32>,
-    /// The same of the weights behind the accumulators, where these become integers; without it 64.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = 64)]
-    pub qb: Option<i32>,
-    /// The numbers behind the accumulators of a net with more layers or with pairwise products;
-    /// without it `"float"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(example = HeadFormat::Int8)]
-    pub head_format: Option<HeadFormat>,
     /// How many bits the fused operations of the CPU move for a net. The floats that come out have
     /// 32 bits either way. Nets of 128 neurons and more are `"mixed"` by themselves where they have no
     /// other layers or products: faster, at no loss that could be shown. GPUs, `ndarray` and plain
@@ -249,6 +278,76 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = Precision::Mixed)]
     pub precision: Option<Precision>,
+    /// The last part of the run, in which a net learns with its weights as the export will round
+    /// them: a share of the run, above 0, to 1 for all of it, or a length such as `"2
+    /// superbatches"`. Gradients are followed by the unrounded weights, which checkpoints hold.
+    /// Validation then measures rounded weights, from the first to the last. Without it only the
+    /// export rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.2)]
+    pub rounded_last: Option<Length>,
+    /// What the accumulators of the net are multiplied by to become integers, 1 to 32767. The net that the run leaves has this QA, and so have its exports unless `--qa` says
+    /// otherwise.
+    #[serde(default = "qa")]
+    pub qa: i32,
+    /// The same of the weights behind the accumulators, where these become integers.
+    #[serde(default = "qb")]
+    pub qb: i32,
+    /// The numbers behind the accumulators of a net with more layers or with pairwise products.
+    #[serde(default)]
+    pub head_format: HeadFormat,
+}
+
+/// The model: the handcrafted terms that are built in. A config has this section, `[net]` or `[traces]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// The terms that the evaluation has, by name. A name stands for everything below it, `*` for
+    /// anything, and `!` takes away: `["*", "!king.safety"]`. Without it all terms.
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["*", "!king.safety"])]
+    pub used: Option<Vec<String>>,
+    /// Those of the terms that training moves; the others keep the weights that they start with.
+    /// Without it all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["psqt"])]
+    pub tune: Option<Vec<String>>,
+    /// The weights to start from: a JSON file as runs write it, `"material"` or `"zero"`; without it the
+    /// start values that are built in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"material")]
+    pub start: Option<String>,
+    /// A term that fewer positions than this have keeps its start weight, and is listed.
+    #[serde(default = "rare")]
+    pub rare: u64,
+    /// Whether both wings are one: tables of squares are the same on both wings, and what is learnt on
+    /// files e to h counts for d to a as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(example = true)]
+    pub mirror: bool,
+}
+
+/// The model: the terms of another engine, counted in the files, its traces. A config has this
+/// section, `[net]` or `[terms]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Traces {
+    /// The file with the names, kinds and start weights of the terms.
+    #[schemars(example = "terms.txt")]
+    pub list: PathBuf,
+    /// The terms that the evaluation has, by name. A name stands for everything below it, `*` for
+    /// anything, and `!` takes away: `["*", "!king.safety"]`. Without it all terms.
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["*", "!king.safety"])]
+    pub used: Option<Vec<String>>,
+    /// Those of the terms that training moves; the others keep the weights that they start with.
+    /// Without it all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = ["psqt"])]
+    pub tune: Option<Vec<String>>,
+    /// A term that fewer positions than this have keeps its start weight, and is listed.
+    #[serde(default = "rare")]
+    pub rare: u64,
 }
 
 /// What the model is to say of a position. With y the output of the model, the target is
@@ -320,22 +419,227 @@ pub enum Learn {
     Moves,
 }
 
+/// How steps follow from gradients, or how weights are found without them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Optimizer {
+    /// The method.
+    pub name: Option<Name>,
+    /// The decay of the running mean of gradients, or the momentum (`sgd`); from 0 to below 1. With
+    /// `lion` a step goes by the momentum with this weight and by the gradient with the rest; with
+    /// `schedule-free` gradients are taken this near to what is learnt, and it is at least 0.1.
+    pub beta1: Option<f64>,
+    /// The decay of the running mean of squared gradients, or of the momentum (`lion`); from 0 to below
+    /// 1.
+    pub beta2: Option<f64>,
+    /// What keeps the division by the root of squares away from zero; above 0.
+    pub epsilon: Option<f64>,
+    /// How strongly weights are drawn towards zero; 0 or more. With `adamw`, `radam`, `ranger`,
+    /// `lion` and `schedule-free` a step shrinks them by this times the learning rate; with the
+    /// others it is added to the gradient, times the weight, and is 0 unless given.
+    pub weight_decay: Option<f64>,
+    /// Whether the running means are corrected for having started at zero. Only `adamw` can go
+    /// without.
+    pub bias_correction: Option<bool>,
+    /// After each step all weights are held within -clip to clip; 0 leaves them free. The default
+    /// for nets is so small that their integers fit with room to spare.
+    pub clip: Option<f64>,
+    /// The gradients of all weights together, as one arrow, are made no longer than this; above 0.
+    /// Without it they may be of any length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 1.0)]
+    pub clip_gradients: Option<f64>,
+    /// For `ranger`: the steps after which its slow weights follow the fast ones, 1 or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lookahead_steps: Option<u64>,
+    /// For `ranger`: the share of the way that they follow, above 0, to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lookahead_share: Option<f64>,
+    /// What is learnt is a running mean of the weights, which keeps this share of itself at each
+    /// step, from 0 to below 1: 0.999 for a mean of about a thousand steps. It is what validates and
+    /// what checkpoints hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.999)]
+    pub average_decay: Option<f64>,
+    /// The same, as the plain mean of the last steps: the share of the run that they make, above 0,
+    /// to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.2)]
+    pub average_last: Option<f64>,
+    /// For `gauss-newton`: the centipawns that a weight is expected to move from its start, above
+    /// 0. Smaller holds weights nearer to their start where the data says little about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<f64>,
+    /// For `local-search`: the centipawns of its first steps, 1 to 1000. Where none helps any more
+    /// they halve, down to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
+    /// The arrays of a net that have a clip or a learning rate of their own, by name: `accumulator`,
+    /// `factoriser`, `head.0` and so on, `output`. Such a name stands for weights and biases; add
+    /// `.weight` or `.bias` for one of them, and `head` is all layers of the head. `clip` is as
+    /// `optimizer.clip` and comes before it; `rate`, above 0, is what the learning rate is multiplied
+    /// by. The longest name counts. Not for terms.
+    #[serde(skip_serializing_if = "Layers::is_empty")]
+    #[schemars(example = layers())]
+    pub layers: Layers,
+}
+
+/// How long the run is, how large its steps are, and how often it looks up from its work. One of
+/// `epochs`, `positions` and `superbatches` gives the length; `gauss-newton` and `local-search` end
+/// by themselves and need none; given one, they stop there at the latest. Where moves are learnt,
+/// `gauss-newton` ends after 15 epochs unless a length is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Schedule {
+    /// The length of the run in passes over the data, above 0; may have a fraction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 8.0)]
+    pub epochs: Option<f64>,
+    /// The length of the run in positions, repeats counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 100_000_000)]
+    pub positions: Option<u64>,
+    /// The length of the run in superbatches, above 0; may have a fraction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 40.0)]
+    pub superbatches: Option<f64>,
+    /// The positions of a step, 1 to 4,194,304; `"all"` makes a step of the whole data, for terms
+    /// only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchSize>,
+    /// The steps of a superbatch. With the usual batch the default makes about 100 million
+    /// positions, as in the trainer that coined the word.
+    pub batches_per_superbatch: u64,
+    /// How far a step goes; 0 or more. Every method needs it but `gauss-newton` and `local-search`,
+    /// which have none. For nets about 0.001, for terms in centipawns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.001)]
+    pub learning_rate: Option<Stages>,
+    /// How often to measure the validation loss, over the run. `gauss-newton` and `local-search` do
+    /// it after every step.
+    pub validations: u64,
+    /// How often to write a checkpoint to resume from, over the run. `gauss-newton` and
+    /// `local-search` do it after every step.
+    pub checkpoints: u64,
+    /// How often to keep a checkpoint for good, beside those to resume from: `"10 superbatches"`,
+    /// `"1 epoch"`, `"100M positions"`, `"500 steps"`, or a share of the run. They lie in the run's
+    /// folder `checkpoints` under names of their own, such as `sb-00010.safetensors`, and can be
+    /// compared and exported like any other. Without it none is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = "10 superbatches")]
+    pub keep_every: Option<Length>,
+    /// Stop after this many validations in a row without a lower validation loss. Without it the run
+    /// goes to its end. Whether or not, `best.safetensors` is the checkpoint with the lowest one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 5)]
+    pub patience: Option<u64>,
+    /// The lengths that a run had before it was made longer, `nnuance train --resume RUN --set
+    /// schedule.epochs=20`, each with the step up to which its schedule counted. Runs write it; with
+    /// it the same run can be made again from its config.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = [Earlier { epochs: Some(8.0), until_step: 1578, ..Earlier::default() }])]
+    pub extended: Vec<Earlier>,
+}
+
+/// A length that a run had, as `[schedule]` gave it, and the step up to which it counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Earlier {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superbatches: Option<f64>,
+    pub until_step: u64,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            epochs: None,
+            positions: None,
+            superbatches: None,
+            batch: None,
+            batches_per_superbatch: 6_104,
+            learning_rate: None,
+            validations: 20,
+            checkpoints: 20,
+            keep_every: None,
+            patience: None,
+            extended: Vec::new(),
+        }
+    }
+}
+
+/// A number, or the text "all".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "toml::Value", into = "toml::Value")]
+pub enum BatchSize {
+    Positions(usize),
+    /// The whole of the data: a step is an epoch.
+    All,
+}
+
+impl BatchSize {
+    /// The number, for so many positions of data.
+    pub fn of(self, positions: u64) -> u64 {
+        match self {
+            BatchSize::Positions(count) => count as u64,
+            BatchSize::All => positions.max(1),
+        }
+    }
+}
+
+impl TryFrom<toml::Value> for BatchSize {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        match value {
+            toml::Value::Integer(count) => usize::try_from(count)
+                .map(BatchSize::Positions)
+                .map_err(|_| format!("a batch has 1 position or more, found {count}")),
+            toml::Value::String(text) if text == "all" => Ok(BatchSize::All),
+            other => Err(format!("expected a number of positions or \"all\", found {other}")),
+        }
+    }
+}
+
+impl From<BatchSize> for toml::Value {
+    fn from(size: BatchSize) -> Self {
+        match size {
+            BatchSize::Positions(count) => toml::Value::Integer(count as i64),
+            BatchSize::All => toml::Value::String("all".into()),
+        }
+    }
+}
+
+impl JsonSchema for BatchSize {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BatchSize".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "all" }] })
+    }
+}
+
 impl Default for Data {
     fn default() -> Self {
         Self {
             files: Vec::new(),
             validation: Vec::new(),
             format: None,
-            held_out: held_out(),
+            held_out: 0.1,
             test: None,
             held_out_seed: 0,
-            share: share(),
+            share: 1.0,
             bad_records: 0,
             point_of_view: None,
-            check_view: yes(),
+            check_view: true,
             limit: None,
             window: None,
-            shuffle: yes(),
+            shuffle: true,
             chunk: None,
             mirrored_copies: false,
             filter: Filter::default(),
@@ -361,18 +665,31 @@ impl Default for Target {
     }
 }
 
-pub(super) fn seed() -> u64 {
+fn seed() -> u64 {
     1
 }
 
-fn held_out() -> f64 {
-    0.1
+fn start_size() -> f64 {
+    0.3
 }
 
-fn share() -> f64 {
-    1.0
+fn one() -> usize {
+    1
 }
 
-fn yes() -> bool {
-    true
+fn rare() -> u64 {
+    20
+}
+
+fn qa() -> i32 {
+    Scales::default().qa
+}
+
+fn qb() -> i32 {
+    Scales::default().qb
+}
+
+fn layers() -> Layers {
+    let clipped = Layer { clip: Some(0.99), rate: None };
+    Layers([("head.0.weight".to_string(), clipped)].into())
 }

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::arena::{Manner, Pace, play};
@@ -226,8 +226,8 @@ impl<'a> Climb<'a> {
             return Ok(resume(&path, &[], self.means)?.is_some());
         }
         let first = number.saturating_sub(self.settings.window - 1).max(1);
-        let mut config = self.config.clone();
-        config.data.files = (first..=number).map(|it| self.games(it)).collect();
+        let files = (first..=number).map(|it| self.games(it)).collect();
+        let config = self.config.with(|file| file.data.files = files)?;
         let folder = RunFolder::take(&path, false, self.means.listener)?;
         Ok(begin(config, &folder, self.means)?.is_some())
     }
@@ -261,11 +261,11 @@ impl<'a> Climb<'a> {
         if path.with_extension("json").exists() {
             return Ok(());
         }
-        ensure!(self.config.is_net(), "only nets start from random weights; use --start material");
-        let net = self.config.architecture()?.context("a net has an architecture")?;
-        let scales = self.config.scales();
-        let facts = crate::export::facts(&net, scales);
-        let weights = initial_of_size(&net, self.config.seed, self.config.start_size());
+        let net = self.config.net();
+        let net = net.context("only nets start from random weights; use --start material")?;
+        let scales = net.scales;
+        let facts = crate::export::facts(&net.architecture, scales);
+        let weights = initial_of_size(&net.architecture, self.config.seed, net.start_size);
         let floats = path.with_file_name(BEST);
         Checkpoint { weights, facts, ..Checkpoint::default() }.write(&floats)?;
         export::checkpoint(&floats, &path, None, scales, &[])?;

@@ -174,7 +174,10 @@ impl Origin {
 
     /// What to say where the run knew of the rounding of other scales than these.
     pub fn other_rounding(&self, scales: Scales) -> Option<String> {
-        let recipe = self.recipe.as_ref().filter(|it| it.config.model.rounded_last.is_some())?;
+        let recipe = self
+            .recipe
+            .as_ref()
+            .filter(|it| it.config.net().is_some_and(|net| net.rounded_last.is_some()))?;
         let scales = Scales { scale: recipe.scales().scale, ..scales };
         (scales != recipe.scales()).then(|| {
             format!(

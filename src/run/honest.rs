@@ -154,7 +154,7 @@ pub fn honest(
              data with --data, or measure on them all the same with --all"
         );
         // The smallest test is a part of all the others.
-        let tests = seen.iter().map(|(_, _, it)| it.config.test().0).filter(|test| *test > 0.0);
+        let tests = seen.iter().map(|(_, _, it)| it.config.test.0).filter(|test| *test > 0.0);
         let test = Test(tests.reduce(f64::min).unwrap_or(Test::DEFAULT.0));
         let filter = &recipe.config.data.filter;
         found.samples.retain(|it| {
@@ -182,7 +182,7 @@ pub fn honest(
         let Some(recipe) = evaluator.recipe.as_ref().filter(|_| evaluator.is_trained()) else {
             continue;
         };
-        let kept_none = seen.iter().any(|it| it.0 == place) && recipe.config.test().0 == 0.0;
+        let kept_none = seen.iter().any(|it| it.0 == place) && recipe.config.test.0 == 0.0;
         let mut samples = found.samples.iter();
         if kept_none && !all || samples.any(|it| recipe.validation_sketch.contains(it)) {
             let doubt = chosen_on_these(&evaluator.name);

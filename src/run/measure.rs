@@ -255,7 +255,7 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     if worths[1..].iter().any(|own| own.promise != worths[0].promise || own.wdl.is_some()) {
         return None;
     }
-    let (wdl, promise) = (config.final_wdl(), config.promise());
+    let (wdl, promise) = (config.final_wdl(), config.promise);
     let target = |sample: &Sample| {
         let expected = promise.of(sample.score?.into());
         Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)

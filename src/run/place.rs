@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, ensure};
 
-use crate::config::{Config, Inputs};
+use crate::config::Config;
 use crate::model::{Backend, Choice, Compute, Device, Level, Precision, ROOM, is_gpu};
 
 /// A place as a user names it.
@@ -50,7 +50,7 @@ impl Place {
     /// If there is no such place here, or terms are to be tuned on a GPU.
     pub fn open_for(&self, config: &Config) -> Result<(Device, Compute)> {
         let choice = Choice::named(&self.device)?;
-        if !matches!(config.inputs()?, Inputs::Net(_)) && is_gpu(&choice.device()?) {
+        if !config.is_net() && is_gpu(&choice.device()?) {
             ensure!(
                 self.device == "auto",
                 "handcrafted terms are tuned on the CPU, not on {}; leave `--device` out",

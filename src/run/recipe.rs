@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::terms::RunTerms;
 use crate::architecture::Architecture;
-use crate::config::Config;
+use crate::config::{Config, Model, Traces};
 use crate::data_file::DataFile;
 use crate::digest;
 use crate::export::{self, StartedFrom};
@@ -53,13 +53,13 @@ pub struct Recipe {
 
 impl Recipe {
     /// None for handcrafted terms.
-    pub fn architecture(&self) -> Result<Option<Architecture>> {
-        Ok(self.config.architecture()?)
+    pub fn architecture(&self) -> Option<&Architecture> {
+        self.config.architecture()
     }
 
     pub fn kind(&self) -> Result<Kind> {
-        Ok(match self.architecture()? {
-            Some(net) if self.config.model.tune_base => {
+        Ok(match self.architecture().cloned() {
+            Some(net) if self.config.tunes_base() => {
                 let config = &self.config;
                 let base = self.base.as_ref().context("a net with terms has terms")?;
                 Kind::Sum(net, RunTerms::of_base(&terms_of(base)?).shape(config))
@@ -76,12 +76,12 @@ impl Recipe {
 
     /// The header entries of a file of weights.
     pub fn facts(&self) -> Result<BTreeMap<String, String>> {
-        let mut facts = match self.architecture()? {
-            Some(net) => export::facts(&net, self.scales()),
-            None => BTreeMap::from([
-                ("kind".to_string(), self.config.model.inputs.clone()),
-                ("scale".to_string(), self.config.scale().to_string()),
-            ]),
+        let scale = ("scale".to_string(), self.config.scale.to_string());
+        let terms = |kind: &str| BTreeMap::from([("kind".to_string(), kind.to_string()), scale]);
+        let mut facts = match &self.config.model {
+            Model::Net(net) => export::facts(&net.architecture, net.scales),
+            Model::Terms(_) => terms("hce"),
+            Model::Traces(_) => terms("trace"),
         };
         if let Some(list) = &self.term_list {
             facts.insert("term_list".into(), list.clone());
@@ -119,7 +119,7 @@ impl Recipe {
         let validation = facts.get("validation").map(|files| serde_json::from_str(files));
         let chosen = facts.get("validation_sketch").map(|sketch| serde_json::from_str(sketch));
         Ok(Some(Self {
-            config: Config::recorded(config, "the config in its header")?,
+            config: Config::parse(config, "the config in its header", &[])?,
             data: serde_json::from_str(data).context("the list of data in its header")?,
             sketch: serde_json::from_str(sketch).context("the sketch of data in its header")?,
             validation: validation
@@ -144,7 +144,7 @@ impl Recipe {
         let config = provenance.recipe.as_deref()?;
         let chosen = provenance.validation_sketch.clone().unwrap_or_default();
         Some(Self {
-            config: Config::recorded(config, "the manifest's recipe").ok()?,
+            config: Config::parse(config, "the manifest's recipe", &[]).ok()?,
             data: provenance.data.clone(),
             sketch: provenance.sketch.clone()?.try_into().ok()?,
             validation: provenance.validation.clone(),
@@ -173,14 +173,14 @@ impl Recipe {
     }
 
     /// How the run reads its data.
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn plan(&self) -> Plan {
         plan(&self.config)
     }
 
     /// How the positions of the run's data are read to be measured: all of them, or those that it
     /// took where it took so many of each file.
     pub fn measured_again(&self) -> Result<Plan> {
-        let Plan { mut reading, bad_records, mut sources, .. } = self.plan()?;
+        let Plan { mut reading, bad_records, mut sources, .. } = self.plan();
         let readings = sources.iter_mut().map(|source| &mut source.reading).chain([&mut reading]);
         for reading in readings.filter(|reading| reading.limit.is_none()) {
             (reading.filter, reading.scores) = (Filter::default(), false);
@@ -305,7 +305,7 @@ pub fn terms_of(base: &export::Base) -> Result<HceWeights> {
             HceWeights::from_json(text).with_context(|| format!("base {}", base.name))
         }
         export::Below::Net(_) => bail!(
-            "`model.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
+            "`net.tune_base`: {} is a net, and only handcrafted terms learn together with one; \
              leave tune_base out",
             base.name
         ),
@@ -347,7 +347,7 @@ pub fn collect(plan: &Plan, part: Part, listener: &dyn Progress) -> Result<Vec<S
 
 /// The text of an engine's list of terms, where the config names one.
 pub fn term_list(config: &Config) -> Result<Option<String>> {
-    let Some(path) = &config.model.term_list else { return Ok(None) };
+    let Model::Traces(Traces { list: path, .. }) = &config.model else { return Ok(None) };
     let text = input::text(path, input::TEXT)
         .with_context(|| format!("cannot read the list of terms {}", path.display()))?;
     Ok(Some(text))

@@ -12,6 +12,7 @@ use super::inspect;
 use super::measure::{self, Measurement, nets};
 use super::played::Match;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
+use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
@@ -131,7 +132,7 @@ fn of_run(
     let mut evaluators = open(runs, &[], place, listener)?;
     let recipe = &runs[0].recipe;
     let (mut files, mut doubt) = (Vec::new(), None);
-    let samples = match recipe.config.model.inputs == "trace" {
+    let samples = match matches!(recipe.config.model, Model::Traces(_)) {
         true => {
             let plan = measure::plan(None, Some(recipe), &evaluators)?;
             files.clone_from(&plan.files);
@@ -245,7 +246,7 @@ fn sections(
 
 /// The handcrafted weights of the first run that has some, to hold nets against.
 fn tuned(runs: &[ShownRun]) -> Result<Option<HceWeights>> {
-    let mut ours = runs.iter().filter(|run| run.recipe.config.model.inputs == "hce");
+    let mut ours = runs.iter().filter(|run| matches!(run.recipe.config.model, Model::Terms(_)));
     let Some(path) = ours.find_map(|run| run.file(folder::TERMS)) else { return Ok(None) };
     let text = input::text(Path::new(&path), input::TEXT)
         .with_context(|| format!("cannot read {path}"))?;
@@ -296,7 +297,7 @@ impl ShownRun {
 
 /// Model and data of a run, a fact and its value.
 fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, String)>> {
-    let model = match recipe.architecture()? {
+    let model = match recipe.architecture() {
         Some(net) => net.to_string(),
         None => {
             let terms = recipe.terms()?.context("no net, so terms")?;
@@ -316,7 +317,7 @@ fn about(recipe: &Recipe, compute: Option<&String>) -> Result<Vec<(String, Strin
     let mut about = vec![("model".to_string(), model)];
     about.extend(recipe.data.iter().map(|it| file("data", it)));
     about.extend(recipe.validation.iter().map(|it| file("validation", it)));
-    let (held_out, test) = (recipe.split().share, recipe.config.test().0);
+    let (held_out, test) = (recipe.split().share, recipe.config.test.0);
     let shares = format!("{held_out} of the data, {test} of these for the test");
     about.push(("held out".to_string(), shares));
     about.extend(compute.map(|compute| ("computed by".to_string(), compute.clone())));

@@ -1,7 +1,7 @@
 //! How the weights of a net will be rounded.
 
 use crate::architecture::Architecture;
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::model::Rounding;
 use crate::net::stored;
 use crate::scales::Scales;
@@ -14,7 +14,7 @@ pub fn rounding(net: &Architecture, scales: Scales) -> Rounding {
 
 /// The rounding that a run validates with, and takes gradients with in a part of it; none where the
 /// config sets none.
-pub fn of_run(config: &Config) -> Result<Option<Rounding>, ConfigError> {
-    let net = config.architecture()?.filter(|_| config.model.rounded_last.is_some());
-    Ok(net.map(|net| rounding(&net, config.scales())))
+pub fn of_run(config: &Config) -> Option<Rounding> {
+    let net = config.net().filter(|net| net.rounded_last.is_some())?;
+    Some(rounding(&net.architecture, net.scales))
 }

@@ -37,7 +37,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Reads `model.hidden=16,32`. Commas within brackets and quotes belong to a value.
+    /// Reads `net.hidden=16,32`. Commas within brackets and quotes belong to a value.
     ///
     /// # Errors
     /// If a value is missing, or no sweep takes the key.
@@ -46,7 +46,7 @@ impl Axis {
         let (key, values) = (key.trim(), split(values));
         ensure!(
             values.iter().all(|value| !value.is_empty()),
-            "--over {text}: write it as key=value,value, for example model.hidden=16,32"
+            "--over {text}: write it as key=value,value, for example net.hidden=16,32"
         );
         let section = key.split('.').next().unwrap_or(key);
         ensure!(
@@ -186,16 +186,16 @@ impl<'a> Sweep<'a> {
         means: &'a Means<'a>,
     ) -> Result<Self> {
         let members = members(config, sets, axes)?;
-        let mut first = members[0].config.clone();
+        let first = &members[0].config;
         ensure!(
-            first.validates() && first.data.held_out > 0.0 && first.test().0 > 0.0,
+            first.validates() && first.data.held_out > 0.0 && first.test.0 > 0.0,
             "a sweep chooses on validation games and is measured on test games; raise \
              `data.held_out`, and `data.test` lies between 0 and 1"
         );
         // A share of the training games; those held out are the same for all.
-        first.data.share = 1.0;
+        let first = first.with(|file| file.data.share = 1.0)?;
         let counter = means.listener.count(None, "reading");
-        let scan = scan(&recipe::plan(&first)?, 0, &*counter);
+        let scan = scan(&recipe::plan(&first), 0, &*counter);
         drop(counter);
         // A scale is a unit, and changes no probability.
         let target = |member: &Member| Target { scale: None, ..member.config.target.clone() };
@@ -211,18 +211,17 @@ impl<'a> Sweep<'a> {
             check(&member.config, sweep.scan.train, means)
                 .with_context(|| format!("member {}", member.label))?;
             for seed in 0..seeds {
-                let (config, path) = sweep.run_of(member, seed);
+                let (config, path) = sweep.run_of(member, seed)?;
                 Stage::of(&config, &path, &sweep.scan)?;
             }
         }
         Ok(sweep)
     }
 
-    fn run_of(&self, member: &Member, seed: u64) -> (Config, PathBuf) {
-        let mut config = member.config.clone();
-        config.seed = config.seed.wrapping_add(seed);
+    fn run_of(&self, member: &Member, seed: u64) -> Result<(Config, PathBuf)> {
+        let config = member.config.with(|file| file.seed = file.seed.wrapping_add(seed))?;
         let path = self.out.join(format!("{}-seed-{}", member.name, config.seed));
-        (config, path)
+        Ok((config, path))
     }
 
     /// Trains what is not trained yet, and measures all. None if it was interrupted.
@@ -268,7 +267,7 @@ impl<'a> Sweep<'a> {
 
     /// The validation loss of a run, which is trained if it is not; none if it was interrupted.
     fn train(&self, member: &Member, seed: u64, turn: &str) -> Result<Option<f64>> {
-        let (config, path) = self.run_of(member, seed);
+        let (config, path) = self.run_of(member, seed)?;
         let (listener, name) = (self.means.listener, path.display());
         let ended = match Stage::of(&config, &path, &self.scan)? {
             Stage::Finished => {
@@ -328,7 +327,7 @@ impl<'a> Sweep<'a> {
         for (member, _) in all.iter().filter(|(_, losses)| losses.is_ok()) {
             let mut seeds = Vec::new();
             for seed in 0..self.seeds {
-                let (config, path) = self.run_of(member, seed);
+                let (config, path) = self.run_of(member, seed)?;
                 let (_, recipe) = recipe::open(&path.join(BEST))?;
                 doubt |= recipe.start.is_some_and(|start| start.doubt.is_some());
                 doubt |= recipe.base.is_some_and(|base| base.doubt.is_some());
@@ -456,7 +455,7 @@ impl<'a> Games<'a> {
 
 /// The target of each position, if scores tell it.
 fn targets(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
-    let (wdl, promise) = (config.final_wdl(), config.promise());
+    let (wdl, promise) = (config.final_wdl(), config.promise);
     // Moves have no target, and the results are no other one.
     if config.learns_moves() || !config.needs_scores() {
         return None;
@@ -487,14 +486,13 @@ impl Stage {
         let (_, recipe) = recipe::open(&last)?;
         let found = &recipe.config;
         // What a run learns from its data.
-        let mut wanted = config.clone();
-        wanted.data.window = wanted.data.window.or(found.data.window);
-        wanted.target.scale = wanted.target.scale.or(found.target.scale);
+        let wanted = config.with(|file| {
+            file.data.window = file.data.window.or(found.data.window);
+            file.target.scale = file.target.scale.or(found.target.scale);
+        })?;
         let changed = recipe.changed([&scan.files, &scan.validating.files]);
         ensure!(
-            wanted.resolved() == *found
-                && recipe.term_list == recipe::term_list(config)?
-                && changed.is_none(),
+            wanted == *found && recipe.term_list == recipe::term_list(config)? && changed.is_none(),
             "{} holds a run of another config or other data; choose another folder with --out",
             path.display()
         );

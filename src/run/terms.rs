@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use crate::config::{Config, Inputs};
+use crate::config::{Config, Model};
 use crate::hce::{self, Coding, HceWeights};
 use crate::input;
 use crate::loader::TermsEncoder;
@@ -36,25 +36,25 @@ impl RunTerms {
     /// # Errors
     /// A pattern that names no term, and a list of terms that cannot be read.
     pub fn of(config: &Config, term_list: Option<&str>) -> Result<Option<Self>> {
-        let own = match config.inputs()? {
-            Inputs::Net(_) => return Ok(None),
-            Inputs::Hce => None,
-            Inputs::Trace => {
-                let name = config.model.term_list.as_deref().unwrap_or(Path::new("term list"));
+        let (section, used, tune, own) = match &config.model {
+            Model::Net(_) => return Ok(None),
+            Model::Terms(terms) => ("terms", &terms.used, &terms.tune, None),
+            Model::Traces(traces) => {
                 let text = term_list.context("the list of the engine's terms is missing")?;
-                Some(OwnTerms::parse(text, name)?)
+                let own = OwnTerms::parse(text, &traces.list)?;
+                ("traces", &traces.used, &traces.tune, Some(own))
             }
         };
         let list = match &own {
             Some(own) => Arc::new(own.list.clone()),
             None => hce::terms::list(),
         };
-        let present = match &config.model.terms {
-            Some(patterns) => list.choose(patterns).context("`model.terms`")?,
+        let present = match used {
+            Some(patterns) => list.choose(patterns).with_context(|| format!("`{section}.use`"))?,
             None => Chosen::all(list.len()),
         };
-        let mut chosen = match &config.model.tune {
-            Some(patterns) => list.choose(patterns).context("`model.tune`")?,
+        let mut chosen = match tune {
+            Some(patterns) => list.choose(patterns).with_context(|| format!("`{section}.tune`"))?,
             None => present.clone(),
         };
         for (chosen, present) in chosen.terms.iter_mut().zip(&present.terms) {
@@ -62,7 +62,7 @@ impl RunTerms {
         }
         chosen.tempo &= present.tempo;
         let mut present = present;
-        let mirror = config.model.mirror == Some(true);
+        let mirror = matches!(&config.model, Model::Terms(terms) if terms.mirror);
         if mirror {
             for (term, twin) in hce::wings().iter().map(|twin| usize::from(*twin)).enumerate() {
                 if twin != term {
@@ -150,6 +150,6 @@ impl RunTerms {
     }
 
     pub fn shape(&self, config: &Config) -> HceShape {
-        HceShape { terms: self.list.len(), scale: config.scale() as f32, tempo: self.chosen.tempo }
+        HceShape { terms: self.list.len(), scale: config.scale as f32, tempo: self.chosen.tempo }
     }
 }

@@ -56,16 +56,20 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     let began = start::open(&config, listener)?;
     let added = base::open(&config, &place, listener)?;
     if let Some(added) = &added {
-        config.target.scale = Some(added.base.scale);
+        config = config.with(|file| file.target.scale = Some(added.base.scale))?;
     }
     let (list, below) = (term_list.as_deref(), added.as_ref().map(|added| &added.base));
     join::invite(means.ranks, &config, &folder.path, list, below, &place.1, None)?;
     let (data, mut weights) = open::open(&mut config, list, None, below, &place, listener)?;
-    config.data.window = config.data.window.or(data.window(&config));
+    if config.data.window.is_none()
+        && let Some(window) = data.window(&config)
+    {
+        config = config.with(|file| file.data.window = Some(window))?;
+    }
     // Found before the folder is cleared.
     length::settings(&config, data.summary.train)?;
     let mut recipe = Recipe {
-        config: config.resolved(),
+        config,
         data: data.summary.files.clone(),
         sketch: data.summary.sketch.clone(),
         validation: data.summary.validating.files.clone(),
@@ -174,14 +178,14 @@ fn train(
         positions,
         span: &span,
         settings: &settings,
-        net: recipe.architecture()?,
+        net: recipe.architecture().cloned(),
         adapter: Adapter::of(device),
         compute: format!("{}{}", how(compute), data.planned()),
     };
     listener.remark(opening.table().to_string().trim_end());
     if config.precision() == Precision::Mixed && !compute.is_mixed() {
         listener.remark(
-            "this device computes in 32 bits; `model.precision = \"mixed\"` is for the fused \
+            "this device computes in 32 bits; `net.precision = \"mixed\"` is for the fused \
              operations of the processor",
         );
     }
@@ -192,7 +196,7 @@ fn train(
     let kind = recipe.kind()?;
     let rows = if config.learns_moves() { ROWS_OF_MOVES } else { 1 };
     // Rounded weights are a set more.
-    let kept = config.optimizer().kept() + u64::from(settings.rounded.is_some());
+    let kept = config.optimizer.kept() + u64::from(settings.rounded.is_some());
     let need = Need::of(&kind, batch as usize * rows, *compute, kept, data.come_again());
     need.map_or(Ok(()), |need| need.check(device))?;
     let rounds = Rounds::of(config, &span);

@@ -42,7 +42,7 @@ pub fn with_tapering(path: &Path) -> Result<(HceWeights, Option<[f64; 2]>)> {
     }
     let (checkpoint, recipe) = recipe::open(path)?;
     let terms = recipe.terms()?.context("these weights belong to a net")?;
-    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale())?;
+    let mut weights = terms.trained(&checkpoint.weights, recipe.config.scale)?;
     let Recipe { data, .. } = &recipe;
     let files: Vec<String> = data.iter().map(|file| file.path.display().to_string()).collect();
     weights.source = Some(format!("trained by nnuance on {}", files.join(", ")));

@@ -30,9 +30,9 @@ const GAMES: &str = "data/selfplay-sf15.vf";
 /// A net on terms that lie at this path.
 fn config(base: &str, target: &str, epochs: usize) -> String {
     format!(
-        "version = 1\nseed = 3\n\
+        "version = 3\nseed = 3\n\
          [data]\nfiles = [\"{GAMES}\"]\nlimit = 6000\nheld_out = 0.2\n\
-         [model]\ninputs = \"perspective\"\nhidden = 8\nbase = \"{base}\"\n\
+         [net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8\nbase = \"{base}\"\n\
          [target]\nscore_scale = 126\n{target}\n\
          [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.01\n"
     )
@@ -82,8 +82,8 @@ fn sum_learns_evaluates_and_plays() {
     for (path, out, scale, below) in cases {
         said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-        assert_eq!((recipe.config.scale(), recipe.config.score_scale()), (scale, 126.0));
-        let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
+        assert_eq!((recipe.config.scale, recipe.config.promise.scale), (scale, 126.0));
+        let samples = collect(&recipe.plan(), Part::Validation, &|_| ()).unwrap();
 
         // As engines load it: the net's integers plus the base, and the same along a search.
         let upper = export::load(&out.join("net.bin"), &Given::default()).unwrap().net;
@@ -188,7 +188,7 @@ fn run_and_its_net_are_one_base() {
     let (sum, again) = (folder.path().join("out"), folder.path().join("again"));
     let text = config(&sum.to_string_lossy(), "wdl = 0.3", 1);
     // A sum is no base. The last one was of the net.
-    assert!(refused(&text).contains("model.start"));
+    assert!(refused(&text).contains("net.start"));
     let [base, start] = [("base", below.join("net.bin")), ("start", sum.clone())]
         .map(|(key, path)| format!("model.{key} = \"{}\"", path.display()));
     let mut command = train(&written(&folder, &text), &again);
@@ -255,8 +255,8 @@ fn bases_stay_with_their_records() {
     let base = Base::new(Below::Terms(HceEvaluator::new(&uneven())), 170.0);
     let text = config(&terms_in(&folder), "wdl = 0.3", 1).replace("limit", "window = 700\nlimit");
     let config = Config::parse(&text, "it", &[]).unwrap();
-    let plan = recipe::plan(&config).unwrap();
-    let net = config.architecture().unwrap().unwrap();
+    let plan = recipe::plan(&config);
+    let net = config.architecture().unwrap().clone();
     let encoder = Encoder::net(&net).on(Some(base.clone()));
     let expected = Some(collect(&plan, Part::Train, &|_| ()).unwrap().len() as u64);
     let kept = Plan { window: 1 << 20, expected, ..plan.clone() };
@@ -294,5 +294,5 @@ fn unfit_bases_are_refused() {
     }
     let terms = config("material", "wdl = 1.0", 1);
     let terms = terms.replace("\"perspective\"\nhidden = 8", "\"hce\"");
-    assert!(refused(&terms).contains("model.start"));
+    assert!(refused(&terms).contains("net.start"));
 }

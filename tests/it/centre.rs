@@ -115,8 +115,8 @@ fn a_mirrored_fit_is_that_of_the_mirror_image() {
         write_all(&path, Format::named("epd").unwrap(), samples).unwrap();
         let run = Run::new(
             &format!(
-                "version = 1\n[data]\nfiles = [\"{}\"]\nheld_out = 0.0\ncheck_view = false\n\
-                 [model]\ninputs = \"hce\"\nterms = [\"material\", \"psqt\"]\nrare = 1\n\
+                "version = 3\n[data]\nfiles = [\"{}\"]\nheld_out = 0.0\ncheck_view = false\n\
+                 [terms]\nuse = [\"material\", \"psqt\"]\nrare = 1\n\
                  mirror = {mirror}\n[target]\nwdl = 1.0\nscale = 160\n\
                  [optimizer]\nname = \"gauss-newton\"\n",
                 path.display()

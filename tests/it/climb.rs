@@ -16,7 +16,7 @@ fn climb(out: &Path, more: &[&str]) -> Command {
         ("--pairs", "4"),
         ("--nodes", "40"),
         ("--set", "data.held_out=0.3"),
-        ("--set", "model.hidden=8"),
+        ("--set", "net.hidden=8"),
         ("--set", "schedule.epochs=2"),
         ("--set", "schedule.batch=256"),
         ("--set", "schedule.learning_rate=0.01"),
@@ -80,14 +80,14 @@ fn a_killed_loop_ends_as_one_that_was_not() {
 fn random_nets_and_terms_start_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("random");
-    let more = ["--generations", "1", "--start", "random", "--set", "model.start_size=1"];
+    let more = ["--generations", "1", "--start", "random", "--set", "net.start_size=1"];
     said(&mut climb(&out, &more));
     assert!(out.join("start/net.bin").exists() && out.join("001/match.json").exists());
 
     let config = folder.path().join("terms.toml");
-    let text = "version = 2
+    let text = "version = 3
          data = { files = ['games.vf'], held_out = 0.3 }
-         model = { inputs = 'hce', terms = ['material', 'psqt'], tune = ['psqt'] }
+         terms = { use = ['material', 'psqt'], tune = ['psqt'] }
          target = { wdl = 1.0 }
          optimizer = { name = 'gauss-newton' }";
     std::fs::write(&config, text).expect("a config");

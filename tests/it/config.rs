@@ -3,10 +3,10 @@
 use nnuance::config::Config;
 use nnuance::train::schedule::{Length, Schedule, Shape, Span, Stage, Stages};
 
-const CONFIG: &str = r#"version = 1
+const CONFIG: &str = r#"version = 3
 [data]
 files = ["games.vf"]
-[model]
+[net]
 inputs = "perspective"
 hidden = 8
 [schedule]
@@ -91,9 +91,9 @@ fn values_out_of_bounds() {
         ("optimizer.average_decay", &["1"]),
         ("optimizer.average_last", &["0"]),
         ("optimizer.lookahead_steps", &["3"]),
-        ("model", &["3"]),
-        ("model.start_size", &["0", "nan"]),
-        ("model.hidden", &["abc"]),
+        ("net", &["3"]),
+        ("net.start_size", &["0", "nan"]),
+        ("net.hidden", &["abc"]),
         ("data.held_out", &["abc"]),
         ("data.shuffle", &["abc"]),
         ("data.filter", &["[]"]),
@@ -107,7 +107,7 @@ fn values_out_of_bounds() {
     }
     let terms = ["target.score_scale=1e-308", "target.scale=1e39"];
     for sets in terms {
-        let text = "version = 1\ndata.files = ['a']\nmodel.inputs = 'hce'\n\
+        let text = "version = 3\ndata.files = ['a']\nterms = {}\n\
                     optimizer.name = 'gauss-newton'\n";
         assert!(parse(text, &[sets]).is_err_and(|said| said.contains("scale")));
     }
@@ -168,8 +168,8 @@ fn errors_name_the_file_and_the_line() {
         assert!(said.starts_with(start) && said.contains(word), "{said}");
     }
     parse(&lacking, &["schedule.learning_rate=0.1"]).expect("the override gives what lacks");
-    let said = set(&["seed=2", "model.hiden=4", "data.held_out=0.2"]).expect_err("a slip");
-    assert!(said.starts_with("--set model.hiden=4: "), "{said}");
+    let said = set(&["seed=2", "net.hiden=4", "data.held_out=0.2"]).expect_err("a slip");
+    assert!(said.starts_with("--set net.hiden=4: "), "{said}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn rates(stages: &str) -> Vec<f64> {
     let config = parse(&text, &[]).expect(stages);
     let span = config.span(1_000_000);
     assert_eq!(span.steps, 40 * 6104);
-    let schedule = config.learning_rate().over(&span).expect(stages);
+    let schedule = config.learning_rate.over(&span).expect(stages);
     let at = |superbatch: u64| schedule.at((superbatch * 6104) as f64 / span.steps as f64);
     (0..40).map(at).collect()
 }
@@ -207,7 +207,7 @@ fn steps_fall_as_in_bullet() {
     // Just before it is due the step has not come.
     let config = parse(&CONFIG.replace("0.001", every), &["schedule.superbatches=40"]).unwrap();
     let span = config.span(1_000_000);
-    let schedule = config.learning_rate().over(&span).expect("a schedule");
+    let schedule = config.learning_rate.over(&span).expect("a schedule");
     let at = |step: u64| schedule.at(step as f64 / span.steps as f64);
     assert_eq!((at(8 * 6104 - 1), at(8 * 6104)), (0.001, 0.001 * 0.3));
     // The same in every unit.
@@ -220,20 +220,14 @@ fn steps_fall_as_in_bullet() {
     }
 }
 
-/// Configs of version 1 and runs without the key keep the size of before.
 #[test]
-fn start_size_depends_on_the_version() {
-    let text = |version| CONFIG.replacen("version = 1", &format!("version = {version}"), 1);
-    let size = |version, sets: &[&str]| parse(&text(version), sets).map(|it| it.start_size());
-    assert_eq!(size(1, &[]), Ok(1.0));
-    assert_eq!(size(2, &[]), Ok(0.3));
-    assert_eq!(size(2, &["model.start_size=0.7"]), Ok(0.7));
-    for version in [1, 2] {
-        let before = Config::recorded(&text(version), "recorded").expect("a run of before");
-        assert_eq!(before.start_size(), 1.0);
-        let now = parse(&text(version), &[]).expect("a config").to_toml();
-        let again = Config::recorded(&now, "recorded").expect("a run of today");
-        assert_eq!(Ok(again.start_size()), size(version, &[]));
+fn one_model_of_this_version() {
+    let both = CONFIG.replace("[schedule]", "[terms]\n[schedule]");
+    let none = CONFIG.replace("[net]\ninputs = \"perspective\"\nhidden = 8\n", "");
+    let old = CONFIG.replacen("version = 3", "version = 3", 1);
+    for (text, word) in [(old, "`version`"), (both, "found 2"), (none, "found 0")] {
+        let said = parse(&text, &[]).expect_err(word);
+        assert!(said.contains(word), "{said}");
     }
 }
 
@@ -243,10 +237,6 @@ fn share_of_one_or_more() {
         let stage = steps("0.3", every);
         let said = set(&[&format!("schedule.learning_rate={stage}")]).expect_err("no share");
         assert!(said.contains(&format!("\"{} superbatches\"", &every[..1])), "{said}");
-        // A recorded run stands, though its rate never fell.
-        let config = Config::recorded(&CONFIG.replace("0.001", &stage), "recorded").expect("a run");
-        let schedule = config.learning_rate().over(&config.span(1000)).expect("a schedule");
-        assert!(schedule.never_steps() && schedule.range() == (0.001, 0.001));
     }
 }
 
@@ -266,7 +256,7 @@ fn stages_with_lengths() {
         let text = CONFIG.replace("epochs = 2", length).replace("0.001", stages);
         let config = parse(&text, &[]).expect("a config");
         assert_eq!(parse(&config.to_toml(), &[]).expect("it reads back"), config);
-        config.learning_rate().over(&config.span(1_000_000)).map(drop)
+        config.learning_rate.over(&config.span(1_000_000)).map(drop)
     };
     config("superbatches = 22").expect("nothing is left for the constant");
     let said = config("superbatches = 21").expect_err("too short");
@@ -279,7 +269,7 @@ fn stages_with_lengths() {
     let over = |steps: u64| {
         let length = format!("schedule.positions={}", 16_384 * steps);
         let config = parse(&all, &[&length]).expect("a config");
-        config.learning_rate().over(&config.span(1000)).map(drop)
+        config.learning_rate.over(&config.span(1000)).map(drop)
     };
     over(12).expect("they fit");
     over(20).expect_err("too long");
@@ -289,7 +279,7 @@ fn stages_with_lengths() {
 fn scale_follows_the_scores() {
     let scales = |overrides: &[&str]| {
         let config = set(overrides).expect("a config");
-        (config.scale(), config.score_scale())
+        (config.scale, config.promise.scale)
     };
     assert_eq!(scales(&[]), (400.0, 400.0));
     assert_eq!(scales(&["target.score_scale=126.4"]), (126.0, 126.4));
@@ -324,7 +314,7 @@ fn layers_by_the_names_of_arrays() {
     );
     let layers = |text: &str| parse(&format!("{deep}[optimizer.layers]\n{text}"), &[]);
     let config = layers("head.0.clip = 1\nhead.0.rate = 0.5\nhead.0.bias.clip = 0").expect("names");
-    let found = config.optimizer().layers;
+    let found = config.optimizer.layers.clone();
     let of = |name: &str| (found.of(name).clip, found.of(name).rate);
     assert_eq!(of("head.0.weight"), (Some(1.0), Some(0.5)));
     assert_eq!(of("head.0.bias"), (Some(0.0), Some(0.5)));
@@ -358,6 +348,7 @@ fn layers_by_the_names_of_arrays() {
         let said = layers(text).expect_err(text);
         assert!(said.contains("optimizer.layers") && said.contains(word), "{text}: {said}");
     }
-    let terms = ["model={ inputs = \"hce\" }", "optimizer.layers.output.clip=1"];
-    assert!(set(&terms).is_err_and(|said| said.contains("optimizer.layers")));
+    let terms = CONFIG.replace("[net]\ninputs = \"perspective\"\nhidden = 8\n", "[terms]\n");
+    let said = parse(&terms, &["optimizer.layers.output.clip=1"]);
+    assert!(said.is_err_and(|said| said.contains("optimizer.layers")));
 }

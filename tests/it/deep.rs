@@ -107,7 +107,7 @@ fn text_and_page_are_whole() {
     let run = |name: &str, hidden: &str| Run {
         name: name.to_string(),
         about: vec![("model".into(), "(768 -> N)x2 -> 1".into())],
-        settings: vec![("model.hidden".into(), hidden.into()), ("seed".into(), "1".into())],
+        settings: vec![("net.hidden".into(), hidden.into()), ("seed".into(), "1".into())],
         rows: vec![row(0, 0.2), row(10, 0.1), row(20, 0.08), row(30, 0.09)],
         ..Run::default()
     };

@@ -374,11 +374,13 @@ fn nets_in_the_repository_verify() {
 }
 
 const CONFIG: &str = "\
-version = 1
+version = 3
 [data]
 files = [\"gone.vf\"]
-[model]
+[net]
 inputs = \"perspective\"
+mirror = false
+start_size = 1.0
 hidden = 4
 [schedule]
 epochs = 1

@@ -131,17 +131,17 @@ fn gradients_of_pairs_equal_their_inputs() {
 fn pairs_of_gpu_and_cpu() {
     let mut kings = [0; 32];
     kings[31] = 1;
-    let kings = format!("model.king_buckets={kings:?}");
-    let wide = "model.hidden=128";
+    let kings = format!("net.king_buckets={kings:?}");
+    let wide = "net.hidden=128";
     for (sets, of_cpu, of_gpu) in [
-        (vec!["model.hidden=127"], (true, 0), (true, 0)),
+        (vec!["net.hidden=127"], (true, 0), (true, 0)),
         (vec![wide], (true, 256), (true, 256)),
-        (vec![wide, "model.mirror=true", &kings], (true, 256), (false, 0)),
+        (vec![wide, "net.mirror=true", &kings], (true, 256), (false, 0)),
     ] {
         let sets: Vec<String> = sets.into_iter().map(str::to_string).collect();
         let config = Config::parse(CONFIG, "it", &sets).expect("a config");
         let planned = |compute| {
-            let mut plan = recipe::plan(&config).expect("a plan");
+            let mut plan = recipe::plan(&config);
             recipe::plan_chunks(&mut plan, &config, compute, 1_000_000, &[]);
             (plan.plans > 0, plan.pairs)
         };

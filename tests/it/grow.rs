@@ -96,9 +96,9 @@ fn unfit_nets_are_refused() {
     }
 }
 
-const CONFIG: &str = r#"version = 1
+const CONFIG: &str = r#"version = 3
 data.files = ["data/selfplay_sf151_scored.txt"]
-model = { inputs = "perspective", hidden = 8 }
+net = { inputs = "perspective", hidden = 8, mirror = false, start_size = 1.0 }
 target.score_scale = 300
 schedule = { epochs = 4, batch = 1024, learning_rate = 0.005, validations = 2 }
 "#;
@@ -117,11 +117,11 @@ fn run_continues_with_a_larger_net() {
     let losses = |folder: &Path| column(folder, "validation_loss");
     said(&mut train("small", &[]));
     let best = smallest(losses(&at("small")));
-    let start = format!("model.start={:?}", at("small").to_string_lossy());
-    said(&mut train("large", &[&start, "model.hidden=24", "model.output_buckets=4"]));
+    let start = format!("net.start={:?}", at("small").to_string_lossy());
+    said(&mut train("large", &[&start, "net.hidden=24", "net.output_buckets=4"]));
     let [first, rest @ ..] = &losses(&at("large"))[..] else { panic!("no losses") };
     assert!((first - best).abs() < 2e-7, "{first} after {best}");
     assert!(rest.iter().any(|loss| loss < first));
-    program::complaint(&mut train("smaller", &[&start, "model.hidden=4"]));
+    program::complaint(&mut train("smaller", &[&start, "net.hidden=4"]));
     assert!(!at("smaller").exists());
 }

@@ -15,13 +15,15 @@ const GAMES: &str = "data/selfplay-sf15.vf";
 const SPLIT: Split = Split { share: 0.25, seed: 0 };
 
 const CONFIG: &str = r#"
-version = 1
+version = 3
 seed = 5
 [data]
 files = ["GAMES"]
 held_out = 0.25
-[model]
+[net]
 inputs = "perspective"
+mirror = false
+start_size = 1.0
 hidden = 4
 [target]
 wdl = 0.5
@@ -245,12 +247,11 @@ fn sketch_has_the_smallest_hashes() {
 }
 
 const UNSCORED: &str = r#"
-version = 1
+version = 3
 [data]
 files = ["GAMES"]
 held_out = 0.2
 WINDOW
-[model]
 MODEL
 [target]
 wdl = WDL
@@ -289,13 +290,13 @@ fn unscored_positions_are_skipped() {
         let output = command.arg("--overwrite").output().expect("a process");
         (output.status.success(), String::from_utf8(output.stderr).expect("text"), out)
     };
-    let net = "inputs = \"perspective\"\nhidden = 4";
+    let net = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 4";
     let wdls = ["0.5", "[{ shape = \"linear\", from = 1.0, to = 0.9 }]"];
     for (model, window, wdl) in [
         (net, "", wdls[0]),
         (net, "window = 1000", wdls[1]),
         (net, "limit = 2500", wdls[0]),
-        ("inputs = \"hce\"", "", wdls[0]),
+        ("[terms]", "", wdls[0]),
     ] {
         let (fine, said, with) = run(&sparse, model, window, wdl, "sparse");
         assert!(fine, "{said}");

@@ -36,13 +36,25 @@ fn devices_and_pipes_are_refused() {
     let (pipe, out) = (name("pipe"), name("out"));
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in ["/dev/zero", &pipe] {
+        let traces = name("traces.toml");
+        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
+        fs::write(&traces, text).unwrap();
+        let traces = name("traces.toml");
+        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
+        fs::write(&traces, text).unwrap();
+        let traces = name("traces.toml");
+        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
+        fs::write(&traces, text).unwrap();
+        let traces = name("traces.toml");
+        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
+        fs::write(&traces, text).unwrap();
         let terms = "train configs/hce-pst.toml --out OUT --set";
         let quiet = "data/selfplay_sf151_quiet.epd";
         for command in [
             "train PATH --out OUT",
             &format!("{terms} data.files=[\"PATH\"]"),
-            &format!("{terms} model.start=\"PATH\""),
-            &format!("{terms} model.inputs=trace --set model.term_list=\"PATH\""),
+            &format!("{terms} terms.start=\"PATH\""),
+            &format!("train {traces} --out OUT --set traces.list=\"PATH\""),
             &format!("eval PATH {FEN}"),
             &format!("eval PATH --board {FEN}"),
             "verify PATH",

@@ -9,59 +9,59 @@ use crate::program::{complaint, nnuance, said};
 
 /// Configs that each take some keys which the others refuse.
 const LEAST: [&str; 11] = [
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model.inputs = 'hce'
+     terms = {}
      target.loss = 'power'
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model = { inputs = 'plain', hidden = 8 }
+     net = { inputs = 'plain', hidden = 8 }
      optimizer.name = 'ranger'
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model = { inputs = 'plain', hidden = 8 }
+     net = { inputs = 'plain', hidden = 8 }
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
      schedule = { epochs = 1, learning_rate = 1 }
-     [model]
+     [net]
      inputs = 'perspective'
      hidden = 8
      mirror = true
      king_buckets = [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1,
                      0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]
      head = [{ size = 4, activation = 'relu' }, { size = 1 }]",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model = { inputs = 'plain', hidden = 8, base = 'b' }
+     net = { inputs = 'plain', hidden = 8, base = 'b' }
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model = { inputs = 'hce', rare = 1 }
+     terms = { rare = 1 }
      target.learn = 'quiescence'
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model = { inputs = 'trace', term_list = 'b' }
+     traces = { list = 'b' }
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model.inputs = 'hce'
+     terms = {}
      optimizer.name = 'gauss-newton'",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model.inputs = 'hce'
+     terms = {}
      optimizer.name = 'local-search'",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model.inputs = 'hce'
+     terms = {}
      target = { learn = 'moves', force = 100 }
      schedule = { epochs = 1, learning_rate = 1 }",
-    "version = 1
+    "version = 3
      data.files = ['a']
-     model.inputs = 'hce'
+     terms = {}
      target.learn = 'moves'
      schedule = { epochs = 1, learning_rate = 1 }",
 ];
@@ -142,7 +142,7 @@ fn keys_take_defaults_and_examples() {
 fn in_source(name: &str, text: &str) -> bool {
     let files = if name == "files" { "" } else { "files = ['b']" };
     let config = format!(
-        "version = 2\nmodel = {{ inputs = 'perspective', hidden = 1 }}\n\
+        "version = 3\nnet = {{ inputs = 'perspective', hidden = 1 }}\n\
          schedule = {{ epochs = 1, learning_rate = 1 }}\n[[data.source]]\n{files}\n{name} = {text}"
     );
     let config = Config::parse(&config, "source", &[]).expect("a config");
@@ -172,8 +172,8 @@ fn schema_has_the_same_keys() {
     }
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["properties"]["data"]["additionalProperties"], false);
-    let required = schema["properties"]["model"]["required"].as_array().expect("a list");
-    assert_eq!(required, &["inputs"]);
+    let required = schema["properties"]["net"]["required"].as_array().expect("a list");
+    assert_eq!(required, &["hidden", "inputs"]);
 }
 
 #[test]

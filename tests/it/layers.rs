@@ -10,11 +10,12 @@ use nnuance::weights::Weights;
 use crate::largest::largest;
 use crate::{drawn, games};
 
-const CONFIG: &str = r#"version = 1
+const CONFIG: &str = r#"version = 3
 data.files = ["games.vf"]
 schedule = { epochs = 1, learning_rate = 0.01 }
-[model]
+[net]
 inputs = "perspective"
+start_size = 1.0
 mirror = true
 king_buckets = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
@@ -112,15 +113,15 @@ pub fn check(device: &Device, compute: Compute) {
     ] {
         let rate = if optimizer.contains("sgd") { 4.0 } else { 0.02 };
         let config_with = |layers, clip| config(layers, optimizer, clip);
-        let net = config_with("", 0.0).architecture().expect("a net").expect("no terms");
+        let net = config_with("", 0.0).architecture().expect("a net").clone();
         let walk = Walk { net, device, compute };
-        let settings = config_with(LAYERS, 0.15).optimizer();
+        let settings = config_with(LAYERS, 0.15).optimizer.clone();
         let held = walk.weights(&settings, rate);
         let before = walk.model().weights();
         assert_eq!(held.0.len(), HELD.len());
         for (name, clip, factor) in HELD {
             let what = format!("{compute:?}, {optimizer}: {name}");
-            let alone = walk.weights(&config_with("", clip).optimizer(), rate * factor);
+            let alone = walk.weights(&config_with("", clip).optimizer.clone(), rate * factor);
             assert!(held.0[name] == alone.0[name], "{what}: other bits");
             let most = |weights: &Weights| {
                 largest(weights.0[name].values.iter().map(|it| f64::from(it.abs())))

@@ -68,33 +68,31 @@ fn mirrored_copies_are_shown_in_every_other_pass() {
     }
 }
 
-/// Of version 1 nets are mirrored where they say so, and from version 2 on where they can be.
+/// Nets are mirrored where they can be.
 #[test]
 fn nets_are_mirrored_unless_told_otherwise() {
-    for (version, inputs, said, mirrored) in [
-        (1, "perspective", "", false),
-        (1, "perspective", "mirror = true", true),
-        (2, "perspective", "", true),
-        (2, "side-to-move", "", true),
-        (2, "perspective", "mirror = false", false),
-        (2, "plain", "", false),
+    for (inputs, said, mirrored) in [
+        ("perspective", "", true),
+        ("side-to-move", "", true),
+        ("perspective", "mirror = false", false),
+        ("plain", "", false),
     ] {
         let text = format!(
-            "version = {version}\ndata.files = ['a']\n[model]\ninputs = '{inputs}'\nhidden = 8\n{said}\n\
+            "version = 3\ndata.files = ['a']\n[net]\ninputs = '{inputs}'\nhidden = 8\n{said}\n\
              [schedule]\nepochs = 1\nlearning_rate = 1"
         );
         let config = Config::parse(&text, "it", &[]).unwrap();
-        let net = config.architecture().unwrap().unwrap();
+        let net = config.architecture().unwrap().clone();
         assert_eq!(net.inputs.kings.mirror, mirrored, "{text}");
         // As a run writes it down.
         let again = Config::parse(&config.to_toml(), "again", &[]).unwrap();
         assert_eq!(again, config);
-        assert!(version == 1 || config.to_toml().contains(&format!("mirror = {mirrored}")));
+        assert!(config.to_toml().contains(&format!("mirror = {mirrored}")));
     }
-    let copies = "version = 2\ndata = { files = ['a'], mirrored_copies = true }\n\
-                  model = { inputs = 'perspective', hidden = 8 }\n\
+    let copies = "version = 3\ndata = { files = ['a'], mirrored_copies = true }\n\
+                  net = { inputs = 'perspective', hidden = 8 }\n\
                   schedule = { epochs = 1, learning_rate = 1 }";
     let refused = Config::parse(copies, "it", &[]).unwrap_err().to_string();
     assert!(refused.contains("data.mirrored_copies"), "{refused}");
-    assert!(Config::parse(copies, "it", &["model.mirror=false".into()]).is_ok());
+    assert!(Config::parse(copies, "it", &["net.mirror=false".into()]).is_ok());
 }

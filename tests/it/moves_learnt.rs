@@ -250,17 +250,17 @@ fn an_evaluation_as_its_own_oracle_returns_its_weights() {
 
 fn config(model: &str, target: &str, rest: &str) -> String {
     format!(
-        "version = 1\nseed = 3\n\
+        "version = 3\nseed = 3\n\
          [data]\nfiles = [\"{GAMES}\"]\nlimit = 4000\nheld_out = 0.3\nfilter.min_ply = 16\n\
-         [model]\n{model}\n\
+         {model}\n\
          [target]\nscale = 160\nlearn = \"moves\"\n{target}\n\
          {rest}\n"
     )
 }
 
-const TERMS: &str = "inputs = \"hce\"\nrare = 5\nstart = \"material\"\n\
+const TERMS: &str = "[terms]\nrare = 5\nstart = \"material\"\n\
                      tune = [\"material\", \"mobility\", \"king.safety\", \"tempo\"]";
-const NET: &str = "inputs = \"perspective\"\nhidden = 16";
+const NET: &str = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 16";
 const STRONG: &str = "force = 300";
 const DIRECT: &str = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 4";
 const STEPS: &str = "[schedule]\nepochs = 4\nbatch = 100\nlearning_rate = 0.002\nvalidations = 6";
@@ -279,7 +279,7 @@ fn training_finds_more_moves() {
 fn killed_and_resumed_with_any_threads() {
     killed_and_resumed(&config(TERMS, STRONG, DIRECT), 2);
     killed_and_resumed(&config(NET, "", STEPS), 2);
-    let windows = config(NET, "", STEPS).replace("[model]", "window = 300\n[model]");
+    let windows = config(NET, "", STEPS).replace("[net]", "window = 300\n[net]");
     killed_and_resumed(&windows, 2);
     same_for_any_threads(&config(TERMS, STRONG, DIRECT));
     same_for_any_threads(&config(NET, "", STEPS));

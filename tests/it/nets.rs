@@ -331,12 +331,13 @@ fn deep_run_from_config_to_comparison() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let config = "\
-version = 1
+version = 3
 [data]
 files = [\"data/selfplay-sf15.vf\"]
 limit = 30000
-[model]
+[net]
 inputs = \"perspective\"
+start_size = 1.0
 mirror = true
 king_buckets = [0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
 factorised = true
@@ -375,7 +376,7 @@ learning_rate = 0.001
     // A run may start from the net, from its floats, and from another with a factoriser.
     fs::remove_file(at("float.safetensors")).unwrap();
     for (i, start) in [net, at("float.bin")].into_iter().enumerate() {
-        let set = format!("model.start={start:?}");
+        let set = format!("net.start={start:?}");
         nnuance(&["train", &at("deep.toml"), "--out", &at(&format!("next-{i}")), "--set", &set]);
     }
 }

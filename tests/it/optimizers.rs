@@ -49,14 +49,14 @@ const MEAN: [f64; 5] = [0.479035942, -0.254004342, 0.749854670, -0.982034410, 0.
 
 fn config(lines: &str) -> Config {
     let text = format!(
-        "version = 1\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 1.0 \
-         }}\nmodel = {{ inputs = \"plain\", hidden = 5 }}\n[optimizer]\nclip = 0.0\n{lines}"
+        "version = 3\ndata.files = [\"games.vf\"]\nschedule = {{ epochs = 1, learning_rate = 1.0 \
+         }}\nnet = {{ inputs = \"plain\", hidden = 5 }}\n[optimizer]\nclip = 0.0\n{lines}"
     );
     Config::parse(&text, "golden", &[]).expect("a config")
 }
 
 fn net() -> Architecture {
-    config("").architecture().expect("a net").expect("no terms")
+    config("").architecture().expect("a net").clone()
 }
 
 fn model(device: &Device, compute: Compute) -> Model {
@@ -104,7 +104,7 @@ fn followed(model: &Model) -> Vec<f32> {
 /// Each optimiser takes the steps that others took, fused and plainly.
 pub fn check(device: &Device, compute: Compute) {
     for (name, right) in GOLDEN {
-        let settings = config(&format!("name = \"{name}\"\nweight_decay = 0.1")).optimizer();
+        let settings = config(&format!("name = \"{name}\"\nweight_decay = 0.1")).optimizer.clone();
         let mut model = model(device, compute);
         let ids = ids(&model);
         let (_, id) = ids.iter().find(|(name, _)| name.ends_with(ARRAY)).expect("its name");

@@ -42,7 +42,7 @@ fn options_have_one_spelling() {
 fn old_keys_are_still_understood() {
     let text = |min: &str, max: &str, often: &str| {
         format!(
-            "version = 1\n[data]\nfiles = [\"a.vf\"]\n[data.filter]\n{min} = 4\n{max} = 30\n[model]\n\
+            "version = 3\n[data]\nfiles = [\"a.vf\"]\n[data.filter]\n{min} = 4\n{max} = 30\n[net]\n\
              inputs = \"perspective\"\nhidden = 8\n[schedule]\nepochs = 1\nlearning_rate = 0.001\n\
              {often} = 7\n"
         )

@@ -25,8 +25,7 @@ fn lines(change: impl Fn(bool, &str, &str) -> (String, String)) -> String {
 fn train(text: &str, more: &str) -> (bool, String) {
     let data = scratch("positions.txt", text.as_bytes());
     let work = Workdir::new(&format!(
-        "version = 1\n[data]\nfiles = [{:?}]\n{more}\n[model]\ninputs = \"hce\"\n\
-         terms = [\"material\"]\n[target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n\
+        "version = 3\n[data]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n[target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n\
          [schedule]\nepochs = 1\n",
         data.path
     ));

@@ -86,7 +86,7 @@ fn every_config_trains() {
         args.extend(["--set", "data.limit=30000", "--set", "schedule.epochs=2"]);
         if config.ends_with("net-on-terms.toml") {
             // The terms that it names may not be trained yet.
-            args.extend(["--set", "model.base=material"]);
+            args.extend(["--set", "net.base=material"]);
         }
         nnuance(folder.path(), &args);
         let name = Path::new(config).file_stem().unwrap();

@@ -100,18 +100,18 @@ const GAMES: &str = "data/selfplay_sf151_200games.pgn";
 /// A run on the first positions of a file, which are not quiet.
 fn config(model: &str, wdl: f64, rest: &str) -> String {
     format!(
-        "version = 1\nseed = 3\n\
+        "version = 3\nseed = 3\n\
          [data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\nheld_out = 0.2\n\
-         [model]\n{model}\n\
+         {model}\n\
          [target]\nscale = 160\nwdl = {wdl:?}\nlearn = \"quiescence\"\n\
          {rest}\n"
     )
 }
 
 /// None is rare: that is counted in the positions as they are given.
-const TERMS: &str = "inputs = \"hce\"\nrare = 0\n\
+const TERMS: &str = "[terms]\nrare = 0\n\
                      tune = [\"material\", \"mobility\", \"king.safety\", \"tempo\"]";
-const NET: &str = "inputs = \"perspective\"\nhidden = 16";
+const NET: &str = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 16";
 const DIRECT: &str = "[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 6";
 const STEPS: &str = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\nvalidations = 12";
 
@@ -169,7 +169,7 @@ fn killed_and_resumed_with_any_threads() {
     killed_and_resumed(&config(TERMS, 1.0, DIRECT), 3);
     killed_and_resumed(&config(TERMS, 0.5, STEPS), 2);
     killed_and_resumed(&config(NET, 0.5, STEPS), 3);
-    let windows = config(NET, 0.5, STEPS).replace("[model]", "window = 2048\n[model]");
+    let windows = config(NET, 0.5, STEPS).replace("[net]", "window = 2048\n[net]");
     killed_and_resumed(&windows, 2);
     for model in [TERMS, NET] {
         same_for_any_threads(&config(model, 0.5, &STEPS.replace("11", "3")));

@@ -227,19 +227,19 @@ fn last(out: &Path) -> Vec<u8> {
 
 pub fn config(data: &str, model: &str, rest: &str) -> String {
     format!(
-        "version = 2\nseed = 5\n[data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\n{data}\n\
-         [model]\n{model}\n[schedule]\nvalidations = 10\n{rest}\n"
+        "version = 3\nseed = 5\n[data]\nfiles = [\"{POSITIONS}\"]\nlimit = 6000\n{data}\n\
+         {model}\n[schedule]\nvalidations = 10\n{rest}\n"
     )
 }
 
-pub const NET: &str = "inputs = \"perspective\"\nhidden = 16";
+pub const NET: &str = "[net]\ninputs = \"perspective\"\nhidden = 16";
 pub const STEPS: &str = "positions = 51200\nbatch = 512\nlearning_rate = 0.003";
 
 /// Runs of 100 steps of every kind that ranks share.
 fn kinds() -> Vec<(&'static str, String)> {
     let layers = "[{ size = 8, activation = \"screlu\" }, { size = 1 }]";
     let deep = format!("{NET}\npairwise = true\nhead = {layers}\noutput_buckets = 2");
-    let hce = "inputs = \"hce\"\ntune = [\"material\", \"mobility\"]";
+    let hce = "[terms]\ntune = [\"material\", \"mobility\"]";
     let terms = |schedule: &str| {
         config("", hce, &format!("{schedule}\n[target]\nwdl = 1.0\nscale = 160.0\n"))
     };

@@ -363,7 +363,7 @@ fn rounding_begins_where_it_is_told() {
 #[test]
 fn export_takes_the_trained_scales() {
     let work = Workdir::new(CONFIG);
-    said(&mut work.train("run", &["model.rounded_last=0.5", "model.qa=64", "model.qb=16"]));
+    said(&mut work.train("run", &["net.rounded_last=0.5", "net.qa=64", "net.qb=16"]));
     let manifest = |net: &str| -> Manifest {
         serde_json::from_str(&work.text(&net.replace(".bin", ".json"))).expect("JSON")
     };
@@ -380,7 +380,7 @@ fn export_takes_the_trained_scales() {
     export("same.safetensors", "again.bin", &[]);
     assert!(work.bytes("again.bin") == work.bytes("same.bin"));
     // Without rounding the keys are those of the export alone.
-    said(&mut work.train("plain", &["model.qb=32"]));
+    said(&mut work.train("plain", &["net.qb=32"]));
     assert_eq!(manifest("plain/net.bin").scales.qb, 32);
 }
 

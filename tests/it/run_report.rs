@@ -23,8 +23,8 @@ fn headings(html: &str) -> Vec<String> {
 fn pages_of_runs_and_games() {
     let folder = tempfile::tempdir().unwrap();
     let [net, other, terms] = ["net", "a & b", "terms"].map(|name| folder.path().join(name));
-    train("configs/quickstart-net.toml", &net, &["model.hidden=16"]);
-    train("configs/quickstart-net.toml", &other, &["model.hidden=8", "seed=2"]);
+    train("configs/quickstart-net.toml", &net, &["net.hidden=16"]);
+    train("configs/quickstart-net.toml", &other, &["net.hidden=8", "seed=2"]);
     train("configs/hce-pst.toml", &terms, &[]);
     let read = |page: &Path| std::fs::read_to_string(page).unwrap();
     let own = read(&net.join("report.html"));

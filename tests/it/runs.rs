@@ -14,12 +14,14 @@ use crate::program::{
 };
 
 /// Some 36 steps an epoch.
-pub const CONFIG: &str = r#"version = 1
+pub const CONFIG: &str = r#"version = 3
 [data]
 files = ["data/selfplay_sf151_scored.txt"]
 limit = 10000
-[model]
+[net]
 inputs = "perspective"
+mirror = false
+start_size = 1.0
 hidden = 8
 [target]
 score_scale = 126.0
@@ -64,7 +66,7 @@ fn longer_run_has_the_same_bits() {
     assert_same_bits(&work.path("run"), &work.path("again"), "longer");
     assert!(work.bytes("run/config.toml") == work.bytes("again/config.toml"));
     assert!(complaint(&mut work.resume("run", &["schedule.epochs=1"])).contains("steps already"));
-    assert!(complaint(&mut work.resume("run", &["model.hidden=16"])).contains("hidden"));
+    assert!(complaint(&mut work.resume("run", &["net.hidden=16"])).contains("hidden"));
     // It is whole after what was refused.
     said(&mut work.resume("run", &[]));
 }
@@ -141,7 +143,7 @@ fn edited_or_deleted_config() {
     said(&mut work.train("run", &[]));
     let (text, path) = (work.text("run/config.toml"), work.path("run/config.toml"));
     std::fs::write(&path, text.replace("hidden = 8", "hidden = 16")).unwrap();
-    assert!(complaint(&mut work.resume("run", &[])).contains("model.hidden"));
+    assert!(complaint(&mut work.resume("run", &[])).contains("net.hidden"));
     std::fs::write(&path, format!("{text}# a comment\n")).unwrap();
     said(&mut work.resume("run", &[]));
     std::fs::remove_file(&path).unwrap();
@@ -179,7 +181,7 @@ fn nets_start_from_runs_and_nets() {
         ("alone.bin", false),
     ] {
         let run = format!("from-{}", start.replace('/', "-"));
-        let set = format!("model.start={:?}", work.name(start));
+        let set = format!("net.start={:?}", work.name(start));
         said(&mut work.train(&run, &[&set, "schedule.epochs=1"]));
         let off = (column(&work.path(&run), "validation_loss")[0] - best_loss).abs();
         assert!(if exact { off < 1e-7 } else { off > 0.0 && off < 1e-3 }, "{start}: {off}");
@@ -198,8 +200,8 @@ fn nets_start_from_runs_and_nets() {
 fn start_of_another_shape_or_split() {
     let work = Workdir::new(CONFIG);
     said(&mut work.train("first", &[]));
-    let set = format!("model.start={:?}", work.name("first"));
-    let narrow = complaint(&mut work.train("none", &[&set, "model.hidden=4"]));
+    let set = format!("net.start={:?}", work.name("first"));
+    let narrow = complaint(&mut work.train("none", &[&set, "net.hidden=4"]));
     assert!(narrow.contains("(768 -> 4)x2 -> 1"), "{narrow}");
     said(&mut work.train("other", &[&set, "data.held_out_seed=9"]));
     let [_, doubt] = said(nnuance().arg("compare").arg(work.path("other")).arg("material"));

@@ -90,13 +90,16 @@ fn training_sees_its_share_alone() {
 #[test]
 fn same_bits_for_any_threads() {
     for (data, model) in [
-        ("", "inputs = \"perspective\"\nhidden = 8"),
-        ("window = 8192", "inputs = \"perspective\"\nhidden = 8"),
-        ("", "inputs = \"hce\""),
+        ("", "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8"),
+        (
+            "window = 8192",
+            "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8",
+        ),
+        ("", "[terms]"),
     ] {
         same_for_any_threads(&format!(
-            "version = 1\nseed = 5\n[data]\nfiles = [\"{GAMES}\"]\nlimit = 300000\nshare = 0.125\n\
-             {data}\n[model]\n{model}\n[schedule]\npositions = 200000\nbatch = 1024\n\
+            "version = 3\nseed = 5\n[data]\nfiles = [\"{GAMES}\"]\nlimit = 300000\nshare = 0.125\n\
+             {data}\n{model}\n[schedule]\npositions = 200000\nbatch = 1024\n\
              learning_rate = 0.01\nlooks = 20\ncheckpoints = 5\n"
         ));
     }

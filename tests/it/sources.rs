@@ -218,15 +218,15 @@ fn plain_sources_equal_files() {
     let sources =
         format!("[[data.source]]\nfiles = [\"{GAMES}\"]\n[[data.source]]\nfiles = [\"{SCORED}\"]");
     for rest in [
-        "[model]\ninputs = \"perspective\"\nhidden = 8\n[target]\nwdl = 0.4\nscore_scale = 126\n\
+        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8\n[target]\nwdl = 0.4\nscore_scale = 126\n\
          [schedule]\nepochs = 2\nbatch = 256\nlearning_rate = 0.01",
-        "[model]\ninputs = \"hce\"\ntune = [\"material\"]\n[target]\nwdl = 1.0\n[schedule]\nepochs = 2\n\
+        "[terms]\ntune = [\"material\"]\n[target]\nwdl = 1.0\n[schedule]\nepochs = 2\n\
          batch = 256\nlearning_rate = 1.0",
-        "[model]\ninputs = \"hce\"\ntune = [\"material\"]\n[target]\nwdl = 1.0\n\
+        "[terms]\ntune = [\"material\"]\n[target]\nwdl = 1.0\n\
          [optimizer]\nname = \"gauss-newton\"",
     ] {
         let [one, other] = [&files, &sources].map(|data| {
-            let text = format!("version = 1\n[data]\nlimit = 4000\n{data}\n{rest}");
+            let text = format!("version = 3\n[data]\nlimit = 4000\n{data}\n{rest}");
             Run::new(&text, "2").last().weights
         });
         assert!(one == other, "{rest}");
@@ -234,7 +234,7 @@ fn plain_sources_equal_files() {
 }
 
 /// Games with scores, and games of which only the results count, twice as much.
-const TWO: &str = r#"version = 1
+const TWO: &str = r#"version = 3
 [data]
 held_out = 0.2
 [[data.source]]
@@ -251,8 +251,10 @@ batch_share = 1
 weight = 2
 wdl = 1
 filter = { min_ply = 16 }
-[model]
+[net]
 inputs = "perspective"
+mirror = false
+start_size = 1.0
 hidden = 8
 [target]
 wdl = 0.3
@@ -272,7 +274,7 @@ fn a_run_on_two_sources_tells_of_each() {
     assert_eq!(by_source.rows.len(), total.len());
     // Together they are the validation loss: each counts as often as it validates, and as much.
     let config = Config::parse(TWO, "it", &[]).unwrap();
-    let plan = recipe::plan(&config).unwrap();
+    let plan = recipe::plan(&config);
     let held = collect(&plan, Part::Validation, &|_| ()).unwrap();
     let count = |source| held.iter().filter(|it| it.source == source).count() as f64;
     // In a byte one half is 128 / 255.

@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::program::{complaint, json, kill_at_checkpoint, nnuance, said, train, written};
 
 const CONFIG: &str = r#"
-version = 2
+version = 3
 seed = 5
 [data]
 files = ["data/selfplay-sf15.vf"]
 limit = 20000
 held_out = 0.4
-[model]
+[net]
 inputs = "perspective"
 hidden = 4
 [target]
@@ -43,9 +43,9 @@ fn number(value: &Value) -> f64 {
 fn values_may_have_commas() {
     let of = |text: &str| Axis::parse(text).map(|it| (it.key, it.values.join(" | ")));
     for (text, key, values) in [
-        ("model.hidden = 16, 32", "model.hidden", "16 | 32"),
+        ("net.hidden = 16, 32", "net.hidden", "16 | 32"),
         ("data.share=0.5,1", "data.share", "0.5 | 1"),
-        ("model.head=[],[16],[16, 32]", "model.head", "[] | [16] | [16, 32]"),
+        ("net.head=[],[16],[16, 32]", "net.head", "[] | [16] | [16, 32]"),
         (
             "a.b={shape=\"step\",from=1},\"a,b\",'c,]'",
             "a.b",
@@ -54,7 +54,7 @@ fn values_may_have_commas() {
     ] {
         assert_eq!(of(text).expect(text), (key.to_string(), values.to_string()));
     }
-    for wrong in ["model.hidden", "model.hidden=8,", "seed=1,2", "data.held_out=0.1,0.2"] {
+    for wrong in ["net.hidden", "net.hidden=8,", "seed=1,2", "data.held_out=0.1,0.2"] {
         assert!(of(wrong).is_err(), "{wrong}");
     }
 }
@@ -163,7 +163,7 @@ fn the_interval_over_seeds_is_that_of_welch() {
 
 /// Four members, two seeds each.
 const SMALL: [&str; 4] = [
-    "--over=model.hidden=4,8",
+    "--over=net.hidden=4,8",
     "--over=schedule.learning_rate.from=0.01,0.0005",
     "--seeds=2",
     "--json",
@@ -185,7 +185,7 @@ fn killed_and_resumed() {
     // A run is that of `train`.
     let bits = |run: &Path| std::fs::read(run.join("last.safetensors")).expect("a checkpoint");
     let alone = folder.path().join("alone");
-    let sets = ["--set", "model.hidden=8", "--set", "schedule.learning_rate.from=0.01"];
+    let sets = ["--set", "net.hidden=8", "--set", "schedule.learning_rate.from=0.01"];
     said(train(&config, &alone).args(sets));
     let run = "hidden-8-learning_rate.from-0.01-seed-5";
     assert!(bits(&alone) == bits(&untouched.join(run)));
@@ -200,7 +200,7 @@ fn killed_and_resumed() {
             assert!(bits(&killed.join(&run)) == bits(&untouched.join(&run)), "{run}");
         }
     }
-    let other = [&SMALL[..], &["--set", "model.mirror=true"]].concat();
+    let other = [&SMALL[..], &["--set", "net.mirror=true"]].concat();
     assert!(complaint(&mut sweep(&config, &killed, &other)).contains("config"));
 }
 
@@ -210,7 +210,7 @@ fn targets_shares_and_members_that_diverge() {
     let config = written(&folder, CONFIG);
     let axes = ["target.wdl=0,1", "data.share=0.5,1", "schedule.learning_rate.from=1e38,0.005"];
     let mut command = sweep(&config, &folder.path().join("sweep"), &["--json"]);
-    command.args(["--set", "model.activation=relu"]);
+    command.args(["--set", "net.activation=relu"]);
     let found = json(command.args(axes.iter().flat_map(|axis| ["--over", axis])));
     assert_eq!(found["loss"], "results");
     let members = found["members"].as_array().expect("a list");

@@ -25,9 +25,9 @@ fn terms_in(folder: &TempDir) -> (String, HceWeights) {
 
 fn config(base: &str, inputs: &str, epochs: usize) -> String {
     format!(
-        "version = 1\nseed = 3\n\
+        "version = 3\nseed = 3\n\
          [data]\nfiles = [\"data/selfplay-sf15.vf\"]\nlimit = 6000\nheld_out = 0.2\n\
-         [model]\ninputs = \"{inputs}\"\nhidden = 8\nbase = \"{base}\"\ntune_base = true\n\
+         [net]\ninputs = \"{inputs}\"\nmirror = false\nstart_size = 1.0\nhidden = 8\nbase = \"{base}\"\ntune_base = true\n\
          [target]\nscore_scale = 126\nwdl = 0.3\n\
          [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.004\n"
     )
@@ -62,7 +62,7 @@ fn both_parts_learn_and_are_exported() {
 
         // The run began with the terms as they were, and its loss is that of the sum.
         let (best, recipe) = recipe::open(&out.join("best.safetensors")).unwrap();
-        let samples = collect(&recipe.plan().unwrap(), Part::Validation, &|_| ()).unwrap();
+        let samples = collect(&recipe.plan(), Part::Validation, &|_| ()).unwrap();
         let evaluator = HceEvaluator::new(&before);
         let alone = loss(samples.iter().map(|it| evaluator.evaluate(&it.position)), &samples);
         let first = column(&out, "validation_loss")[0];

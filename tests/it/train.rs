@@ -12,13 +12,15 @@ use crate::program::{
 
 /// A short run over 30,000 positions, which ends within an epoch.
 const CONFIG: &str = r#"
-version = 1
+version = 3
 seed = 5
 [data]
 files = ["data/selfplay_sf151_scored.txt"]
 window = 8192
-[model]
+[net]
 inputs = "perspective"
+mirror = false
+start_size = 1.0
 hidden = 8
 [target]
 wdl = { shape = "linear", from = 0.0, to = 0.5 }
@@ -36,7 +38,7 @@ keep_every = "15k positions"
 fn resuming_needs_the_best_weights() {
     let work = Workdir::new(&short());
     said(&mut work.train("run", &[]));
-    said(&mut work.train("other", &["model.hidden=24"]));
+    said(&mut work.train("other", &["net.hidden=24"]));
     let [whole, net] = ["run/best.safetensors", "run/net.bin"].map(|name| work.bytes(name));
     let foreign = work.bytes("other/best.safetensors");
     let best = work.path("run/best.safetensors");
@@ -53,7 +55,7 @@ fn resuming_needs_the_best_weights() {
 
 /// Half a second, so that many of them and their kills take no minute.
 fn short() -> String {
-    with("400000", "110000").replace("[model]", "limit = 9000\n[model]")
+    with("400000", "110000").replace("[net]", "limit = 9000\n[net]")
 }
 
 #[test]
@@ -160,19 +162,19 @@ fn gradients_are_bounded_by_their_norm() {
 
 #[test]
 fn same_bits_for_any_threads() {
-    let start = CONFIG.find("[model]").expect("a section");
+    let start = CONFIG.find("[net]").expect("a section");
     let end = CONFIG.find("[target]").expect("a section");
     // Some 150 steps each. The last keeps its data in memory.
     for model in [
-        "inputs = \"hce\"",
-        "inputs = \"plain\"\nhidden = 16",
-        "inputs = \"perspective\"\nhidden = 40",
-        "inputs = \"perspective\"\nhidden = 40\nprecision = \"mixed\"",
-        "inputs = \"perspective\"\nhidden = 40\nrounded_last = 0.7\nqa = 32",
-        "inputs = \"perspective\"\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
-        "inputs = \"perspective\"\nhidden = 136",
+        "[terms]",
+        "[net]\ninputs = \"plain\"\nstart_size = 1.0\nhidden = 16",
+        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 40",
+        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 40\nprecision = \"mixed\"",
+        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 40\nrounded_last = 0.7\nqa = 32",
+        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
+        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 136",
     ] {
-        let text = format!("{}[model]\n{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
+        let text = format!("{}{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
         let text = match model.ends_with("136") {
             true => text.replace("window = 8192", "chunk = 150"),
             false => text,
@@ -220,7 +222,7 @@ fn mistakes_are_refused() {
     lines[41] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 | 12 | 3.0";
     for (text, word) in [
         (with("hidden", "hiden"), "`hidden`"),
-        (with("hidden = 8", "hidden = 0"), "model.hidden"),
+        (with("hidden = 8", "hidden = 0"), "net.hidden"),
         (with("shape = \"cosine\"", "shape = \"cosin\""), "cosine"),
         (with("positions = 400000", "positions = 400000\nepochs = 2"), "superbatches"),
         (with(data, "data/no-such-file.vf"), "no-such-file.vf"),
@@ -229,8 +231,8 @@ fn mistakes_are_refused() {
         (with(data, &file("wrong.txt", lines.join("\n").as_bytes())), "line 42"),
         (with(data, "data/selfplay_sf151_quiet.epd"), "target.wdl"),
         (few, "data.held_out"),
-        (with("[model]", "filter = { min_pieces = 33 }\n[model]"), "no position is left"),
-        (with("[model]", "filter = { min_ply = 16 }\n[model]"), "min_ply"),
+        (with("[net]", "filter = { min_pieces = 33 }\n[net]"), "no position is left"),
+        (with("[net]", "filter = { min_ply = 16 }\n[net]"), "min_ply"),
     ] {
         let said = refused(&text);
         assert!(said.contains(word), "{word}: {said}");
@@ -250,7 +252,7 @@ fn finished_run_is_not_overwritten() {
 fn diverged_run_keeps_its_last_checkpoint() {
     let work = Workdir::new(CONFIG);
     let sets = ["optimizer.name=sgd", "optimizer.clip=0", "schedule.learning_rate=1e38"];
-    let sets = [&sets[..], &["model.activation=relu"]].concat();
+    let sets = [&sets[..], &["net.activation=relu"]].concat();
     let said = complaint(&mut work.train("run", &sets));
     assert!(said.contains("diverged") && said.contains("last.safetensors"), "{said}");
     let kept = Weights::from_bytes(&work.bytes("run/last.safetensors")).unwrap().weights;

@@ -18,9 +18,9 @@ const SCALE: f64 = 160.0;
 /// A run on the first positions of a file.
 fn config(limit: u64, model: &str, optimizer: &str, schedule: &str) -> String {
     format!(
-        "version = 1\nseed = 3\n\
+        "version = 3\nseed = 3\n\
          [data]\nfiles = [\"{POSITIONS}\"]\nlimit = {limit}\n\
-         [model]\ninputs = \"hce\"\n{model}\n\
+         [terms]\n{model}\n\
          [target]\nwdl = 1.0\nscale = {SCALE}\n\
          [optimizer]\n{optimizer}\n\
          [schedule]\n{schedule}\n"
@@ -150,7 +150,7 @@ fn same_bits_for_any_threads() {
 /// The rows of `terms.csv` have the counts of a scan, and rare terms keep their start.
 #[test]
 fn rare_terms_keep_their_start() {
-    let model = "terms = [\"material\", \"psqt\", \"scale_factor\"]";
+    let model = "use = [\"material\", \"psqt\", \"scale_factor\"]";
     let run = Run::new(&config(4000, model, GAUSS_NEWTON, "epochs = 2"), "2");
     let list = hce::terms::list();
     let counts = Encoded::new(&trained_on(4000, 0.1)).counts();

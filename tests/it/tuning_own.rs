@@ -55,8 +55,8 @@ impl Engine {
 
     fn config(&self, trace: &Path, optimizer: &str, schedule: &str) -> String {
         format!(
-            "version = 1\n[data]\nfiles = [\"{}\"]\n\
-             [model]\ninputs = \"trace\"\nterm_list = \"{}\"\n\
+            "version = 3\n[data]\nfiles = [\"{}\"]\n\
+             [traces]\nlist = \"{}\"\n\
              [target]\nwdl = 1.0\n[optimizer]\n{optimizer}\n[schedule]\n{schedule}\n",
             trace.display(),
             self.list.display()

@@ -54,12 +54,12 @@ impl Searcher {
     /// # Errors
     /// If the weights do not fit integers.
     pub fn of(recipe: &Recipe, weights: &Weights) -> Result<Self> {
-        let scale = recipe.config.scale();
-        Ok(match (recipe.architecture()?, recipe.terms()?) {
+        let scale = recipe.config.scale;
+        Ok(match (recipe.architecture(), recipe.terms()?) {
             (Some(net), _) => {
                 let cure = "quiescence is searched with the integers of the net, and these weights \
                             fit none; lower `optimizer.clip`";
-                let net = quantise(weights, &net, recipe.scales()).context(cure)?;
+                let net = quantise(weights, net, recipe.scales()).context(cure)?;
                 prove(&net).map_err(anyhow::Error::msg).context(cure)?;
                 Self { by: By::Net(Box::new(net), recipe.added()?), scale }
             }

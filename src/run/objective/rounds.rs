@@ -35,7 +35,7 @@ impl Rounds {
     /// all, of whole epochs.
     pub fn of(config: &Config, span: &Span) -> Option<Self> {
         let epochs = || (span.steps as f64 * span.batch as f64 / span.epoch as f64 / 10.0).round();
-        let steps = match config.optimizer().name.is_direct() {
+        let steps = match config.optimizer.name.is_direct() {
             true => 1.0,
             false => (epochs().max(1.0) * span.epoch as f64 / span.batch as f64).round().max(1.0),
         };

@@ -2,51 +2,44 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
-
-use crate::config::{BatchSize, Config, Inputs, Learn};
+use crate::config::{BatchSize, Config, Learn};
 use crate::loader::{PAIRS, PLANS, Plan, Reading, Share, Split, pairs_of};
 use crate::model::{Compute, Precision};
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
 
 /// The loader's part of a config.
-///
-/// # Errors
-/// If the format or the point of view is none.
-pub fn plan(config: &Config) -> Result<Plan> {
-    Ok(Plan {
+pub fn plan(config: &Config) -> Plan {
+    Plan {
         files: config.data.all_files(),
         reading: Reading {
-            format: config.format()?,
-            view: config.view()?,
+            format: config.format,
+            view: config.data.point_of_view,
             filter: config.data.filter.clone(),
             scores: config.needs_scores(),
             limit: config.data.limit,
         },
-        sources: config.sources()?,
+        sources: config.sources.clone(),
         validation: config.data.validation.clone(),
         bad_records: config.data.bad_records,
         check_view: config.data.check_view,
         weighing: config.weighing(),
         split: Split { share: config.data.held_out, seed: config.data.held_out_seed },
-        test: config.test(),
+        test: config.test,
         share: Share(config.data.share),
-        colours: match config.inputs()? {
-            Inputs::Net(views) => views.point_of_view() == PointOfView::White,
-            Inputs::Hce | Inputs::Trace => false,
-        },
+        colours: (config.architecture())
+            .is_some_and(|net| net.inputs.views.point_of_view() == PointOfView::White),
         window: config.window(u64::MAX),
         shuffle: config.data.shuffle,
-        chunk: config.chunk(),
+        chunk: config.chunk,
         mirrored_copies: config.data.mirrored_copies,
         seed: config.seed,
-        batch: match config.batch() {
+        batch: match config.batch {
             BatchSize::Positions(count) => count,
             BatchSize::All => usize::MAX,
         },
         ..Plan::default()
-    })
+    }
 }
 
 /// What of a net's work is planned, for data of so many positions, which the plan expects: the order
@@ -63,7 +56,7 @@ pub fn plan_chunks(
     positions: u64,
     some: &[Sample],
 ) {
-    let Some(net) = config.architecture().ok().flatten() else { return };
+    let Some(net) = config.architecture() else { return };
     let one = net.inputs.kings.count() == 1;
     let pairs = config.pairs(positions);
     let plans = match compute {
@@ -82,7 +75,7 @@ pub fn plan_chunks(
     let is_cut = plan.chunk > 0 && plan.batch >= 2 * plan.chunk;
     let streams = !plan.keeps() && plan.shares().is_none() && config.target.learn == Learn::Values;
     if streams && is_cut && one && net.hidden * number >= LONG {
-        plan.passing = Some(Arc::new(pairs_of(&net, some, PAIRS)));
+        plan.passing = Some(Arc::new(pairs_of(net, some, PAIRS)));
     }
 }
 

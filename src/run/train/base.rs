@@ -35,8 +35,8 @@ pub fn open(
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<Option<Added>> {
-    let Some(name) = &config.model.base else { return Ok(None) };
-    read(name, config, place, listener).map(Some).context("`model.base`")
+    let Some(name) = config.net().and_then(|net| net.base.as_ref()) else { return Ok(None) };
+    read(name, config, place, listener).map(Some).context("`net.base`")
 }
 
 fn read(
@@ -63,7 +63,7 @@ fn read(
     };
     // Centipawns are added up.
     let scale = config.target.scale.unwrap_or_else(|| found.scale());
-    let how = if config.model.tune_base { "learns together with" } else { "added to" };
+    let how = if config.tunes_base() { "learns together with" } else { "added to" };
     listener.remark(&format!("{how} {name}: {found}, at {scale} centipawns of both a logit"));
     if let Some(doubt) = &doubt {
         listener.remark(&format!("note: {doubt}"));
@@ -103,19 +103,19 @@ impl Found {
             // What else a file can hold.
             bail!(
                 "{name} are terms of another engine, which only its traces tell, and the data of nets \
-                 has none; name a net, terms of our own (inputs = \"hce\"), or \"material\""
+                 has none; name a net, terms of our own (a config with [terms]), or \"material\""
             );
         };
         if below.is_some() {
             let below = evaluator.recipe.as_ref().and_then(|recipe| recipe.base.as_ref());
-            let own = evaluator.recipe.as_ref().is_some_and(|it| it.config.model.tune_base);
+            let own = evaluator.recipe.as_ref().is_some_and(|it| it.config.tunes_base());
             let below = match own {
                 true => own_base(Path::new(name)),
                 false => below.map_or("...".into(), |base| base.name.clone()),
             };
             bail!(
                 "{name} is itself a part of a sum, which has two at most; to go on with it, set \
-                 model.base = \"{below}\", which it is added to, and model.start = \"{name}\""
+                 net.base = \"{below}\", which it is added to, and net.start = \"{name}\""
             );
         }
         let (bytes, most) = (net.to_bytes().len(), WholeNet::MOST);

@@ -146,7 +146,7 @@ pub fn keep_records(config: &Config) -> u64 {
 
 /// How many positions to keep in memory as terms.
 pub fn keep(config: &Config) -> u64 {
-    match (config.batch(), config.data.window) {
+    match (config.batch, config.data.window) {
         (BatchSize::All, _) => u64::MAX,
         (_, Some(_)) => 0,
         (_, None) => KEPT,
@@ -190,7 +190,7 @@ impl Data {
         match &self.source {
             BatchSource::Files { .. } => Some(config.window(self.summary.train)),
             BatchSource::Store(_) => None,
-            BatchSource::Prepared { .. } if config.batch() == BatchSize::All => None,
+            BatchSource::Prepared { .. } if config.batch == BatchSize::All => None,
             BatchSource::Prepared { .. } => Some(config.window(self.summary.train)),
         }
     }
@@ -243,7 +243,7 @@ impl Data {
         let BatchSource::Prepared { samples, weighing, by: last } = &mut self.source else {
             bail!("rows are prepared from positions");
         };
-        let window = match config.batch() {
+        let window = match config.batch {
             BatchSize::All => samples.len(),
             BatchSize::Positions(_) => config.window(samples.len() as u64),
         };
@@ -295,7 +295,7 @@ impl Data {
             }
             BatchSource::Store(store) => {
                 ensure!(
-                    recipe.config.batch() != BatchSize::All || store.pieces.len() >= of_rank.size,
+                    recipe.config.batch != BatchSize::All || store.pieces.len() >= of_rank.size,
                     "{} positions are too few for {} ranks; start fewer",
                     store.len(),
                     of_rank.size
@@ -311,7 +311,7 @@ impl Data {
 }
 
 fn cut(config: &Config, of_rank: OfRank) -> BatchOrder {
-    let batch = match config.batch() {
+    let batch = match config.batch {
         BatchSize::Positions(count) => Some(count),
         BatchSize::All => None,
     };

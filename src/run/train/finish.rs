@@ -70,14 +70,14 @@ pub fn refuse_untrained(recipe: &Recipe, last: &Checkpoint, folder: &RunFolder) 
     };
     let config = &recipe.config;
     ensure!(
-        !config.is_net() || config.model.start.is_some(),
+        !config.is_net() || config.start().is_some(),
         NothingLearnt(format!(
             "nothing was learnt: after {} steps no validation loss was below that of {}, \
              {loss:.6}. No net is written. The learning rate is {:e} where it is highest, and most \
              nets learn with 0.001. The checkpoints stand in {}",
             last.state.step,
             if recipe.base.is_some() { "what the net is added to" } else { "the untrained net" },
-            config.learning_rate().range().1,
+            config.learning_rate.range().1,
             folder.path.display()
         ))
     );
@@ -119,7 +119,7 @@ pub fn finish(
             let written = export::checkpoint(&path, &net, None, recipe.scales(), &data.validating)
                 .with_context(|| format!("{} stands, but gives no net", path.display()))?;
             let written = Box::new(written);
-            match recipe.base.as_ref().filter(|_| recipe.config.model.tune_base) {
+            match recipe.base.as_ref().filter(|_| recipe.config.tunes_base()) {
                 None => Made::Net(written),
                 Some(base) => {
                     let (terms, path) =
@@ -193,7 +193,7 @@ fn terms(
     what: &str,
     folder: &RunFolder,
 ) -> Result<(Vec<TermResult>, EffectiveValues)> {
-    let scale = recipe.config.scale();
+    let scale = recipe.config.scale;
     let exact = tuned.terms.trained(&best.weights, scale)?;
     let mut weights = exact.clone().rounded(2);
     weights.source = Some(format!("trained by nnuance: {what}"));
@@ -260,14 +260,14 @@ fn standard_errors(
     best: &Checkpoint,
 ) -> Result<Vec<Option<f64>>> {
     let config = &recipe.config;
-    let loss = config.loss();
+    let loss = config.loss;
     let usual = loss == Loss::SQUARED || loss == Loss::ABSOLUTE;
     let Inputs::Terms(pieces) = &all.inputs else { return Ok(Vec::new()) };
     if !usual || !all.weights.is_empty() || all.choices.is_some() {
         return Ok(Vec::new());
     }
     let targets = targets(all, config.final_wdl(), &config.worths());
-    let optimizer = config.optimizer();
+    let optimizer = &config.optimizer;
     let prior = (optimizer.name == Name::GaussNewton).then_some(optimizer.prior);
     let shape = tuned.terms.shape(config);
     Ok(direct::standard_errors(shape, &best.weights, pieces, &targets, loss, prior)?)

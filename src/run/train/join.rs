@@ -65,7 +65,7 @@ fn require_shareable(config: &Config, ranks: &dyn Ranks) -> Result<()> {
     if ranks.is_alone() {
         return Ok(());
     }
-    let name = config.optimizer().name;
+    let name = config.optimizer.name;
     let uneven = name.is_direct() && !config.weighing().is_level();
     for (is_alone, what) in [
         (config.target.learn != Learn::Values, "`target.learn` with searches"),
@@ -74,7 +74,7 @@ fn require_shareable(config: &Config, ranks: &dyn Ranks) -> Result<()> {
     ] {
         ensure!(!is_alone, "{what} runs in one process; start it without mpirun");
     }
-    if let BatchSize::Positions(batch) = config.batch() {
+    if let BatchSize::Positions(batch) = config.batch {
         let count = ranks.count();
         ensure!(
             batch >= count,

@@ -3,7 +3,6 @@
 use anyhow::{Error, Result};
 
 use crate::config::{Config, Source};
-use crate::net::Net;
 use crate::run::rounding;
 use crate::train::schedule::{Length, Span, Stages};
 use crate::train::{Keep, Leg};
@@ -25,15 +24,12 @@ fn rounded_after(last: Option<Length>, span: &Span) -> Result<u64, String> {
 
 /// What a config comes to, for this many positions to train on.
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
-    if let Some(net) = config.architecture()? {
-        Net::check(&net.merged(), config.scales())
-            .map_err(|error| Error::msg(format!("`model.head_format`: {error}")))?;
-    }
-    let direct = config.optimizer().name.is_direct();
+    let direct = config.optimizer.name.is_direct();
+    let rounded_last = config.net().and_then(|net| net.rounded_last);
     let leg = |span: &Span, until: u64| -> Result<Leg> {
         let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
         let over = |key, stages: &Stages| stages.over(span).map_err(wrong(key));
-        let learning_rate = over("schedule.learning_rate", &config.learning_rate())?;
+        let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
         let wdl = over("target.wdl", &config.target.wdl)?;
         let (low, high) = wdl.range();
         if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
@@ -47,8 +43,7 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
             steps: span.steps,
             learning_rate,
             wdl,
-            rounded_after: rounded_after(config.model.rounded_last, span)
-                .map_err(wrong("model.rounded_last"))?,
+            rounded_after: rounded_after(rounded_last, span).map_err(wrong("net.rounded_last"))?,
             // A direct method has few steps, and no more than it needs.
             validate_every: if direct { 1 } else { every(config.schedule.validations) },
             checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
@@ -68,15 +63,15 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
         keep,
         ..
     } = leg(&span, span.steps)?;
-    let rounded = rounding::of_run(config)?;
+    let rounded = rounding::of_run(config);
     Ok(Settings {
         steps,
         learning_rate,
         wdl,
         worths: config.worths(),
         sources: config.data.source.iter().map(Source::name).collect(),
-        loss: config.loss(),
-        optimizer: config.optimizer(),
+        loss: config.loss,
+        optimizer: config.optimizer.clone(),
         rounded: rounded.map(|rounding| Rounded { rounding, after: rounded_after }),
         validate_every,
         checkpoint_every,

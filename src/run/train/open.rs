@@ -29,8 +29,8 @@ pub fn open(
         return net(config, base, begun, place, listener);
     };
     let start = match begun {
-        Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale())?,
-        None => terms.start(config.model.start.as_deref(), listener)?,
+        Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale)?,
+        None => terms.start(config.start(), listener)?,
     };
     match terms.own {
         Some(_) => tuning::traces(config, terms, start, place, listener),
@@ -45,24 +45,25 @@ fn net(
     (_, compute): &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
-    let net = config.architecture()?.context("a net has an architecture")?;
-    let joins = base.filter(|_| config.model.tune_base);
+    let section = config.net().context("no terms, so a net")?;
+    let net = &section.architecture;
+    let joins = base.filter(|_| section.tune_base);
     let terms = joins.map(|base| beside_net(base, begun)).transpose()?;
     let encoder = match (&terms, base) {
-        (Some(terms), _) => Encoder::sum(&net, RunTerms::of_base(terms).encoder(terms)),
-        (None, base) => Encoder::net(&net).on(base.map(recipe::added).transpose()?),
+        (Some(terms), _) => Encoder::sum(net, RunTerms::of_base(terms).encoder(terms)),
+        (None, base) => Encoder::net(net).on(base.map(recipe::added).transpose()?),
     };
-    let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config)? };
+    let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
     let mut scan = read(&plan, keep_records(config), None, listener)?;
     let rounds = config.target.learn != Learn::Values;
     let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
     plan.expect(&scan);
     plan.window = config.window(scan.train);
     recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
-    let mut weights = initial_of_size(&net, config.seed, config.start_size());
+    let mut weights = initial_of_size(net, config.seed, section.start_size);
     if base.is_some() {
         // So the sum begins as what is there already.
-        zero(&mut weights, &net);
+        zero(&mut weights, net);
     }
     weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
     let source = match samples {

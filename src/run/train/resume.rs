@@ -69,7 +69,7 @@ fn best_stands(folder: &RunFolder, last: &Checkpoint) -> Result<()> {
     let cure = || {
         format!(
             "{} has the best weights so far, of step {} or later; restore it, or begin a new run, which \
-             may start from the last ones: model.start = \"{}\"",
+             may start from the last ones: net.start = \"{}\"",
             path.display(),
             best.step,
             folder.file(folder::LAST).display()
@@ -100,7 +100,7 @@ fn stands(folder: &RunFolder, config: &Config, listener: &dyn Progress) -> Resul
     }
     const AGAIN: &str = "remove it to go on as before, and it is written again";
     let text = input::text(&path, input::TEXT).with_context(|| format!("cannot read {name}"))?;
-    let written = Config::recorded(&text, &name.to_string())
+    let written = Config::parse(&text, &name.to_string(), &[])
         .with_context(|| format!("{name} was changed since the run began; {AGAIN}"))?;
     let differences = written.differences(config);
     if differences.is_empty() {
@@ -114,7 +114,7 @@ fn stands(folder: &RunFolder, config: &Config, listener: &dyn Progress) -> Resul
     bail!(
         "{name} was changed since the run began, and a run goes on as it began:{lines}\n{AGAIN}; to \
          make the run longer, add --set schedule.epochs=N; for anything else begin a new run, which \
-         may start from these weights: model.start = \"{}\"",
+         may start from these weights: net.start = \"{}\"",
         folder.path.display()
     );
 }
@@ -130,11 +130,11 @@ fn extended(
         ensure!(
             SETTABLE.contains(&key),
             "--set {set}: a run that goes on can be made longer and more patient ({}), nothing \
-             else; begin a new run, which may start from this one's weights with model.start",
+             else; begin a new run, which may start from this one's weights with net.start",
             SETTABLE.join(", ")
         );
     }
-    let mut longer = Config::parse(&config.to_toml(), "the run's config", overrides)?;
+    let longer = Config::parse(&config.to_toml(), "the run's config", overrides)?;
     if longer == *config {
         return Ok(None);
     }
@@ -149,12 +149,15 @@ fn extended(
     if length(&longer) != length(config) {
         let (epochs, positions, superbatches) = length(config);
         let until_step = checkpoint.state.step;
-        // Made longer twice at one place, only the last length counts.
-        longer.schedule.extended.retain(|earlier| earlier.until_step < until_step);
-        if until_step > 0 {
-            let earlier = Earlier { epochs, positions, superbatches, until_step };
-            longer.schedule.extended.push(earlier);
-        }
+        let longer = longer.with(|file| {
+            // Made longer twice at one place, only the last length counts.
+            file.schedule.extended.retain(|earlier| earlier.until_step < until_step);
+            if until_step > 0 {
+                let earlier = Earlier { epochs, positions, superbatches, until_step };
+                file.schedule.extended.push(earlier);
+            }
+        })?;
+        return Ok(Some(longer));
     }
     Ok(Some(longer))
 }

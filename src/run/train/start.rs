@@ -33,11 +33,11 @@ pub struct Start {
 /// The start that a net's config names; none where it names none, and for handcrafted terms, which
 /// have their own.
 pub fn open(config: &Config, listener: &dyn Progress) -> Result<Option<Start>> {
-    let (Some(name), Some(wanted)) = (&config.model.start, config.architecture()?) else {
+    let (Some(name), Some(wanted)) = (config.start(), config.architecture()) else {
         return Ok(None);
     };
-    let start = read(Path::new(name), &wanted, config, listener);
-    start.map(Some).context("`model.start`")
+    let start = read(Path::new(name), wanted, config, listener);
+    start.map(Some).context("`net.start`")
 }
 
 fn read(
@@ -96,9 +96,9 @@ fn read(
         false => format!("; grown to {wanted}, it says the same until it learns more"),
     };
     listener.remark(&format!("starts from {name}: {}, {kind}{grown}", source.architecture));
-    if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.promise())
+    if let Some(then) = recipe.as_ref().map(|recipe| recipe.config.promise)
         && config.needs_scores()
-        && then != config.promise()
+        && then != config.promise
     {
         let words = |Promise { scale, offset }: Promise| match offset {
             0.0 => format!("score_scale {scale}"),
@@ -108,20 +108,21 @@ fn read(
             "note: it learnt with {}, and goes on with {}: its first outputs mean other chances than \
              these scores",
             words(then),
-            words(config.promise())
+            words(config.promise)
         ));
     }
+    let base_name = config.net().and_then(|net| net.base.as_ref());
     let then = recipe.as_ref().and_then(|recipe| recipe.base.as_ref());
-    if let (Some(base), None) = (then, &config.model.base) {
+    if let (Some(base), None) = (then, base_name) {
         listener.remark(&format!(
-            "note: it was a part of a sum, added to {}, and begins without it here; `model.base` names \
+            "note: it was a part of a sum, added to {}, and begins without it here; `net.base` names \
              what a net is added to",
             base.name
         ));
     }
-    let together = recipe.as_ref().is_some_and(|recipe| recipe.config.model.tune_base);
+    let together = recipe.as_ref().is_some_and(|recipe| recipe.config.tunes_base());
     let own = own_base(&path);
-    if let Some(base) = config.model.base.as_ref().filter(|base| together && **base != own) {
+    if let Some(base) = base_name.filter(|base| together && **base != own) {
         listener.remark(&format!(
             "note: it learnt together with terms, which stand in {own} by now, and goes on with {base} \
              here"
@@ -167,7 +168,7 @@ pub(super) fn doubt(path: &Path, recipe: Option<&Recipe>, config: &Config) -> Op
             then.share, then.seed, split.share, split.seed
         ));
     }
-    let [kept, wanted] = [recipe.config.test().0, config.test().0];
+    let [kept, wanted] = [recipe.config.test.0, config.test.0];
     if kept < wanted {
         return Some(format!(
             "{name} kept a smaller share of its held-out games for the test ({kept}) than this run \

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::data::{BatchSource, Data, Summary, Tuned, keep, read, to_prepare, validation};
 use crate::batch::Batch;
-use crate::config::{BatchSize, Config, Learn};
+use crate::config::{BatchSize, Config, LEAST_SCALE, Learn, MOST_SCALE, Model as Section};
 use crate::digits::grouped;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{Encoder, Store, TERMS_PIECE, read_traces};
@@ -28,7 +28,7 @@ pub fn positions(
     place: &(Device, Compute),
     listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
-    let mut plan = recipe::plan(config)?;
+    let mut plan = recipe::plan(config);
     let rounds = config.target.learn != Learn::Values;
     let keep = if rounds { 0 } else { keep(config) };
     // Where more positions might come than are kept, what was found would be found in vain.
@@ -42,7 +42,7 @@ pub fn positions(
         (_, true) => {
             let samples = to_prepare(&plan, config, listener)?;
             let seen = terms.encoder(&start).counts(&samples);
-            hold_rare(&mut terms, &seen, config.rare(), listener);
+            hold_rare(&mut terms, &seen, rare(config), listener);
             let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
             let some = match config.learns_moves() {
                 true => scan.some.clone(),
@@ -59,7 +59,7 @@ pub fn positions(
         (Some(records), false) => {
             let mut store = Store::encode(records, &terms.encoder(&start));
             let seen = store.counts.clone();
-            if hold_rare(&mut terms, &seen, config.rare(), listener) {
+            if hold_rare(&mut terms, &seen, rare(config), listener) {
                 store.hold(&terms.encoder(&start));
             }
             weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
@@ -105,11 +105,11 @@ pub fn traces(
     listener: &dyn Progress,
 ) -> Result<(Data, Weights)> {
     let own = terms.own.clone().context("an engine's terms")?;
-    let plan = recipe::plan(config)?;
+    let plan = recipe::plan(config);
     let mut scan = read(&plan, 0, None, listener)?;
     let ([mut store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
     let seen = store.counts.clone();
-    if hold_rare(&mut terms, &seen, config.rare(), listener) {
+    if hold_rare(&mut terms, &seen, rare(config), listener) {
         let encoder = terms.encoder(&start);
         store.hold(&encoder);
         validation.hold(&encoder);
@@ -134,8 +134,17 @@ pub fn traces(
 
 /// Whether gradients over all positions are taken again and again, by the processor.
 fn passes(config: &Config, (_, compute): &(Device, Compute)) -> bool {
-    let all = config.batch() == BatchSize::All && !config.optimizer().name.is_direct();
+    let all = config.batch == BatchSize::All && !config.optimizer.name.is_direct();
     all && matches!(compute, Compute::Fused { .. })
+}
+
+/// Positions in which a term must occur to be trained.
+fn rare(config: &Config) -> u64 {
+    match &config.model {
+        Section::Terms(terms) => terms.rare,
+        Section::Traces(traces) => traces.rare,
+        Section::Net(_) => 0,
+    }
 }
 
 /// Holds the terms that too few positions have, and says so; whether there are any.
@@ -174,15 +183,15 @@ fn begin(
         let cp: Vec<f64> =
             try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
         let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
-        let scale = fit(&cp, &results).scale.unwrap_or(config.scale());
+        let scale = fit(&cp, &results).scale.unwrap_or(config.scale);
         // Three digits are far finer than the data can tell.
-        let scale = (scale * 10.0).round() / 10.0;
+        let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
         let Conventions { k10, ke, k, .. } = Conventions::of(scale);
         listener.remark(&format!(
             "scale {scale}: with it sigmoid(cp / scale) of the start weights fits the results best \
              (K {k10:.4} with 1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
         ));
-        config.target.scale = Some(scale);
+        *config = config.with(|file| file.target.scale = Some(scale))?;
     }
     Ok(weights)
 }

@@ -1,0 +1,791 @@
+//! The one place that checks a config and fills in its defaults.
+
+use std::path::{Component, Path};
+
+use super::{
+    BatchSize, Config, ConfigError, ConfigFile, Data, Learn, MOST_POSITIONS, Model, Net, NetModel,
+    ONE_LIST, Optimizer, Source, Target, VERSION, WIDE, nearest, weighing,
+};
+use crate::architecture::{Activation, Architecture, Form, Impossible};
+use crate::format::Format;
+use crate::loader::{DataSource, MOST_IN_CHUNK, Reading, Test};
+use crate::loss::{Loss, LossShape};
+use crate::model::Precision;
+use crate::net;
+use crate::point_of_view::PointOfView;
+use crate::scales::Scales;
+use crate::train::layers::{Layer, stands_for};
+use crate::train::optimizer::{Averaged, Lookahead, Name, Settings};
+use crate::train::schedule::{Length, Stages, not_a_share};
+use crate::train::target::Promise;
+
+/// Positions of a step; a larger batch is a slip of the pen, not a plan.
+const LARGEST_BATCH: u64 = 1 << 22;
+const MOST_EPOCHS: f64 = 1e6;
+/// Beyond, floats of 32 bits overflow or a logit says nothing; no evaluation comes near.
+pub(crate) const LEAST_SCALE: f64 = 0.01;
+pub(crate) const MOST_SCALE: f64 = 1e6;
+/// The share by which rounding may change the centipawns of a net.
+const NEARLY: f64 = 0.05;
+/// Upper sanity limit.
+const MOST_ASYMMETRY: f64 = 1e6;
+/// Schedule-free AdamW divides by `beta1`.
+const LEAST_BETA: f64 = 0.1;
+/// Positions that stay together in large batches by default; half of it in small ones.
+const CHUNK: usize = MOST_IN_CHUNK;
+/// From here on batches are large: there is work for many threads.
+const LARGE: usize = 8192;
+/// The fewest chunks that a batch mixes.
+const CHUNKS: usize = 4;
+/// Characters that names of sources must not have, since tables of losses have them in their first
+/// line.
+const NOT_IN_NAMES: [char; 4] = [',', '"', '\n', '\r'];
+/// Sources that a config may have.
+const MOST_SOURCES: usize = 255;
+
+/// Returns an error about a key unless a condition holds.
+macro_rules! require {
+    ($condition:expr, $key:expr, $($reason:tt)+) => {
+        if !$condition {
+            let reason = format!($($reason)+);
+            return Err(ConfigError::Value { key: $key.into(), reason });
+        }
+    };
+}
+
+type Checked<T = ()> = Result<T, ConfigError>;
+
+impl Config {
+    /// Checks a config and fills in its defaults.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be used.
+    pub fn resolve(mut file: ConfigFile) -> Checked<Self> {
+        let found = file.version;
+        require!(
+            found == VERSION,
+            "version",
+            "this program reads version {VERSION}, found {found}"
+        );
+        let models = [file.net.is_some(), file.terms.is_some(), file.traces.is_some()];
+        let found = models.iter().filter(|it| **it).count();
+        require!(found == 1, "net", "give one of [net], [terms] and [traces], found {found}");
+        let is_net = file.net.is_some();
+        let learns_moves = file.target.learn == Learn::Moves;
+
+        let mut optimizer = file.optimizer.settings(is_net);
+        file.optimizer.check(&optimizer)?;
+        let direct = optimizer.name.is_direct();
+        let usual = match direct {
+            true => BatchSize::All,
+            // A position comes with all its legal moves.
+            false if learns_moves => BatchSize::Positions(1024),
+            false => BatchSize::Positions(16_384),
+        };
+        let batch = file.schedule.batch.unwrap_or(usual);
+        let separate = !file.data.validation.is_empty();
+        let test = file.data.test.map_or(if separate { Test(1.0) } else { Test::DEFAULT }, Test);
+        let of_scores = file.target.score_scale.filter(|_| is_net).map(f64::round);
+        let scale = file.target.scale.or(of_scores).unwrap_or(Scales::default().scale.into());
+        let promise = Promise {
+            scale: file.target.score_scale.unwrap_or(scale),
+            offset: file.target.score_offset.unwrap_or(0.0),
+        };
+
+        check_files(&file, test)?;
+        check_data(&file, is_net)?;
+        let format = format("data.format", file.data.format.as_deref())?;
+        let sources = file.data.source.iter().map(|it| data_source(it, &file, format));
+        let sources = sources.collect::<Checked<Vec<DataSource>>>()?;
+        check_sources(&file, batch)?;
+        check_target(&file, promise.scale)?;
+        let target = &mut file.target;
+        let model = match (&mut file.net, &file.terms, &file.traces) {
+            (Some(net), ..) => {
+                check_scale(target, scale, promise.scale)?;
+                let chunk = file.data.chunk.unwrap_or(match batch {
+                    BatchSize::Positions(batch) if batch < LARGE => CHUNK / 2,
+                    _ => CHUNK,
+                });
+                let mixes = matches!(batch, BatchSize::Positions(it) if it >= CHUNKS * chunk);
+                file.data.chunk = Some(if mixes { chunk } else { 0 });
+                let model = net.resolve(scale as i32)?;
+                // A base decides, once it has been opened.
+                if net.base.is_none() {
+                    target.scale = Some(scale);
+                }
+                Model::Net(Box::new(model))
+            }
+            (_, Some(terms), _) => Model::Terms(terms.clone()),
+            (.., Some(traces)) => Model::Traces(traces.clone()),
+            (None, None, None) => unreachable!("one model is there"),
+        };
+        if let Model::Net(net) = &model {
+            check_net(net, &file, direct, batch)?;
+            if net.tune_base {
+                // Centipawns are some hundred times the weights of nets, and have no bounds.
+                for name in ["tempo", "terms"] {
+                    let layer = optimizer.layers.0.entry(name.into()).or_default();
+                    layer.clip.get_or_insert(0.0);
+                    layer.rate.get_or_insert(100.0);
+                }
+            }
+            check_layers(&net.architecture, net.tune_base, &file.optimizer)?;
+        } else {
+            require!(
+                file.optimizer.layers.is_empty(),
+                "optimizer.layers",
+                "is for nets, and these are handcrafted terms"
+            );
+        }
+        let loss = check_loss(&file, &model, optimizer.name)?;
+        check_learn(&file, &model, optimizer.name)?;
+        let learning_rate = file.schedule.learning_rate.clone();
+        check_direct(&file, &optimizer)?;
+        let learning_rate = learning_rate.unwrap_or(Stages::constant(1.0));
+
+        if file.target.scale.is_some() {
+            file.target.score_scale = Some(promise.scale);
+        }
+        file.data.test = Some(test.0);
+        file.schedule.batch = Some(batch);
+        file.optimizer.complete(&optimizer);
+        let text = toml::to_string(&file).expect("a config has a TOML form");
+        let ConfigFile { seed, data, target, schedule, .. } = file;
+        let chunk = data.chunk.unwrap_or(0);
+        let config = Self {
+            text,
+            seed,
+            data,
+            model,
+            target,
+            schedule,
+            optimizer,
+            learning_rate,
+            batch,
+            chunk,
+            test,
+            scale,
+            promise,
+            loss,
+            format,
+            sources,
+        };
+        config.check_schedule()?;
+        Ok(config)
+    }
+
+    fn check_schedule(&self) -> Checked {
+        let plan = &self.schedule;
+        let batch = self.batch.of(1);
+        for (key, value) in [
+            ("schedule.batch", batch),
+            ("schedule.batches_per_superbatch", plan.batches_per_superbatch),
+            ("schedule.validations", plan.validations),
+            ("schedule.checkpoints", plan.checkpoints),
+            ("schedule.patience", plan.patience.unwrap_or(1)),
+        ] {
+            require!(value != 0, key, "must be at least 1");
+        }
+        require!(
+            batch <= LARGEST_BATCH,
+            "schedule.batch",
+            "must be at most {LARGEST_BATCH}, found {batch}"
+        );
+        let most = MOST_POSITIONS as f64;
+        let superbatch = plan.batches_per_superbatch as f64 * batch as f64;
+        require!(
+            superbatch <= most,
+            "schedule.batches_per_superbatch",
+            "with this batch a superbatch has more than {most} positions"
+        );
+        let given: Vec<(&'static str, f64, f64)> = [
+            ("schedule.epochs", plan.epochs, MOST_EPOCHS),
+            ("schedule.positions", plan.positions.map(|count| count as f64), most),
+            ("schedule.superbatches", plan.superbatches, most / superbatch),
+        ]
+        .into_iter()
+        .filter_map(|(key, length, most)| Some((key, length?, most)))
+        .collect();
+        if given.is_empty() && self.optimizer.name.is_direct() {
+            return Ok(());
+        }
+        if let Some(Length::Share(share)) = plan.keep_every {
+            let reason = not_a_share("keep_every", share, "run");
+            require!(share < 1.0, "schedule.keep_every", "{reason}");
+        }
+        let steps: Vec<u64> = plan.extended.iter().map(|earlier| earlier.until_step).collect();
+        require!(
+            steps.is_sorted_by(|one, next| one < next) && !steps.contains(&0),
+            "schedule.extended",
+            "the steps must rise, from 1 on, found {steps:?}"
+        );
+        require!(
+            given.len() == 1,
+            "schedule",
+            "give one of `epochs`, `positions` and `superbatches`, found {}",
+            given.len()
+        );
+        let (key, length, most) = given[0];
+        require!(
+            length > 0.0 && length <= most,
+            key,
+            "must be above 0 and at most {most}, found {length}"
+        );
+        require!(
+            plan.patience.is_none() || self.validates(),
+            "schedule.patience",
+            "patience needs games that validate; name files in `data.validation`, raise \
+             `data.held_out`, lower `data.test`, or remove patience"
+        );
+        Ok(())
+    }
+}
+
+impl Net {
+    /// The model, with its defaults written into the section.
+    fn resolve(&mut self, scale: i32) -> Checked<NetModel> {
+        let sees_as_mover = self.inputs.point_of_view() == PointOfView::SideToMove;
+        let mirror = *self.mirror.get_or_insert(sees_as_mover);
+        let usual = if self.pairwise { Activation::CReLU } else { Activation::SCReLU };
+        let activation = *self.activation.get_or_insert(usual);
+        let form = Form {
+            inputs: self.inputs,
+            mirror,
+            king_buckets: self.king_buckets.clone(),
+            factorised: self.factorised,
+            hidden: self.hidden,
+            activation,
+            pairwise: self.pairwise,
+            head: self.head.clone(),
+            skip: self.skip,
+            output_buckets: self.output_buckets,
+        };
+        let wrong = |Impossible { key, reason }| ConfigError::Value {
+            key: format!("net.{key}").into(),
+            reason,
+        };
+        let architecture = Architecture::try_from(form).map_err(wrong)?;
+        let (qa, qb, most) = (self.qa, self.qb, i32::from(i16::MAX));
+        for (key, factor) in [("net.qa", qa), ("net.qb", qb)] {
+            let fits = (1..=most).contains(&factor);
+            require!(fits, key, "is a whole number from 1 to {most}, found {factor}");
+        }
+        let scales = Scales { qa, qb, scale, head_format: self.head_format };
+        if let Err(error) = net::Net::check(&architecture.merged(), scales) {
+            require!(false, "net.head_format", "{error}");
+        }
+        if let Some(Length::Share(share)) = self.rounded_last {
+            let reason = not_a_share("rounded_last", share, "run");
+            require!(share <= 1.0, "net.rounded_last", "{reason}");
+        }
+        let size = self.start_size;
+        require!(
+            size > 0.0 && size <= 10.0,
+            "net.start_size",
+            "is a number above 0, and at most 10, found {size}"
+        );
+        require!(
+            !matches!(self.start.as_deref(), Some("material" | "zero")),
+            "net.start",
+            "that is for handcrafted terms; a net starts from a run folder, a checkpoint or a net, or \
+             without this key from random weights"
+        );
+        require!(
+            !self.tune_base || self.base.is_some(),
+            "net.tune_base",
+            "is about the terms that a net is added to; name them with `net.base`"
+        );
+        let narrow = architecture.is_deep() || architecture.hidden < WIDE;
+        let usual = if narrow { Precision::F32 } else { Precision::Mixed };
+        Ok(NetModel {
+            architecture,
+            start: self.start.clone(),
+            start_size: self.start_size,
+            base: self.base.clone(),
+            tune_base: self.tune_base,
+            precision: *self.precision.get_or_insert(usual),
+            rounded_last: self.rounded_last,
+            scales,
+        })
+    }
+}
+
+impl Optimizer {
+    /// The settings, with defaults that fit the model: nets are clipped so that they quantise,
+    /// handcrafted weights are centipawns and run free.
+    fn settings(&self, is_net: bool) -> Settings {
+        let name = self.name.unwrap_or(if is_net { Name::AdamW } else { Name::Adam });
+        let usual = Settings::usual(name);
+        let running = self.average_decay.map(Averaged::Decaying);
+        Settings {
+            name,
+            beta1: self.beta1.unwrap_or(usual.beta1),
+            beta2: self.beta2.unwrap_or(usual.beta2),
+            epsilon: self.epsilon.unwrap_or(usual.epsilon),
+            weight_decay: self.weight_decay.unwrap_or(usual.weight_decay),
+            bias_correction: self.bias_correction.unwrap_or(usual.bias_correction),
+            lookahead: Lookahead {
+                steps: self.lookahead_steps.unwrap_or(usual.lookahead.steps),
+                share: self.lookahead_share.unwrap_or(usual.lookahead.share),
+            },
+            clip_gradients: self.clip_gradients.unwrap_or(usual.clip_gradients),
+            average: running.or(self.average_last.map(Averaged::Last)),
+            clip: self.clip.unwrap_or(if is_net { 1.98 } else { 0.0 }),
+            layers: self.layers.clone(),
+            prior: self.prior.unwrap_or(usual.prior),
+            step: self.step.unwrap_or(usual.step),
+        }
+    }
+
+    /// Writes out every default that has a meaning.
+    fn complete(&mut self, settings: &Settings) {
+        let ahead = settings.name == Name::Ranger;
+        self.name = Some(settings.name);
+        self.beta1 = Some(settings.beta1);
+        self.beta2 = Some(settings.beta2);
+        self.epsilon = Some(settings.epsilon);
+        self.weight_decay = Some(settings.weight_decay);
+        self.bias_correction = Some(settings.bias_correction);
+        self.lookahead_steps = ahead.then_some(settings.lookahead.steps);
+        self.lookahead_share = ahead.then_some(settings.lookahead.share);
+        self.clip = Some(settings.clip);
+        self.prior = (settings.name == Name::GaussNewton).then_some(settings.prior);
+        self.step = (settings.name == Name::LocalSearch).then_some(settings.step);
+    }
+
+    fn check(&self, settings: &Settings) -> Checked {
+        let Settings { name, beta1, beta2, epsilon, weight_decay, clip, .. } = *settings;
+        let decay = self.average_decay.unwrap_or(0.0);
+        for (key, value) in [
+            ("optimizer.beta1", beta1),
+            ("optimizer.beta2", beta2),
+            ("optimizer.average_decay", decay),
+        ] {
+            require!((0.0..1.0).contains(&value), key, "lies from 0 to below 1, found {value}");
+        }
+        require!(
+            name != Name::ScheduleFree || beta1 >= LEAST_BETA,
+            "optimizer.beta1",
+            "is at least {LEAST_BETA} with schedule-free, found {beta1}"
+        );
+        for (key, value) in [("optimizer.weight_decay", weight_decay), ("optimizer.clip", clip)] {
+            let fits = value.is_finite() && value >= 0.0;
+            require!(fits, key, "must be finite and not negative, found {value}");
+        }
+        // At 0 a weight that never had a gradient would become 0 / 0.
+        let most = self.clip_gradients.unwrap_or(1.0);
+        for (key, value) in [("optimizer.epsilon", epsilon), ("optimizer.clip_gradients", most)] {
+            let fits = value.is_finite() && value as f32 > 0.0;
+            require!(fits, key, "must be finite and above 0, found {value}");
+        }
+        for (key, share) in [
+            ("optimizer.average_last", self.average_last.unwrap_or(1.0)),
+            ("optimizer.lookahead_share", self.lookahead_share.unwrap_or(1.0)),
+        ] {
+            require!(share > 0.0 && share <= 1.0, key, "lies above 0, to 1, found {share}");
+        }
+        let steps = self.lookahead_steps;
+        require!(steps != Some(0), "optimizer.lookahead_steps", "is at least 1");
+        require!(
+            name == Name::AdamW || self.bias_correction != Some(false),
+            "optimizer.bias_correction",
+            "only adamw can go without it"
+        );
+        for (key, given, owner) in [
+            ("optimizer.prior", self.prior.is_some(), Name::GaussNewton),
+            ("optimizer.step", self.step.is_some(), Name::LocalSearch),
+            ("optimizer.lookahead_steps", self.lookahead_steps.is_some(), Name::Ranger),
+            ("optimizer.lookahead_share", self.lookahead_share.is_some(), Name::Ranger),
+        ] {
+            let (owner_name, name_) = (owner.text(), name.text());
+            require!(!given || name == owner, key, "belongs to {owner_name}, not to {name_}");
+        }
+        for (key, given, averages) in [
+            ("optimizer.clip_gradients", self.clip_gradients.is_some(), false),
+            ("optimizer.average_decay", self.average_decay.is_some(), true),
+            ("optimizer.average_last", self.average_last.is_some(), true),
+        ] {
+            require!(
+                !(given && name.is_direct()),
+                key,
+                "is for methods that follow gradients, not {}",
+                name.text()
+            );
+            let twice = given && averages && name == Name::ScheduleFree;
+            require!(!twice, key, "schedule-free learns a mean of its own");
+        }
+        require!(
+            self.average_decay.is_none() || self.average_last.is_none(),
+            "optimizer.average_last",
+            "there is one mean: give this or `average_decay`"
+        );
+        Ok(())
+    }
+}
+
+fn check_data(file: &ConfigFile, is_net: bool) -> Checked {
+    let Data { held_out, test, share, limit, window, chunk, .. } = file.data;
+    let (test, chunk) = (test.unwrap_or(0.0), chunk.unwrap_or(0));
+    let fits = (0.0..1.0).contains(&held_out);
+    require!(fits, "data.held_out", "a share from 0 to below 1, found {held_out}");
+    require!((0.0..=1.0).contains(&test), "data.test", "a share from 0 to 1, found {test}");
+    let fits = share > 0.0 && share <= 1.0;
+    require!(fits, "data.share", "a share above 0, up to 1, found {share}");
+    require!(limit != Some(0), "data.limit", "must be at least 1; leave it out to take all");
+    let fits = window.is_none_or(|window| (1..=1 << 31).contains(&window));
+    require!(fits, "data.window", "must hold 1 to 2147483648 positions");
+    let most = MOST_IN_CHUNK;
+    require!(chunk <= most, "data.chunk", "at most {most} positions stay together");
+    require!(is_net || chunk == 0, "data.chunk", "only nets take positions chunk by chunk");
+    require!(
+        is_net || !file.data.mirrored_copies,
+        "data.mirrored_copies",
+        "is for nets that are not mirrored"
+    );
+    Ok(())
+}
+
+/// Each file is there once, to learn from or to validate with.
+fn check_files(file: &ConfigFile, test: Test) -> Checked {
+    let (data, files) = (&file.data, file.data.all_files());
+    let key = data.key_of_files();
+    require!(!files.is_empty(), key, "name at least one file");
+    require!(
+        data.source.is_empty() || data.files.is_empty(),
+        "data.files",
+        "stands beside [[data.source]]; make these files a source of their own"
+    );
+    for (key, files) in [(key, &files), ("data.validation", &data.validation)] {
+        for (i, path) in files.iter().enumerate() {
+            let twice = files[..i].iter().any(|other| same_path(other, path));
+            require!(!twice, key, "{} is listed twice; remove one", path.display());
+        }
+    }
+    for path in &data.validation {
+        if let Some(other) = files.iter().find(|other| same_path(other, path)) {
+            let (path, other) = (path.display(), other.display());
+            require!(false, "data.validation", "{path} is {other} of `{key}`; {ONE_LIST}");
+        }
+    }
+    require!(
+        data.validation.is_empty() || test.0 == 1.0,
+        "data.test",
+        "with files in `data.validation` all held-out games are the test; remove `data.test`, or set \
+         `data.held_out` to 0 for no test"
+    );
+    Ok(())
+}
+
+fn check_sources(file: &ConfigFile, batch: BatchSize) -> Checked {
+    let sources = &file.data.source;
+    let Some(first) = sources.first() else { return Ok(()) };
+    let count = sources.len();
+    let most = MOST_SOURCES;
+    require!(count <= most, "data.source", "there are {count} sources, and {most} are the most");
+    require!(
+        file.traces.is_none(),
+        "data.source",
+        "is for positions, and traces of another engine have none; name the files in `data.files`"
+    );
+    for (i, source) in sources.iter().enumerate() {
+        let name = source.name();
+        let some = !source.files.is_empty();
+        require!(some, "data.source.files", "source {} names no file", i + 1);
+        require!(
+            !name.is_empty() && !name.contains(NOT_IN_NAMES),
+            "data.source.name",
+            "{name:?} is no name: it must not be empty, nor have commas, quotes or line ends"
+        );
+        require!(
+            sources[..i].iter().all(|other| other.name() != name),
+            "data.source.name",
+            "two sources are called {name:?}; give each a `name` of its own"
+        );
+        require!(
+            source.batch_share.is_some() == first.batch_share.is_some(),
+            "data.source.batch_share",
+            "all sources have a share of each batch, or none has"
+        );
+        for (key, value) in [
+            ("data.source.batch_share", source.batch_share),
+            ("data.source.weight", source.weight),
+            ("data.source.score_scale", source.score_scale),
+        ] {
+            let value = value.unwrap_or(1.0);
+            let fits = value > 0.0 && value <= 1e6;
+            require!(fits, key, "{name}: a number above 0, up to a million, found {value}");
+        }
+        let wdl = source.wdl.unwrap_or(0.0);
+        let fits = (0.0..=1.0).contains(&wdl);
+        require!(fits, "data.source.wdl", "{name}: lies between 0 and 1, found {wdl}");
+        require!(
+            source.limit != Some(0),
+            "data.source.limit",
+            "{name}: must be at least 1; leave it out to take all"
+        );
+    }
+    if first.batch_share.is_some() {
+        let batch = batch.of(u64::MAX);
+        require!(
+            file.net.is_some() && file.target.learn == Learn::Values,
+            "data.source.batch_share",
+            "is for nets that learn values; elsewhere give sources a `weight`, or a `limit`"
+        );
+        let fits = batch >= count as u64;
+        require!(fits, "schedule.batch", "has {batch} positions for {count} sources");
+    }
+    Ok(())
+}
+
+fn check_target(file: &ConfigFile, score_scale: f64) -> Checked {
+    let target = &file.target;
+    for (key, scale) in [
+        ("target.scale", target.scale),
+        ("target.score_scale", target.score_scale.or(Some(score_scale))),
+    ] {
+        // Engines share the scale of a net, and there the bounds are narrower.
+        let fits = scale.is_none_or(|scale| (LEAST_SCALE..=MOST_SCALE).contains(&scale));
+        require!(
+            fits || file.net.is_some(),
+            key,
+            "lies between {LEAST_SCALE} and {MOST_SCALE} centipawns, found {:?}",
+            scale.unwrap_or_default()
+        );
+    }
+    let rate = file.schedule.learning_rate.clone().unwrap_or(Stages::constant(1.0));
+    for (key, stages) in [("schedule.learning_rate", &rate), ("target.wdl", &target.wdl)] {
+        stages.meant().map_err(|reason| ConfigError::Value { key: key.into(), reason })?;
+    }
+    let (low, high) = target.wdl.range();
+    require!(
+        (0.0..=1.0).contains(&low) && (0.0..=1.0).contains(&high),
+        "target.wdl",
+        "lies between 0 and 1, found {low} to {high}"
+    );
+    require!(
+        target.wdl.end().is_some(),
+        "target.wdl",
+        "losses are measured with its value at the end, which must not depend on the length of the \
+         run: give the last stage's `every` as a share"
+    );
+    let (low, high) = rate.range();
+    require!(
+        low >= 0.0 && high.is_finite(),
+        "schedule.learning_rate",
+        "must be finite and not negative, found {low} to {high}"
+    );
+    require!(high != 0.0, "schedule.learning_rate", "is 0: nothing would be learnt");
+    let offset = target.score_offset.unwrap_or(0.0);
+    let fits = offset >= 0.0 && offset.is_finite();
+    require!(fits, "target.score_offset", "is a number of centipawns, 0 or more");
+    Ok(())
+}
+
+/// The scale of a net is a whole number, and that of its scores near it unless both are given.
+fn check_scale(target: &Target, scale: f64, score_scale: f64) -> Checked {
+    let is_meant = target.scale.is_some() || (scale / score_scale - 1.0).abs() <= NEARLY;
+    let is_whole = scale.fract() == 0.0 && (1.0..=32_767.0).contains(&scale);
+    let found = "engines count in whole centipawns, 1 to 32767, found";
+    if let (None, Some(scores)) = (target.scale, target.score_scale) {
+        let follows = "which `target.scale` follows unless it is set";
+        require!(is_meant && is_whole, "target.score_scale", "{found} {scores:?}, {follows}");
+    }
+    require!(is_meant && is_whole, "target.scale", "{found} {scale:?}");
+    let fits = (LEAST_SCALE..=MOST_SCALE).contains(&score_scale);
+    require!(
+        fits,
+        "target.score_scale",
+        "lies between {LEAST_SCALE} and {MOST_SCALE} centipawns, found {score_scale:?}"
+    );
+    Ok(())
+}
+
+fn check_net(net: &NetModel, file: &ConfigFile, direct: bool, batch: BatchSize) -> Checked {
+    let name = file.optimizer.name.map_or("", Name::text);
+    require!(!direct, "optimizer.name", "{name} is for handcrafted terms");
+    require!(batch != BatchSize::All, "schedule.batch", "\"all\" is for handcrafted terms");
+    let values = file.target.learn == Learn::Values;
+    let tunes = net.tune_base;
+    require!(!tunes || values, "net.tune_base", "goes with `target.learn = \"values\"`");
+    let (mirrors, moves) =
+        (net.architecture.inputs.kings.mirror, file.target.learn == Learn::Moves);
+    require!(
+        !(file.data.mirrored_copies && (mirrors || net.base.is_some() || moves)),
+        "data.mirrored_copies",
+        "is for nets that are not mirrored, stand on no base, and learn values"
+    );
+    Ok(())
+}
+
+/// The loss, the weights of positions and the force on moves.
+fn check_loss(file: &ConfigFile, model: &Model, name: Name) -> Checked<Loss> {
+    let target = &file.target;
+    let (shape, asymmetry) = (target.loss, target.asymmetry.unwrap_or(0.0));
+    let loss = Loss { shape, power: target.power.unwrap_or(Loss::SQUARED.power), asymmetry };
+    require!(
+        target.power.is_none() || shape == LossShape::Power,
+        "target.power",
+        "goes with `loss = \"power\"`"
+    );
+    let fits = loss.power > 1.0 && loss.power.is_finite();
+    require!(fits, "target.power", "is an exponent above 1");
+    let fits = asymmetry > -1.0 && asymmetry <= MOST_ASYMMETRY;
+    require!(fits, "target.asymmetry", "is above -1: 0.1 costs a tenth more");
+    let sees_as_mover = match model {
+        Model::Net(net) => net.architecture.inputs.views.point_of_view() == PointOfView::SideToMove,
+        Model::Terms(_) | Model::Traces(_) => false,
+    };
+    require!(
+        asymmetry == 0.0 || sees_as_mover,
+        "target.asymmetry",
+        "is about the side to move, and these inputs have White's point of view"
+    );
+    if name == Name::GaussNewton {
+        let reason = "gauss-newton minimises squared and absolute errors that cost alike";
+        let usual = matches!(shape, LossShape::Squared | LossShape::Absolute);
+        require!(usual, "target.loss", "{reason}");
+        require!(asymmetry == 0.0, "target.asymmetry", "{reason}");
+    }
+    if let Some((key, reason)) = target.weights.wrong() {
+        require!(false, format!("target.weights.{key}"), "{reason}");
+    }
+    let moves = target.learn == Learn::Moves;
+    let level = target.weights.is_level();
+    let key = if level { "data.source.weight" } else { "target.weights" };
+    let of_moves = "is for values, and not for `learn = \"moves\"`";
+    require!(!moves || weighing(&file.data, target).is_level(), key, "{of_moves}");
+    require!(!moves || loss == Loss::SQUARED, "target.loss", "{of_moves}");
+    require!(
+        level || file.traces.is_none(),
+        "target.weights",
+        "need positions, and traces have none"
+    );
+    let force = target.force;
+    require!(force.is_none() || moves, "target.force", "goes with `learn = \"moves\"`");
+    let fits = force.is_none_or(|force| force >= 0.0 && force.is_finite());
+    require!(fits, "target.force", "is a number of centipawns, 0 or more");
+    Ok(loss)
+}
+
+fn check_learn(file: &ConfigFile, model: &Model, name: Name) -> Checked {
+    let learn = file.target.learn;
+    require!(
+        learn == Learn::Values || !matches!(model, Model::Traces(_)),
+        "target.learn",
+        "is \"values\" for another engine's terms: only that engine can search with them"
+    );
+    require!(
+        !(learn == Learn::Moves && name == Name::LocalSearch),
+        "optimizer.name",
+        "local-search cannot learn moves; gauss-newton can"
+    );
+    Ok(())
+}
+
+/// The arrays that have a clip or a learning rate of their own.
+fn check_layers(net: &Architecture, tune_base: bool, optimizer: &Optimizer) -> Checked {
+    let key = "optimizer.layers";
+    let arrays = net.arrays();
+    let mut known: Vec<&str> = Vec::new();
+    for array in &arrays {
+        let above = array.name.match_indices('.').map(|(at, _)| &array.name[..at]);
+        known.extend(above.chain([&array.name[..]]));
+    }
+    let terms = if tune_base { &["tempo", "terms"][..] } else { &[] };
+    known.extend(terms);
+    known.sort();
+    known.dedup();
+    for (name, &Layer { clip, rate }) in &optimizer.layers.0 {
+        let mut names = arrays.iter().map(|array| &array.name[..]).chain(terms.iter().copied());
+        let there = names.any(|array| stands_for(name, array));
+        require!(there, key, "{}", nearest(format!("the net has no `{name}`"), name, &known));
+        let (clip, rate) = (clip.unwrap_or(0.0), rate.unwrap_or(1.0));
+        require!(
+            clip.is_finite() && clip >= 0.0,
+            key,
+            "`{name}.clip` must be finite and not negative, found {clip}; 0 leaves it free"
+        );
+        require!(
+            rate.is_finite() && rate > 0.0,
+            key,
+            "`{name}.rate` must be finite and above 0, found {rate}; 1 is the learning rate of all \
+             others"
+        );
+    }
+    Ok(())
+}
+
+/// Methods that look at all positions end by themselves, and have no learning rate; all others need
+/// one.
+fn check_direct(file: &ConfigFile, optimizer: &Settings) -> Checked {
+    let (schedule, key) = (&file.schedule, "schedule.learning_rate");
+    let name = optimizer.name.text();
+    if !optimizer.name.is_direct() {
+        require!(
+            schedule.learning_rate.is_some(),
+            key,
+            "give a number such as 0.001, or stages; only gauss-newton and local-search go without"
+        );
+        return Ok(());
+    }
+    let all = schedule.batch.is_none_or(|batch| batch == BatchSize::All);
+    require!(all, "schedule.batch", "{name} looks at \"all\" positions");
+    require!(schedule.learning_rate.is_none(), key, "{name} has none");
+    let window = file.data.window;
+    require!(window.is_none(), "data.window", "{name} keeps all positions in memory");
+    let Settings { prior, step, .. } = *optimizer;
+    let fits = prior.is_finite() && prior > 0.0;
+    require!(fits, "optimizer.prior", "centipawns above 0, found {prior}");
+    let fits = (1..=1000).contains(&step);
+    require!(fits, "optimizer.step", "1 to 1000 centipawns, found {step}");
+    Ok(())
+}
+
+impl Source {
+    /// The name, or that of the first file.
+    pub fn name(&self) -> String {
+        let of_file = || {
+            let file = self.files.first()?;
+            Some(file.file_name()?.to_string_lossy().replace(NOT_IN_NAMES, " "))
+        };
+        self.name.clone().or_else(of_file).unwrap_or_default()
+    }
+}
+
+fn data_source(
+    source: &Source,
+    file: &ConfigFile,
+    of_all: Option<&'static Format>,
+) -> Checked<DataSource> {
+    let (data, target) = (&file.data, &file.target);
+    let wdl = source.wdl.unwrap_or(target.wdl.range().0);
+    Ok(DataSource {
+        name: source.name(),
+        files: source.files.clone(),
+        reading: Reading {
+            format: format("data.source.format", source.format.as_deref())?.or(of_all),
+            view: source.point_of_view.or(data.point_of_view),
+            filter: source.filter.as_ref().unwrap_or(&data.filter).clone(),
+            scores: target.learn != Learn::Moves && wdl < 1.0,
+            limit: source.limit.or(data.limit),
+        },
+        share: source.batch_share,
+        expected: None,
+    })
+}
+
+fn format(key: &'static str, name: Option<&str>) -> Checked<Option<&'static Format>> {
+    let Some(name) = name else { return Ok(None) };
+    let found = Format::named(name);
+    let names: Vec<&str> = crate::format::ALL.iter().map(|format| format.name).collect();
+    let no_format = format!("no format is named {name:?}");
+    require!(found.is_some(), key, "{}", nearest(no_format, name, &names));
+    Ok(found)
+}
+
+/// Whether two paths differ by no more than a `./`.
+fn same_path(one: &Path, other: &Path) -> bool {
+    let plain = |part: &Component| *part != Component::CurDir;
+    one.components().filter(plain).eq(other.components().filter(plain))
+}
