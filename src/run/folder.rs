@@ -37,7 +37,7 @@ pub const SOURCES: &str = "sources.csv";
 pub const REPORT: &str = "report.html";
 
 /// Held by whoever works in a folder.
-pub(super) const LOCK: &str = ".lock";
+const LOCK: &str = ".lock";
 
 /// Everything that a run writes, but for its config and its lock.
 const FILES: [&str; 12] = [
@@ -64,8 +64,6 @@ pub fn is_finished(folder: &Path) -> bool {
 /// A folder that this process alone trains in.
 pub struct RunFolder {
     pub path: PathBuf,
-    /// The folders above it that were made for it, the nearest first.
-    made: Vec<PathBuf>,
     /// Released when the process ends, by whatever death.
     _lock: File,
 }
@@ -100,17 +98,15 @@ impl Drop for RunFolder {
     /// A command that failed before its run began leaves nothing.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.file(LOCK));
-        remove_empty(&self.path, &self.made);
+        let _ = std::fs::remove_dir(&self.path);
     }
 }
 
 impl RunFolder {
     /// Takes a new folder, or one that [`check`] lets pass, for this process.
     pub fn take(path: &Path, overwrite: bool, listener: &dyn Progress) -> Result<Self> {
-        let made = missing_above(path);
         check(path, overwrite)?;
-        let mut folder = Self::open(path, listener)?;
-        folder.made = made;
+        let folder = Self::open(path, listener)?;
         // Once more, now that nobody else can begin a run here.
         check(path, overwrite)?;
         Ok(folder)
@@ -134,9 +130,22 @@ impl RunFolder {
         Self::open(path, listener)
     }
 
+    /// Locks a folder.
     fn open(path: &Path, listener: &dyn Progress) -> Result<Self> {
-        let lock = lock(path, listener)?;
-        Ok(Self { path: path.to_path_buf(), made: Vec::new(), _lock: lock })
+        let name = path.join(LOCK);
+        let lock =
+            File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
+        let folder = path.display();
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                bail!("a run is under way in {folder}; wait for it, or stop it")
+            }
+            // Some network drives know no locks; better no lock than no training.
+            Err(TryLockError::Error(error)) => listener
+                .remark(&format!("{folder} cannot be locked ({error}): start no second run")),
+        }
+        Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
     /// Removes what an earlier run left.
@@ -161,41 +170,6 @@ impl RunFolder {
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
-}
-
-/// Locks a folder for this process.
-///
-/// # Errors
-/// If another process works there, or nothing can be written there.
-pub(super) fn lock(folder: &Path, listener: &dyn Progress) -> Result<File> {
-    let name = folder.join(LOCK);
-    let lock = File::create(&name).with_context(|| format!("cannot write {}", name.display()))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            bail!("a run is under way in {}; wait for it, or stop it", folder.display())
-        }
-        // Some network drives know no locks; better no lock than no training.
-        Err(TryLockError::Error(error)) => {
-            listener.remark(&format!(
-                "{} cannot be locked ({error}): start no second run",
-                folder.display()
-            ));
-        }
-    }
-    Ok(lock)
-}
-
-/// The folders above one that will have to be made for it, the nearest first.
-pub(super) fn missing_above(folder: &Path) -> Vec<PathBuf> {
-    let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-    folder.ancestors().skip(1).take_while(missing).map(Path::to_path_buf).collect()
-}
-
-/// Removes a folder, and those above that were made for it, as far as they are empty.
-pub(super) fn remove_empty(folder: &Path, made: &[PathBuf]) {
-    let made = made.iter().map(PathBuf::as_path);
-    let _ = [folder].into_iter().chain(made).try_for_each(std::fs::remove_dir);
 }
 
 /// Removes files from a folder, if there is one.

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
+use super::io::Writing;
 use crate::cli::out;
 use crate::cli::terminal::Terminal;
 use crate::digits::grouped;
-use crate::engine::{Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report};
+use crate::engine::{
+    Crew, EngineError, EngineSettings, Entrant, JournalError, Limit, Report, Skip,
+};
 use crate::export::Given;
-use crate::format::{self, Format, Source};
 use crate::model::Precision;
 use crate::output;
 use crate::progress::Progress;
@@ -78,20 +80,6 @@ pub struct Search {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(conflicts_with_all = ["nodes", "depth"])]
     movetime: Option<u64>,
-}
-
-/// What is written where.
-#[derive(clap::Args)]
-pub struct Target {
-    /// The file to make; a run that was stopped or killed goes on with it
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
-    pub output: PathBuf,
-    /// Format to write [default: by the ending of the output]
-    #[arg(long, alias = "format", value_name = "NAME")]
-    to: Option<String>,
-    /// Replace a file that is there already. One that is under way is resumed all the same
-    #[arg(long)]
-    overwrite: bool,
 }
 
 /// An option of an engine and its value.
@@ -164,78 +152,50 @@ impl Search {
     }
 }
 
-impl Target {
-    /// The format that was asked for, or the one whose files end like this.
-    pub fn format(&self) -> Result<&'static Format> {
-        let writable = || format::ALL.into_iter().filter(|format| format.writer.is_some());
-        let names = || writable().map(|format| format.name).collect::<Vec<_>>().join(", ");
-        if let Some(name) = &self.to {
-            return Format::named(name)
-                .with_context(|| format!("unknown format `{name}`, expected one of {}", names()));
-        }
-        let extension = self.output.extension().unwrap_or_default().to_string_lossy();
-        if matches!(&*extension, "gz" | "zst" | "xz" | "zip") {
-            return Err(JournalError::Packed(self.output.clone()).into());
-        }
-        writable().find(|format| format.extensions.contains(&&*extension)).with_context(|| {
-            let output = self.output.display();
-            format!("the name {output} does not tell its format; give --to, one of {}", names())
-        })
+/// Runs a job of so many items ("positions", "games") to its end, or until Ctrl-C, and prints its
+/// result. `input` must not be overwritten.
+pub fn make(
+    writing: &Writing,
+    (total, noun): (u64, &'static str),
+    input: Option<&Path>,
+    job: impl Fn(&dyn Progress) -> Result<Report, EngineError>,
+) -> Result<ExitCode> {
+    let path = &writing.output;
+    let same = input.is_some_and(|input| output::same(input, path));
+    ensure!(!same, "{} is the input, too; name another file with --out", path.display());
+    let report = resumable(path, writing.overwrite, || job(&Terminal::that_stops(false)))?;
+    if report.stopped {
+        let (done, total) = (grouped(report.done), grouped(total));
+        eprintln!("stopped after {done} of {total} {noun}; the same command goes on from there");
+        return Ok(ExitCode::from(130));
     }
-
-    /// Runs a job of so many items ("positions", "games") to its end, or until Ctrl-C, and tells
-    /// what came of it. `input` must not be overwritten.
-    pub fn make(
-        &self,
-        (total, noun): (u64, &'static str),
-        input: Option<&Path>,
-        job: impl Fn(&dyn Progress) -> Result<Report, EngineError>,
-    ) -> Result<ExitCode> {
-        let output = self.output.display();
-        let same = input.is_some_and(|input| output::same(input, &self.output));
-        ensure!(!same, "{output} is the input, too; name another file with --out");
-        let terminal = Terminal::that_stops(false);
-        let report = resumable(&self.output, self.overwrite, || job(&terminal))?;
-        if report.stopped {
-            let (done, total) = (grouped(report.done), grouped(total));
-            eprintln!(
-                "stopped after {done} of {total} {noun}; the same command goes on from there"
-            );
-            return Ok(ExitCode::from(130));
-        }
-        self.tell(&report, noun)?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn tell(&self, report: &Report, noun: &str) -> Result<()> {
-        let skipped = report.skipped.len() as u64;
-        let left_out = report.done - report.written - skipped;
-        let left_out = match left_out {
-            0 => String::new(),
-            some => format!("{} not quiet, ", grouped(some)),
-        };
-        let shown = |skip: &crate::engine::Skip| {
-            let noun = noun.trim_end_matches('s');
-            format!("{noun} {} was skipped: {}", grouped(skip.item + 1), skip.reason)
-        };
-        let reasons = report.skipped.iter().take(TOLD).map(shown);
-        let more = (skipped > TOLD as u64)
-            .then(|| format!("{} more were skipped", grouped(skipped - TOLD as u64)));
-        let bad = &report.bad_records;
-        let bad = (bad.count > 0).then(|| {
-            let first = bad.first.first().map(|bad| format!(", the first {bad}"));
-            format!("{} bad records left out{}", grouped(bad.count), first.unwrap_or_default())
-        });
-        let last = format!(
-            "{} {noun} done: {} written, {left_out}{} skipped, {} restarts: {}",
-            grouped(report.done),
-            grouped(report.written),
-            grouped(skipped),
-            grouped(report.restarts),
-            self.output.display(),
-        );
-        out::lines(bad.into_iter().chain(reasons).chain(more).chain([last]).map(Ok))
-    }
+    let skipped = report.skipped.len() as u64;
+    let bad = &report.bad_records;
+    let bad = bad
+        .first
+        .first()
+        .map(|first| format!("{} bad records left out, the first {first}", grouped(bad.count)));
+    let shown = |skip: &Skip| {
+        let noun = noun.trim_end_matches('s');
+        format!("{noun} {} was skipped: {}", grouped(skip.item + 1), skip.reason)
+    };
+    let reasons = report.skipped.iter().take(TOLD).map(shown);
+    let more = (skipped > TOLD as u64)
+        .then(|| format!("{} more were skipped", grouped(skipped - TOLD as u64)));
+    let left_out = match report.done - report.written - skipped {
+        0 => String::new(),
+        some => format!("{} not quiet, ", grouped(some)),
+    };
+    let last = format!(
+        "{} {noun} done: {} written, {left_out}{} skipped, {} restarts: {}",
+        grouped(report.done),
+        grouped(report.written),
+        grouped(skipped),
+        grouped(report.restarts),
+        path.display(),
+    );
+    out::lines(bad.into_iter().chain(reasons).chain(more).chain([last]).map(Ok))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Begins a file that can be resumed, or goes on with it; replaces one that is whole only if asked.
@@ -257,26 +217,4 @@ pub fn resumable<T>(
         }
         opened => Ok(opened?),
     }
-}
-
-/// How many positions a file holds, to know how much is left to do: reading is a thousand times
-/// faster than searching.
-pub fn count(input: &Path, bad_records: u64) -> Result<u64> {
-    if input.as_os_str() == "-" || output::is_device(input) {
-        bail!(
-            "{} cannot be read again when the job is resumed; write it to a file first",
-            if input.as_os_str() == "-" {
-                "standard input".into()
-            } else {
-                input.to_string_lossy()
-            }
-        );
-    }
-    let mut source = Source::open(input, None, bad_records)?;
-    let (mut block, mut count) = (Vec::new(), 0);
-    while source.next_block(&mut block)? {
-        count += block.len() as u64;
-        block.clear();
-    }
-    Ok(count + block.len() as u64)
 }

@@ -54,7 +54,7 @@ pub struct Writing {
     to: Option<&'static Format>,
     /// Replace an output that exists
     #[arg(long)]
-    overwrite: bool,
+    pub overwrite: bool,
 }
 
 /// Files to read, and the file to write.
@@ -133,19 +133,31 @@ impl Inputs {
     /// # Errors
     /// If one of the files is a pipe, which a command cannot read twice.
     pub fn require_files(&self, why: &str) -> Result<()> {
-        let pipe = |path: &&PathBuf| *path == Path::new("-") || output::is_device(path);
-        match self.files.iter().find(pipe) {
-            Some(path) => bail!(
-                "{} can be read only once, and {why}; write it to a file first",
-                if path == Path::new("-") {
-                    "standard input".into()
-                } else {
-                    path.to_string_lossy()
-                }
-            ),
-            None => Ok(()),
-        }
+        self.files.iter().try_for_each(|path| require_file(path, why))
     }
+}
+
+/// # Errors
+/// If a path is a pipe.
+pub fn require_file(path: &Path, why: &str) -> Result<()> {
+    let is_pipe = path == Path::new("-") || output::is_device(path);
+    ensure!(
+        !is_pipe,
+        "{} can be read only once, and {why}; write it to a file first",
+        path.display()
+    );
+    Ok(())
+}
+
+/// The number of positions of a file.
+pub fn positions_in(mut source: Source, mut step: impl FnMut(u64) -> Result<()>) -> Result<u64> {
+    let (mut block, mut count) = (Vec::new(), 0);
+    while source.next_block(&mut block)? {
+        count += block.len() as u64;
+        step(block.len() as u64)?;
+        block.clear();
+    }
+    Ok(count)
 }
 
 /// Warns where results look as if the other side saw them.

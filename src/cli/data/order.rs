@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::io::{Files, Pace, Tally, interrupted, share};
+use super::io::{Files, Pace, Tally, interrupted, positions_in, share};
 use crate::cli::out;
 use crate::data::interleave::Interleave;
 use crate::data::shuffle::{Part, Shuffle};
@@ -169,13 +169,7 @@ pub fn interleave(args: InterleaveArgs) -> Result<ExitCode> {
     let mut counts = Vec::new();
     let mut pace = Pace::new("count");
     for path in &args.files.inputs.files {
-        let (mut source, mut block, mut count) = (args.files.inputs.open(path)?, Vec::new(), 0);
-        while source.next_block(&mut block)? {
-            count += block.len() as u64;
-            pace.step(block.len() as u64)?;
-            block.clear();
-        }
-        counts.push(count);
+        counts.push(positions_in(args.files.inputs.open(path)?, |count| pace.step(count))?);
         let source = args.files.inputs.open(path)?;
         written.print_losses(&source);
         streams.push(Stream { source, block: Vec::new(), at: 0 });

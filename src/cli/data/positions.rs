@@ -5,8 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::engine::{Engines, Search, Target, count};
+use super::engine::{Engines, Search, make};
+use super::io::{Writing, positions_in, require_file, share};
 use crate::engine::{Mix, Part, PositionsJob, Task, positions};
+use crate::format::Source;
 
 #[derive(clap::Args)]
 struct Positions {
@@ -14,7 +16,7 @@ struct Positions {
     #[arg(value_name = "FILE")]
     input: PathBuf,
     #[command(flatten)]
-    target: Target,
+    writing: Writing,
     #[command(flatten)]
     search: Search,
     /// Search a part of the positions alone, such as 2/3; the files of all parts, one after the other,
@@ -67,13 +69,6 @@ pub struct Resolve {
     positions: Positions,
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if 0.0 < share && share < 1.0 => Ok(share),
-        _ => Err("a share above 0 and below 1".into()),
-    }
-}
-
 fn scale(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(scale) if (1.0..=1e6).contains(&scale) => Ok(scale),
@@ -91,16 +86,20 @@ pub fn resolve(args: Resolve) -> Result<ExitCode> {
 }
 
 fn run(args: Positions, task: Task) -> Result<ExitCode> {
+    require_file(&args.input, "a job that is resumed reads it again")?;
+    // Reading is a thousand times faster than searching.
+    let source = Source::open(&args.input, None, args.bad_records)?;
+    let count = positions_in(source, |_| Ok(()))?;
     let job = PositionsJob {
-        output: args.target.output.clone(),
-        format: args.target.format()?,
+        output: args.writing.output.clone(),
+        format: args.writing.format(&args.writing.output)?,
         task,
         limit: args.search.limit(&args.engines)?,
         crew: args.engines.crew()?,
-        range: args.part.range(count(&args.input, args.bad_records)?),
+        range: args.part.range(count),
         bad_records: args.bad_records,
         input: args.input,
     };
     let total = job.range.end - job.range.start;
-    args.target.make((total, "positions"), Some(&job.input), |watch| positions(&job, watch))
+    make(&args.writing, (total, "positions"), Some(&job.input), |watch| positions(&job, watch))
 }

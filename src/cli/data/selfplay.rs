@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::engine::{Engines, Search, Target};
+use super::engine::{Engines, Search, make};
+use super::io::Writing;
 use crate::cli::options::{Beginning, Rules};
 use crate::engine::{Part, SelfplayJob, selfplay};
 
@@ -27,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     part: Part,
     #[command(flatten)]
-    target: Target,
+    writing: Writing,
     #[command(flatten)]
     search: Search,
     /// Other seeds give other games
@@ -45,8 +46,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let crew = args.engines.crew()?;
     let book = args.beginning.book.clone();
     let job = SelfplayJob {
-        output: args.target.output.clone(),
-        format: args.target.format()?,
+        output: args.writing.output.clone(),
+        format: args.writing.format(&args.writing.output)?,
         games: args.games,
         range: args.part.range(args.games),
         seed: args.seed,
@@ -56,5 +57,5 @@ pub fn run(args: Args) -> Result<ExitCode> {
         crew,
     };
     let total = job.range.end - job.range.start;
-    args.target.make((total, "games"), book.as_deref(), |watch| selfplay(&job, watch))
+    make(&args.writing, (total, "games"), book.as_deref(), |watch| selfplay(&job, watch))
 }
