@@ -60,9 +60,9 @@ pub struct ChunkPlan {
     pub(crate) pairs: Arc<Pairs>,
     /// Views and output buckets of the net.
     pub(super) of: [usize; 2],
-    /// Whether it serves for the backward pass.
+    /// Whether it has the runs of the backward pass.
     pub(crate) is_inverted: bool,
-    /// Whether it is kept, so that the same one comes again.
+    /// Whether it is cached, so that the same one comes again.
     pub(crate) stays: bool,
     /// Entries to walk, for each [`ABREAST`] lists.
     pub(crate) walks: Vec<u16>,
@@ -103,13 +103,13 @@ impl ChunkPlan {
 
     /// Bytes that the arrays hold.
     pub fn bytes(&self) -> usize {
-        let shorts = [&self.order, &self.positions, &self.places, &self.walks];
-        shorts.iter().map(|it| size_of_val(&it[..])).sum::<usize>()
-            + size_of_val(&self.weights[..])
-            + [&self.spans, &self.buckets].iter().map(|it| size_of_val(&it[..])).sum::<usize>()
-            + [&self.entries, &self.holders].iter().map(|it| size_of_val(&it[..])).sum::<usize>()
-            + size_of_val(&self.runs[..])
-            + size_of::<Self>()
+        let shorts = self.order.len() + self.positions.len() + self.places.len() + self.walks.len();
+        size_of::<Self>()
+            + shorts * size_of::<u16>()
+            + self.weights.len()
+            + (self.spans.len() + self.buckets.len()) * size_of::<Span>()
+            + (self.entries.len() + self.holders.len()) * size_of::<[u16; FOUR]>()
+            + self.runs.len() * size_of::<Run>()
     }
 
     pub(crate) fn lists(&self) -> usize {
@@ -136,7 +136,7 @@ impl ChunkPlan {
     }
 }
 
-/// Makes plans, in memory that it keeps.
+/// Makes plans, with reused buffers.
 #[derive(Debug, Default)]
 pub struct Planner {
     keys: Vec<u16>,

@@ -359,8 +359,8 @@ fn features<S, const R: usize, const H: usize, F, P>(
             let (mut values, _) = F::both::<S, P>(simd, own[r]);
             if pairwise {
                 let (others, _) = F::both::<S, P>(simd, others[r]);
-                for h in 0..H {
-                    values[h] = simd.mul_f32s(values[h], others[h]);
+                for (value, other) in values.iter_mut().zip(others) {
+                    *value = simd.mul_f32s(*value, other);
                 }
             }
             to[r] = values;

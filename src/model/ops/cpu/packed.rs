@@ -211,14 +211,13 @@ impl<F: Number> Task for Rows<'_, F> {
         let mut largest = [0; 16];
         let mut check = |weights: &[f32]| {
             let (body, rest) = weights.as_chunks::<16>();
-            for weights in body {
-                for i in 0..16 {
-                    largest[i] = largest[i].max(weights[i].abs().to_bits());
-                }
-            }
-            for (largest, weight) in largest.iter_mut().zip(rest) {
+            let larger = |largest: &mut u32, weight: &f32| {
                 *largest = (*largest).max(weight.abs().to_bits());
+            };
+            for weights in body {
+                largest.iter_mut().zip(weights).for_each(|(it, weight)| larger(it, weight));
             }
+            largest.iter_mut().zip(rest).for_each(|(it, weight)| larger(it, weight));
         };
         for (i, weights) in weights.chunks_exact(hidden).enumerate() {
             let row = all.next().expect("a row an input");

@@ -180,19 +180,13 @@ impl<'a> Pass<'a> {
             self.positions(part, purpose, &slopes, &tile_sums);
             slopes.clone()
         });
-        let (sums, left) = match buckets {
-            // What is left of one bucket is added up at last.
-            1 => sums::down_to(gpu, &tile_sums, tiles.len(), form.sums(), sums::ROWS),
-            _ => {
-                let parts = tiles.runs.len() / buckets;
-                let of_parts = sums::runs(gpu, &tile_sums, &tiles.runs, form.sums());
-                let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
-                (sums::runs(gpu, &of_parts, &runs, form.sums()), 1)
-            }
-        };
+        let parts = tiles.runs.len() / buckets;
+        let of_parts = sums::runs(gpu, &tile_sums, &tiles.runs, form.sums());
+        let runs: Vec<_> = (0..buckets).map(|i| i * parts..(i + 1) * parts).collect();
+        let sums = sums::runs(gpu, &of_parts, &runs, form.sums());
         let share = 1.0 / batch as f32;
         let Last { output, bias, output_bias, loss } =
-            Last::new(gpu, &sums, share, [buckets, left], views * hidden, hidden);
+            Last::new(gpu, &sums, share, buckets, views * hidden, hidden);
         self.done(Stage::Backward);
         let others = [
             (Part::AccumulatorBias, bias),

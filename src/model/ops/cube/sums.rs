@@ -140,7 +140,7 @@ pub(super) fn rows_of_strips(
 }
 
 /// Rows that one unit adds up.
-pub(super) const ROWS: usize = 32;
+const ROWS: usize = 32;
 
 /// Units of a cube that adds up rows.
 const UNITS: usize = 128;
@@ -148,11 +148,6 @@ const UNITS: usize = 128;
 /// The sums of some runs of rows, `[rows, width]` to `[runs, width]`, in an order that follows from
 /// the runs' lengths alone.
 pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize) -> Buffer {
-    if let [run] = runs
-        && run.start == 0
-    {
-        return down_to(gpu, from, run.end, width, 1).0;
-    }
     let (mut from, mut runs) = (from.clone(), runs.to_vec());
     while runs.iter().enumerate().any(|(i, run)| *run != (i..i + 1)) {
         let (mut groups, mut next) = (Vec::new(), Vec::with_capacity(runs.len()));
@@ -165,29 +160,14 @@ pub(super) fn runs(gpu: &Gpu, from: &Buffer, runs: &[Range<usize>], width: usize
             next.push(first..groups.len() / 2);
         }
         let count = groups.len() / 2;
-        let to = add_groups(gpu, &from, Some(groups), [0, count], width);
+        let to = match &runs[..] {
+            // The device needs no list of these groups.
+            [run] if run.start == 0 => add_groups(gpu, &from, None, [run.end, count], width),
+            _ => add_groups(gpu, &from, Some(groups), [0, count], width),
+        };
         (from, runs) = (to, next);
     }
     from
-}
-
-/// The sum of all rows, `[rows, width]`, so many at a time until no more than `most` are left; and
-/// how many these are. The device needs no list of the groups.
-pub(super) fn down_to(
-    gpu: &Gpu,
-    from: &Buffer,
-    rows: usize,
-    width: usize,
-    most: usize,
-) -> (Buffer, usize) {
-    let (mut from, mut left) = (from.clone(), rows);
-    // No rows have a sum all the same.
-    while left > most || left == 0 {
-        let count = left.div_ceil(ROWS).max(1);
-        let to = add_groups(gpu, &from, None, [left, count], width);
-        (from, left) = (to, count);
-    }
-    (from, left)
 }
 
 /// The sum of each of `count` groups of rows, `[rows, width]` to `[groups, width]`. `groups` is
@@ -240,27 +220,15 @@ fn sum_of_groups(
             begin = groups[2 * group] as usize;
             end = groups[2 * group + 1] as usize;
         }
-        to[group * width + column] = column_sum(from, begin, end, column, width);
+        let mut sum = 0.0f32;
+        for row in begin..end {
+            sum += from[row * width + column];
+        }
+        to[group * width + column] = sum;
     }
 }
 
-/// A column of some rows, added up one after the other.
-#[cube]
-fn column_sum(
-    from: &[f32],
-    begin: usize,
-    end: usize,
-    column: usize,
-    #[comptime] width: usize,
-) -> f32 {
-    let mut sum = 0.0f32;
-    for row in begin..end {
-        sum += from[row * width + column];
-    }
-    sum
-}
-
-/// The sums of the tiles of each bucket, each to its place; the loss becomes a mean.
+/// The sums over the tiles of each bucket, each array by itself; the loss becomes a mean.
 pub(super) struct Last {
     /// `[buckets, outputs]`
     pub output: Buffer,
@@ -273,12 +241,12 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// From `[buckets, rows, outputs + hidden + 2]`, the rows of a bucket added up.
+    /// From `[buckets, outputs + hidden + 2]`.
     pub fn new(
         gpu: &Gpu,
         from: &Buffer,
         share: f32,
-        [buckets, rows]: [usize; 2],
+        buckets: usize,
         outputs: usize,
         hidden: usize,
     ) -> Self {
@@ -296,7 +264,6 @@ impl Last {
                 output_bias.arg(),
                 loss.arg(),
                 buckets as u32,
-                rows as u32,
                 share,
                 outputs,
                 hidden,
@@ -315,7 +282,6 @@ fn last(
     output_bias: &mut [f32],
     loss: &mut [f32],
     buckets: u32,
-    rows: u32,
     share: f32,
     #[comptime] outputs: usize,
     #[comptime] hidden: usize,
@@ -325,8 +291,7 @@ fn last(
     if column < width {
         let mut sum = 0.0f32;
         for bucket in 0..buckets as usize {
-            let first = bucket * rows as usize;
-            let value = column_sum(from, first, first + rows as usize, column, width);
+            let value = from[bucket * width + column];
             sum += value;
             if column < outputs {
                 output[bucket * outputs + column] = value;
