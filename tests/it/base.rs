@@ -172,7 +172,7 @@ const NET: &str = "nets/quickstart-32.bin";
 
 /// A run, its best checkpoint and its net are one base. A run continues with it and the sum itself.
 #[test]
-fn run_and_its_net_are_one_base() {
+fn run_or_its_net_as_base() {
     let folder = tempfile::tempdir().unwrap();
     let below = folder.path().join("below");
     let alone = config("x", "wdl = 0.3", 2).replace("base = \"x\"\n", "");

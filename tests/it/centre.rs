@@ -96,7 +96,7 @@ fn both_wings_count_as_one() {
 }
 
 #[test]
-fn a_mirrored_fit_is_that_of_the_mirror_image() {
+fn mirrored_fit_equals_the_mirror_image() {
     let folder = tempfile::tempdir().unwrap();
     // Without castling rights, which a board turned round cannot have.
     let samples: Vec<Sample> = games::samples(4000, 29)

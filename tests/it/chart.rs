@@ -20,23 +20,8 @@ fn rows(looks: u64) -> Vec<Row> {
     (0..looks).map(row).collect()
 }
 
-/// The drawings of the lines of a chart, labels left out.
-fn drawing(lines: &[String]) -> Vec<Vec<char>> {
-    let row = |line: &String| line.chars().skip(9).collect();
-    lines[1..lines.len() - 1].iter().map(row).collect()
-}
-
-/// The columns in which a line has dots.
-fn columns(rows: &[Vec<char>]) -> Vec<usize> {
-    let dots = |row: &Vec<char>| -> Vec<usize> {
-        let dotted = |c: &char| ('\u{2801}'..='\u{28ff}').contains(c);
-        row.iter().enumerate().filter(|(_, c)| dotted(c)).map(|(i, _)| i).collect()
-    };
-    rows.iter().flat_map(dots).collect()
-}
-
 #[test]
-fn a_chart_fits_its_terminal() {
+fn fits_its_terminal() {
     for looks in [2, 3, 21, 1000] {
         for width in [NARROWEST, 80, 110, 200] {
             let lines = chart(&rows(looks), TOTAL, width).expect("rows enough");
@@ -62,24 +47,11 @@ fn nothing_is_drawn_of_nothing() {
 }
 
 #[test]
-fn labels_and_lines_show_the_losses() {
+fn labels_are_the_losses() {
     let lines = chart(&rows(21), TOTAL, 80).expect("rows enough");
     assert!(lines[0].contains("lowest 0.104762 at step 20"), "{}", lines[0]);
-    // The three first looks at the held-out games lie above the chart, which ends at the fourth.
+    // The chart ends at the fourth validation; the three before lie above it.
     assert!(lines[1].starts_with("0.125000 "), "{}", lines[1]);
     assert!(lines[12].starts_with("0.052500 "), "{}", lines[12]);
     assert!(lines[13].trim_start().starts_with("0 ") && lines[13].ends_with("20.0 k positions"));
-    // Both curves end where the run ends, one far above the other.
-    let drawn = drawing(&lines);
-    let end = 80 - 9 - 1;
-    let above = columns(&drawn[..4]);
-    let below = columns(&drawn[4..]);
-    assert_eq!(above.iter().max(), Some(&end), "{lines:#?}");
-    assert_eq!(below.iter().max(), Some(&end), "{lines:#?}");
-    // Held out: joined from the fourth look on; training: no more dots than looks.
-    let first = 3 * end / 20;
-    let joined: Vec<usize> = (first + 1..=end).filter(|i| !above.contains(i)).collect();
-    assert!(joined.is_empty(), "{joined:?} {lines:#?}");
-    assert!(above.iter().all(|column| *column + 1 >= first), "{lines:#?}");
-    assert!(below.len() <= 20, "{lines:#?}");
 }

@@ -46,7 +46,7 @@ fn model(net: &Architecture, weights: &Weights) -> Model {
 /// Whatever is kept of them, planned chunks are the lists in the same order, with the same labels:
 /// in each pass, for nets of all kinds, mirror images included. So they are from any place on.
 #[test]
-fn planned_chunks_are_what_is_listed() {
+fn planned_chunks_equal_lists() {
     let mut planned = 0;
     for seed in 0..24 {
         let net = drawn::net(seed, 40);
@@ -82,7 +82,7 @@ fn planned_chunks_are_what_is_listed() {
 /// So are chunks that are planned as they stream by, whose lists name pairs: across the borders of
 /// windows, for each of several ranks, and from any place on.
 #[test]
-fn chunks_that_stream_by_are_what_is_listed() {
+fn streamed_chunks_equal_lists() {
     let mut named = 0;
     for seed in (0..40).filter(|seed| drawn::net(*seed, 40).inputs.kings.count() == 1).take(8) {
         let net = drawn::net(seed, 40);
@@ -121,7 +121,7 @@ fn chunks_that_stream_by_are_what_is_listed() {
 /// The first pass is that of positions that are shuffled one by one, without king buckets. Later ones show each position
 /// once as well, and the neighbours in a chunk stay the same.
 #[test]
-fn chunks_stay_together_from_pass_to_pass() {
+fn chunks_stay_together_across_epochs() {
     const CHUNK: usize = 64;
     let net = Architecture::simple(Views::Perspective, 1, Activation::SCReLU);
     let passes = |chunk| {
@@ -167,7 +167,7 @@ fn chunks_stay_together_from_pass_to_pass() {
 /// Where kings choose among rows, positions whose kings choose the same ones are neighbours, and
 /// each batch has its share of those, in each pass.
 #[test]
-fn kings_stand_together_and_come_evenly() {
+fn kings_are_grouped_and_spread_evenly() {
     const CHUNK: usize = 20;
     let buckets: Vec<u8> = (0..32).map(|square| if square % 4 < 2 { 0 } else { 1 }).collect();
     let kings = Kings::new(true, &buckets).expect("buckets");

@@ -53,7 +53,7 @@ fn kill_at(mut command: Command, file: &Path) {
 }
 
 #[test]
-fn a_killed_loop_ends_as_one_that_was_not() {
+fn killed_loop_ends_alike() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, killed] = ["whole", "killed"].map(|name| folder.path().join(name));
     let printed = &said(&mut two(&whole, "1"))[0];

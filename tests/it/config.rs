@@ -147,7 +147,7 @@ fn no_length_overflows() {
 }
 
 #[test]
-fn errors_name_the_file_and_the_line() {
+fn errors_name_file_and_line() {
     let misspelt = CONFIG.replace("hidden", "hiden");
     let both = misspelt.replace("files = [\"games.vf\"]\n", "");
     let wrong = CONFIG.replace("epochs = 2", "epochs = \"two\"");

@@ -138,7 +138,7 @@ fn chi_square(counts: &[f64]) -> f64 {
 }
 
 #[test]
-fn every_place_is_equally_likely() {
+fn places_are_equally_likely() {
     // 4,000 seeds, 40 records: 39 degrees of freedom, whose 99.99 % lies at 79.
     let records: Vec<[u8; 1]> = (0..40).map(|number| [number]).collect();
     let (mut first, mut neighbours, mut chosen) = ([0f64; 40], [0f64; 40], [0f64; 40]);
@@ -160,7 +160,7 @@ fn every_place_is_equally_likely() {
 /// A part of 256 is a bucket: all orders of its records come alike often, that in which no record
 /// stays included.
 #[test]
-fn every_order_within_a_bucket_is_equally_likely() {
+fn orders_in_buckets_are_equally_likely() {
     let records: Vec<[u8; 2]> = (0..768u16).map(u16::to_le_bytes).collect();
     let mut orders = [0f64; 6];
     for seed in 0..16 {

@@ -151,7 +151,7 @@ fn phases_equal_a_plain_loop() {
 }
 
 #[test]
-fn marks_stand_where_an_evaluation_is_worse_and_seldom_elsewhere() {
+fn marks_of_worse_evaluations() {
     let deep = World::new(20_000, 5, 900.0).deep(Some(1));
     let noisy = &deep.phases.slices[0].evaluations[0];
     assert!(noisy.marked && noisy.difference.unwrap().mean > 0.01, "{noisy:?}");
@@ -177,7 +177,7 @@ fn marks_stand_where_an_evaluation_is_worse_and_seldom_elsewhere() {
 }
 
 #[test]
-fn calibration_tells_right_from_bold() {
+fn calibration_of_right_and_overconfident() {
     let (mut inside, mut bins) = (0, 0);
     let groups = Groups::new((0..10_000).map(|i| i / 7));
     for seed in 0..10 {

@@ -29,7 +29,7 @@ fn fused(level: Level, precision: Precision) -> Compute {
 }
 
 #[test]
-fn the_plain_modules_compute_the_definition() {
+fn plain_modules_compute_the_definition() {
     for seed in NETS {
         let net = drawn::net(seed, 40);
         let weights = drawn::weights(&net, seed);
@@ -47,7 +47,7 @@ fn the_plain_modules_compute_the_definition() {
 }
 
 #[test]
-fn the_fused_operations_equal_the_plain_ones() {
+fn fused_operations_equal_plain_ones() {
     for seed in NETS {
         let net = drawn::net(seed, 100);
         let weights = drawn::weights(&net, seed);
@@ -126,7 +126,7 @@ fn largest_sum(net: &Architecture, weights: &Weights, batch: &Batch) -> f64 {
 }
 
 #[test]
-fn mixed_precision_is_exact_but_for_rounded_weights_and_slopes() {
+fn mixed_precision_rounds_weights_and_slopes() {
     for seed in NETS {
         let net = drawn::net(seed, 100);
         let weights = drawn::weights(&net, seed);
@@ -218,7 +218,7 @@ fn gradients_equal_central_differences() {
 }
 
 #[test]
-fn any_number_of_threads_gives_same_bits() {
+fn same_bits_for_any_threads() {
     for (seed, precision) in NETS.zip([Precision::F32, Precision::Mixed].into_iter().cycle()) {
         let net = drawn::net(seed, 70);
         let weights = drawn::weights(&net, seed);

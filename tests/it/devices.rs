@@ -34,7 +34,7 @@ fn auto_takes_cards_only() {
 
 /// The processor waits for the GPU before the steps on their way fill the memory.
 #[test]
-fn steps_ahead_are_bounded_by_their_positions() {
+fn steps_ahead_are_bounded() {
     assert_eq!([1, 128, 8192].map(steps_ahead), [64; 3]);
     assert_eq!([16_384, 65_536, 1 << 19, 1 << 22].map(steps_ahead), [32, 8, 1, 1]);
     let kind = Kind::Net(Architecture::simple(Views::Perspective, 1, Activation::SCReLU));

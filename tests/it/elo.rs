@@ -108,7 +108,7 @@ fn likelihood_ratios_of_fastchess() {
 
 /// Student's t by hand: with one degree of freedom an arc tangent, with two a root.
 #[test]
-fn p_has_one_degree_of_freedom_less_than_pairs() {
+fn degrees_of_freedom_of_p() {
     // Scores 1/2, 3/4, 1: mean 3/4, standard error sqrt(1/16 / 3), t = sqrt(3).
     let three = Pairs::new([0, 0, 1, 1, 1]).p().unwrap();
     assert!((three - (1.0 - (3.0_f64 / 5.0).sqrt())).abs() < 1e-12, "{three}");
@@ -235,7 +235,7 @@ fn round_robin(elo: &[f64], count: u64) -> impl Fn(u64, Option<usize>) -> Rating
 }
 
 #[test]
-fn ratings_are_recovered_and_their_intervals_cover() {
+fn ratings_and_coverage_of_intervals() {
     let truth = [40.0, 0.0, -90.0, 10.0];
     let mean = truth.iter().sum::<f64>() / 4.0;
     let play = round_robin(&truth, 60);
@@ -295,7 +295,6 @@ fn two_players_are_a_match() {
     let meetings = [Meeting { players: [1, 0], pairs }];
     let both = ratings(&names(2), &meetings, Some(0));
     let (elo, found) = (pairs.elo(), both.players[0].elo);
-    assert_eq!((&both.players[0].name[..], both.players[0].pairs), ("b", 230));
     assert!((elo.value.unwrap() - found.value.unwrap()).abs() < 1e-6, "{elo} {found}");
     // The interval is that of a step in Elo, not in the score, and nearly as wide.
     assert!((elo.half_width().unwrap() / found.half_width().unwrap() - 1.0).abs() < 0.02);
@@ -304,8 +303,6 @@ fn two_players_are_a_match() {
     assert!(own.decided && own.stronger == "b" && both.verdicts[0].decided);
     let few = Verdict::of_match(["a", "b"], &Pairs::new([0, 0, 0, 0, FEW_PAIRS - 1]));
     assert!(!few.decided && few.stronger == "a");
-    let none = Verdict::of_match(["a", "b"], &Pairs::default());
-    assert!(!none.decided && none.p.is_none());
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn overflows_are_refused_with_scales() {
 }
 
 #[test]
-fn nets_of_engines_export_to_the_same_bytes() {
+fn nets_of_engines_export_alike() {
     for name in
         ["leorik-1HL", "leorik-16HL", "leorik-32HL", "leorik-128HL", "leorik-256HL", "tcheran-256"]
     {

@@ -36,7 +36,7 @@ fn real_positions_are_read_alike() {
 }
 
 #[test]
-fn either_side_to_move_is_judged_alike() {
+fn either_side_to_move() {
     let (mut legal, mut refused) = (0, 0);
     for position in games::positions(20_000, 29) {
         let fen = position.fen();

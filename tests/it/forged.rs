@@ -45,7 +45,7 @@ fn manifests_are_checked() {
 }
 
 #[test]
-fn run_folder_has_no_script_nor_device() {
+fn run_folders_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     let few = ["--set", "data.limit=20000", "--set", "schedule.epochs=1"];

@@ -75,7 +75,7 @@ fn steps(mut optimizer: Optimizer, compute: Compute) -> (Optimizer, Weights) {
 }
 
 #[test]
-fn steps_of_adam_equal_the_plain_ones() {
+fn steps_of_adam() {
     for level in Level::available() {
         for (name, correction) in [(Name::AdamW, true), (Name::AdamW, false), (Name::Adam, true)] {
             for clip in [0.0, 0.3] {

@@ -127,7 +127,7 @@ pub fn computes() -> Vec<Compute> {
 }
 
 #[test]
-fn ten_losses_with_32_neurons_to_six_digits() {
+fn ten_losses_with_32_neurons() {
     for compute in computes() {
         let Some(losses) = losses(32, Backend::Flex, compute, false) else { return };
         assert_eq!(six_digits(&losses), six_digits(&LOSSES_32), "{compute:?}");

@@ -13,6 +13,7 @@ use rand::RngExt;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 use crate::largest::distance;
+use crate::program::{json, nnuance};
 use crate::{drawn, games, need};
 
 pub const GPU: Compute = Compute::Gpu { room: ROOM };
@@ -81,7 +82,7 @@ pub fn batch(views: Views, positions: usize, seed: u64) -> Batch {
 }
 
 #[test]
-fn loss_gradients_and_logits_equal_the_plain_ones() {
+fn gradients_and_logits_equal_plain_ones() {
     let Some(gpu) = gpu() else { return };
     // One view or two, fewer units than columns and more, columns that are none, too many columns
     // to be written out, tiles that are not full.
@@ -153,7 +154,7 @@ fn nan_shows_in_the_loss() {
 
 /// Lists that no game has: without pieces, of any inputs, with the same input in almost all.
 #[test]
-fn any_lists_in_one_part_or_many() {
+fn any_lists_in_any_parts() {
     let Some(gpu) = gpu() else { return };
     let (positions, views, places) = (2500, 2, 32);
     let indices = any_lists(positions * views, places, 1).concat();
@@ -187,7 +188,7 @@ fn any_lists_in_one_part_or_many() {
 }
 
 #[test]
-fn more_positions_than_cubes_in_a_row() {
+fn more_positions_than_cubes() {
     let Some(gpu) = gpu() else { return };
     let (positions, places) = ((1 << 15) * 16 + 40, 2);
     let indices = (0..positions * places).map(|i| (i * 7919 % 769) as u16).collect();
@@ -219,7 +220,7 @@ fn any_lists(lists: usize, places: usize, kings: usize) -> Vec<Vec<u16>> {
 /// Whole numbers add up exactly, in any order: a list too many or too few would show. More lists
 /// than 64 strips of the usual length have; with king buckets, most strips are not full.
 #[test]
-fn inputs_have_the_slopes_of_their_lists() {
+fn slopes_of_inputs() {
     let Some(gpu) = gpu() else { return };
     let (positions, views, places, hidden) = (40_000, 2, 6, 3);
     let ranks = std::array::from_fn::<u8, 64, _>(|square| square as u8 / 16);
@@ -272,28 +273,22 @@ fn first(batch: &Batch, positions: usize) -> Batch {
 }
 
 #[test]
-fn bench_has_a_time_line() {
+fn bench_has_stages() {
     if gpu().is_none() {
         return;
     }
-    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    command.args(["bench", "--device", "wgpu", "--hidden", "32", "--batch", "128,256", "--json"]);
-    command.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
-    let output = command.assert().success().get_output().stdout.clone();
-    let figures: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
-    assert!(figures["gpu"].is_string() && figures["card"]["sizes"].is_array());
-    for (place, batch) in [128, 256].into_iter().enumerate() {
-        let net = &figures["nets"][place];
-        assert_eq!((&net["compute"], &net["batch"]), (&"gpu".into(), &batch.into()));
-        for stage in net["stages"].as_array().expect("stages") {
-            assert!(stage["milliseconds"].as_f64().is_some_and(|time| time > 0.0), "{stage}");
-        }
-        let told = &net["told"];
-        // Positions; four kernels for the gradients, and one for the step of each array. Batches of
-        // more than 512 positions have two more, which add up sums of tiles and of strips.
-        assert_eq!([&told["launches"], &told["uploads"]], [8, 1], "{told}");
-        for key in ["loss_apart", "gradients_apart"] {
-            assert!(told[key].as_f64().is_some_and(|apart| apart < 1e-5), "{told}");
-        }
+    let mut bench = nnuance();
+    bench.args(["bench", "--device", "wgpu", "--hidden", "32", "--batch", "128", "--json"]);
+    bench.args(["--seconds", "0.1", "--data", "data/selfplay_sf151_scored.txt"]);
+    let net = &json(&mut bench)["nets"][0];
+    for stage in net["stages"].as_array().expect("stages") {
+        assert!(stage["milliseconds"].as_f64().is_some_and(|time| time > 0.0), "{stage}");
+    }
+    let told = &net["told"];
+    // Positions; four kernels for the gradients, and one for the step of each array. Batches of
+    // more than 512 positions have two more, which add up sums of tiles and of strips.
+    assert_eq!([&told["launches"], &told["uploads"]], [8, 1], "{told}");
+    for key in ["loss_apart", "gradients_apart"] {
+        assert!(told[key].as_f64().is_some_and(|apart| apart < 1e-5), "{told}");
     }
 }

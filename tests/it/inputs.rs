@@ -84,7 +84,7 @@ fn devices_and_pipes_are_refused() {
 }
 
 #[test]
-fn files_are_read_up_to_a_limit() {
+fn files_have_a_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     fs::write(&path, b"12345").unwrap();

@@ -10,7 +10,7 @@ use nnuance::sample::{Sample, mix};
 use nnuance::scales::Scales;
 use nnuance::weights::Weights;
 use serde_json::Value;
-use shakmaty::{Color, Role, Square};
+use shakmaty::{Color, Role};
 
 use crate::draw::stands_alone;
 use crate::program::{nnuance, said};
@@ -83,17 +83,12 @@ fn piece_values_equal_differences() {
         let found = look(&weights, &net, &samples);
         let float = Float::new(&weights, &net).expect("the weights fit");
         let mut all = vec![Vec::new(); ROLES.len()];
-        let mut on_d4 = Vec::new();
         for Sample { position, .. } in &samples {
             for (place, piece) in position.pieces().enumerate().filter(|it| it.1.role != Role::King)
             {
                 let worth = float.logit(position) - float.logit(&without(position, place));
                 let worth = 400.0 * if piece.color == position.turn() { worth } else { -worth };
                 all[piece.role as usize - 1].push(worth);
-                let own_d4 = if piece.color == Color::White { Square::D4 } else { Square::D5 };
-                if piece.role == Role::Pawn && piece.square == own_d4 {
-                    on_d4.push(worth);
-                }
             }
         }
         for (bands, worths) in found.values.iter().zip(&all) {
@@ -106,13 +101,6 @@ fn piece_values_equal_differences() {
             let squares = |it: &nnuance::inspect::Value| it.spread.powi(2) + it.mean.powi(2);
             let squares: f64 = known().map(|it| squares(it) * it.count as f64).sum();
             close((squares / count - mean * mean).sqrt(), spread, &format!("{net}"));
-        }
-        let pawns = &found.squares[0];
-        let d4 = [&pawns.middlegame, &pawns.endgame].map(|board| board[Square::D4 as usize]);
-        let [low, high] = [f64::INFINITY, f64::NEG_INFINITY];
-        let (low, high) = on_d4.iter().fold((low, high), |(a, b), it| (it.min(a), it.max(b)));
-        for mean in d4.into_iter().flatten() {
-            assert!((low - 0.1..=high + 0.1).contains(&mean), "{net}: {mean} {on_d4:?}");
         }
     }
 }
@@ -213,7 +201,7 @@ fn explained_variance_of_a_known_layer() {
 }
 
 #[test]
-fn any_number_of_threads_gives_same_bits() {
+fn same_bits_for_any_threads() {
     let samples = in_games(3000, 13);
     let options = Options { positions: 2000, hce: Some(HceWeights::default()) };
     let net = drawn::net(3, 40);

@@ -289,7 +289,7 @@ fn mixed_matches_the_reference() {
 }
 
 #[test]
-fn mixed_holds_weights_and_sums_within_8() {
+fn mixed_saturates_at_8() {
     for level in Level::available() {
         let (activation, precision) = (Activation::ReLU, Precision::Mixed);
         let kernel = kernel(1, 1, activation, precision, level);
@@ -318,7 +318,7 @@ fn mixed_holds_weights_and_sums_within_8() {
 
 /// The pools share two cores, yet the order in which their threads finish varies.
 #[test]
-fn any_number_of_threads_gives_same_bits() {
+fn same_bits_for_any_threads() {
     for precision in [Precision::F32, Precision::Mixed] {
         for (hidden, batch) in [(3, 5000), (64, 5000), (512, 3000)] {
             for level in Level::available() {

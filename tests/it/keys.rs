@@ -151,7 +151,7 @@ fn in_source(name: &str, text: &str) -> bool {
 }
 
 #[test]
-fn page_of_the_book_is_up_to_date() {
+fn page_of_the_book() {
     let page = std::fs::read_to_string("docs/config.md").expect("the page");
     let cure = "run: nnuance keys --markdown > docs/config.md";
     assert!(page == keys::markdown(), "docs/config.md is old; {cure}");

@@ -140,7 +140,7 @@ pub fn check(device: &Device, compute: Compute) {
 }
 
 #[test]
-fn arrays_have_their_own_clips_and_rates() {
+fn arrays_have_clips_and_rates() {
     let device = Backend::Flex.device().expect("flex is always there");
     check(&device, Compute::Plain);
     for level in Level::available() {

@@ -20,7 +20,7 @@ fn definite(size: usize) -> Matrix {
 const SIZES: [usize; 8] = [0, 1, 3, 8, 63, 64, 130, 201];
 
 #[test]
-fn solutions_leave_no_residual_and_the_inverse_is_theirs() {
+fn solutions_and_inverse() {
     for size in SIZES {
         let matrix = definite(size);
         let right = random(size, 3, 5);
@@ -44,7 +44,7 @@ fn solutions_leave_no_residual_and_the_inverse_is_theirs() {
 }
 
 #[test]
-fn a_direction_that_is_not_positive_has_no_factors() {
+fn indefinite_matrices_have_no_factors() {
     for (at, value) in [(0, 0.0), (70, -1.0), (99, f64::NAN), (99, f64::INFINITY)] {
         let mut matrix = definite(100);
         matrix[(at, at)] = value;
@@ -53,7 +53,7 @@ fn a_direction_that_is_not_positive_has_no_factors() {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn same_bits_for_any_threads() {
     let of = |threads| {
         with_threads(threads, || {
             let factors = Cholesky::new(definite(201)).unwrap();

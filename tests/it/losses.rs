@@ -27,7 +27,7 @@ fn slopes_of_losses_are_differences() {
 
 /// Where more is expected than the target an error costs so much more, and elsewhere the same.
 #[test]
-fn an_error_upwards_costs_more_where_it_is_to() {
+fn asymmetric_errors() {
     for plain in [Loss::SQUARED, Loss::ABSOLUTE, Loss::power(2.5), Loss::CROSS_ENTROPY] {
         let lopsided = Loss { asymmetry: 0.25, ..plain };
         assert_eq!(lopsided.of(1.0, 0.2), 1.25 * plain.of(1.0, 0.2));
@@ -38,7 +38,7 @@ fn an_error_upwards_costs_more_where_it_is_to() {
 
 /// Without an offset a score promises its sigmoid; with one, wins and losses of a model with draws.
 #[test]
-fn what_a_score_promises() {
+fn win_rates_of_scores() {
     let plain = Promise::scale(130.0);
     let with_draws = Promise { scale: 90.0, offset: 110.0 };
     for score in [-700.0, -110.0, -3.0, 0.0, 40.0, 110.0, 900.0] {
@@ -88,7 +88,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn positions_count_along_lines() {
+fn weights_are_interpolated() {
     let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
     for sample in &samples {
         assert!((weighing().of(sample) - by_hand(sample)).abs() < 1e-12);
@@ -106,7 +106,7 @@ fn positions_count_along_lines() {
 
 /// Batches carry what their positions count, whichever way they come.
 #[test]
-fn batches_know_what_their_positions_count() {
+fn batches_carry_weights() {
     let samples = collect(&plan(), Part::All, &|_| {}).expect("games");
     let right = weighing().weights(&samples);
     let expected = Some(samples.len() as u64);
