@@ -14,8 +14,7 @@ use crate::model::Precision;
 use crate::net;
 use crate::point_of_view::PointOfView;
 use crate::scales::Scales;
-use crate::train::layers::{Layer, stands_for};
-use crate::train::optimizer::{Averaged, Lookahead, Name, Settings};
+use crate::train::optimizer::{Averaged, Layer, Lookahead, Name, Settings, stands_for};
 use crate::train::schedule::{Length, Stages, not_a_share};
 use crate::train::target::Promise;
 

@@ -13,8 +13,7 @@ use crate::loss::LossShape;
 use crate::model::Precision;
 use crate::point_of_view::PointOfView;
 use crate::scales::{HeadFormat, Scales};
-use crate::train::layers::{Layer, Layers};
-use crate::train::optimizer::Name;
+use crate::train::optimizer::{Layer, Layers, Name};
 use crate::train::schedule::{Length, Stages};
 
 /// A config says what one run trains, on which data and for how long. It is a TOML file; what a run

@@ -10,7 +10,6 @@
 mod encode;
 mod filter;
 mod packed;
-mod plans;
 mod prepared;
 mod scan;
 mod shuffle;
@@ -18,24 +17,21 @@ mod source;
 mod split;
 mod store;
 mod stream;
-mod traces;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use crate::batch::{MOST_IN_CHUNK, PAIRS};
 use crate::batch::{OfRank, Pairs};
-pub use encode::{Base, Below, Encoder, TERMS_PIECE, TermsEncoder};
+pub use encode::{Base, Below, Encoder, PLANS, TERMS_PIECE, TermsEncoder, pairs_of};
 pub use filter::{Filter, Rejected, Weighing};
-pub use plans::{PLANS, pairs_of};
 pub use prepared::{Preparation, Prepare, Prepared};
 pub use scan::{KeptRecords, Part, Scan, Validating, collect, scan, scan_terms};
 pub use shuffle::BatchOrder;
 pub use source::{DataSource, Reading, apportion};
 pub use split::{HeldOut, Share, Sketch, Split, Test};
-pub use store::Store;
+pub use store::{Store, push, read_traces};
 pub use stream::Stream;
-pub use traces::{push, read_traces};
 
 use crate::format::ReadError;
 use crate::sample::Sample;
@@ -91,9 +87,9 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subset {
     Train,
-    /// HeldOut out; whatever is chosen in training is chosen by its loss on these.
+    /// Held out; training makes its choices by the loss on these.
     Validation,
-    /// HeldOut out, and left alone until evaluations are measured.
+    /// Held out, and not used before evaluations are measured.
     Test,
     /// None of them.
     Unused,

@@ -251,7 +251,7 @@ fn read_file<'a>(
             }
         }
     })?;
-    let source = file.source();
+    let source = &file.source;
     // Data that is read wrongly ruins the model.
     let colours = source.format().facts.colours != Holds::Never;
     for of in [Of::Result, Of::Score] {

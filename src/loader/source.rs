@@ -110,7 +110,7 @@ pub fn apportion(shares: &[f64], batch: usize) -> Vec<usize> {
 /// An open file behind its filter.
 pub struct FilteredFile<'a> {
     path: &'a Path,
-    source: Source,
+    pub source: Source,
     reading: &'a Reading,
     /// The number of the file's source in the plan.
     number: u8,
@@ -145,10 +145,6 @@ impl<'a> FilteredFile<'a> {
         let (left, rejected) = (reading.limit.unwrap_or(u64::MAX), Rejected::default());
         let (scored, raw, read) = (false, Vec::new(), 0);
         Ok(Self { path, source, reading, number, scored, left, read, rejected, raw })
-    }
-
-    pub fn source(&self) -> &Source {
-        &self.source
     }
 
     /// Appends the next positions that pass; false at the end of the file. Where scores are

@@ -6,9 +6,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use rand::seq::SliceRandom;
 
-use super::encode::{Encoder, RecordSlice};
+use super::encode::{Encoder, Plans, RecordSlice};
 use super::packed::Packed;
-use super::plans::Plans;
 use super::shuffle::{Chunks, random, shuffled};
 use super::source::blocks;
 use super::{KeptRecords, LoadError, Plan};

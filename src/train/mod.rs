@@ -5,15 +5,12 @@
 pub mod checkpoint;
 pub mod direct;
 mod gradients;
-pub mod layers;
 mod learner;
-mod losses;
 pub mod optimizer;
 pub mod ranks;
 pub mod schedule;
 mod settings;
 pub mod target;
-mod writer;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -32,14 +29,12 @@ use crate::model::{
 use crate::output::OutputError;
 use crate::progress::Progress;
 use crate::weights::WeightsError;
-use checkpoint::{Best, Checkpoint, State};
+use checkpoint::{Best, Checkpoint, Files, State, Writer};
 use gradients::{Outcome, together};
 use learner::Learner;
-use losses::losses;
 use ranks::Ranks;
 pub use settings::{Keep, Leg, Rounded, Settings};
-use target::targets;
-use writer::{Files, Writer};
+use target::{losses, targets};
 
 /// The folder in that of a run where checkpoints are kept for good.
 pub const KEPT: &str = "checkpoints";

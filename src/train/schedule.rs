@@ -246,10 +246,8 @@ impl Stages {
     /// # Errors
     /// If they do not fit into the run, or steps grow without bounds.
     pub fn over(&self, span: &Span) -> Result<Schedule, String> {
+        let (schedule, given) = self.fit(span);
         let whole = span.steps as f64;
-        let lasts = |stage: &Stage| stage.lasts().map(|length| length.steps(whole, span));
-        let given: f64 = self.0.iter().filter_map(lasts).sum();
-        let all_given = self.0.iter().all(|stage| stage.lasts().is_some());
         // The run's last step may be a part of one, which was rounded up.
         if !in_shares(&self.0) && given > whole + 1.0 {
             return Err(format!(
@@ -257,28 +255,26 @@ impl Stages {
                  lengthen the run"
             ));
         }
+        let all_given = self.0.iter().all(|stage| stage.lasts().is_some());
         if !in_shares(&self.0) && all_given && given < whole - 1.0 {
             return Err(format!(
                 "the stages end after {given:.0} of the run's {whole} steps: leave out the length \
                  of one, which then takes the rest"
             ));
         }
-        for every in self.0.iter().filter_map(|stage| stage.every) {
-            if !every.is_share() && every.steps(0.0, span) < 1.0 {
-                return Err(format!(
-                    "`every = \"{every}\"` is less than a step, which has {} positions",
-                    span.batch
-                ));
-            }
+        let steps = |every: &Length| !every.is_share() && every.steps(0.0, span) < 1.0;
+        if let Some(every) = self.0.iter().filter_map(|stage| stage.every).find(steps) {
+            return Err(format!(
+                "`every = \"{every}\"` is less than a step, which has {} positions",
+                span.batch
+            ));
         }
-        let schedule = self.fit(span);
-        schedule.0.iter().try_for_each(Part::check_finite)?;
-        Ok(schedule)
+        schedule.0.iter().try_for_each(Part::check_finite).map(|()| schedule)
     }
 
-    /// The stages one after the other. Where some have a length in another unit than shares all are
-    /// counted in steps, so that they begin with the very step.
-    fn fit(&self, span: &Span) -> Schedule {
+    /// The stages one after the other, and the sum of the given lengths. Where some have a length in
+    /// another unit than shares all are counted in steps, so that they begin with the very step.
+    fn fit(&self, span: &Span) -> (Schedule, f64) {
         let steps = span.steps as f64;
         let whole = if in_shares(&self.0) { 1.0 } else { steps };
         let lasts = |stage: &Stage| stage.lasts().map(|length| length.steps(whole, span));
@@ -292,14 +288,14 @@ impl Stages {
             let steps = lasts * (steps / whole);
             stage.part(start / whole, behind / whole, lasts / whole, steps, span)
         };
-        Schedule(self.0.iter().map(part).collect())
+        (Schedule(self.0.iter().map(part).collect()), given)
     }
 
     /// The value at the end of the run; none where it depends on the length of the run.
     pub fn end(&self) -> Option<f64> {
         let steps_by_share = |stage: &Stage| stage.every.is_none_or(Length::is_share);
         if in_shares(&self.0) && self.0.iter().all(steps_by_share) {
-            return Some(self.fit(&Span::UNKNOWN).at(1.0));
+            return Some(self.fit(&Span::UNKNOWN).0.at(1.0));
         }
         self.0.last().filter(|last| steps_by_share(last)).map(|last| last.alone().at(1.0))
     }

@@ -1,21 +1,25 @@
-//! What a position should be worth: `wdl * result + (1 - wdl) * promise(score)`.
+//! Training targets, `wdl * result + (1 - wdl) * promise(score)`, and the losses against them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use burn::module::Module as _;
 use rayon::prelude::*;
 
+use super::Settings;
+use super::ranks::Ranks;
 use crate::batch::Batch;
 use crate::loss::sigmoid;
+use crate::model::{Model, outputs};
 
-/// What the scores of the data promise. A win is expected with the probability
+/// Win-rate model of the scores of the data. A win is expected with the probability
 /// `sigmoid((score - offset) / scale)`, a loss with `sigmoid((-score - offset) / scale)`, and a draw
 /// with the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
     /// Centipawns that make one logit.
     pub scale: f64,
-    /// Centipawns at which a win is as likely as not; 0 where draws need no room of their own.
+    /// Centipawns at which a win is as likely as not; 0 without draws.
     pub offset: f64,
 }
 
@@ -38,14 +42,14 @@ impl Promise {
     }
 }
 
-/// What the positions of a source are worth.
+/// Target parameters of a source.
 #[derive(Clone, Debug)]
 pub struct Worth {
     pub(crate) promise: Promise,
-    /// The weight of the result in the target; none where that of the run counts.
+    /// The weight of the result in the target; none for that of the run.
     pub(crate) wdl: Option<f64>,
-    /// What the whole centipawns from `-NEAR` to `NEAR` promise: a step would work it out for each of
-    /// its positions, which takes a small net a tenth of its time.
+    /// The expected results of whole centipawns from `-NEAR` to `NEAR`: computing them for each position
+    /// takes a small net a tenth of its time.
     near: Arc<[f64]>,
 }
 
@@ -53,7 +57,6 @@ pub struct Worth {
 const NEAR: i32 = 4096;
 
 impl Worth {
-    /// `wdl` is the weight of the result in the target; none where that of the run counts.
     pub fn new(promise: Promise, wdl: Option<f64>) -> Self {
         let near = (-NEAR..=NEAR).map(|score| promise.of(score.into())).collect();
         Self { promise, wdl, near }
@@ -70,13 +73,12 @@ impl Worth {
 }
 
 impl From<Promise> for Worth {
-    /// With the run's weight of results.
     fn from(promise: Promise) -> Self {
         Self::new(promise, None)
     }
 }
 
-/// Positions that a thread takes at least.
+/// Minimum of positions a thread.
 const LEAST: usize = 1 << 11;
 
 /// The targets of a batch, 0 to 1, seen as the batch sees results. `wdl` is the weight of results in
@@ -105,4 +107,62 @@ pub fn targets<'a>(batch: &'a Batch, wdl: f64, worths: &[Worth]) -> Cow<'a, [f32
         }
     };
     targets.into()
+}
+
+/// Means in f64.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Losses {
+    /// The loss against the target at the end of the run, weighed as in training; where moves are
+    /// learnt, the [reported loss](crate::batch::Choices::reported).
+    pub target: f64,
+    /// The squared error against the result.
+    pub result: Option<f64>,
+    /// As `target`, of the positions of none of the run's sources and of each of them; none where
+    /// there are no such positions. Empty without sources.
+    pub sources: Vec<Option<f64>>,
+}
+
+/// Measures a model on batches, each rank on a share of them; none without positions.
+pub(super) fn losses(
+    model: &Model,
+    batches: &[Batch],
+    settings: &Settings,
+    ranks: &dyn Ranks,
+) -> Option<Losses> {
+    let model = model.valid();
+    // The same target throughout the run.
+    let (wdl, worths) = (settings.wdl.at(1.0), &settings.worths);
+    // Sums and weights: results, targets, and targets by source.
+    let mut sums = vec![[0.0; 2]; 2 + if worths.len() > 1 { worths.len() } else { 0 }];
+    for batch in batches.iter().skip(ranks.rank()).step_by(ranks.count()) {
+        let logits = outputs(&model, batch).expect("a device that computes losses");
+        let error = |logit: f32, won: f32| (sigmoid(logit.into()) - f64::from(won)).powi(2);
+        if let Some(choices) = &batch.choices {
+            let [sum, count] = choices.reported(&logits);
+            sums[1] = [sums[1][0] + sum, sums[1][1] + count];
+            for (row, won) in choices.roots().zip(&batch.results[..]) {
+                sums[0][0] += error(logits[row], *won);
+            }
+        } else {
+            let wanted = targets(batch, wdl, worths);
+            let labels = logits.into_iter().zip(&wanted[..]).zip(&batch.results[..]);
+            for (position, ((logit, wanted), won)) in labels.enumerate() {
+                let weight = batch.weights.get(position).map_or(1.0, |weight| f64::from(*weight));
+                let cost = settings.loss.of(logit.into(), f64::from(*wanted));
+                let source = batch.sources.get(position).map_or(0, |source| usize::from(*source));
+                for place in [1, 2 + source] {
+                    if let Some([sum, weights]) = sums.get_mut(place) {
+                        *sum += weight * cost;
+                        *weights += weight;
+                    }
+                }
+                sums[0][0] += error(logit, *won);
+            }
+        }
+        sums[0][1] += batch.len() as f64;
+    }
+    ranks.sum(&mut [], sums.as_flattened_mut());
+    let mean = |[sum, weights]: &[f64; 2]| (*weights > 0.0).then(|| sum / weights);
+    let sources = sums[2..].iter().map(mean).collect();
+    Some(Losses { target: mean(&sums[1])?, result: mean(&sums[0]), sources })
 }
