@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::Serialize;
+use serde_json::json;
 
-use super::options::Place;
+use super::options::{Place, among};
 use super::out;
 use super::terminal::{Terminal, bar, interrupts};
 use crate::architecture::Architecture;
@@ -69,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "CONFIG", conflicts_with = "terms")]
     net: Option<PathBuf>,
     /// f32, mixed or both [default: f32,mixed; f32 on GPUs and without fused operations]
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = precision)]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = among(PRECISIONS))]
     precision: Vec<Precision>,
     /// Positions a step
     #[arg(long, value_name = "POSITIONS,...", default_value = "16384")]
@@ -85,10 +86,7 @@ pub struct Args {
     place: Place,
 }
 
-fn precision(text: &str) -> Result<Precision, String> {
-    let found = [Precision::F32, Precision::Mixed].into_iter().find(|it| it.name() == text);
-    found.ok_or_else(|| "there are f32 and mixed".into())
-}
+const PRECISIONS: &[(&str, Precision)] = &[("f32", Precision::F32), ("mixed", Precision::Mixed)];
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -177,25 +175,79 @@ pub fn run(args: Args) -> Result<()> {
     };
     let first_views = active.indices.chunks_exact(active.places).step_by(active.views);
     let pieces = first_views.flatten().filter(|input| usize::from(**input) < active.rows).count();
-    let figures = Figures {
-        cpu: cpu(),
-        threads: rayon::current_num_threads(),
-        simd: match fused {
-            Compute::Fused { level, .. } => Some(level.name()),
-            Compute::Plain | Compute::Gpu { .. } => None,
-        },
-        gpu: Adapter::of(&bench.device).map(|adapter| adapter.to_string()),
-        files: bench.config.data.files,
-        positions: scan.read,
-        kept: scan.train,
-        pieces: pieces as f64 / results.len() as f64,
-        net: Architecture { hidden: 0, ..net }.to_string().replace("-> 0", "-> N"),
-        load,
-        encode,
-        nets,
-        peak_memory_bytes: peak_memory(),
+    let pieces = pieces as f64 / results.len() as f64;
+    let net = Architecture { hidden: 0, ..net }.to_string().replace("-> 0", "-> N");
+    let simd = match fused {
+        Compute::Fused { level, .. } => Some(level.name()),
+        Compute::Plain | Compute::Gpu { .. } => None,
     };
-    out::result(args.json, &figures, figures.text())
+    let (cpu, threads, peak) = (cpu(), rayon::current_num_threads(), peak_memory());
+    let gpu = Adapter::of(&bench.device).map(|adapter| adapter.to_string());
+    if args.json {
+        return out::result(
+            true,
+            &json!({
+                "cpu": cpu,
+                "threads": threads,
+                "simd": simd,
+                "gpu": gpu,
+                "files": bench.config.data.files,
+                "positions": scan.read,
+                "kept": scan.train,
+                "pieces": pieces,
+                "net": net,
+                "load": load,
+                "encode": encode,
+                "nets": nets,
+                "peak_memory_bytes": peak,
+            }),
+            "",
+        );
+    }
+    let mut facts = Table::facts();
+    let simd = simd.map_or(String::new(), |level| format!(", {level}"));
+    let cpu = cpu.unwrap_or("unknown".into());
+    facts.row(["processor", &format!("{cpu}: {threads} threads{simd}")]);
+    gpu.iter().for_each(|gpu| facts.row(["GPU", gpu]));
+    let (read, kept) = (grouped(scan.read), grouped(scan.train));
+    let positions = format!("{read}, of which the filter keeps {kept}; {pieces:.1} pieces");
+    facts.row(["positions", &positions]);
+    peak.iter().for_each(|peak| facts.row(["memory", &format!("{} MiB at most", peak >> 20)]));
+    facts.row(["load", &format!("{} positions/s, filtered and hashed", load.text())]);
+    facts.row(["encode", &format!("{} positions/s, shuffled, encoded", encode.text())]);
+    let all = nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
+    let spread = 100.0 * all.chain([&load, &encode]).map(Figure::spread).fold(0.0, f64::max);
+    let nets = table_of_nets(&net, &nets);
+    out::line(format!(
+        "{facts}\n{nets}\nMedians of {LAPS} laps, which differ by {spread:.0} % at most."
+    ))
+}
+
+/// The speeds of each net, and the stages of those on a GPU.
+fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
+    let mut speeds = Table::new(&[
+        (&format!("{net}, N ="), Align::Right),
+        ("batch", Align::Right),
+        ("operations", Align::Left),
+        ("step, positions/s", Align::Right),
+        ("whole run, positions/s", Align::Right),
+    ]);
+    let mut stages = Table::new(&[
+        ("N", Align::Right),
+        ("batch", Align::Right),
+        ("stage on the GPU", Align::Left),
+        ("ms, with the wait", Align::Right),
+    ]);
+    for net in nets {
+        let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
+        for (stage, milliseconds) in &net.stages {
+            let time = format!("{milliseconds:.3}");
+            stages.row([hidden.clone(), batch.clone(), stage.to_string(), time]);
+        }
+        let [step, whole_run] = [&net.step, &net.whole_run].map(Figure::text);
+        speeds.row([hidden, batch, net.compute.to_string(), step, whole_run]);
+    }
+    if stages.is_empty() { speeds.to_string() } else { format!("{speeds}\n{stages}") }
 }
 
 /// Common to all nets.
@@ -463,78 +515,6 @@ struct NetFigures {
     stages: Vec<(&'static str, f64)>,
 }
 
-/// All figures. Those that this machine does not provide are left out.
-#[derive(Serialize)]
-struct Figures {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<String>,
-    threads: usize,
-    /// None without fused operations.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    simd: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gpu: Option<String>,
-    files: Vec<PathBuf>,
-    /// In the files.
-    positions: u64,
-    /// Positions that pass the filter.
-    kept: u64,
-    /// Kings included, on average.
-    pieces: f64,
-    /// The net in shorthand, with N for its size.
-    net: String,
-    /// Positions read, whether the filter keeps them or not.
-    load: Figure,
-    encode: Figure,
-    nets: Vec<NetFigures>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    peak_memory_bytes: Option<u64>,
-}
-
-impl Figures {
-    fn text(&self) -> String {
-        let mut facts = Table::facts();
-        let cpu = self.cpu.as_deref().unwrap_or("unknown");
-        let simd = self.simd.map_or(String::new(), |level| format!(", {level}"));
-        facts.row(["processor", &format!("{cpu}: {} threads{simd}", self.threads)]);
-        if let Some(gpu) = &self.gpu {
-            facts.row(["GPU", gpu]);
-        }
-        let (read, kept, pieces) = (grouped(self.positions), grouped(self.kept), self.pieces);
-        let positions = format!("{read}, of which the filter keeps {kept}; {pieces:.1} pieces");
-        facts.row(["positions", &positions]);
-        if let Some(peak) = self.peak_memory_bytes {
-            facts.row(["memory", &format!("{} MiB at most", peak >> 20)]);
-        }
-        facts.row(["load", &format!("{} positions/s, filtered and hashed", self.load.text())]);
-        facts.row(["encode", &format!("{} positions/s, shuffled, encoded", self.encode.text())]);
-        let mut nets = Table::new(&[
-            (&format!("{}, N =", self.net), Align::Right),
-            ("batch", Align::Right),
-            ("operations", Align::Left),
-            ("step, positions/s", Align::Right),
-            ("whole run, positions/s", Align::Right),
-        ]);
-        let mut stages = Table::titled(&["N", "batch", "<stage on the GPU", "ms, with the wait"]);
-        for net in &self.nets {
-            let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
-            for (stage, milliseconds) in &net.stages {
-                let time = format!("{milliseconds:.3}");
-                stages.row([hidden.clone(), batch.clone(), stage.to_string(), time]);
-            }
-            let [step, whole_run] = [&net.step, &net.whole_run].map(Figure::text);
-            nets.row([hidden, batch, net.compute.to_string(), step, whole_run]);
-        }
-        let stages = if stages.is_empty() { String::new() } else { format!("{stages}\n") };
-        let of_nets = self.nets.iter().flat_map(|net| [&net.step, &net.whole_run]);
-        let spreads = [&self.load, &self.encode].into_iter().chain(of_nets).map(Figure::spread);
-        let spread = 100.0 * spreads.fold(0.0, f64::max);
-        format!(
-            "{facts}\n{nets}\n{stages}Medians of {LAPS} laps, which differ by {spread:.0} % at most."
-        )
-    }
-}
-
 /// Name of the processor, on Linux.
 fn cpu() -> Option<String> {
     entry("/proc/cpuinfo", "model name")
@@ -677,26 +657,6 @@ impl Progress for Laps {
     }
 }
 
-/// Figures of the tuning of handcrafted terms.
-#[derive(Serialize)]
-struct TermsFigures {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<String>,
-    threads: usize,
-    /// In the files.
-    positions: u64,
-    /// Of these, what the filter keeps.
-    kept: u64,
-    /// Files to terms in memory.
-    load: Figure,
-    /// Milliseconds of one gradient over all positions.
-    gradient_ms: Vec<f64>,
-    /// The same without the gradient.
-    loss_ms: Vec<f64>,
-    /// Milliseconds of one step of Gauss-Newton over all positions.
-    newton_ms: Vec<f64>,
-}
-
 /// Measures training with a config of handcrafted terms, all positions at a time.
 fn terms(args: &Args, path: &Path) -> Result<()> {
     let config = Config::read(path, &args.overrides)?;
@@ -750,17 +710,36 @@ fn terms(args: &Args, path: &Path) -> Result<()> {
         Ok(())
     })?;
 
-    let figures = TermsFigures {
-        cpu: cpu(),
-        threads: rayon::current_num_threads(),
-        positions: scan.read,
-        kept: scan.train,
-        load: Figure::new(laps),
-        gradient_ms,
-        loss_ms,
-        newton_ms,
-    };
-    out::result(args.json, &figures, figures.text())
+    let (cpu, threads) = (cpu(), rayon::current_num_threads());
+    let (read, kept, load) = (scan.read, scan.train, Figure::new(laps));
+    if args.json {
+        return out::result(
+            true,
+            &json!({
+                "cpu": cpu,
+                "threads": threads,
+                "positions": read,
+                "kept": kept,
+                "load": load,
+                "gradient_ms": gradient_ms,
+                "loss_ms": loss_ms,
+                "newton_ms": newton_ms,
+            }),
+            "",
+        );
+    }
+    let mut facts = Table::facts();
+    let cpu = cpu.unwrap_or("unknown".into());
+    facts.row(["processor", &format!("{cpu}: {threads} threads")]);
+    let positions = format!("{}, of which {} are kept", grouped(read), grouped(kept));
+    facts.row(["positions", &positions]);
+    facts.row(["load", &format!("{} positions/s, files to terms", load.text())]);
+    for (name, times) in [("gradient", gradient_ms), ("values", loss_ms), ("newton", newton_ms)] {
+        let (median, best) = (times[times.len() / 2], times[0]);
+        let rate = short(1000.0 * kept as f64 / median);
+        facts.row([name, &format!("{median:.2} ms (best {best:.2}), {rate} positions/s")]);
+    }
+    out::line(format!("{facts}Medians of {LAPS} runs or more."))
 }
 
 /// The time of each run, at least [`LAPS`] of them.
@@ -774,26 +753,4 @@ fn milliseconds(seconds: f64, mut work: impl FnMut() -> Result<()>) -> Result<Ve
     }
     times.sort_by(f64::total_cmp);
     Ok(times)
-}
-
-impl TermsFigures {
-    fn text(&self) -> String {
-        let mut facts = Table::facts();
-        let cpu = self.cpu.as_deref().unwrap_or("unknown");
-        facts.row(["processor", &format!("{cpu}: {} threads", self.threads)]);
-        let (read, kept) = (grouped(self.positions), grouped(self.kept));
-        facts.row(["positions", &format!("{read}, of which {kept} are kept")]);
-        facts.row(["load", &format!("{} positions/s, files to terms", self.load.text())]);
-        let all = [
-            ("gradient", &self.gradient_ms),
-            ("values", &self.loss_ms),
-            ("newton", &self.newton_ms),
-        ];
-        for (name, times) in all {
-            let (median, best) = (times[times.len() / 2], times[0]);
-            let rate = short(1000.0 * self.kept as f64 / median);
-            facts.row([name, &format!("{median:.2} ms (best {best:.2}), {rate} positions/s")]);
-        }
-        format!("{facts}Medians of {LAPS} runs or more.")
-    }
 }

@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// The folder [default: runs/ and the config's name]
-    #[arg(short, long, alias = "output", value_name = "FOLDER")]
+    #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// The evaluation that plays the first games: material, random (a net of random weights), or
     /// any that can play

@@ -6,7 +6,6 @@ mod io;
 mod order;
 mod positions;
 pub mod select;
-mod selfplay;
 mod stats;
 
 pub use engine::{option, resumable};
@@ -38,7 +37,7 @@ enum Command {
     Doctor(doctor::Args),
     Label(positions::Label),
     Resolve(positions::Resolve),
-    Selfplay(selfplay::Args),
+    Selfplay(positions::Selfplay),
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -55,6 +54,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Command::Doctor(args) => doctor::run(args),
         Command::Label(args) => positions::label(args),
         Command::Resolve(args) => positions::resolve(args),
-        Command::Selfplay(args) => selfplay::run(args),
+        Command::Selfplay(args) => positions::play(args),
     }
 }

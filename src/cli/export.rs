@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::builder::NonEmptyStringValueParser;
 
-use super::options::{DataFiles, Shape};
+use super::options::{DataFiles, Shape, among};
 use super::out;
 use super::terminal::Terminal;
 use crate::config::Config;
@@ -45,13 +45,7 @@ pub struct Args {
     checkpoint: PathBuf,
     /// The net to write, NAME.bin; beside it come its manifest, NAME.json, and its floats,
     /// NAME.safetensors. With --snippet the file of code
-    #[arg(
-        short,
-        long = "out",
-        alias = "output",
-        value_name = "FILE",
-        required_unless_present = "snippet"
-    )]
+    #[arg(short, long = "out", value_name = "FILE", required_unless_present = "snippet")]
     output: Option<PathBuf>,
     /// Write a net's inference code instead, one file with its own test: rust, or c, a header that
     /// C++ takes, too
@@ -166,19 +160,6 @@ pub fn run(args: Args) -> Result<()> {
         write(&source, origin.provenance, measured, &output).with_context(|| name.to_string())?;
     add_written(&mut table, &written);
     out::line(table.to_string().trim_end())
-}
-
-/// Parses one of some names.
-fn among<T: Copy + Send + Sync>(
-    names: &'static [(&'static str, T)],
-) -> impl Fn(&str) -> Result<T, String> + Clone {
-    move |text| match names.iter().find(|(name, _)| *name == text) {
-        Some((_, value)) => Ok(*value),
-        None => {
-            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-            Err(format!("expected one of {}", names.join(", ")))
-        }
-    }
 }
 
 const LANGUAGES: &[(&str, Language)] = &[("rust", Language::Rust), ("c", Language::C)];

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     positions: u64,
     /// A page with pictures (.html)
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
+    #[arg(short, long = "out", value_name = "FILE")]
     output: Option<PathBuf>,
     /// Everything as JSON
     #[arg(long)]

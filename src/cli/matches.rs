@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Serialize;
+use serde_json::json;
 
 use super::data::{option, resumable};
 use super::options::{Beginning, Place, Rules, Shape};
@@ -14,7 +14,7 @@ use crate::engine::journal;
 use crate::engine::{Clock, EngineSettings, Entrant, Limit, Part};
 use crate::model::Precision;
 use crate::progress::Progress as _;
-use crate::report::elo::{Met, Ratings, Sprt, Verdict, ratings};
+use crate::report::elo::{Met, Sprt, Verdict, ratings};
 use crate::run::OwnPlayer;
 use crate::run::arena::{Manner, Pace, Played, Recorder, play};
 use crate::run::evaluator::each_once;
@@ -109,22 +109,6 @@ fn clock(text: &str) -> Result<Clock, String> {
         (Some(left @ 1..), Some(increment)) => Ok(Clock { left, increment }),
         _ => Err("expected seconds and what each move brings back, such as 10+0.1".into()),
     }
-}
-
-/// The results of a match, for programs.
-#[derive(Serialize)]
-struct Results<'a> {
-    /// What a move may take, and the seed; none where games were read.
-    pace: Option<String>,
-    seed: Option<u64>,
-    /// Games that were lost on time, and by failures.
-    late: u64,
-    failed: u64,
-    meetings: Vec<Met>,
-    /// Where more than two have played.
-    ratings: Option<&'a Ratings>,
-    verdicts: &'a [Verdict],
-    sprt: Option<String>,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -227,21 +211,28 @@ fn print(
         Some(rated) => rated.verdicts.clone(),
         None => vec![Verdict::of_match([&names[0], &names[1]], &meetings[0].pairs)],
     };
-    let results = Results {
-        pace: asked.map(|(pace, _)| pace.to_string()),
-        seed: asked.map(|(_, seed)| seed),
-        late: played.late,
-        failed: played.failed,
-        meetings: meetings.iter().map(|meeting| Met::of(names, meeting)).collect(),
-        ratings: rated.as_ref(),
-        verdicts: &verdicts,
-        sprt: sprt.map(|sprt| sprt.sentence(&meetings[0].pairs)),
-    };
+    let met: Vec<Met> = meetings.iter().map(|meeting| Met::of(names, meeting)).collect();
+    let sentence = sprt.map(|sprt| sprt.sentence(&meetings[0].pairs));
     if json {
-        return out::line(serde_json::to_string_pretty(&results)?);
+        return out::result(
+            true,
+            &json!({
+                // None where games were read.
+                "pace": asked.map(|(pace, _)| pace.to_string()),
+                "seed": asked.map(|(_, seed)| seed),
+                "late": played.late,
+                "failed": played.failed,
+                "meetings": met,
+                // Where more than two have played.
+                "ratings": rated,
+                "verdicts": verdicts,
+                "sprt": sentence,
+            }),
+            "",
+        );
     }
     // A match that ended by its test has no length that was fixed beforehand.
-    match &results.sprt {
+    match &sentence {
         Some(sentence) => out::line(sentence)?,
         None => verdicts.iter().try_for_each(|verdict| out::line(verdict.sentence()))?,
     }
@@ -249,5 +240,5 @@ fn print(
     if let Some(rated) = &rated {
         out::line(rated.table())?;
     }
-    out::line(Met::table(&results.meetings))
+    out::line(Met::table(&met))
 }

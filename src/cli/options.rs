@@ -204,3 +204,16 @@ impl Rules {
         Adjudication { win_score, win_plies, draw_score, draw_plies, draw_from, max_plies }
     }
 }
+
+/// Parses one of some names.
+pub fn among<T: Copy + Send + Sync>(
+    names: &'static [(&'static str, T)],
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| match names.iter().find(|(name, _)| *name == text) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            Err(format!("expected one of {}", names.join(", ")))
+        }
+    }
+}

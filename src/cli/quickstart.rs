@@ -1,16 +1,14 @@
 //! `nnuance quickstart`: the whole story on the games in `data/`, by the commands of every day.
 
-mod kit;
-
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 
 use super::Cli;
-use crate::output;
+use crate::{input, output};
 
 /// Train handcrafted terms, a net and a net on top of the terms on games that come with it, export
 /// the nets, let all of them play, compare them
@@ -67,7 +65,7 @@ const STEPS: [(&str, &str); 8] = [
 ];
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    kit::lay_out()?;
+    lay_out()?;
     take_folder()?;
     let start = Instant::now();
     for (number, (why, command)) in STEPS.iter().enumerate() {
@@ -113,4 +111,39 @@ fn words(command: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Files that quickstart needs: an installed program has no repository around it.
+const FILES: [(&str, &[u8]); 5] = [
+    ("data/selfplay-sf15.vf", include_bytes!("../../data/selfplay-sf15.vf")),
+    ("configs/hce-pst.toml", include_bytes!("../../configs/hce-pst.toml")),
+    ("configs/quickstart-hce.toml", include_bytes!("../../configs/quickstart-hce.toml")),
+    ("configs/net-2-mirrored.toml", include_bytes!("../../configs/net-2-mirrored.toml")),
+    ("configs/net-on-terms.toml", include_bytes!("../../configs/net-on-terms.toml")),
+];
+
+/// Where the kit is laid out.
+const KIT: &str = "nnuance-quickstart";
+
+/// Goes to a folder that has all files: this one, or one below it to which they are written.
+fn lay_out() -> Result<()> {
+    if FILES.iter().all(|(name, _)| Path::new(name).exists()) {
+        return Ok(());
+    }
+    for (name, content) in FILES {
+        let path = PathBuf::from(KIT).join(name);
+        match input::read(&path, input::BOOK) {
+            Ok(there) => ensure!(
+                there == content,
+                "{} is there and was changed; move it away, and quickstart lays it out anew",
+                path.display()
+            ),
+            Err(_) => {
+                output::write(&path, content)?;
+            }
+        }
+    }
+    std::env::set_current_dir(KIT).with_context(|| format!("cannot go to {KIT}"))?;
+    eprintln!("The games and configs lie in the folder {KIT}; the commands below run there.");
+    Ok(())
 }

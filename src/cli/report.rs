@@ -27,13 +27,7 @@ pub struct Args {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// The page to write
-    #[arg(
-        short,
-        long = "out",
-        alias = "output",
-        default_value = "report.html",
-        value_name = "FILE"
-    )]
+    #[arg(short, long = "out", default_value = "report.html", value_name = "FILE")]
     output: PathBuf,
     /// More evaluations to compare with: nets, handcrafted weights, checkpoints
     #[arg(long, value_name = "EVALUATION", num_args = 1..)]

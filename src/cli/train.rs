@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// The run folder [default: runs/ and the config's name]
-    #[arg(short, long, alias = "output", value_name = "FOLDER", conflicts_with = "resume")]
+    #[arg(short, long, value_name = "FOLDER", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Go on with the run in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "config")]

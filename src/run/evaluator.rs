@@ -1,5 +1,6 @@
 //! Anything that evaluates positions, opened by its name or its file.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -8,11 +9,12 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 
 use super::folder::{BEST, LAST, NET};
-use super::own_engine::OwnEngine;
 use super::path::{FileKind, kind_of};
 use super::recipe::{self, Recipe};
 use crate::digest::digest;
 use crate::export::{self, Given, Imported, LoadError, prove, quantise};
+use crate::format::Source;
+use crate::format::trace::{self, FORMAT};
 use crate::hce::{self, HceEvaluator, HceWeights};
 use crate::input;
 use crate::loader::{Base, Below, Encoder};
@@ -22,6 +24,7 @@ use crate::progress::Progress;
 use crate::report::{Predictions, Values};
 use crate::sample::{Position, Sample};
 use crate::search::{self, Evaluate, Quiescence};
+use crate::terms::OwnTerms;
 use crate::train::KEPT;
 use crate::weights::{Weights, WeightsFile};
 
@@ -315,6 +318,35 @@ impl Floats {
             }));
         }
         Ok(values)
+    }
+}
+
+/// An engine's terms with their weights.
+struct OwnEngine {
+    own: OwnTerms,
+    weights: HceWeights,
+}
+
+impl OwnEngine {
+    /// Centipawns for the side to move, from the traces with the same boards in these files.
+    fn evaluate(&self, samples: &[Sample], files: &[PathBuf]) -> Result<Vec<f64>> {
+        let Self { own, weights } = self;
+        let mut values: HashMap<Position, f64> = HashMap::new();
+        for path in files {
+            if Source::open(path, None, u64::MAX)?.format().name == FORMAT.name {
+                trace::read(path, own, u64::MAX, |traced| {
+                    let white = traced.value(own, &weights.values, weights.tempo);
+                    let position = traced.sample.position;
+                    values.insert(position, position.turn().fold_wb(white, -white));
+                })?;
+            }
+        }
+        ensure!(!values.is_empty(), "only the engine knows its terms; compare on its traces");
+        let value = |sample: &Sample| {
+            let value = values.get(&sample.position).copied();
+            value.with_context(|| format!("no trace has the terms of {}", sample.position.fen()))
+        };
+        samples.iter().map(value).collect()
     }
 }
 

@@ -10,6 +10,7 @@ use super::folder::{BEST, NET};
 use super::honest::Selection;
 use super::played::Match;
 use super::recipe::{Recipe, collect};
+use crate::config::Config;
 use crate::format::{ReadError, view};
 use crate::hce;
 use crate::loader::{LoadError, Part, Plan};
@@ -256,11 +257,7 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
         return None;
     }
     let (wdl, promise) = (config.final_wdl(), config.promise);
-    let target = |sample: &Sample| {
-        let expected = promise.of(sample.score?.into());
-        Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
-    };
-    let targets = samples.iter().map(target).collect::<Option<_>>()?;
+    let targets = targets_of(samples, config)?;
     let rest = ((1.0 - wdl) * 1e6).round() / 1e6;
     let offset = match promise.offset {
         0.0 => String::new(),
@@ -268,4 +265,14 @@ fn targets(samples: &[Sample], evaluators: &[Evaluator]) -> Option<(Vec<f64>, St
     };
     let expected = format!("sigmoid(score / {}{offset})", promise.scale);
     Some((targets, format!("the target is {wdl} * result + {rest} * {expected}")))
+}
+
+/// The target of each position at the end of a run with this config; none where a score lacks.
+pub fn targets_of(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
+    let (wdl, promise) = (config.final_wdl(), config.promise);
+    let target = |sample: &Sample| {
+        let expected = promise.of(sample.score?.into());
+        Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
+    };
+    samples.iter().map(target).collect()
 }

@@ -14,7 +14,6 @@ pub mod inspect;
 pub mod measure;
 pub mod moves;
 pub mod objective;
-mod own_engine;
 pub mod path;
 mod place;
 pub mod played;

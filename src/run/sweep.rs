@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::evaluator::Evaluator;
 use super::folder::{BEST, LAST, RunFolder, is_finished};
+use super::measure::targets_of;
 use super::recipe;
 use super::train::{Means, NothingLearnt, begin, check, resume};
 use crate::config::{Config, Target};
@@ -317,7 +318,10 @@ impl<'a> Sweep<'a> {
     fn measure(&self, all: Vec<(&Member, Result<Option<Spread>, String>)>) -> Result<Outcome> {
         let games = Games::of(&self.scan.test.samples, "test games");
         let targets = match self.loss {
-            Loss::Target => targets(games.samples, &all[0].0.config),
+            // Moves have no target, and the results are no other one.
+            Loss::Target => Some(&all[0].0.config)
+                .filter(|it| !it.learns_moves() && it.needs_scores())
+                .and_then(|it| targets_of(games.samples, it)),
             Loss::Results => None,
         };
         let truth = games.truth(targets.as_deref());
@@ -451,20 +455,6 @@ impl<'a> Games<'a> {
         let games_known = games_known(self.samples);
         Truth { targets, games_known, ..Truth::of_games(&self.results, &self.groups, self.noun) }
     }
-}
-
-/// The target of each position, if scores tell it.
-fn targets(samples: &[Sample], config: &Config) -> Option<Vec<f64>> {
-    let (wdl, promise) = (config.final_wdl(), config.promise);
-    // Moves have no target, and the results are no other one.
-    if config.learns_moves() || !config.needs_scores() {
-        return None;
-    }
-    let target = |sample: &Sample| {
-        let expected = promise.of(sample.score?.into());
-        Some(wdl * f64::from(sample.result) + (1.0 - wdl) * expected)
-    };
-    samples.iter().map(target).collect()
 }
 
 /// Progress of a run.

@@ -23,10 +23,10 @@ use crate::sample::Sample;
 #[derive(clap::Args)]
 pub struct Reading {
     /// Format of the files [default: by their content]
-    #[arg(long, alias = "from", value_name = "NAME", value_parser = format)]
+    #[arg(long, value_name = "NAME", value_parser = format)]
     pub format: Option<&'static Format>,
     /// Who sees scores and results in the files, white or side-to-move [default: as is usual]
-    #[arg(long, alias = "view", value_name = "VIEW", value_parser = point_of_view)]
+    #[arg(long, value_name = "VIEW", value_parser = point_of_view)]
     pub point_of_view: Option<PointOfView>,
 }
 
@@ -47,7 +47,7 @@ pub struct Inputs {
 #[derive(clap::Args)]
 pub struct Writing {
     /// The file to write; .gz, .zst or .xz at its end packs it, - is standard output
-    #[arg(short, long = "out", alias = "output", value_name = "FILE")]
+    #[arg(short, long = "out", value_name = "FILE")]
     pub output: PathBuf,
     /// Format to write [default: by the ending of the output; -, standard output, needs it]
     #[arg(long, value_name = "NAME", value_parser = format)]

@@ -76,10 +76,10 @@ pub struct FilterKeys {
     #[arg(long, value_name = "N")]
     min_ply: Option<u16>,
     /// Pieces at least, kings included
-    #[arg(long, alias = "min-men", value_name = "N")]
+    #[arg(long, value_name = "N")]
     min_pieces: Option<usize>,
     /// Pieces at most, kings included
-    #[arg(long, alias = "max-men", value_name = "N")]
+    #[arg(long, value_name = "N")]
     max_pieces: Option<usize>,
     /// The largest |score| in centipawns
     #[arg(long, value_name = "CP")]
@@ -160,7 +160,7 @@ pub struct ExtractArgs {
     #[arg(long)]
     no_mates: bool,
     /// Pieces at least, kings included
-    #[arg(long, alias = "min-men", value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0")]
     min_pieces: usize,
     /// Seed of what is drawn from games with more positions than wanted
     #[arg(long, value_name = "N", default_value = "1")]
