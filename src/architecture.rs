@@ -1,5 +1,4 @@
-//! A net as data: inputs, width of accumulators, layers, buckets. From it follow arrays, rows,
-//! integers and files.
+//! A net as data, from which arrays, rows, integers and files follow.
 
 mod activation;
 mod form;
@@ -11,8 +10,7 @@ pub use inputs::{Inputs, Kings, PIECES, Views};
 
 use serde::{Deserialize, Serialize};
 
-/// A net, apart from its numbers: inputs to accumulators, accumulators to layers, layers to one
-/// output.
+/// A net, apart from its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
 pub struct Architecture {
@@ -25,11 +23,9 @@ pub struct Architecture {
     pub pairwise: bool,
     /// The layers between accumulators and output; often none.
     pub head: Vec<Layer>,
-    /// Whether the first of these layers has one more neuron, which takes no activation and is
-    /// added to the output.
+    /// Whether the first layer has one more neuron, added to the output as it is.
     pub skip: bool,
-    /// Sets of all layers behind the accumulators, of which the number of pieces on the board
-    /// chooses one; 1 to 32.
+    /// Sets of layers, 1 to 32, of which the number of pieces chooses one.
     pub buckets: usize,
 }
 
@@ -87,8 +83,7 @@ impl Architecture {
         self.views() * self.outputs_of_view()
     }
 
-    /// Inputs and outputs of each affine map behind the accumulators, the output's last. The skip
-    /// neuron is the last output of the first one.
+    /// Inputs and outputs of each affine map; the skip neuron is the first one's last output.
     pub fn maps(&self) -> Vec<[usize; 2]> {
         let mut width = self.features();
         let mut maps = Vec::with_capacity(self.head.len() + 1);
@@ -115,8 +110,7 @@ impl Architecture {
         !self.head.is_empty()
     }
 
-    /// Whether a product or layers stand between accumulators and output. If not, all numbers of an
-    /// exported net are i16.
+    /// Whether a product or layers follow the accumulators; if not, all integers are i16.
     pub fn is_deep(&self) -> bool {
         self.pairwise || self.has_layers()
     }

@@ -49,8 +49,7 @@ const BLOCK: usize = 64;
 const STRIP: usize = 16;
 
 impl Cholesky {
-    /// The factors of a matrix, of which the part above the diagonal is not read. None where a
-    /// direction is not positive.
+    /// Factors of a matrix's lower half; None unless positive definite.
     pub fn new(mut matrix: Matrix) -> Option<Self> {
         let size = matrix.rows;
         for start in (0..size).step_by(BLOCK) {

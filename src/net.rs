@@ -64,16 +64,14 @@ pub struct Net {
     numbers: Vec<Numbers>,
     /// Inputs and outputs of each map.
     maps: Vec<[usize; 2]>,
-    /// The weights of each map in f32 once more as `[bucket][input][output]`; empty where they are
-    /// integers.
+    /// Float weights of each map once more, as `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,
     /// See [`Net::unit`].
     unit: (u32, f32),
 }
 
 impl Net {
-    /// A net of these integers whose output follows the accumulators at once, in the order of the
-    /// file.
+    /// A net of integers whose output follows the accumulators.
     pub fn new(
         architecture: Architecture,
         scales: Scales,

@@ -15,8 +15,7 @@ use shakmaty::{
 pub struct Position {
     /// Bit `i` is set where square `i` (a1 = 0, h8 = 63) holds a piece.
     occupied: u64,
-    /// One nibble for the piece on the i-th occupied square, low half first: its role
-    /// (pawn 0 ... king 5, and 6 = a rook that may still castle), plus 8 if it is Black's.
+    /// A nibble a piece in order of squares: role (0 to 5; 6 = rook that may castle), + 8 Black's.
     nibbles: [u8; 16],
     /// Bit 7: Black is to move. Low bits: en passant square, 64 = none.
     turn_ep: u8,
@@ -468,8 +467,7 @@ impl GameHash {
 /// Of so many positions one may lack its game.
 const ONE_IN: usize = 1000;
 
-/// Whether the games of samples are known, but for one in a thousand at most: a chain of a single
-/// position in a binpack is of no known game.
+/// Whether the games of samples are known, but for one in a thousand at most.
 pub fn games_known<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> bool {
     let (mut all, mut unknown) = (0, 0);
     for sample in samples {
@@ -514,8 +512,7 @@ impl Spread {
 }
 
 impl Position {
-    /// The same position without the piece on a square; None without one, or for a king. It is for
-    /// evaluations and need not be legal.
+    /// The position without a piece, for evaluations, legal or not; None for a king.
     pub fn without(&self, square: Square) -> Option<Self> {
         let piece = self.pieces().find(|piece| piece.square == square)?;
         if piece.role == Role::King {

@@ -94,8 +94,7 @@ impl TermList {
         self.terms.is_empty()
     }
 
-    /// The terms that patterns such as `pawns.*`, `*.e4` or `tempo` name; `pawns` stands for all
-    /// below it too, and `!` takes away.
+    /// Terms of patterns such as `pawns.*` or `tempo`; `pawns` is all below it, `!` takes away.
     pub fn choose(&self, patterns: &[String]) -> Result<Chosen, PatternError> {
         let terms = vec![false; self.len()];
         let mut chosen = Chosen { terms, tempo: false, scale_factor: false };
@@ -177,8 +176,7 @@ impl OwnTerms {
         Self::parse(&text, path)
     }
 
-    /// Reads the text of a term list; `path` stands for it in errors, which are those of
-    /// [`OwnTerms::read`].
+    /// Reads the text of a term list; `path` stands for it in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TermListError> {
         let mut lines = Lines::default();
         for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -196,8 +194,7 @@ impl OwnTerms {
         Ok(Self { list, phase: phase.unwrap_or(1.0), scale: scale.unwrap_or(1.0) })
     }
 
-    /// The shares of middlegame and endgame weights in a position, the latter with the scale
-    /// factor in it, from the engine's own phase and scale factor.
+    /// Shares of middlegame and endgame from the engine's own phase and scale factor.
     pub fn shares(&self, phase: f32, scale: f32) -> [f64; 2] {
         let middlegame = f64::from(phase) / self.phase;
         [middlegame, f64::from(scale) / self.scale * (1.0 - middlegame)]

@@ -65,8 +65,7 @@ impl Curve {
         if self.outer == 2 { clamped * clamped } else { clamped }
     }
 
-    /// The derivative. At the ends it is that of Burn's operations: 0 for `max(0, x)` at 0, and
-    /// that of the inside at both ends of a clamp.
+    /// The derivative; at the ends that of Burn's operations.
     #[inline(always)]
     pub fn slope_f32(self, x: f32) -> f32 {
         let raised = if self.inner == 2 { x * x } else { x };

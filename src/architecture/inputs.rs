@@ -12,8 +12,7 @@ pub const PIECES: usize = 768;
 pub struct Inputs {
     pub views: Views,
     pub kings: Kings,
-    /// Whether training has one more set of [`PIECES`] rows that counts in every bucket; an export
-    /// adds it to each.
+    /// Whether training has [`PIECES`] rows more that an export adds to each bucket.
     pub factorised: bool,
 }
 
@@ -37,8 +36,7 @@ pub struct Kings {
     pub mirror: bool,
     /// Buckets, kept since each position asks for it.
     count: u8,
-    /// The bucket by the square of the king as the view sees it, a1 first; in mirrored nets files
-    /// e to h repeat d to a.
+    /// The bucket by the view's own king square, a1 first; mirrored, e to h repeat d to a.
     table: [u8; 64],
 }
 
@@ -80,8 +78,7 @@ impl Views {
         if self == Views::Perspective { 2 } else { 1 }
     }
 
-    /// What turns an evaluation with White's eyes into one with those of the output: 1, or `turn`,
-    /// which is 1 where White is to move and else -1.
+    /// Sign from White's view to that of the output; `turn` is 1 for White to move, else -1.
     pub fn sign(self, turn: i8) -> i8 {
         match self.point_of_view() {
             PointOfView::White => 1,
@@ -129,8 +126,7 @@ impl Kings {
 
     pub const MIRRORED: Self = Self { mirror: true, count: 1, table: [0; 64] };
 
-    /// Buckets by square, a1 first: 64 numbers, or 32 (files a to d, rank by rank) where views are
-    /// mirrored; none for one bucket.
+    /// Buckets by square: 64 numbers, 32 (files a to d) where mirrored, or none for one bucket.
     pub fn new(mirror: bool, buckets: &[u8]) -> Result<Self, String> {
         let mut table = [0; 64];
         match buckets.len() {
@@ -182,8 +178,7 @@ impl Kings {
         self.mirror || self.count > 1
     }
 
-    /// What the squares of a view are turned by (xor), and its bucket, by the square of its own king
-    /// after the turn by 56 for Black.
+    /// The xor of a view's squares and its bucket, by its own king's square.
     #[inline(always)]
     pub const fn seen(&self, king: usize) -> (usize, usize) {
         let turned = if self.mirror && king & 4 != 0 { 7 } else { 0 };

@@ -11,7 +11,7 @@ use super::terminal::Terminal;
 use crate::format::unpack;
 use crate::model::Precision;
 use crate::report::Values;
-use crate::report::board::{board, side_by_side};
+use crate::report::{board, side_by_side};
 use crate::run::Evaluator;
 use crate::run::path::as_engines_load;
 use crate::sample::{Position, Sample};

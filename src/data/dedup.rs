@@ -141,8 +141,7 @@ impl Averages {
         }
     }
 
-    /// The sample with the average of results, and of the scores that are known, rounded to whole
-    /// centipawns; as it is where it comes once.
+    /// The sample with the average of results and known scores; itself where it comes once.
     pub fn averaged(&self, sample: &Sample) -> Sample {
         if self.0.is_empty() {
             return *sample;

@@ -1,14 +1,12 @@
 //! Data before training: what of it to learn from, in which order, and what a format loses of it.
 
-pub mod carry;
 pub mod dedup;
 pub mod doctor;
 pub mod draw;
 pub mod extract;
-pub mod interleave;
 mod record;
 pub mod shuffle;
 pub mod stats;
 pub mod units;
 
-pub use record::Record;
+pub use record::{Record, fits, lost};

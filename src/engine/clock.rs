@@ -1,5 +1,4 @@
-//! Time, for those who wait for players and those who play by it: the only file here that has a
-//! clock.
+//! Deadlines and stopwatches: the only clock of the engine module.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

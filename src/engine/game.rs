@@ -29,8 +29,7 @@ pub struct Game {
 }
 
 impl Game {
-    /// Plays a game from its opening. Whose turn it is gets asked for a move, until the rules end
-    /// the game, or whoever was asked does.
+    /// Plays a game, asking for each move, until the rules or the player end it.
     pub fn play<E>(
         start: Chess,
         rules: Adjudication,
@@ -55,8 +54,7 @@ impl Game {
         }
     }
 
-    /// Every position in which a move was played, with its score and the result, seen by the side
-    /// to move.
+    /// Every position with a move played, its score and result seen by the side to move.
     pub fn samples(&self) -> Vec<Sample> {
         let mut chess = self.start.clone();
         let white = self.ending.white_result();

@@ -82,8 +82,7 @@ pub fn path_of(output: &Path) -> PathBuf {
 }
 
 impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
-    /// Begins a job, or resumes it where there is a journal already, which must have been begun
-    /// with the same settings: names and values, in order.
+    /// Begins a job, or resumes one that was begun with the same settings.
     pub fn open(output_path: &Path, settings: &[(&str, String)]) -> Result<Self, JournalError> {
         let end = output_path.extension();
         if end.is_some_and(|end| ["gz", "zst", "xz", "zip"].iter().any(|packed| end == *packed)) {
@@ -156,8 +155,7 @@ impl<N: Clone + Serialize + DeserializeOwned> Journal<N> {
         &self.notes
     }
 
-    /// Appends a batch to the output and writes down that it is there: the bytes, the progress
-    /// with them (its `bytes` are set here), and notes.
+    /// Appends a batch to the output, then its line to the journal.
     pub fn commit(
         &mut self,
         bytes: &[u8],
@@ -214,8 +212,7 @@ struct Locked(File);
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // To close it is not enough while an engine that is just being started still inherits it;
-        // and if it cannot be unlocked, it will be with that engine.
+        // An engine that is just being started may still inherit it, so it is unlocked.
         let _ = self.0.unlock();
     }
 }

@@ -104,8 +104,7 @@ impl Report {
     }
 }
 
-/// Why a job ended without being done. What was made until then is kept, and the same call
-/// resumes the job once the cause is gone.
+/// Why a job ended; the same call resumes it once the cause is gone.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error(

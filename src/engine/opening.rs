@@ -29,8 +29,7 @@ pub enum Start {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Openings {
     pub start: Start,
-    /// The least and the most random half-moves; each number between is equally likely, as is
-    /// each legal move.
+    /// The least and the most random half-moves, each number equally likely.
     pub plies: (u32, u32),
     /// Openings that a first search scores higher than this, for either side, are not played.
     pub bound: i16,
@@ -102,8 +101,7 @@ impl Opener {
         Ok(Self { start: openings.start.clone(), plies, seed, book })
     }
 
-    /// The `attempt`th opening of a game, none if it is over before it begins. Another attempt
-    /// gives another opening, except from a book without random moves.
+    /// The `attempt`th opening of a game; None if it is over before it begins.
     pub fn opening(&self, game: u64, attempt: u64) -> Option<Chess> {
         let seed = mix(mix(self.seed, game), attempt);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -148,8 +146,7 @@ impl Opener {
 /// The number of arrays, by the numbers of Reinhard Scharnagl. 518 is the usual array.
 pub const ARRAYS: u16 = 960;
 
-/// The start of a game with an array for each side, and all rights to castle. Equal numbers make
-/// a game of Chess960, others one of double Chess960.
+/// A start of Chess960, double where the arrays differ, with all rights to castle.
 pub fn chess960(arrays: ByColor<u16>) -> Chess {
     let mut setup = Setup::initial();
     setup.board = Board::empty();

@@ -12,8 +12,7 @@ pub trait Player {
     /// Searches the position at the end of a line; it must have a legal move.
     fn search(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
 
-    /// Forgets all that was searched before, and searches. So what is found depends on the line
-    /// alone, if the limit is nodes or depth.
+    /// Searches without memory of earlier searches, so that the result depends on the line alone.
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
 }
 

@@ -57,8 +57,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// The score of the mixed expectation: `sigmoid(it / scale) = share * sigmoid(new / scale) + (1 -
-    /// share) * sigmoid(old / scale)`, rounded.
+    /// The score whose expected result is the mixed one, rounded.
     pub fn of(self, new: i16, old: i16) -> i16 {
         let expected = |sign: f64| {
             let of = |score: i16| 1.0 / (1.0 + (-sign * f64::from(score) / self.scale).exp());

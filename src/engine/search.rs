@@ -6,15 +6,13 @@ use shakmaty::{Chess, Color, Move, Position as _, uci::UciMove};
 
 use crate::score::Score;
 
-/// How far a player searches. Nodes and depth on one thread give the same answer every time;
-/// time does not.
+/// Limits of a search. Nodes and depth on one thread are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Half-moves.
     Depth(u32),
     Nodes(u64),
-    /// No iteration begins beyond `soft` nodes, and none goes on beyond `hard`. Programs that speak
-    /// UCI know no such limit, and take `soft` for [`Limit::Nodes`].
+    /// No iteration begins beyond `soft` or goes on beyond `hard`; UCI engines take `soft`.
     SoftNodes {
         soft: u64,
         hard: u64,
@@ -67,8 +65,7 @@ pub struct Searched {
     pub best: Move,
     /// Seen by the side to move.
     pub score: Score,
-    /// The principal variation, as far as its moves are legal: the hash tables of engines now and
-    /// then put a wrong one at its end.
+    /// The principal variation up to its first illegal move (hash tables).
     pub pv: Vec<Move>,
     /// Half-moves of the last finished iteration.
     pub depth: u32,
@@ -90,8 +87,7 @@ struct Found {
 }
 
 impl Info {
-    /// Takes in a line that began with `info`; the rest of the line is given. Other than first
-    /// lines of several, and lines without a score, say nothing that counts.
+    /// Reads a line behind `info`; only first lines with a score count.
     pub fn read(&mut self, line: &str) {
         let (mut depth, mut score, mut pv) = (0, None, Vec::new());
         let (mut first, mut exact) = (true, true);

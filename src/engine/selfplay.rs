@@ -69,8 +69,7 @@ pub fn selfplay(job: &SelfplayJob, watch: &dyn Progress) -> Result<Report, Engin
     report.unless_empty(&job.output, "no games were asked for")
 }
 
-/// Plays a game by its number. The player forgets what it knew before, and remembers its searches
-/// within the game.
+/// Plays a game by its number, with a player that forgot what it knew before.
 fn play(
     job: &SelfplayJob,
     player: &mut dyn Player,

@@ -21,11 +21,9 @@ pub struct EngineSettings {
     /// The program, looked for as a shell does.
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Names and values of `setoption`. Threads = 1 and Hash = 16 are set before these, where the
-    /// engine has such options, so that what it finds can be found again.
+    /// Names and values of `setoption`, behind Threads = 1 and Hash = 16.
     pub options: Vec<(String, String)>,
-    /// Milliseconds until an engine that does not answer is given up; those of
-    /// [`Limit::milliseconds`] come on top.
+    /// Milliseconds for an answer, beside [`Limit::milliseconds`].
     pub patience_ms: u64,
 }
 
@@ -66,8 +64,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A position without a past. Kings and rooks that castle from unusual squares make it one of
-    /// Chess960.
+    /// A position without a past, of Chess960 where castling starts from unusual squares.
     pub fn new(chess: Chess) -> Self {
         let usual = |color: Color| {
             let rooks = chess.castles().castling_rights() & chess.board().by_color(color);
@@ -147,8 +144,7 @@ const WAITING: usize = 256;
 const FAREWELL: u64 = 500;
 
 impl Uci {
-    /// Starts an engine and sets its options. A name that the engine does not know is an error,
-    /// which says what name is near; values are the engine's own affair.
+    /// Starts an engine and sets its options, which it must know.
     pub fn start(settings: &EngineSettings) -> Result<Self, EngineError> {
         let program = settings.program.clone();
         let mut command = Command::new(&program);

@@ -8,8 +8,7 @@ use crate::net::Net;
 use crate::sample::Position;
 use crate::weights::{Weights, WeightsError};
 
-/// A net's definition in f64, from f32 weights: rows to accumulators, activations (and products of
-/// the halves), the layers of the position's output bucket, the skip neuron.
+/// A net's definition in f64, from f32 weights.
 pub struct Float<'a> {
     floats: Floats<'a>,
     net: Architecture,
@@ -76,8 +75,7 @@ pub struct FloatError {
     pub worst_fen: String,
 }
 
-/// Measures the absolute difference in centipawns over positions; None if there are none. The
-/// architecture is that of the weights, which may have a factoriser.
+/// Measures the absolute difference in centipawns; None without positions.
 pub fn measure(
     weights: &Weights,
     architecture: &Architecture,

@@ -1,5 +1,4 @@
-//! Weights from a quantised net, which quantises to the same file again, or from bullet's
-//! `weights.bin` and `raw.bin`.
+//! Weights from a quantised net, or from bullet's `weights.bin` and `raw.bin`.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +68,7 @@ pub fn facts(architecture: &Architecture, scales: Scales) -> BTreeMap<String, St
     facts.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// Reads a checkpoint (safetensors), a bullet checkpoint or a quantised net; `hints` says what
-/// the last three do not say about themselves.
+/// Reads a checkpoint of ours or of bullet, or a quantised net described by `hints`.
 pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     let source = |weights, architecture, kind| Imported {
         weights,
@@ -115,8 +113,7 @@ pub fn import(bytes: &[u8], hints: &Hints) -> Result<Imported, ImportError> {
     Ok(Imported { warnings, padding: net.padding(), ..source })
 }
 
-/// The weights of a net: its integers over its scales, its floats as they are. Quantised again they
-/// are the same.
+/// The weights of a net, which quantise to the same net again.
 pub fn dequantise(net: &Net) -> Weights {
     let mut weights = Weights::default();
     for (stored, numbers) in net.stored().into_iter().zip(net.numbers()) {

@@ -92,8 +92,7 @@ pub struct Losses {
 }
 
 impl Manifest {
-    /// The manifest of a net; the name of its file is still to be set, and what its centipawns
-    /// mean where that is known.
+    /// The manifest of a net, still without file name and fitted scales.
     pub fn new(
         net: &Net,
         proof: Proof,
@@ -141,8 +140,7 @@ fn description_path(net: &Path) -> PathBuf {
     beside(net, "toml", &["bin", "nnue", "wgts"])
 }
 
-/// Other endings are no endings: what follows the dot of `net-0.5` is a part of its name, and
-/// `net-0.6` beside it must not get the same manifest.
+/// Other endings are a part of the name: `net-0.5` and `net-0.6` have two manifests.
 fn beside(net: &Path, ending: &str, replaced: &[&str]) -> PathBuf {
     let found = net.extension().unwrap_or_default();
     match replaced.iter().any(|ending| found == *ending) {
@@ -249,8 +247,7 @@ pub struct Loaded {
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a net with its manifest or its description, if it has one; without, the defaults of
-/// [`Hints`] hold.
+/// Reads a net with its manifest or description, else with the default [`Hints`].
 pub fn load(path: &Path, given: &Given) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
     let beside = beside_net(path, &bytes)?;
@@ -347,8 +344,7 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
     table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_string())
 }
 
-/// An evaluation that a net is added to, in its own centipawns. The games that it had seen are in
-/// the run's sketch.
+/// An evaluation that a net is added to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Base {
     pub name: String,

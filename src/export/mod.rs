@@ -65,8 +65,7 @@ pub struct Exported {
     pub manifest: Manifest,
 }
 
-/// Quantises weights, proves that the integers cannot overflow, measures the error against the
-/// floats over `positions` (none: the manifest says so) and records everything.
+/// Quantises weights, proves, measures the error over `positions`, and records everything.
 pub fn export(
     weights: &Weights,
     architecture: &Architecture,

@@ -46,15 +46,13 @@ pub struct Proof {
     pub intermediate: Bounds,
     /// The neuron whose intermediate sums come nearest to the ends of i16.
     pub worst_neuron: usize,
-    /// Partial sums of the integers behind the accumulators, before the bias: those of the output,
-    /// or of the first map of an `int8` head; 0 to 0 with a `float` head.
+    /// Partial sums of the integers behind the accumulators; 0 to 0 with a `float` head.
     pub output: Bounds,
     /// `(sum + bias) * SCALE`, before the last division; 0 to 0 where that is no integer.
     pub product: Bounds,
     /// Whether that product fits an i32; otherwise an engine must form it in i64.
     pub product_fits_i32: bool,
-    /// Whether `clamped accumulator * output weight` always fits an i16, as the SIMD trick for
-    /// SCReLU needs; false in nets with floats.
+    /// Whether `clamped accumulator * output weight` fits an i16 (SIMD trick of SCReLU).
     pub i16_trick: bool,
     /// What an engine's author should know.
     pub notes: Vec<String>,
@@ -192,8 +190,7 @@ fn output(net: &Net, neurons: &[Neuron], proof: Proof) -> Result<Proof, Overflow
     Ok(Proof { output, product, product_fits_i32, i16_trick, notes, ..proof })
 }
 
-/// The sums of the first map where its weights are i8: of inputs up to 127, so that no net has
-/// enough of them for more than an i32.
+/// Sums of the first map in i8, whose inputs are 127 at most: no net overflows an i32.
 fn sums_of_bytes(net: &Net, neurons: &[Neuron]) -> Bounds {
     let Numbers::I8(weights) = &net.numbers()[2] else { return Bounds::NONE };
     let (architecture, (shift, _), qa) = (net.architecture(), net.unit(), net.scales().qa);

@@ -1,5 +1,4 @@
-//! Floats to integers: times the scale in f64, rounded half away from zero, never clamped. What a
-//! net keeps as floats stays as it is.
+//! Floats to integers: times the scale in f64, rounded half away from zero, never clamped.
 
 use super::prove;
 use crate::architecture::{Architecture, Factor};
@@ -31,8 +30,7 @@ pub enum QuantiseError {
     },
 }
 
-/// The arrays of a net, and no others, in the shape of one that is the same but for its factoriser:
-/// a missing one is zero, one too many is merged.
+/// The arrays of a net with or without factoriser: a missing one is zero, or it is merged.
 pub fn factorised_as(
     weights: &Weights,
     found: &Architecture,
@@ -161,8 +159,7 @@ fn cure(net: &Architecture, floats: &Floats, scales: Scales) -> String {
     }
 }
 
-/// The largest scale from 1 to `most` that fits; those that fit are 1 up to some number, since
-/// rounding is monotone in the factor.
+/// The largest scale from 1 to `most` that fits; rounding is monotone in the factor.
 fn largest(most: i32, fits: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut fitting, mut failing) = (0, most + 1);
     while failing - fitting > 1 {

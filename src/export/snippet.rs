@@ -1,5 +1,4 @@
-//! Inference code for engines: one source file of one net, from templates; sums are as wide as
-//! [`prove`] requires.
+//! Inference code for engines: one source file of one net, from templates.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -59,8 +58,7 @@ impl Language {
         }
     }
 
-    /// A text as the inside of a literal in double quotes, safe in comments too: no line end, no
-    /// end of a comment and no trigraph is left in it.
+    /// A text as the inside of a literal, safe in comments too.
     fn literal(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
@@ -92,8 +90,7 @@ pub enum SnippetError {
     Centipawns(i64),
 }
 
-/// The source file `code_file` for a net whose file is called `net_file`; `golden` is what it
-/// tests itself with.
+/// Source code `code_file` of a net's file; `golden` is what it tests itself with.
 pub fn snippet(
     language: Language,
     net: &Net,

@@ -1,5 +1,4 @@
-//! Tuned terms as source code: a C header (C99, C++) or a Rust module. Terms that differ in
-//! squares, roles or numbers alone make an array.
+//! Tuned terms as source code: a C header (C99, C++) or a Rust module.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -34,8 +33,7 @@ pub struct Tuned<'a> {
 pub enum Tapering {
     /// As our own terms do, with a scale factor of endgames or without.
     Ours { scale_factor: bool },
-    /// As the engine does that printed the traces: its phase with all pieces on the board and its
-    /// normal scale factor, where they are known.
+    /// As the engine does: its full phase and normal scale factor, where known.
     Engine(Option<[f64; 2]>),
 }
 
@@ -159,8 +157,7 @@ fn square(name: &str) -> Option<usize> {
     }
 }
 
-/// Source code that stands alone. The constants of C are `static`, so that several files may
-/// include them; rustfmt leaves the Rust module as it is.
+/// Source code that stands alone.
 pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String, SourceError> {
     let (c, bits) = (language == Language::C, style.width.bits());
     // Macros of the standard headers.
@@ -209,8 +206,7 @@ pub fn source(tuned: &Tuned, language: Language, style: Style) -> Result<String,
     Ok(out)
 }
 
-/// The numbers of an array: boards as eight rows of eight, others on as few lines as they fit on.
-/// COMPLEXITY terms are plain numbers, since their middlegame means nothing.
+/// The numbers of an array: boards as eight rows; COMPLEXITY terms without middlegame.
 fn initialiser(
     tuned: &Tuned,
     array: &Array,
@@ -369,8 +365,7 @@ fn meaning(kind: Kind) -> String {
     }
 }
 
-/// A text that is safe in a `//` comment: a backslash would join lines, and so would the trigraph
-/// `??/` in C; compilers refuse invisible characters.
+/// A text that is safe in a `//` comment: neither backslash nor the trigraph `??/`.
 fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

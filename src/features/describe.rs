@@ -8,15 +8,13 @@ use crate::point_of_view::PointOfView;
 use crate::sample::Piece;
 
 impl Inputs {
-    /// The piece that switches a row on, seen by White or, as a white piece, by the player whose
-    /// view it is; None beyond the last row.
+    /// The piece of a row; white where it is the view's own.
     pub fn piece(&self, row: usize) -> Option<Piece> {
         let base = row % PIECES;
         pieces().find(|&piece| row < self.rows() && index(Color::White, piece) == base)
     }
 
-    /// A row in words: "white queen on d4", or "own queen on d4" where the view is a player's; with
-    /// the king's bucket where there are several.
+    /// A row in words: "white queen on d4", or "own queen on d4" in a player's view.
     pub fn describe(&self, row: usize) -> String {
         let Some(piece) = self.piece(row) else {
             return format!("input {row}");

@@ -1,5 +1,4 @@
-//! Positions to the rows that their pieces switch on. [`Inputs::row`] alone computes the number of
-//! a row; [`Inputs::refreshes`] says which moves leave no row as it was.
+//! Positions to the rows that their pieces switch on; [`Inputs::row`] alone numbers them.
 
 mod describe;
 
@@ -34,16 +33,14 @@ impl Inputs {
         buckets.fold(0, |all, bucket| all * self.kings.count() + bucket)
     }
 
-    /// Calls `each` with every active row of one view, `0 <= row < self.rows()`, straight from
-    /// [`Inputs::row`].
+    /// Calls `each` with every active row of one view.
     pub fn active(&self, position: &Position, view: usize, each: &mut dyn FnMut(usize)) {
         let color = self.views_of(position).nth(view).expect("these inputs have the view");
         let king = king(position, color);
         position.pieces().for_each(|piece| each(self.row(color, king, piece)));
     }
 
-    /// +1, or -1 where the output of a net is the other side's advantage than that of the side to
-    /// move.
+    /// +1, or -1 where the output is the other side's advantage.
     pub fn sign(&self, position: &Position) -> i32 {
         match self.views.point_of_view() {
             PointOfView::White if position.turn() == Color::Black => -1,
@@ -115,8 +112,7 @@ impl Inputs {
     }
 }
 
-/// By the colour of the view and the nibble of a piece (see `Position`): the input on the square
-/// that the view calls a1.
+/// By view and nibble of a piece: the input on the view's a1.
 static FIRST: [[u16; 16]; 2] = [first(Color::White), first(Color::Black)];
 
 const fn first(view: Color) -> [u16; 16] {
@@ -144,8 +140,7 @@ const fn first(view: Color) -> [u16; 16] {
     table
 }
 
-/// The pieces that a move puts on squares and those that it takes from them, at most two each: what
-/// engines call dirty pieces.
+/// Pieces that a move adds and removes, at most two each (dirty pieces).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     added: [Piece; 2],
@@ -220,8 +215,7 @@ impl Moved {
 }
 
 impl Inputs {
-    /// Whether a move makes other rows count in the view of a colour, so that it is to be looked at
-    /// anew.
+    /// Whether a move requires a refresh of a colour's view.
     pub fn refreshes(&self, view: Color, moved: &Moved) -> bool {
         let seen = |square| self.kings.seen(seen(view, square));
         moved.turn == view && moved.king.is_some_and(|[from, to]| seen(from) != seen(to))
@@ -229,8 +223,7 @@ impl Inputs {
 }
 
 impl Inputs {
-    /// The row that a piece switches on in the view of one colour, whose own king stands on a
-    /// square; 0 to `self.rows() - 1`.
+    /// The row of a piece in a view whose own king stands on a square.
     pub fn row(&self, view: Color, king: Square, piece: Piece) -> usize {
         let (turned, bucket) = self.kings.seen(seen(view, king));
         // The square is in the lowest bits.

@@ -57,8 +57,7 @@ fn castling_is_plain(position: &Position) -> bool {
         })
 }
 
-/// A record whose en passant square has a pawn that may have passed it: other formats have any
-/// number there.
+/// A record whose en passant square fits: other formats have any number there.
 fn plausible(bytes: &[u8; LENGTH]) -> Result<Sample, String> {
     let position = Record::decode(bytes)?.position;
     if let Some(square) = position.ep_square() {

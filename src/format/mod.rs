@@ -52,8 +52,7 @@ pub struct Facts {
     pub plies: Holds,
     pub moves: Holds,
     pub games: Holds,
-    /// Who is White. Where `Never`, White is to move in every sample, without castling and
-    /// counters.
+    /// Who is White. Where `Never`, White is to move in every sample, without counters.
     pub colours: Holds,
 }
 
@@ -110,8 +109,7 @@ impl fmt::Debug for Format {
 }
 
 pub trait Reader: Send {
-    /// Appends about [`BLOCK`] samples, those before a bad record too; false at the end of the
-    /// file.
+    /// Appends about [`BLOCK`] samples, also those before a fault; false at the end.
     fn read(&mut self, out: &mut Vec<Sample>) -> Result<bool, Fault>;
 
     /// The games passed over so far because they have no result to learn from; no fault of theirs.

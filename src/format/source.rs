@@ -81,8 +81,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a file, `-` for standard input, whatever it is packed with, and finds its format by
-    /// its content. More than `limit` bad records end the reading with an error.
+    /// Opens a file, `-` for standard input; more than `limit` bad records are an error.
     pub fn open(
         path: &Path,
         format: Option<&'static Format>,

@@ -107,8 +107,7 @@ const ALIKE: f64 = 16.0;
 /// Standard deviations that decide.
 const SURE: f64 = 4.0;
 
-/// Measures results or scores against material; a few thousand samples suffice. Without `colours`
-/// (see [`super::Facts::colours`]) White to move stands for both.
+/// Measures results or scores against material; without `colours` White to move is both.
 pub fn measure(samples: &[Sample], of: Of, colours: bool) -> Verdict {
     let white = evidence(samples, of, Color::White);
     let black = evidence(samples, of, Color::Black);

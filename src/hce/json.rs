@@ -124,8 +124,7 @@ impl HceWeights {
         Ok(weights)
     }
 
-    /// Writes what [`HceWeights::from_json`] reads, one rank a line, without what weighs nothing;
-    /// weights of an engine's own terms are for reading by people, and marked as such.
+    /// Writes what [`HceWeights::from_json`] reads; an engine's own terms are marked as such.
     pub fn to_json(&self) -> String {
         let mut out = format!("{{\n  \"format\": \"{FORMAT}\",\n  \"version\": {VERSION},\n");
         if let Some(source) = &self.source {

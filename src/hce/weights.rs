@@ -188,8 +188,7 @@ pub struct Moved {
 const ROLES: [Role; 5] = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 impl HceWeights {
-    /// Moves the mean of each table of squares, in whole centipawns, into the material of its
-    /// piece; kings keep theirs. None for an engine's own terms.
+    /// Moves the mean of each table into the material of its piece; kings keep theirs.
     pub fn centred(mut self) -> Option<(Self, Vec<Moved>)> {
         if !self.is_ours() {
             return None;

@@ -99,8 +99,7 @@ impl<'a> Forward<'a> {
         self.evaluate(room, None, &mut |_, _| ())
     }
 
-    /// The same; calls back with the values of each layer of the head before its activation, the skip
-    /// neuron's behind the first layer's.
+    /// The same; `each_layer` gets values before activations, the skip neuron's last.
     pub fn value_with_layers(
         &self,
         room: &mut Room,
@@ -109,8 +108,7 @@ impl<'a> Forward<'a> {
         self.evaluate(room, None, each_layer)
     }
 
-    /// The same without the piece at a place, see [`Position::pieces`]. It must not be a king, with
-    /// which rows of others may come and go.
+    /// The same without the piece at a place, which is not a king.
     pub fn without(&self, room: &mut Room, place: usize) -> f64 {
         self.evaluate(room, Some(place), &mut |_, _| ())
     }

@@ -5,7 +5,6 @@
 
 mod forward;
 mod neurons;
-mod pictures;
 mod pieces;
 mod terms;
 mod text;

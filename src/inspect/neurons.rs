@@ -1,5 +1,4 @@
-//! Neurons over many positions: dead, saturated, how much each moves the evaluation, and which
-//! pieces move it.
+//! Neurons over many positions: dead, saturated, use, and the pieces that move them.
 
 use serde::Serialize;
 
@@ -55,8 +54,7 @@ pub struct Map {
     pub neuron: usize,
     /// The inputs that move it most: weight times standard deviation of the input.
     pub movers: Vec<Mover>,
-    /// Pawn to king of the owner of the perspective, then of the other side; a1 first. Mean over
-    /// king buckets, each as often as its row is active.
+    /// Own pawn to king, then the other side's; a1 first; mean over king buckets.
     pub boards: Vec<Vec<f32>>,
 }
 
@@ -254,8 +252,7 @@ fn weight(forward: &Forward, neuron: usize) -> f64 {
     (taken.map(|weight| f64::from(*weight).powi(2)).sum::<f64>() / count).sqrt()
 }
 
-/// Weights by input, `[768][hidden]`: the mean over king buckets, each as often as its row is
-/// active; plain mean where no row is.
+/// Weights by input, `[768][hidden]`: mean over king buckets by activity.
 fn mean_rows(forward: &Forward, active: &[u64]) -> Vec<f32> {
     let (hidden, weights) = (forward.net.hidden, forward.get(Part::Accumulator));
     let buckets = active.len() / PIECES;

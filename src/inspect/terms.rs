@@ -97,8 +97,7 @@ pub(super) fn terms(
     })
 }
 
-/// The weights of each group of terms alone. A group is the first word of a name; tables are apart
-/// by role, and king safety by what endangers the king.
+/// Weights of each group of terms alone: first words, tables apart by role.
 fn by_group(weights: &HceWeights) -> Vec<(String, HceWeights)> {
     let mut groups: Vec<(String, HceWeights)> = Vec::new();
     for term in Term::all() {
@@ -158,8 +157,7 @@ fn explained(
     Some(sums.into_iter().map(share).collect())
 }
 
-/// Coefficients `[targets][regressors + 1]`, the constant last. Regressors are scaled to a variance
-/// of 1 for the ridge, which leaves the constant alone.
+/// Ridge coefficients `[targets][regressors + 1]`, the constant last.
 fn fit(
     regressors: Columns,
     targets: Columns,

@@ -26,8 +26,7 @@ struct Level {
 }
 
 impl Net {
-    /// Centipawns for the side to move; saturates at the ends of i32. See
-    /// [`definition`](super::definition).
+    /// Centipawns for the side to move, see [`definition`](super::definition).
     pub fn evaluate(&self, position: &Position) -> i32 {
         Accumulator::new(self, position).value()
     }
@@ -53,8 +52,7 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Goes on by a legal move that leads to `after`. Nothing is computed before a value is asked
-    /// for: many positions of a search never are.
+    /// Plays a legal move that leads to `after`; computed once a value is needed.
     pub fn play(&mut self, moved: &Moved, after: &Position) {
         self.go_on(Some(*moved), after);
     }
@@ -108,8 +106,7 @@ impl<'a> Accumulator<'a> {
 }
 
 impl Level {
-    /// Does what is pending to the views of the position before. A view whose king has gone where
-    /// other rows count is looked at anew.
+    /// Updates or refreshes the views from those of the position before.
     fn follow(&mut self, before: &[i32], net: &Net) {
         let Level { views, position, pending } = self;
         let Some(Some(moved)) = pending.take() else {

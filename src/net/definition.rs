@@ -198,8 +198,7 @@ pub(super) fn columns([inputs, outputs]: [usize; 2], weights: &Numbers) -> Vec<f
 }
 
 impl Net {
-    /// Centipawns as the net's output means them, from the accumulators of all views, the side to
-    /// move's first.
+    /// Centipawns of the output from the accumulators of all views, side to move's first.
     pub(super) fn value(&self, views: &[&[i32]], bucket: usize) -> i64 {
         if !self.architecture.is_deep() {
             let hidden = self.architecture.hidden;
@@ -294,8 +293,7 @@ impl Net {
         u
     }
 
-    /// An affine map in f32. All outputs go on together, so that each adds up its inputs in their
-    /// order; what is zero adds nothing.
+    /// An affine map in f32: inputs are added in order; what is zero adds nothing.
     fn affine_fast(&self, map: usize, bucket: usize, x: &[f32]) -> Vec<f32> {
         let (_, biases, first) = self.map(map, bucket);
         let outputs = self.maps[map][1];

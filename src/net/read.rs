@@ -268,8 +268,7 @@ fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Whether a file opens as a checkpoint of bullet does: an id, a newline, and a number of floats that
-/// the file has.
+/// Whether a file opens as bullet's checkpoints: an id, a newline, a number of floats.
 pub fn holds_floats_by_name(bytes: &[u8]) -> bool {
     let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(byte);
     let Some(end) = bytes.iter().take(32).position(|&byte| byte == b'\n') else { return false };

@@ -1,5 +1,4 @@
-//! Expected results of an evaluation against results, in bins of equal count; equal values stay in
-//! one bin.
+//! Expected results against results, in bins of equal count.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -22,8 +21,7 @@ pub struct Calibration {
     pub by_chance: Option<f64>,
     /// The mean result minus the mean expected one.
     pub bias: Estimate,
-    /// Slope of the least-squares line of results on expected results: below 1 where expectations
-    /// are too bold. None where all positions have the same expected result.
+    /// Slope of results on expected results: below 1 where expectations are too bold.
     pub slope: Option<Estimate>,
 }
 
@@ -128,8 +126,7 @@ impl Bin {
     }
 }
 
-/// The places at which the sorted positions are cut, ends included: at equal counts, or behind the
-/// values that equal the one before such a cut.
+/// Cuts at equal counts, moved behind equal values; ends included.
 fn cuts(expected: &[f64], order: &[u32], bins: usize) -> Vec<usize> {
     let value = |place: usize| expected[order[place] as usize];
     let mut cuts = vec![0];

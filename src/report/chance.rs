@@ -39,8 +39,7 @@ pub fn critical(probability: f64, freedom: f64) -> f64 {
     t
 }
 
-/// The continued fraction of the incomplete beta function, from its front on.
-/// Source: Abramowitz and Stegun, 26.5.8, by the method of Lentz.
+/// The incomplete beta function's fraction (Abramowitz and Stegun, 26.5.8; Lentz).
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -77,8 +76,7 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - below.ln()
 }
 
-/// The largest of the probabilities that is still rejected when the chance of any false rejection
-/// among all is to stay at `level`; None if none is.
+/// The largest probability that S. Holm's test rejects at `level`.
 pub fn holm(probabilities: &[f64], level: f64) -> Option<f64> {
     let mut sorted = probabilities.to_vec();
     sorted.sort_by(f64::total_cmp);

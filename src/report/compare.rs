@@ -47,8 +47,7 @@ pub struct Measured {
     /// Another explanation of a low loss.
     pub doubt: Option<String>,
     pub bound: bool,
-    /// The best scale, in several conventions; none for a constant. The geometric mean, where each
-    /// part of the groups has its own.
+    /// The best scale, a geometric mean over parts; none for a constant.
     pub scale: Option<Conventions>,
     /// The best scale lies at a border of the search and means nothing.
     pub at_border: bool,
@@ -75,8 +74,7 @@ pub struct Pair {
     pub z: Option<f64>,
     /// Floats and integers of one net: they differ by rounding, and nothing is decided.
     pub rounding: bool,
-    /// Whether the better may be called better. Neighbours in the ranking are corrected for
-    /// together; other pairs with all pairs.
+    /// Whether the better may be called better, corrected for neighbours or all pairs.
     pub decided: bool,
     pub why: Option<String>,
     /// The same difference at the fixed scale; negative where the order turns.
@@ -234,8 +232,7 @@ impl Comparison {
         truth.doubt.map(str::to_string)
     }
 
-    /// The places of the pairs of neighbours in the ranking: pairs are sorted by the better, then
-    /// by the worse, so that these begin each better's run.
+    /// The places of the pairs of neighbours in the ranking, among sorted pairs.
     fn neighbours(&self) -> Vec<usize> {
         let runs = (1..self.evaluations.len()).rev();
         runs.scan(0, |first, run| Some(std::mem::replace(first, *first + run))).collect()
@@ -363,8 +360,7 @@ pub struct Predictions {
     pub doubt: Option<String>,
     /// A bound for the others, such as the search that labelled the positions: never a winner.
     pub bound: bool,
-    /// A number that floats and integers of one net share: they differ by rounding, and neither
-    /// wins against the other.
+    /// A number that floats and integers of one net share: neither wins.
     pub net: Option<usize>,
     /// Its place among the players of a match, if it played.
     pub player: Option<usize>,
@@ -403,8 +399,7 @@ pub struct Truth<'a> {
     pub groups: &'a [u64],
     /// The groups in words: "games", "held-out games".
     pub noun: &'a str,
-    /// Whether the groups are games; else each position is a group, intervals are too narrow, and
-    /// no winner is named.
+    /// Whether the groups are games; else no winner is named.
     pub games_known: bool,
     /// Why no winner may be named from these data, such as results that seem to be turned.
     pub doubt: Option<&'a str>,
@@ -422,8 +417,7 @@ impl<'a> Truth<'a> {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Fits the scales on the positions that the loss is measured on, all of them; else each fifth
-    /// of the groups is measured with the scale that fits the others.
+    /// Fits the scales on the positions measured; else on the other groups.
     pub fit_on_same: bool,
     /// A scale in centipawns to measure every evaluation with, beside its own.
     pub fixed_scale: Option<f64>,

@@ -1,5 +1,4 @@
-//! A comparison with everything below it: losses by phase, calibration, disagreements, and the cost
-//! of quantising.
+//! A comparison with phases, calibration, disagreements and the cost of quantising.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -39,8 +38,7 @@ pub struct Deep {
     pub quantising: Vec<Quantising>,
 }
 
-/// The loss by game phase, with the scales fitted to all positions: a scale of its own would forgive
-/// a phase what is wrong in it.
+/// The loss by game phase, with the scales fitted to all positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phases {
     /// The name of the evaluation that the others are compared with.

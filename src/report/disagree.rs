@@ -1,5 +1,4 @@
-//! Positions in which two evaluations disagree most in expected results, and which of them the
-//! games bear out.
+//! Positions in which two evaluations disagree most, and the nearer one.
 
 use serde::Serialize;
 
@@ -21,8 +20,7 @@ pub struct Disagreement {
     pub large: usize,
     /// Their share of all positions.
     pub share: f64,
-    /// How often the first is nearer to the result there; as near is a half. None without such
-    /// positions.
+    /// How often the first is nearer to the result there; as near is a half.
     pub first_nearer: Option<Estimate>,
     /// The loss of the second less that of the first there.
     pub difference: Option<Estimate>,

@@ -71,8 +71,7 @@ impl Pairs {
         (!self.is_empty()).then(|| self.mean(|score| score))
     }
 
-    /// The variance of a pair's score divided by 2, with the number of pairs as its divisor; None
-    /// without pairs, 0 where all are equal.
+    /// The variance of a pair's score divided by 2; 0 where all are equal.
     pub fn variance(&self) -> Option<f64> {
         let middle = self.score()?;
         // Rounding must not pass for variance.
@@ -122,8 +121,7 @@ impl Pairs {
     }
 }
 
-/// A number of Elo with its 95 % interval. None stands for what the games do not bound, such as the
-/// value and the upper end where every game was won.
+/// Elo with its 95 % interval. None stands for what the games do not bound.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Elo {
     pub value: Option<f64>,
@@ -279,8 +277,7 @@ impl Verdict {
     }
 }
 
-/// Decides every verdict, or says why it stays open: differences stand after Holm's correction
-/// among the `neighbours` of a ranking, others among all.
+/// Decides verdicts by Holm's correction, among `neighbours` or among all.
 fn decide(verdicts: &mut [Verdict], neighbours: &[usize]) {
     let p = |place: usize| verdicts[place].p.filter(|_| verdicts[place].why.is_none());
     let of_neighbours: Vec<f64> = neighbours.iter().filter_map(|place| p(*place)).collect();
@@ -325,8 +322,7 @@ impl Sprt {
         (-1000.0 <= elo0 && elo0 < elo1 && elo1 <= 1000.0).then_some(Self { elo0, elo1 })
     }
 
-    /// The logarithm of the generalised likelihood ratio, above 0 where H1 explains the pairs
-    /// better; 0 without pairs.
+    /// The generalised log-likelihood ratio, above 0 for H1; 0 without pairs.
     pub fn llr(&self, pairs: &Pairs) -> f64 {
         if pairs.is_empty() {
             return 0.0;
@@ -360,11 +356,9 @@ impl Sprt {
     }
 }
 
-/// Of all distributions in which `values` have the mean 0, the one that makes the shares seen most
-/// likely. Some of the values are below 0 and some above, and no share is 0.
+/// The likeliest distribution of the shares seen in which `values` have the mean 0.
 fn tilted(seen: &[f64; 5], values: &[f64; 5]) -> [f64; 5] {
-    // Each share is divided by 1 + theta * value; the sum below falls from infinity to minus
-    // infinity between the poles.
+    // The sum below falls from infinity to minus infinity between the poles of theta.
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (mut low, mut high) = (-1.0 / most, -1.0 / least);
@@ -508,8 +502,7 @@ impl Crosstable {
         all
     }
 
-    /// The players that can be measured with each other, in order of place: with the zero, or else
-    /// the most.
+    /// The players that can be measured with the zero, or else with most others.
     fn placed(&self, zero: Option<usize>) -> Vec<usize> {
         let count = self.0.len();
         let took = |a: usize, b: usize| self.0[a][b].score().is_some_and(|score| score > 0.0);
@@ -558,8 +551,7 @@ impl Fit {
             };
             met.iter().map(of).sum()
         };
-        // The slope of the points; a constant everywhere makes it invertible and changes nothing,
-        // since points sum to zero.
+        // A constant everywhere makes the slope invertible: points sum to zero.
         let slope = |logits: &[f64]| {
             let weight = |[a, b]: [usize; 2]| {
                 let share = sigmoid(logits[a] - logits[b]);
@@ -621,8 +613,7 @@ impl Fit {
         interval(self.elo(at), STEP * variance.max(0.0).sqrt())
     }
 
-    /// The difference of two ratings, and how often equal players would be as far apart, by
-    /// Student's t with one degree of freedom less than `pairs`.
+    /// Difference of two ratings and its probability, by Student's t over `pairs`.
     fn difference(&self, a: usize, b: usize, pairs: u64) -> (Elo, Option<f64>) {
         let (value, error) = (self.elo(a) - self.elo(b), STEP * self.between(a, b).max(0.0).sqrt());
         let p = (error > 0.0 && pairs > 1)
@@ -654,8 +645,7 @@ fn laplacian(count: usize, met: &[[usize; 2]], weight: impl Fn([usize; 2]) -> f6
     matrix
 }
 
-/// The variance of a pair's score divided by 2 around what is expected. Where all pairs are equal,
-/// one more that is as unlike them as can be stands for what was not seen.
+/// Variance around what is expected; equal pairs get one more that is unlike them.
 fn variance(pairs: &Pairs, expected: f64) -> f64 {
     let mut pairs = *pairs;
     if pairs.variance() == Some(0.0) {

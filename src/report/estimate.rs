@@ -10,8 +10,7 @@ use serde::Serialize;
 
 use super::chance;
 
-/// From fewer groups than this no winner is named: so few say too little of how much groups
-/// differ.
+/// From fewer groups than this no winner is named.
 pub const FEW_GROUPS: usize = 30;
 
 /// Where there are more groups than this, some are bundled and left out together. Independent
@@ -175,8 +174,7 @@ impl Groups {
         groups
     }
 
-    /// Sets whether it is known which records belong together: else groups need not be
-    /// independent, and nothing can be said to be sure.
+    /// Sets whether records of a group are known to belong together.
     pub fn known(self, known: bool) -> Self {
         Self { known, ..self }
     }

@@ -1,5 +1,4 @@
-//! The scale that turns centipawns into probabilities: a comparison at one fixed scale names false
-//! winners.
+//! The scale that turns centipawns into probabilities.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -10,21 +9,18 @@ use crate::loss::sigmoid;
 /// The best single scale for some records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fit {
-    /// Centipawns a unit of logit; None where the loss does not depend on the scale, as with
-    /// values that are all zero.
+    /// Centipawns a unit of logit; None where the loss does not depend on it.
     pub scale: Option<f64>,
     /// Mean of `(sigmoid(cp / scale) - target)^2`.
     pub loss: f64,
-    /// The best scale lies at a border of the search: the values say nothing about the targets,
-    /// say the opposite, or have a strange unit.
+    /// The best scale lies at a border of the search and means nothing.
     pub at_border: bool,
 }
 
 /// The smallest and the largest scale that is searched.
 pub const SCALES: [f64; 2] = [1.0, 1e5];
 
-/// Steps of the coarse search: neighbours differ by a factor of 1.43, far less than the width of
-/// a minimum.
+/// Steps of the coarse search, a factor of 1.43 each.
 const STEPS: usize = 32;
 
 /// Width at which the search for `ln(scale)` ends; the loss is flat far before that.
@@ -33,8 +29,7 @@ const WIDTH: f64 = 1e-7;
 /// Records a shard; enough work to be worth a task.
 const SHARD: usize = 8192;
 
-/// How far from its start, on the logarithm, a minimum is still the same one: within a minimum the
-/// loss curves upwards.
+/// Distance on the logarithm within which a minimum is still the same one.
 const NEAR: f64 = 0.5;
 
 /// Mean of `(sigmoid(cp / scale) - target)^2`, NaN without records.
@@ -112,8 +107,7 @@ fn golden(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// Sums of `each(record)` over `0..records` in a fixed order: the same bits whatever the number of
-/// threads.
+/// Sums over `0..records` in a fixed order: the same bits for any number of threads.
 pub(super) fn sums<const N: usize>(
     records: usize,
     each: impl Fn(usize) -> [f64; N] + Sync,
@@ -207,8 +201,7 @@ pub fn match_scale(pairs: &Pairs, scale: i32) -> Result<Matched, MatchError> {
         }
     }
     let factor = fitted[0] / fitted[1];
-    // The scales without a group are one Newton step of `ln S` from those of all records: fitting
-    // each again takes a hundred times as long for the same interval.
+    // One Newton step of `ln S` gives the scales without a group.
     let estimate = Means::new(&groups, &columns).statistic(|means| {
         let [old_step, new_step] = [means[0] / means[1], means[2] / means[3]];
         factor * (new_step - old_step).exp()

@@ -19,8 +19,7 @@ pub struct Sums {
     pub targets: Option<Vec<f64>>,
 }
 
-/// The contribution of each group to the sums of losses that [`compare`](super::compare::compare)
-/// measures.
+/// Each group's contribution to the sums of losses.
 pub fn sums(
     evaluation: &Predictions,
     truth: &Truth,
@@ -171,8 +170,7 @@ impl Fold {
         }
     }
 
-    /// The slope of the squared error of a position along the fit: the logarithm of the scale, or
-    /// the constant.
+    /// The squared error's derivative by the fit: log scale, or constant.
     fn slope(&self, evaluation: &Predictions, i: usize, against: f64) -> f64 {
         match (evaluation.centipawns(), self.scale) {
             (Some(cp), Some(scale)) if !self.at_border => slopes(cp[i] / scale, against)[0],
@@ -221,8 +219,7 @@ fn parts(truth: &Truth, options: &Options) -> Result<Option<Vec<usize>>, Compare
     Ok(Some(parts))
 }
 
-/// The part of a group, the same on every machine (the finaliser of MurmurHash3). It must not be a
-/// hash that training data were chosen with, lest one part be empty.
+/// The part of a group; not a hash that training data were chosen with.
 pub fn part(group: u64) -> usize {
     let mut z = group ^ 0x7265_706f_7274_2121;
     z = (z ^ z >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -30,8 +30,7 @@ pub struct Games {
 }
 
 impl Comparison {
-    /// Adds Elo of each evaluation that played, above the first of the table that did. Players that
-    /// are evaluations are called as the table calls them.
+    /// Adds Elo of each evaluation that played, above the first of the table that did.
     pub fn add_games(&mut self, played: &Played) {
         let mut names = played.names.clone();
         for one in self.evaluations.iter().rev() {

@@ -162,8 +162,7 @@ impl Run {
         })
     }
 
-    /// A line over positions. The row before the first step is left out where the rest would lie
-    /// flat below it, as with a net that has learnt nothing yet.
+    /// A line over positions, without a row before the first step that would flatten it.
     fn line(&self, name: String, colour: usize, of: fn(&Row) -> Option<f64>) -> Line {
         let later = self.rows.iter().filter(|row| row.step > 0).filter_map(of);
         let lowest = later.fold(f64::INFINITY, f64::min);

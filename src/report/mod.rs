@@ -2,7 +2,6 @@
 //! own scale and measures losses, [`deep()`] adds phases, calibration, disagreements and the cost
 //! of quantising, [`elo`] rates games.
 
-pub mod board;
 pub mod calibration;
 pub mod chance;
 pub mod compare;
@@ -26,5 +25,4 @@ pub use fit::{MatchError, Matched, Pairs, match_scale};
 pub use fitted::{Sums, part, sums};
 pub use found::{Found, found};
 pub use games::{Games, Played};
-pub use table::{Align, Table};
-pub use table::{cut, signed, tenths, wrap};
+pub use table::{Align, Table, board, cut, side_by_side, signed, tenths, wrap};

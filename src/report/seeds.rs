@@ -38,8 +38,7 @@ impl Spread {
         })
     }
 
-    /// How sure the difference of two means is, this one less the other; None where one of them
-    /// has a single seed.
+    /// The difference of two means; None where one has a single seed.
     pub fn less(&self, other: &Self) -> Option<Apart> {
         let mean = self.mean - other.mean;
         let square = |it: &Self| it.deviation.map(|size| size * size / it.seeds as f64);
@@ -101,8 +100,7 @@ pub struct Difference {
     pub decided: bool,
 }
 
-/// Compares members with the first, which was chosen on other games. By member and seed, `sums`
-/// holds what each group gives to the sum of losses.
+/// Compares members with the first. `sums` holds losses by member, seed and group.
 pub fn contest(sums: &[Vec<Vec<f64>>], truth: &Truth) -> Vec<Measured> {
     let groups = truth.grouped();
     let mean = |seeds: &Vec<Vec<f64>>| -> Vec<f64> {

@@ -15,8 +15,7 @@ pub enum Why {
     NotChosen,
 }
 
-/// Training's effect on one term. Pairs are middlegame and endgame, in centipawns; a COMPLEXITY
-/// term has no middlegame, and its first numbers are not shown.
+/// Training's effect on one term: middlegame and endgame, in centipawns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermResult {
     pub name: String,
@@ -77,8 +76,7 @@ pub fn csv(results: &[TermResult]) -> String {
     out
 }
 
-/// The `most` largest changes, each with the phase in which it is largest: in standard errors where
-/// these are known, else in centipawns. None where no trained term changed.
+/// The `most` largest changes, in standard errors where known, else in centipawns.
 pub fn largest(results: &[TermResult], most: usize) -> Option<Table> {
     let in_errors = results.iter().any(|result| result.error.is_some());
     let mut changes: Vec<(&TermResult, usize, f64)> = Vec::new();
@@ -127,8 +125,7 @@ pub fn held(results: &[TermResult]) -> Option<String> {
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 
-/// Effective values of pieces, pawn to queen: material, plus the mean of what tables and other
-/// terms of the role add where such pieces stand.
+/// Effective values of pieces: material plus the mean of the role's other terms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EffectiveValues {
     /// Mean share of the middlegame over the positions.

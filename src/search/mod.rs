@@ -5,7 +5,6 @@
 
 mod evaluate;
 mod order;
-mod quiet;
 mod table;
 mod tree;
 
@@ -177,8 +176,7 @@ fn at_first(game: &Game, tree: &mut Tree, first: Option<&Move>) -> Line {
     Line { score, pv: first.copied().into_iter().collect() }
 }
 
-/// One iteration: the best lines, the best first. Of one that is stopped the first line alone, if
-/// it is any good.
+/// One iteration: the best lines; of one that is stopped the first alone, if it is exact.
 fn iterate(tree: &mut Tree, game: &Game, before: Option<&[Line]>, wanted: usize) -> Vec<Line> {
     let mut lines: Vec<(i32, Line)> = Vec::new();
     tree.left_out.clear();
@@ -199,8 +197,7 @@ fn iterate(tree: &mut Tree, game: &Game, before: Option<&[Line]>, wanted: usize)
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// The score of the root, in a small window around what the last iteration said, wider where that
-/// misses.
+/// Root score in a window around that of the last iteration, wider where it misses.
 fn aspire(tree: &mut Tree, game: &Game, guess: Option<Score>) -> i32 {
     let mut width = tree.margins.window();
     let (mut alpha, mut beta) = match guess {

@@ -27,8 +27,7 @@ pub fn is_quiet(played: Move) -> bool {
     !played.is_capture() && !played.is_promotion()
 }
 
-/// How often quiet moves have cut the tree off, by colour and squares, against how often they
-/// were tried in vain.
+/// History of cutoffs of quiet moves, by colour and squares.
 #[derive(Debug)]
 pub struct History(Box<[[[i16; 64]; 64]; 2]>);
 
@@ -54,8 +53,7 @@ impl History {
         self.0[turn as usize][from][to].into()
     }
 
-    /// Rewards a move, or punishes it below 0. The nearer a number is to its end, the less it
-    /// moves, so that none gets stuck there.
+    /// Rewards a move, or punishes it below 0, the less the nearer its number is to its end.
     pub fn learn(&mut self, turn: Color, played: Packed, bonus: i32) {
         let [from, to] = played.squares();
         let number = &mut self.0[turn as usize][from][to];
@@ -142,8 +140,7 @@ fn noisy(chess: &Chess, played: Move) -> i32 {
 /// No more pieces than these can take part.
 const MOST: usize = 32;
 
-/// What a piece counts in an exchange, in hundredths of a pawn, whatever the evaluation. A king
-/// counts more than all the rest, since it may not be lost.
+/// Value of a piece in an exchange, in hundredths of a pawn; the king's exceeds all.
 pub fn worth(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,
@@ -154,8 +151,7 @@ pub fn worth(role: Role) -> i32 {
     }
 }
 
-/// The material that a legal move wins, or loses below 0, in hundredths of a pawn, after all
-/// exchanges on its square.
+/// Material that a legal move wins after all exchanges on its square.
 pub fn exchange(chess: &Chess, played: Move) -> i32 {
     let Some(from) = played.from().filter(|_| !played.is_castle()) else { return 0 };
     let (board, to) = (chess.board(), played.to());

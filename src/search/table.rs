@@ -41,8 +41,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether the score says enough for this window. Near the fifty-move rule, of which hashes
-    /// know nothing, it does not.
+    /// Whether the score suffices for this window and is not near the fifty-move rule.
     pub fn answers(&self, [alpha, beta]: [i32; 2], chess: &Chess) -> bool {
         let says = match self.bound {
             Bound::Exact => true,

@@ -1,7 +1,9 @@
 //! The tree: alpha-beta with a principal variation. A mate in `ply` is `Score::MATE - ply`.
 
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    LazyLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use shakmaty::{Chess, Move, Position as _};
 
@@ -254,8 +256,7 @@ impl<'a> Tree<'a> {
         best
     }
 
-    /// Null move: if passing is enough to be above beta, a move is too. Not with pawns alone, where
-    /// having to move may be a misfortune.
+    /// Null move, not with pawns alone (zugzwang).
     fn pass(
         &mut self,
         chess: &Chess,
@@ -377,8 +378,7 @@ pub(super) fn sharper(value: i32, found: Option<Found>) -> i32 {
     }
 }
 
-/// A quiescence search and nothing else, with neither window nor memory, so that what it finds
-/// hangs on position and evaluation alone.
+/// A quiescence search alone, without window and memory.
 #[derive(Debug)]
 pub struct Quiescence {
     table: Table,
@@ -416,8 +416,7 @@ impl Quiescence {
         Self { table: Table::none(), history: History::new(), scale }
     }
 
-    /// The score of each legal move, seen by who makes it: that of the quiescence search behind it.
-    /// None where a search does not come to an end in time.
+    /// The quiescence score of each legal move, for its mover; None where time runs out.
     pub fn moves(
         &mut self,
         chess: &Chess,
@@ -497,8 +496,7 @@ impl Margins {
         self.window
     }
 
-    /// Half-moves that a search behind a pass is shallower, where the evaluation is so much above
-    /// beta.
+    /// Depth reduction behind a pass, by depth and evaluation above beta.
     pub fn pass(&self, depth: i32, above: i32) -> i32 {
         4 + depth / 4 + (above / self.pass).min(3)
     }
@@ -529,3 +527,88 @@ static REDUCTIONS: LazyLock<[[i32; SIDE]; SIDE]> = LazyLock::new(|| {
         std::array::from_fn(|count| (0.8 + ln(depth) * ln(count) / 2.4) as i32)
     })
 });
+
+impl Tree<'_> {
+    /// The score after captures and promotions alone, or all moves in check.
+    pub(super) fn quiesce(
+        &mut self,
+        chess: &Chess,
+        [mut alpha, beta]: [i32; 2],
+        ply: usize,
+    ) -> i32 {
+        self.clear_pv(ply);
+        self.reached = self.reached.max(ply);
+        if ply > 0 && self.is_drawn(chess) {
+            return 0;
+        }
+        if ply >= MOST_PLIES {
+            return self.value();
+        }
+        let (on_pv, key) = (beta - alpha > 1, self.key());
+        let found = self.table.find(key, ply);
+        if let Some(found) = found.filter(|it| !on_pv && it.answers([alpha, beta], chess)) {
+            return found.score;
+        }
+        let in_check = chess.is_check();
+        let value = self.look(in_check, found);
+        let (mut best, mut best_move, lowest) = (-INFINITE, Packed::default(), alpha);
+        if let Some(value) = value {
+            best = sharper(value, found);
+            if best >= beta {
+                return best;
+            }
+            alpha = alpha.max(best);
+        }
+        let stand = best;
+        let mut moves = chess.legal_moves();
+        if moves.is_empty() {
+            return if in_check { ply as i32 - Score::MATE } else { 0 };
+        }
+        if !in_check {
+            moves.retain(|played| !is_quiet(*played));
+        }
+        let first = found.map_or(Packed::default(), |found| found.best);
+        let mut picker = Picker::new(chess, &mut moves, first, Default::default(), self.history);
+        while let Some(played) = picker.pick() {
+            if !in_check {
+                if picker.is_losing() {
+                    break;
+                }
+                // So far below alpha, only material can help.
+                let hope = stand + self.margins.hope();
+                if hope <= alpha && exchange(chess, played) <= 0 {
+                    best = best.max(hope);
+                    continue;
+                }
+            } else if best > -MATES && is_quiet(played) {
+                // One evasion is known that is not mate; the others are tried if they take.
+                continue;
+            }
+            if self.is_over() {
+                return 0;
+            }
+            let after = self.play(chess, played);
+            let score = -self.quiesce(&after, [-beta, -alpha], ply + 1);
+            self.undo();
+            if self.is_stopped {
+                return 0;
+            }
+            if score > best {
+                best = score;
+                if score > alpha {
+                    alpha = score;
+                    best_move = Packed::of(played);
+                    if on_pv {
+                        self.extend(ply, played);
+                    }
+                    if score >= beta {
+                        break;
+                    }
+                }
+            }
+        }
+        let bound = Bound::of(best, [lowest, beta]);
+        self.table.keep(key, ply, &Found { score: best, bound, depth: 0, value, best: best_move });
+        best
+    }
+}

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 
 use crate::cli::out;
 use crate::cli::terminal::{bar, interrupts};
-use crate::data::carry;
+use crate::data;
 use crate::digits::{grouped, short};
 use crate::format::view::{self, Of};
 use crate::format::{ALL, Format, Holds, Sink, Source, View, WriteError};
@@ -262,7 +262,7 @@ impl Written {
             return;
         }
         self.sources.push(from.name);
-        let lost = carry::lost(from, self.format);
+        let lost = data::lost(from, self.format);
         if !lost.is_empty() {
             let (to, lost) = (self.format.name, lost.join(", "));
             eprintln!("{to} does not hold {lost}, which {} may", from.name);

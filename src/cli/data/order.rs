@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::io::{Files, Pace, Tally, interrupted, positions_in, share};
 use crate::cli::out;
-use crate::data::interleave::Interleave;
+use crate::data::draw::Interleave;
 use crate::data::shuffle::{Part, Shuffle};
 use crate::data::units::Borders;
 use crate::data::{Record, units};

@@ -10,7 +10,7 @@ use super::io::{Files, count, share};
 use crate::data::dedup::{Averages, Seen};
 use crate::data::draw::Draw;
 use crate::data::extract::Extract;
-use crate::data::{carry, units};
+use crate::data::{self, units};
 use crate::format::Holds;
 use crate::loader::{Filter, Rejected};
 use crate::sample::Sample;
@@ -40,7 +40,7 @@ pub fn convert(Convert { files, skip_unfit }: Convert) -> Result<ExitCode> {
     let (mut scratch, mut unfit) = (Vec::new(), 0);
     let (written, mut tally) = files.each("convert", written, |_, block, written| {
         for sample in block {
-            if skip_unfit && carry::fits(sample, format, &mut scratch).is_err() {
+            if skip_unfit && data::fits(sample, format, &mut scratch).is_err() {
                 unfit += 1;
             } else {
                 written.write_or(sample, remedy)?;

@@ -52,8 +52,7 @@ impl Wrong {
     }
 }
 
-/// The games of a file. A game ends where a tag begins a line after its moves, or where the tag
-/// `Event` comes again before any move.
+/// The games of a file: one ends before a tag behind its moves, or a second tag `Event`.
 pub struct Frames {
     input: Input,
     /// The lines read so far.

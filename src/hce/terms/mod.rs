@@ -1,5 +1,4 @@
-//! The table of terms. Groups have a shape, such as 6 roles x 64 squares; terms are numbered in the
-//! order of the table, the last axis fastest.
+//! The table of terms: groups with axes, numbered through, the last axis fastest.
 
 mod table;
 

@@ -59,8 +59,7 @@ const fn safety(
     Group { name, counts, kind: Kind::Safety, part: Part::Safety, axes, start }
 }
 
-/// Nothing of this counts until the enemy attacks the king's area with two pieces, or with one
-/// while it has a queen.
+/// Counts where two pieces attack the king's area, or one with a queen on the board.
 pub const SAFETY: [Group; 9] = [
     safety("king.safety.constant", "1 where the king is attacked at all", &[], |_| [10, 10]),
     safety("king.safety.attackers", "enemy pieces that attack the king's area", &[PIECES], |i| {
