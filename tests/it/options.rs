@@ -1,6 +1,6 @@
 //! One spelling of each option, whatever the command; the old ones still work.
 
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Command, CommandFactory as _};
 use nnuance::cli::Cli;
 
 /// All commands that take arguments, by their full names.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nnuance::report::seeds::{Spread, contest};
-use nnuance::report::{Options, Predictions, Truth, compare::compare, sums};
+use nnuance::report::{Options, Predictions, Truth, sums};
 use nnuance::run::sweep::Axis;
 use serde_json::Value;
 
@@ -200,7 +200,7 @@ fn killed_and_resumed() {
             assert!(bits(&killed.join(&run)) == bits(&untouched.join(&run)), "{run}");
         }
     }
-    let other = [&SMALL[..], &["--set", "net.mirror=true"]].concat();
+    let other = [&SMALL[..], &["--set", "net.activation=relu"]].concat();
     assert!(complaint(&mut sweep(&config, &killed, &other)).contains("config"));
 }
 

@@ -11,7 +11,7 @@ scales: score: sums: weights:
 architecture: point_of_view
 log: input output
 progress: log
-batch: architecture prefetch sums
+batch: architecture sums
 digest: input
 features: architecture point_of_view sample
 floats: architecture weights
@@ -26,9 +26,9 @@ interface: score search
 train: batch input linear log loss model output progress sums terms weights
 data: digits format loss point_of_view prefetch sample
 engine: digest format output progress sample score
-export: architecture data_file digest draw features floats input net output report sample scales
+export: architecture data_file digest features floats input net output report sample scales
     sums terms weights
-inspect: architecture batch digits draw features floats hce linear point_of_view report sample
+inspect: architecture digits draw features floats hce linear point_of_view report sample
     scales weights
 loader: architecture batch data_file digest features format hce input net point_of_view sample
     terms
@@ -36,7 +36,7 @@ config: architecture format input loader loss model point_of_view scales train
 run: architecture batch config data_file digest digits draw engine export format hce input
     inspect interface loader log loss model net output point_of_view progress report sample scales
     search terms train weights
-cli: architecture batch config data data_file digits draw engine export format hce input inspect
+cli: architecture batch config data digits draw engine export format hce input inspect
     interface loader log model output point_of_view progress report run sample scales search train
     weights
 ";

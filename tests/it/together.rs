@@ -97,7 +97,7 @@ fn terms_take_a_rate_of_their_own() {
     let (path, before) = terms_in(&folder);
     let (first, second) = (folder.path().join("first"), folder.path().join("second"));
     let config = config(&path, "perspective", 2);
-    let slow = "\n[optimizer.layers]\nterms = { rate = 1e-12 }\ntempo = { rate = 1e-12 }\n";
+    let slow = "\n[optimizer.layers]\nterms = { rate = 1e-60 }\ntempo = { rate = 1e-60 }\n";
     said(&mut train(&written(&folder, &format!("{config}{slow}")), &first));
     let text = std::fs::read_to_string(first.join("base.json")).unwrap();
     assert_eq!(HceWeights::from_json(&text).unwrap().values, before.rounded(2).values);
