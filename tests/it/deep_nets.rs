@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use nnuance::architecture::{Architecture, PIECES};
-use nnuance::batch::{Batch, Inputs};
+use burn::tensor::{Tensor, TensorData};
+use nnuance::architecture::{Activation, Architecture, PIECES, Views};
+use nnuance::batch::{Active, Batch, Inputs};
 use nnuance::export::Float;
 use nnuance::loader::Encoder;
 use nnuance::loss::sigmoid;
 use nnuance::model::{Aim, Backend, Compute, Evaluation, Kind, Level, Model, Precision, to_host};
 use nnuance::sample::Sample;
+use nnuance::train::optimizer::{Name, Settings};
 use nnuance::train::target::{Promise, targets};
 use nnuance::weights::Weights;
 
@@ -240,4 +242,72 @@ fn same_bits_for_any_threads() {
             assert!(bits(threads) == one, "seed {seed}, {net}: {threads} threads differ from one");
         }
     }
+}
+
+/// Boards with 0 to 32 pieces.
+#[test]
+fn any_number_of_pieces() {
+    let (views, places) = (2, 32);
+    // A dense matrix counts an input once, so that none may occur twice in a list.
+    let input = |list: usize, place: usize| match place < list / views {
+        true => ((97 * list + 23 * place) % 768) as u16,
+        false => 768,
+    };
+    let lists = 0..33 * views;
+    let indices = lists.flat_map(|list| (0..places).map(move |place| input(list, place))).collect();
+    let results: Vec<f32> = (0..33).map(|i| [0.0, 0.5, 1.0][i % 3]).collect();
+    let inputs = Inputs::Active(Active { rows: 768, views, places, indices, buckets: vec![] });
+    let net = Architecture::simple(Views::Perspective, 20, Activation::SCReLU);
+    let weights = drawn::weights(&net, 3);
+    let of = |compute| model(&net, &weights, compute).gradients(&inputs, Aim::Targets(&results)).0;
+    for level in Level::available() {
+        let apart = of(fused(level, Precision::F32)) / of(Compute::Plain) - 1.0;
+        assert!(apart.abs() < 1e-5, "{}: {apart:e}", level.name());
+    }
+}
+
+#[test]
+fn steps_of_adam() {
+    let net = Architecture::simple(Views::Perspective, 19, Activation::SCReLU);
+    // All with the plain gradients: only the step differs. Where a gradient is all but zero, its
+    // rounding decides on a whole step, so the bound is wider here.
+    let stepped = |settings: &Settings, compute| {
+        let mut model = model(&net, &drawn::weights(&net, 9), Compute::Plain);
+        let mut optimizer = settings.build(compute);
+        for seed in 0..5 {
+            let batch = games::lists(Views::Perspective).encode(&games::samples(40, seed));
+            let gradients = model.slope(&batch.inputs, Aim::Targets(&batch.results)).gradients;
+            model = optimizer.step(0.01, model, gradients);
+        }
+        model.weights()
+    };
+    for (name, bias_correction) in [(Name::AdamW, true), (Name::AdamW, false), (Name::Adam, true)] {
+        for clip in [0.0, 0.3] {
+            let usual = Settings::usual(name);
+            let settings = Settings { bias_correction, clip, weight_decay: 0.02, ..usual };
+            let plain = stepped(&settings, Compute::Plain);
+            for level in Level::available() {
+                let found = stepped(&settings, fused(level, Precision::F32));
+                for (tensor, array) in &plain.0 {
+                    let apart = distance(&found.0[tensor].values, &array.values);
+                    assert!(apart < 1e-4, "{settings:?}: {tensor} is {apart:e} off");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn transposed_tensors_are_read_right() {
+    let net = Architecture::simple(Views::Plain, 6, Activation::ReLU);
+    let batch = games::lists(Views::Plain).encode(&games::samples(20, 3));
+    let compute = fused(Level::detect(), Precision::F32);
+    let Model::Net(mut net) = model(&net, &drawn::weights(&net, 4), compute) else { panic!() };
+    let before = to_host(net.logits(&batch.inputs));
+    net.accumulator.weight = net.accumulator.weight.map(|weight| {
+        let device = weight.device();
+        let transposed: TensorData = weight.transpose().into_data();
+        Tensor::<2>::from_data(transposed, &device).transpose()
+    });
+    assert_eq!(before, to_host(net.logits(&batch.inputs)));
 }

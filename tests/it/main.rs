@@ -34,7 +34,6 @@ mod extract;
 mod fen;
 mod forged;
 mod formats;
-mod fused;
 mod fuzz;
 mod games;
 mod golden;
