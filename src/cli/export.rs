@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clap::builder::NonEmptyStringValueParser;
 
 use super::options::{DataFiles, Shape, among};
 use super::out;
@@ -63,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "BOUND", value_parser = among(BOUNDS))]
     largest_scales: Option<Bound>,
     /// Licence of the net, for the manifest
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = licence)]
     licence: Option<String>,
     /// Config that trained it, for the manifest [default: the checkpoint's]
     #[arg(long, value_name = "FILE")]
@@ -85,6 +84,13 @@ pub struct Args {
     data: DataFiles,
     #[command(flatten)]
     shape: Shape,
+}
+
+fn licence(name: &str) -> Result<String, String> {
+    match name.trim() {
+        "" => Err("expected a name, such as CC0-1.0".to_string()),
+        name => Ok(name.to_string()),
+    }
 }
 
 pub fn run(args: Args) -> Result<()> {

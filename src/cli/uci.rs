@@ -14,7 +14,7 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _};
 use super::options::{Place, Shape};
 use super::terminal::Terminal;
 use crate::engine::Entrant as _;
-use crate::interface::{self, Budget, Command, Go};
+use crate::interface::{self, Command, Go};
 use crate::model::Precision;
 use crate::run::OwnPlayer;
 use crate::sample::Position;
@@ -58,83 +58,41 @@ pub fn run(args: Args) -> Result<()> {
     let player = OwnPlayer::open(&args.evaluation, &given, &place, &terminal)?;
     let scale = args.fitted_scale.unwrap_or_else(|| player.scale());
     ensure!(scale > 0.0 && scale.is_finite(), "--fitted-scale must be above 0, found {scale}");
-    let evaluation = player.in_search()?;
-    let (to_worker, jobs) = channel();
+    let searcher = Searcher::new(MEBIBYTES);
+    let mut worker = Worker { searcher, evaluation: player.in_search()?, scale };
+    let (to_worker, jobs) = channel::<Job>();
     thread::scope(|scope| {
-        // Its end is the end of the jobs, which comes when the talk is over.
-        scope.spawn(|| work(jobs, evaluation, scale));
-        Talk::new(&player.name(), to_worker).listen()
+        // It ends with the jobs.
+        scope.spawn(|| jobs.into_iter().for_each(|job| job(&mut worker)));
+        let talk = Talk {
+            name: &player.name(),
+            worker: to_worker,
+            game: Game::new(Chess::default()),
+            mode: CastlingMode::Standard,
+            lines: 1,
+            overhead: OVERHEAD,
+            stop: Arc::default(),
+            deadline: None,
+            is_endless: false,
+        };
+        talk.listen()
     })
 }
 
-/// What the searching thread does, one after the other.
-enum Job {
-    Forget,
-    Hash(usize),
-    Search(Box<Search>),
-    Eval(Box<Game>),
+/// The searching thread.
+struct Worker<'a> {
+    searcher: Searcher,
+    evaluation: Box<dyn Evaluate + Send + 'a>,
+    scale: f64,
 }
 
-struct Search {
-    game: Game,
-    go: Go,
-    lines: usize,
-    mode: CastlingMode,
-    /// When it began, and how long it may take.
-    began: Instant,
-    budget: Option<Budget>,
-    /// Set where it must end, and where it has.
-    stop: Arc<AtomicBool>,
-}
-
-fn work(jobs: Receiver<Job>, mut evaluation: Box<dyn Evaluate + Send + '_>, scale: f64) {
-    let mut searcher = Searcher::new(MEBIBYTES);
-    for job in jobs {
-        match job {
-            Job::Forget => searcher.forget(),
-            Job::Hash(mebibytes) => searcher = Searcher::new(mebibytes),
-            Job::Eval(game) => {
-                evaluation.refresh(&Position::from_chess(game.chess()));
-                say(&format!("info string {} cp for the side to move", evaluation.value()));
-            }
-            Job::Search(search) => answer(&mut searcher, &mut *evaluation, scale, &search),
-        }
-    }
-}
-
-/// Searches, tells what is found, and at the end the move.
-fn answer(searcher: &mut Searcher, evaluation: &mut dyn Evaluate, scale: f64, search: &Search) {
-    let Search { game, go, lines, mode, began, budget, stop } = search;
-    let question = Question { limits: go.limits, lines: *lines, scale };
-    let milliseconds = || began.elapsed().as_millis() as u64;
-    let mut told = Vec::new();
-    let found = searcher.search(game, evaluation, &question, stop, &mut |report| {
-        if report.number == 1 {
-            told.clone_from(&report.line.pv);
-        }
-        say(&interface::info(&report, milliseconds(), *mode));
-        if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
-            stop.store(true, Ordering::Relaxed);
-        }
-    });
-    if found.depth == 0 || told.first() != found.lines[0].pv.first() {
-        // What an iteration found before it was stopped is played, so it is told as well.
-        let Searched { ref lines, depth, seldepth, nodes } = found;
-        let report = Report { depth, seldepth, nodes, number: 1, line: &lines[0], full: 0 };
-        say(&interface::info(&report, milliseconds(), *mode));
-    }
-    // Who asked for no end must not be told of one before it is time.
-    while go.infinite && !stop.load(Ordering::Relaxed) {
-        thread::sleep(Duration::from_millis(1));
-    }
-    say(&interface::best(&found.lines[0].pv, *mode));
-    stop.store(true, Ordering::Relaxed);
-}
+/// Work of the searching thread, one after the other.
+type Job<'a> = Box<dyn FnOnce(&mut Worker<'a>) + Send>;
 
 /// The talk with an interface.
-struct Talk<'a> {
+struct Talk<'a, 'w> {
     name: &'a str,
-    worker: Sender<Job>,
+    worker: Sender<Job<'w>>,
     game: Game,
     mode: CastlingMode,
     lines: usize,
@@ -147,21 +105,7 @@ struct Talk<'a> {
     is_endless: bool,
 }
 
-impl<'a> Talk<'a> {
-    fn new(name: &'a str, worker: Sender<Job>) -> Self {
-        Self {
-            name,
-            worker,
-            game: Game::new(Chess::default()),
-            mode: CastlingMode::Standard,
-            lines: 1,
-            overhead: OVERHEAD,
-            stop: Arc::default(),
-            deadline: None,
-            is_endless: false,
-        }
-    }
-
+impl Talk<'_, '_> {
     /// Until the interface says `quit`, or says no more.
     fn listen(mut self) -> Result<()> {
         let lines = lines();
@@ -211,7 +155,7 @@ impl<'a> Talk<'a> {
         match command {
             Command::Uci => self.introduce(),
             Command::IsReady => say("readyok"),
-            Command::NewGame => self.order(Job::Forget),
+            Command::NewGame => self.order(|worker| worker.searcher.forget()),
             Command::Set { name, value } => {
                 if let Err(wrong) = self.set(&name, &value) {
                     say(&format!("info string {wrong}"));
@@ -219,10 +163,16 @@ impl<'a> Talk<'a> {
             }
             Command::Position(game) => self.game = *game,
             Command::Go(go) => self.go(go),
-            Command::Stop => self.halt(),
             // Pondering goes on until it is told to stop; the move is the answer.
-            Command::PonderHit => self.halt(),
-            Command::Eval => self.order(Job::Eval(Box::new(self.game.clone()))),
+            Command::Stop | Command::PonderHit => self.halt(),
+            Command::Eval => {
+                let position = Position::from_chess(self.game.chess());
+                self.order(move |worker| {
+                    worker.evaluation.refresh(&position);
+                    let value = worker.evaluation.value();
+                    say(&format!("info string {value} cp for the side to move"));
+                });
+            }
             Command::Show => {
                 say(&Fen::from_position(self.game.chess(), EnPassantMode::Legal).to_string());
             }
@@ -231,17 +181,19 @@ impl<'a> Talk<'a> {
     }
 
     fn introduce(&self) {
-        say(&format!("id name nnuance {} ({})", env!("CARGO_PKG_VERSION"), self.name));
-        say("id author the nnuance developers");
-        say(&format!("option name Hash type spin default {MEBIBYTES} min 1 max {MOST_MEBIBYTES}"));
-        say("option name Threads type spin default 1 min 1 max 1");
-        say(&format!("option name MultiPV type spin default 1 min 1 max {MOST_LINES}"));
         say(&format!(
-            "option name Move Overhead type spin default {OVERHEAD} min 0 max {MOST_OVERHEAD}"
+            "id name nnuance {} ({})\n\
+             id author the nnuance developers\n\
+             option name Hash type spin default {MEBIBYTES} min 1 max {MOST_MEBIBYTES}\n\
+             option name Threads type spin default 1 min 1 max 1\n\
+             option name MultiPV type spin default 1 min 1 max {MOST_LINES}\n\
+             option name Move Overhead type spin default {OVERHEAD} min 0 max {MOST_OVERHEAD}\n\
+             option name UCI_Chess960 type check default false\n\
+             option name Ponder type check default false\n\
+             uciok",
+            env!("CARGO_PKG_VERSION"),
+            self.name
         ));
-        say("option name UCI_Chess960 type check default false");
-        say("option name Ponder type check default false");
-        say("uciok");
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -250,7 +202,10 @@ impl<'a> Talk<'a> {
             _ => Err(format!("{name} lies between {least} and {most}, not `{value}`")),
         };
         match &name.to_ascii_lowercase()[..] {
-            "hash" => self.order(Job::Hash(number(1, MOST_MEBIBYTES as u64)? as usize)),
+            "hash" => {
+                let mebibytes = number(1, MOST_MEBIBYTES as u64)? as usize;
+                self.order(move |worker| worker.searcher = Searcher::new(mebibytes));
+            }
             "threads" => drop(number(1, 1)?),
             "multipv" => self.lines = number(1, MOST_LINES as u64)? as usize,
             "move overhead" => self.overhead = number(0, MOST_OVERHEAD)?,
@@ -271,17 +226,43 @@ impl<'a> Talk<'a> {
         self.settle();
         let began = Instant::now();
         let budget = go.budget(self.game.chess().turn(), self.overhead);
-        self.stop = Arc::default();
+        let stop: Arc<AtomicBool> = Arc::default();
+        self.stop = stop.clone();
         self.is_endless = go.infinite;
         self.deadline = budget.map(|budget| began + Duration::from_millis(budget.hard));
         let (game, lines, mode) = (self.game.clone(), self.lines, self.mode);
-        let stop = self.stop.clone();
-        self.order(Job::Search(Box::new(Search { game, go, lines, mode, began, budget, stop })));
+        self.order(move |Worker { searcher, evaluation, scale }| {
+            let question = Question { limits: go.limits, lines, scale: *scale };
+            let milliseconds = || began.elapsed().as_millis() as u64;
+            let mut told = Vec::new();
+            let found =
+                searcher.search(&game, &mut **evaluation, &question, &stop, &mut |report| {
+                    if report.number == 1 {
+                        told.clone_from(&report.line.pv);
+                    }
+                    say(&interface::info(&report, milliseconds(), mode));
+                    if budget.is_some_and(|budget| milliseconds() >= budget.soft) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                });
+            if found.depth == 0 || told.first() != found.lines[0].pv.first() {
+                // What an iteration found before it was stopped is played, so it is told as well.
+                let Searched { ref lines, depth, seldepth, nodes } = found;
+                let report = Report { depth, seldepth, nodes, number: 1, line: &lines[0], full: 0 };
+                say(&interface::info(&report, milliseconds(), mode));
+            }
+            // The answer to `go infinite` comes after `stop`.
+            while go.infinite && !stop.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            say(&interface::best(&found.lines[0].pv, mode));
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 
-    fn order(&self, job: Job) {
-        // It ends after this one does.
-        self.worker.send(job).expect("the searching thread waits for jobs");
+    fn order(&self, job: impl FnOnce(&mut Worker) + Send + 'static) {
+        // The searching thread ends after this one.
+        self.worker.send(Box::new(job)).expect("the searching thread waits for jobs");
     }
 }
 

@@ -12,6 +12,7 @@ use super::inspect;
 use super::measure::{self, Measurement, nets};
 use super::played::Match;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
+use super::tuned;
 use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
@@ -235,7 +236,7 @@ fn sections(
     }
     for run in runs.iter().filter(|run| run.recipe.config.is_net()) {
         if let Some(best) = run.file(folder::BEST) {
-            let options = Inspect { hce: tuned(runs)?, ..inside.clone() };
+            let options = Inspect { hce: of_terms(runs)?, ..inside.clone() };
             let (name, samples) = (&run.page.name, &measured.samples);
             sections.extend(inspect::sections(&best, name, samples, options, listener)?);
         }
@@ -245,12 +246,10 @@ fn sections(
 }
 
 /// The handcrafted weights of the first run that has some, to hold nets against.
-fn tuned(runs: &[ShownRun]) -> Result<Option<HceWeights>> {
+fn of_terms(runs: &[ShownRun]) -> Result<Option<HceWeights>> {
     let mut ours = runs.iter().filter(|run| matches!(run.recipe.config.model, Model::Terms(_)));
-    let Some(path) = ours.find_map(|run| run.file(folder::TERMS)) else { return Ok(None) };
-    let text = input::text(Path::new(&path), input::TEXT)
-        .with_context(|| format!("cannot read {path}"))?;
-    Ok(Some(HceWeights::from_json(&text).with_context(|| path.clone())?))
+    let path = ours.find_map(|run| run.file(folder::TERMS));
+    path.map(|path| tuned::weights(Path::new(&path))).transpose()
 }
 
 impl ShownRun {
