@@ -10,7 +10,7 @@ use super::plan::{ABREAST, FOUR, LINE};
 /// The shape of lists.
 #[derive(Debug)]
 pub struct Listed {
-    /// Of inputs and pairs.
+    /// Rows of inputs and pairs.
     pub rows: usize,
     pub views: usize,
     /// Places a list: as many as the longest needs.
@@ -22,7 +22,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Of plans of one king bucket, position after position.
+    /// The shape of plans of one king bucket, position after position.
     ///
     /// # Panics
     /// Without plans, or if they name different pairs.

@@ -24,7 +24,7 @@ const WORDS: usize = 4;
 /// Rows, at most, that 16 bits can name in units of [`STEP`] bytes, one more behind them.
 const NEAR: usize = (1 << 16) / (LINE / STEP) - 1;
 
-/// Which of some lists name a row.
+/// The lists of some that name a row.
 pub type Bits = [u64; WORDS];
 
 /// The pairs of a net's inputs.
@@ -32,9 +32,9 @@ pub type Bits = [u64; WORDS];
 pub struct Pairs {
     /// Rows without pairs.
     inputs: usize,
-    /// Of each pair, inputs or earlier pairs; king bucket by king bucket.
+    /// The parents of each pair, inputs or earlier pairs; king bucket by king bucket.
     parents: Vec<[u16; 2]>,
-    /// Where the pairs of each king bucket end.
+    /// The end of each king bucket's pairs.
     ends: Vec<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Pairs {
         pairs
     }
 
-    /// Those of no input: none.
+    /// No pairs.
     pub fn none(inputs: usize) -> Self {
         Self { inputs, parents: Vec::new(), ends: vec![0; inputs / PIECES] }
     }
@@ -80,7 +80,8 @@ impl Pairs {
         !self.parents.is_empty()
     }
 
-    /// Of each pair, inputs or earlier pairs. The first has the row behind the inputs.
+    /// The parents of each pair, inputs or earlier pairs. The first pair has the row behind the
+    /// inputs.
     pub fn parents(&self) -> &[[u16; 2]] {
         &self.parents
     }
@@ -199,8 +200,7 @@ struct Learner {
     holders: Vec<Vec<u32>>,
     /// `[rows, rows]`
     counts: Vec<u32>,
-    /// Of each row how often it stands with its best partner, and which that is; none where it must
-    /// be looked for.
+    /// The count and the number of each row's best partner; none where it is not known.
     best: Vec<Option<(u32, usize)>>,
 }
 
@@ -237,7 +237,7 @@ impl Learner {
         found.1
     }
 
-    /// Puts a pair in the place of its parents.
+    /// Replaces two rows by their pair.
     fn join(&mut self, one: usize, other: usize, pair: usize) {
         let Self { rows, lists, holders, counts, best } = self;
         let mut holding = std::mem::take(&mut holders[one]);

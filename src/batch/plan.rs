@@ -54,7 +54,7 @@ pub struct ChunkPlan {
     pub(crate) entries: Vec<[u16; FOUR]>,
     /// [`STEP`], or [`LINE`] for nets of so many rows that 16 bits would not do.
     pub(crate) step: usize,
-    /// Of inputs and pairs.
+    /// Rows of inputs and pairs.
     pub(crate) rows: usize,
     /// The pairs that the lists may name.
     pub(crate) pairs: Arc<Pairs>,
@@ -297,7 +297,7 @@ impl Planner {
             counts[usize::from(entry >> shift)] += 1;
         }
 
-        // Long ones last, so that the processor knows when each ends. Lengths beyond the last bucket
+        // Long ones last, so that branches are predicted. Lengths beyond the last bucket
         // are rare; their order hardly matters.
         const BUCKETS: usize = 64;
         let bucket = |run: &Run| usize::from(run.fours).min(BUCKETS - 1);

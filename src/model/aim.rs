@@ -44,7 +44,7 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// What losses are made of; none where the numbers are forces.
+    /// Inputs of the losses; none for forces.
     pub fn judged(self) -> Option<Judged<'a>> {
         match self {
             Aim::Targets(targets) => Some(Judged::squared(targets)),
@@ -73,8 +73,8 @@ impl<'a> Aim<'a> {
         }
     }
 
-    /// What it comes to by Burn's operations, `[1]`, for `[batch]` logits of which the first has
-    /// the number `first`. A part of the batch has its part of it.
+    /// Its value by Burn's operations, `[1]`, for `[batch]` logits of which the first has the number
+    /// `first`. A part of the batch has its part of it.
     ///
     /// It is a product of matrices, so that the order of summation is fixed: Burn's `sum` of a
     /// large tensor adds in the order in which threads finish.

@@ -1,5 +1,4 @@
-//! What a net does behind its accumulators, by Burn's tensor operations. It reads like the
-//! definition.
+//! The layers behind the accumulators, by Burn's tensor operations. It reads like the definition.
 
 use burn::tensor::{Tensor, TensorData, activation::relu};
 
@@ -48,8 +47,8 @@ pub fn logits(
     y.reshape([batch])
 }
 
-/// What the views hand on, side by side: their accumulators, activated, and the halves multiplied
-/// if need be.
+/// The inputs of the first layer, views side by side: their accumulators, activated, and the halves
+/// multiplied if the net is pairwise.
 fn features(net: &Architecture, accumulators: Tensor<2>) -> Tensor<2> {
     let [lists, _] = accumulators.dims();
     let h = activate(net.activation.curve(), accumulators); // [batch * views, N]

@@ -35,7 +35,7 @@ use crate::architecture::{Architecture, Array};
 use crate::batch::{Active, Batch, Inputs};
 use crate::weights::{Weights, WeightsError};
 
-/// What a model computes from a batch.
+/// Computations of a model from a batch.
 pub trait Evaluation {
     /// The output before the sigmoid, one a position.
     ///
@@ -43,7 +43,7 @@ pub trait Evaluation {
     /// Output: `[batch]`
     fn logits(&self, inputs: &Inputs) -> Tensor<1>;
 
-    /// What is aimed at, and its derivative by every parameter.
+    /// The value of the aim, and its derivative by every parameter.
     ///
     /// # Panics
     /// If the model was not made on a device for training (`Device::autodiff`) and computes by
@@ -75,7 +75,7 @@ pub enum Model {
     Sum(SumModel),
 }
 
-/// Which model a set of weights belongs to.
+/// The kind of model that weights belong to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     Net(Architecture),
@@ -221,18 +221,17 @@ fn inner<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
 /// The values of a tensor, row-major, from a device that may have been lost.
 ///
 /// # Errors
-/// What the device says is wrong with it.
+/// The error that the device reports.
 pub fn try_to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, DeviceError> {
     let lost = |reason: String| DeviceError::Lost(reason);
     let data = tensor.try_into_data().map_err(|error| lost(error.to_string()))?;
     data.try_into_vec().map_err(|error| lost(format!("{error:?}")))
 }
 
-/// What somebody makes of the values of a tensor, row-major; those that the processor has already
-/// are not copied.
+/// Calls `see` with the values of a tensor, row-major; values on the host are not copied.
 ///
 /// # Errors
-/// What the device says is wrong with it.
+/// The error that the device reports.
 pub fn on_host<const D: usize, R>(
     tensor: Tensor<D>,
     see: impl FnOnce(&[f32]) -> R,
@@ -247,7 +246,7 @@ pub fn on_host<const D: usize, R>(
 /// The logits of a batch on the host, with those of what the model is added to.
 ///
 /// # Errors
-/// What the device says is wrong with it.
+/// The error that the device reports.
 pub fn outputs(model: &Model, batch: &Batch) -> Result<Vec<f32>, DeviceError> {
     let mut logits = try_to_host(model.logits(&batch.inputs))?;
     logits.iter_mut().zip(&batch.base[..]).for_each(|(logit, base)| *logit += base);

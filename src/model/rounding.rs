@@ -18,8 +18,7 @@ use super::{inner, is_gpu, to_host};
 use crate::architecture::{Architecture, Part};
 use crate::weights::{Weights, WeightsError};
 
-/// What the integers of each array are multiples of, such as QA; arrays that are not here stay
-/// floats.
+/// Factors of the integers of each array, such as QA; other arrays stay floats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rounding(pub BTreeMap<Part, i32>);
 

@@ -43,7 +43,7 @@ impl SumModel {
         Self { net: self.net.rounded(rounding), terms: self.terms.clone() }
     }
 
-    /// +1, or -1 where the net sees with other eyes than terms, which see with White's.
+    /// +1, or -1 where the net has another point of view than terms, which have White's.
     fn signs(&self, pieces: &[Arc<Terms>]) -> Vec<f32> {
         let views = self.net.architecture().inputs.views;
         let turns = pieces.iter().flat_map(|piece| &piece.turn);

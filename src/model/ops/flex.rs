@@ -37,7 +37,7 @@ impl FusedOps for Flex {
     fn take_step(arrays: Arrays<Self>, step: Step, level: Level) -> Arrays<Self> {
         let mut arrays = whole(arrays);
         let gradient = arrays.remove(1);
-        // In place where nobody else holds the tensor, on a copy elsewhere.
+        // In place if the tensor is not shared, else on a copy.
         let mut changed = arrays.iter_mut().map(FlexTensor::storage_mut);
         let parameter = changed.next().expect("the parameter comes first");
         step.take(level, parameter, values(&gradient), changed.collect());
@@ -45,7 +45,7 @@ impl FusedOps for Flex {
     }
 }
 
-/// What a panic left behind is as good as new: each call writes before it reads.
+/// A buffer left by a panic is usable: each call writes before it reads.
 fn scratch<'a>(job: &'a Job) -> MutexGuard<'a, Scratch> {
     job.scratch.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -54,8 +54,8 @@ fn kept(kept: &Kept) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
     kept.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tensors in the shapes of these, of any values: those of the step before where nobody holds them
-/// any more, as new ones would have to be cleared.
+/// Tensors in the shapes of these, of any values: those of the step before if they are no longer
+/// shared, as new ones would have to be cleared.
 fn room(of: &Kept, arrays: &[FlexTensor]) -> Vec<FlexTensor> {
     let before = kept(of).take().and_then(|it| it.downcast::<Vec<FlexTensor>>().ok());
     let mut before = before.into_iter().flat_map(|it| *it);

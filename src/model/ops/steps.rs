@@ -555,7 +555,7 @@ impl ScheduleFree {
         })
     }
 
-    /// What `y` and `-z` are multiplied by to make `x`.
+    /// Factors of `y` and `-z` in `x`.
     pub fn mean(&self) -> [f64; 2] {
         [1.0 / self.beta1, (1.0 - self.beta1) / self.beta1]
     }

@@ -5,7 +5,7 @@
 //! a few words of bits. The processor says which lists a strip has, so it is there, and tested,
 //! without a GPU.
 
-/// Which lists stand in each strip. Those of a strip are of one king bucket, so that it has the bits
+/// The lists of each strip. They are of one king bucket, so that it has the bits
 /// of 768 inputs, however many rows there are.
 #[derive(Debug, PartialEq)]
 pub struct Strips {

@@ -92,7 +92,7 @@ where
                 rows.get_mut()[size..].fill(F::default());
             }
             let to = rows.each_mut().map(|rows| rows.get_mut());
-            let units = if kernel.net.is_deep() {
+            let units = if TOGETHER == 1 && kernel.net.is_deep() {
                 let (maps, output) = (&packed.maps, sums[0].output.get_mut());
                 // Compiled once for all formats and activations.
                 kernel.level.run(FirstMapBackward { maps, plan, head, block, above, output });

@@ -11,11 +11,11 @@ pub(super) trait Format<const H: usize>: Number {
     fn vectors<S: Lanes>(numbers: &[Self]) -> &[Self::Vector<S>];
     fn vectors_mut<S: Lanes>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
 
-    /// Of weights: held within the range.
+    /// Adds weights, within the range.
     fn add_saturating<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>)
     -> Self::Vector<S>;
 
-    /// Of gradients, no more than [`Number::ADDENDS`].
+    /// Adds gradients, no more than [`Number::ADDENDS`].
     fn add<S: Lanes>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
     /// The numbers as they are, apart from the scale.
@@ -50,7 +50,7 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     /// A weight, held within the range.
     fn weight(weight: f32) -> Self;
 
-    /// Of weights: held within the range.
+    /// Adds weights, within the range.
     fn sum(one: Self, other: Self) -> Self;
 }
 

@@ -139,7 +139,8 @@ pub(super) struct Block<'a, F> {
     pub output: &'a [f32],
 }
 
-/// The forward pass of one chunk. In deep nets it includes the backward pass of the layers.
+/// The forward pass of one chunk, whose slots have `TOGETHER` lists; 1 in deep nets, where it
+/// includes the backward pass of the layers.
 pub(super) struct Forward<'a, F, P, const H: usize, const TOGETHER: usize> {
     pub kernel: &'a Kernel,
     pub packed: &'a Packed<F>,
@@ -159,7 +160,9 @@ where
     fn run<S: Lanes, const R: usize>(self, simd: S) {
         let Forward { kernel, packed, selection, chunk, .. } = self;
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
-        let (blocks, of_view, deep) = (columns.blocks(), columns.blocks_of_view(), net.is_deep());
+        let (blocks, of_view) = (columns.blocks(), columns.blocks_of_view());
+        // Only the code for one list a slot has deep nets.
+        let deep = TOGETHER == 1 && net.is_deep();
         let backward = chunk.order(kernel, selection);
         let Chunk { plan, accumulators, partial, sums, head, .. } = &mut *chunk;
         let size = plan.lists() * columns.each;
@@ -239,14 +242,14 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
     let accumulators = F::vectors_mut(accumulators).as_chunks_mut::<R>().0;
     let accumulators = accumulators.as_chunks_mut::<ABREAST>().0;
     let mut logits = S::as_mut_simd_f32s(logits).0.chunks_exact_mut(ABREAST / TOGETHER);
-    let kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
+    let mut kinds = plan.weights.chunks_exact(ABREAST / TOGETHER);
     assert!(size_of_val(block.rows) >= (plan.rows + 1) * LINE);
 
     // The rows of the next block that occur are prefetched meanwhile, some for each `ABREAST` lists.
     let each = plan.runs.len().div_ceil(plan.walks.len().max(1)).max(1);
     let mut ahead = plan.runs.chunks(each);
     let (mut kind, mut weights) = (usize::MAX, [[[simd.splat_f32s(0.0); H]; R]; TOGETHER]);
-    for (((walk, lists), accumulators), kinds) in plan.walks().zip(accumulators).zip(kinds) {
+    for ((walk, lists), accumulators) in plan.walks().zip(accumulators) {
         for run in ahead.next().unwrap_or_default() {
             prefetch_second(block.next, usize::from(run.input) * (LINE / size_of::<F>()));
         }
@@ -258,7 +261,7 @@ fn accumulate<S, const R: usize, const H: usize, F, P, const TOGETHER: usize>(
                 _ => sum::<S, R, H, F, LINE>(simd, lists, walk, block),
             }
         };
-        if let Some(logits) = logits.next() {
+        if let (Some(logits), Some(kinds)) = (logits.next(), kinds.next()) {
             let slots = sums.as_chunks::<TOGETHER>().0.iter().zip(logits).zip(kinds);
             for ((sums, logit), &of) in slots {
                 // Neighbours share their weights nearly always: these stay in registers.

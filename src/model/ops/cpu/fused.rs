@@ -107,9 +107,10 @@ fn dispatch(
     scratch: &mut Scratch,
 ) -> f64 {
     let Scratch { single, mixed, sums, partition } = scratch;
+    let together = if kernel.net.is_deep() { 1 } else { ChunkPlan::together(&kernel.net) };
     macro_rules! run {
         ($h:literal, $buffers:expr) => {
-            match (kernel.net.activation, ChunkPlan::together(&kernel.net)) {
+            match (kernel.net.activation, together) {
                 (Activation::ReLU, 1) => run!($h, $buffers, ReLU, 1),
                 (Activation::ReLU, _) => run!($h, $buffers, ReLU, 2),
                 (Activation::CReLU, 1) => run!($h, $buffers, CReLU, 1),

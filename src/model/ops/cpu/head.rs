@@ -27,8 +27,8 @@ pub(super) struct Maps {
     pub skip: bool,
     views: usize,
     buckets: usize,
-    /// Where the gradients of each map begin in a chunk's, and behind the last one their number; of
-    /// the first map they are the biases alone.
+    /// The start of each map's gradients in a chunk's, and behind the last one their number; of the
+    /// first map they are the biases alone.
     starts: Vec<usize>,
     /// As many as the deepest map takes.
     zeros: Vec<f32>,
@@ -185,7 +185,7 @@ impl Maps {
     }
 }
 
-/// Where an input of the first map lies among those of a chunk, see [`Head::features`].
+/// The place of an input of the first map among those of a chunk, see [`Head::features`].
 fn place(net: &Architecture, columns: Columns, input: usize) -> usize {
     let (view, neuron) = (input / net.outputs_of_view(), input % net.outputs_of_view());
     let (block, column) = (neuron / columns.each, neuron % columns.each);
@@ -266,16 +266,16 @@ impl Task for FirstMapBackward<'_> {
 #[derive(Default)]
 pub(super) struct Head {
     pub rows: usize,
-    /// What the accumulators hand on, in panels of a block's columns of a view each:
+    /// Inputs of the first map, in panels of a block's columns of a view each:
     /// `[blocks of a view, views, rows, columns]`.
     pub features: Aligned<f32>,
     /// The row of each list among those of a block, `view * rows + row`.
     pub list_rows: Vec<u32>,
-    /// What each map gives, `[rows, width]`.
+    /// Outputs of each map, `[rows, width]`.
     values: Vec<Aligned<f32>>,
-    /// What each map but the first takes, `[rows, depth]`.
+    /// Inputs of each map but the first, `[rows, depth]`.
     taken: Vec<Aligned<f32>>,
-    /// Gradients of what each map gives, `[rows, width]`.
+    /// Gradients of the outputs of each map, `[rows, width]`.
     pub slopes: Vec<Aligned<f32>>,
     /// Gradients of the upper maps and of the biases of the first, see [`Maps::spread`].
     pub upper: Vec<f32>,
@@ -397,7 +397,15 @@ impl Head {
             let values = part(self.values[i - 1].get(), below.width, range);
             let to = part_mut(self.slopes[i - 1].get_mut(), below.width, range);
             let skip = maps.skip && i == 1;
-            steepen(maps.curves[i - 1], below, skip, values, [&*c, logit_gradients], map.depth, to);
+            activation_gradients(
+                maps.curves[i - 1],
+                below,
+                skip,
+                values,
+                [&*c, logit_gradients],
+                map.depth,
+                to,
+            );
         }
     }
 }
@@ -437,7 +445,7 @@ fn activate(
 
 /// The gradients of a map's values from those of their activations and of the logits.
 #[inline(always)]
-fn steepen(
+fn activation_gradients(
     curves: &[Curve],
     map: &Map,
     skip: bool,

@@ -34,7 +34,7 @@ pub(super) struct Packed<F> {
     factors: Aligned<f32>,
     /// By bucket; none in deep nets.
     pub output_bias: Vec<f32>,
-    /// None where the output follows at once.
+    /// Empty in shallow nets.
     pub maps: Maps,
     pub columns: Columns,
 }
@@ -66,7 +66,7 @@ impl Columns {
         self.runs
     }
 
-    /// Blocks of what a view hands on.
+    /// Blocks of a view's inputs to the next layer.
     pub fn blocks_of_view(&self) -> usize {
         self.run.div_ceil(self.each)
     }

@@ -26,7 +26,7 @@ impl Level {
         available.next().expect("the portable level is always available")
     }
 
-    /// Those this machine has, fastest first.
+    /// The levels of this machine, fastest first.
     pub fn available() -> Vec<Level> {
         Level::ALL.into_iter().filter(|level| level.is_available()).collect()
     }

@@ -19,10 +19,10 @@ use super::simd::{Lanes, Task};
 use crate::batch::{COLUMN, Column, Held, Rows, SUMS, Terms};
 use crate::model::Aim;
 
-/// What the loss of handcrafted terms is computed from.
+/// Inputs of the loss of handcrafted terms.
 #[derive(Clone, Copy, Debug)]
 pub struct TermsJob<'a> {
-    /// Of any sizes.
+    /// Pieces of any sizes.
     pub pieces: &'a [Arc<Terms>],
     /// A number a position, in the order of the pieces; logits need none.
     pub aim: Aim<'a>,
@@ -136,7 +136,7 @@ struct Shard {
 
 /// Memory of a thread.
 struct Workspace {
-    /// Of each kind the sums of the positions of a unit, then the slopes by them.
+    /// The sums of each kind of the positions of a unit, then the derivatives by them.
     sums: Box<[[Pair; COLUMN]; SUMS]>,
     block: Block,
     /// `[terms]`, zero between units.

@@ -27,7 +27,7 @@ pub(super) struct Chunks {
     /// Positions that there is room for.
     room: usize,
     buffer: Buffer,
-    /// Those that chunks that stay have taken.
+    /// Positions of the cached chunks.
     taken: usize,
     /// These chunks by their addresses, which they keep, and the first position of each.
     places: HashMap<usize, (Arc<ChunkPlan>, usize)>,
@@ -56,14 +56,14 @@ impl Chunks {
         Self { gpu, views, room: 0, buffer, taken: 0, places, pair_sums: None }
     }
 
-    /// Those of the pairs that lists name.
+    /// The sums of the pairs that lists name.
     pub fn pair_sums(&mut self, pairs: &Arc<Pairs>) -> &PairSums {
         let there = self.pair_sums.take().filter(|it| Arc::ptr_eq(&it.pairs, pairs));
         self.pair_sums.insert(there.unwrap_or_else(|| PairSums::new(pairs)))
     }
 
-    /// Where each position of some chunks stands: all of them are on the device now. Those that stay
-    /// take so many bytes there, at most.
+    /// The place of each position of some chunks, all of which are on the device afterwards. Cached
+    /// ones take `most` bytes there, at most.
     pub fn places(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> impl Iterator<Item = u32> {
         let firsts = self.firsts(plans, self.positions(most)).into_iter();
         let all = plans.iter().zip(firsts).flat_map(|(plan, first)| first..first + plan.len());
@@ -91,8 +91,8 @@ impl Chunks {
         }
     }
 
-    /// Where the first position of each chunk stands. Those of chunks that do not stay, or find no
-    /// room, stand behind the others until the next ones come.
+    /// The place of each chunk's first position. Chunks that are not cached stand behind the others
+    /// until the next ones come.
     fn firsts(&mut self, plans: &[Arc<ChunkPlan>], most: usize) -> Vec<usize> {
         let there = self.taken;
         let (mut staying, mut passing) = (Vec::new(), Vec::new());
@@ -126,7 +126,7 @@ impl Chunks {
         plans.iter().map(first).collect()
     }
 
-    /// Those that take so many bytes.
+    /// Positions that take so many bytes.
     fn positions(&self, bytes: usize) -> usize {
         let largest = usize::try_from(self.gpu.client.properties().memory.max_page_size);
         // Those that pass have room behind them.

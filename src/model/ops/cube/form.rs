@@ -5,16 +5,16 @@ use cubecl::prelude::*;
 
 use crate::architecture::Activation;
 
-/// What the kernel of positions knows when it is compiled. There is a kernel for each form.
+/// Constants of the kernel of positions, which is compiled for each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Form {
-    /// Of the accumulators' weights.
+    /// Rows of the accumulators' weights.
     pub rows: usize,
     pub views: usize,
     /// Places a list of active inputs.
     pub places: usize,
     pub activation: Activation,
-    /// Output buckets that the kernel tells apart.
+    /// Output buckets in the kernel.
     pub buckets: usize,
     pub spread: Spread,
 }

@@ -33,9 +33,8 @@ impl Gpu {
         Self { client: tensor.client.clone(), device: tensor.device.clone() }
     }
 
-    /// Room for so many numbers, of any value. Not every language clears memory, so that where
-    /// mistakes are looked for it is full of what spoils every sum: nothing may be read that was not
-    /// written.
+    /// Room for so many numbers, of any value. Not every language clears memory, so debug
+    /// builds fill it with NaN: nothing may be read that was not written.
     pub fn empty(&self, len: usize) -> Buffer {
         if cfg!(debug_assertions) {
             return self.buffer(len, vec![f32::NAN.to_bits(); len.max(1)]);
@@ -52,8 +51,8 @@ impl Gpu {
         self.buffer(len, words)
     }
 
-    /// Writes whole words into a buffer, from one on, once the device has done what it was told
-    /// before.
+    /// Writes whole words into a buffer, from one on, after all earlier work of the
+    /// device.
     pub fn write(&self, buffer: &Buffer, first: usize, words: Bytes) {
         let first = first * size_of::<u32>();
         let behind = buffer.len.max(1) * size_of::<u32>() - first - words.len();

@@ -1,7 +1,7 @@
 //! Active inputs the other way round: of each strip and input, the lists that have it, as bits.
 //!
-//! The device makes it of the lists that it has already. Bits are set in any order and stand in
-//! their place all the same, so that whoever goes through them meets the lists in one order.
+//! The device makes it of its lists. Bits are set in any order and stand in
+//! their place all the same, so that the lists of an input have one order.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -18,10 +18,10 @@ pub(super) struct Index {
     pub bits: Buffer,
 }
 
-/// What kernels know of strips when they are compiled.
+/// Shape of the strips, a constant of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
-    /// Of the accumulators' weights.
+    /// Rows of the accumulators' weights.
     pub rows: usize,
     /// Rows of a king bucket.
     pub inputs: usize,
@@ -31,7 +31,7 @@ pub(super) struct Shape {
     pub ordered: bool,
 }
 
-/// Where in the words of a batch a part has its own.
+/// Place of a part in the words of a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The first list.
@@ -49,7 +49,7 @@ const UNITS: usize = 256;
 const WORDS: usize = 2;
 
 impl Index {
-    /// Of some of the lists `[lists, places]` that begin at a word of a batch.
+    /// Makes the index of some of the lists `[lists, places]` that begin at a word of a batch.
     pub fn new(
         gpu: &Gpu,
         (batch, lists): (&Buffer, usize),

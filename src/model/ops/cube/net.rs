@@ -1,8 +1,8 @@
 //! The loss of a net with its gradients, and its logits, as a few kernels one after the other.
 //!
-//! Of a net whose output follows its accumulators, a kernel computes all from the active rows to
-//! the gradients of the accumulators. Of a deeper one it computes the accumulators, and Burn's
-//! operations the rest. Both ways end in the same sums.
+//! In a net whose output follows its accumulators, a kernel computes all from the active rows to
+//! the gradients of the accumulators. In a deeper one it computes the accumulators, and Burn's
+//! operations the rest. Both end in the same sums.
 
 use std::collections::BTreeMap;
 
@@ -37,14 +37,13 @@ pub(super) struct Pass<'a> {
     arrays: BTreeMap<Part, CubeTensor>,
     /// `[rows, N]`, with what all king buckets share; those of pairs are behind those of inputs.
     weight: CubeTensor,
-    /// Targets or forces with what belongs to them, the table of the tiles, what strips and pairs have
-    /// in tables, and lists.
+    /// Targets or forces with bases and weights, the tables of tiles, strips and pairs, and lists.
     batch: Buffer,
-    /// Where lists begin.
+    /// The first word of the lists.
     lists: usize,
-    /// Those of each part, and where they stand in the batch; none without gradients.
+    /// The strips of each part, and their place in the batch; none without gradients.
     strips: Vec<(Strips, Place)>,
-    /// Those of pairs, where lists name any.
+    /// The tables of pairs, if lists name any.
     pairs: Option<Tables>,
 }
 
@@ -166,7 +165,7 @@ impl<'a> Pass<'a> {
         pass
     }
 
-    /// Of a net whose output follows its accumulators.
+    /// Loss and gradients of a net whose output follows its accumulators.
     fn gradients(self) -> Slope<Cube> {
         let Self { gpu, form, job, tiles, .. } = &self;
         let Form { views, buckets, spread: Spread { hidden, .. }, .. } = *form;
@@ -209,7 +208,7 @@ impl<'a> Pass<'a> {
         self.arrays[&part].clone()
     }
 
-    /// Of a part of the batch.
+    /// Launches the kernel of positions for a part of the batch.
     pub fn positions(&self, part: &Positions, purpose: Purpose, slopes: &Buffer, results: &Buffer) {
         let none = self.gpu.empty(1);
         let [output, output_bias] = match purpose {
@@ -266,7 +265,7 @@ impl<'a> Pass<'a> {
         }
         match &self.pairs {
             None => gradients,
-            Some(tables) => tables.handed_down(gpu, &self.batch, &gradients, spread),
+            Some(tables) => tables.gradients_of_inputs(gpu, &self.batch, &gradients, spread),
         }
     }
 

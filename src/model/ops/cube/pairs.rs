@@ -1,5 +1,5 @@
 //! Pairs of inputs on a GPU: their rows are made of the weights when a step begins, and their
-//! gradients handed to the inputs when it ends.
+//! gradients added to those of the inputs when it ends.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,36 +15,35 @@ use crate::batch::Pairs;
 pub(super) struct Tables {
     inputs: usize,
     rows: usize,
-    /// Where that of the rows of inputs and pairs begins: the inputs of each.
+    /// Start of the table of all rows: the inputs of each.
     made: usize,
-    /// Where that of the inputs begins: the rows that have each.
-    handed: usize,
+    /// Start of the table of the inputs: the rows that have each.
+    inverse: usize,
 }
 
-/// Which rows the row of each pair is the sum of, and which rows have each input: the same in each
-/// step.
+/// The inputs of the row of each pair, and the rows that have each input: the same in each step.
 pub(super) struct PairSums {
     pub pairs: Arc<Pairs>,
     inputs: usize,
     made: Sums,
-    handed: Sums,
+    inverse: Sums,
 }
 
 impl PairSums {
     pub fn new(pairs: &Arc<Pairs>) -> Self {
         let inputs = pairs.rows() - pairs.parents().len();
         let made = Sums::of_pairs(pairs, inputs);
-        let handed = made.turned(inputs);
-        Self { pairs: pairs.clone(), inputs, made, handed }
+        let inverse = made.inverted(inputs);
+        Self { pairs: pairs.clone(), inputs, made, inverse }
     }
 }
 
 impl Tables {
     /// Writes them behind the words of a batch.
     pub fn new(sums: &PairSums, words: &mut Vec<u32>) -> Self {
-        let PairSums { pairs, inputs, made, handed } = sums;
-        let [made, handed] = [made, handed].map(|sums| sums.write(words));
-        Self { inputs: *inputs, rows: pairs.rows(), made, handed }
+        let PairSums { pairs, inputs, made, inverse } = sums;
+        let [made, inverse] = [made, inverse].map(|sums| sums.write(words));
+        Self { inputs: *inputs, rows: pairs.rows(), made, inverse }
     }
 
     /// The rows of inputs and pairs, `[rows, N]`, of weights `[inputs, N]`.
@@ -53,14 +52,20 @@ impl Tables {
     }
 
     /// The gradients of the inputs' weights, `[inputs, N]`, of those of all rows, `[rows, N]`.
-    pub fn handed_down(&self, gpu: &Gpu, batch: &Buffer, rows: &Buffer, spread: Spread) -> Buffer {
-        launch(gpu, batch, rows.arg(), [self.handed, self.inputs], spread)
+    pub fn gradients_of_inputs(
+        &self,
+        gpu: &Gpu,
+        batch: &Buffer,
+        rows: &Buffer,
+        spread: Spread,
+    ) -> Buffer {
+        launch(gpu, batch, rows.arg(), [self.inverse, self.inputs], spread)
     }
 }
 
-/// Of each row of some, the rows of others that it is the sum of.
+/// Rows that are sums of other rows.
 struct Sums {
-    /// Where those of each begin, and behind the last one their number.
+    /// The first summand of each row in `of`, and behind the last one their number.
     starts: Vec<u32>,
     of: Vec<u32>,
 }
@@ -85,7 +90,7 @@ impl Sums {
     }
 
     /// The other way round: of each of so many others, the rows that have it, in their order.
-    fn turned(&self, others: usize) -> Self {
+    fn inverted(&self, others: usize) -> Self {
         let mut starts = vec![0; others + 1];
         self.of.iter().for_each(|other| starts[*other as usize + 1] += 1);
         for other in 0..others {

@@ -9,7 +9,7 @@ use crate::architecture::Activation;
 use crate::loss::LossShape;
 use crate::model::Judged;
 
-/// What is asked of a position.
+/// Results of the kernel of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
     /// Its accumulators, into `slopes`, `[positions, views, hidden]`.

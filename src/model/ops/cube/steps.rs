@@ -54,7 +54,7 @@ pub(super) fn take(tensors: Vec<CubeTensor>, step: Step) -> Vec<CubeTensor> {
     to.into_iter().map(|it| gpu.tensor(it, shape.clone())).collect()
 }
 
-/// What is the same for each parameter.
+/// Factors of a step.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 struct Adam {
     shrink: f32,
@@ -69,7 +69,7 @@ struct Adam {
     clip: f32,
 }
 
-/// Within `-clip ..= clip`. Clipped away, what is no number would hide that training diverged.
+/// Clips to `-clip ..= clip`, but for NaN, which shows that training diverged.
 #[cube]
 fn bounded(p: f32, clip: f32, #[comptime] clipped: bool) -> f32 {
     match comptime!(clipped) {

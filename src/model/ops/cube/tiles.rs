@@ -1,4 +1,4 @@
-//! Which positions each cube takes.
+//! The positions of each cube.
 
 use std::ops::Range;
 

@@ -19,7 +19,7 @@ pub(super) struct Block {
     pub turn: Numbers,
     /// Targets, or forces.
     pub numbers: Numbers,
-    /// What the losses count.
+    /// Factors of the losses.
     pub weights: Numbers,
     pub logits: Numbers,
     pub losses: Numbers,
@@ -27,8 +27,8 @@ pub(super) struct Block {
     pub slopes: Numbers,
 }
 
-/// What the loss of a position is computed from.
-struct Seen {
+/// Inputs of the loss of a position.
+struct LossInput {
     logit: f32,
     /// `e^-|logit|`
     small: f32,
@@ -102,7 +102,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn compare_by(&mut self, loss: Loss, of: impl Fn(Seen) -> (f32, f32)) {
+    fn compare_by(&mut self, loss: Loss, of: impl Fn(LossInput) -> (f32, f32)) {
         let over_rated = 1.0 + loss.asymmetry as f32;
         for i in 0..BLOCK {
             let logit = self.logits[i];
@@ -113,7 +113,8 @@ impl Block {
             let p = if logit < 0.0 { less } else { more };
             let target = self.numbers[i];
             let error = p - target;
-            let (cost, slope) = of(Seen { logit, small, target, error, steepness: less * more });
+            let (cost, slope) =
+                of(LossInput { logit, small, target, error, steepness: less * more });
             let weight = self.weights[i] * if error > 0.0 { over_rated } else { 1.0 };
             self.losses[i] = cost * weight;
             self.slopes[i] = slope * weight;
