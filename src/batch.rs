@@ -48,7 +48,7 @@ impl OfRank {
 pub enum Inputs {
     /// One-hot inputs.
     Active(Active),
-    /// The same in chunks, for the fused operations; pairs of inputs may have rows too.
+    /// One-hot inputs in chunks, for the fused operations; pairs of inputs may have rows too.
     Planned(Vec<Arc<ChunkPlan>>),
     /// Handcrafted terms, piece after piece; the pieces of a data set are shared by its batches.
     Terms(Vec<Arc<Terms>>),
@@ -144,7 +144,7 @@ pub struct Terms {
     pub endgame: Vec<f32>,
     /// +1 where White is to move, -1 where Black is.
     pub turn: Vec<i8>,
-    /// What the terms that are held still add, see [`Held`].
+    /// Sums of the terms that are held, see [`Held`].
     pub held: Held,
     /// The entries once more, by term, where the positions come again and again; else empty.
     pub columns: Vec<Column>,
@@ -181,7 +181,7 @@ pub struct Rows<C> {
     pub offsets: Vec<u32>,
     /// The term of each entry.
     pub term: Vec<u16>,
-    /// How often it applies, never zero.
+    /// The count of the term, never zero.
     pub count: Vec<C>,
 }
 
@@ -245,13 +245,12 @@ impl Terms {
         self.turn.is_empty()
     }
 
-    /// What the terms of a row add up to with these weights, middlegame and endgame of each; those
-    /// that are held included.
+    /// The sums of a row with these weights, middlegame and endgame of each; held terms included.
     pub fn sums(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
         self.add_entries(self.held.sums(row), row, weights)
     }
 
-    /// The same without the terms that are held.
+    /// The sums of a row without the terms that are held.
     pub fn sums_of_entries(&self, row: usize, weights: &[[f64; 2]]) -> Sums {
         self.add_entries(Sums::default(), row, weights)
     }
@@ -337,7 +336,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Of positions that are judged by the model alone, from nowhere in particular.
+    /// A batch without base, weights, sources and choices.
     pub fn new(inputs: Inputs, results: Arc<[f32]>, scores: Arc<[f32]>) -> Self {
         let (base, weights, sources) = (Arc::new([]), Arc::new([]), Arc::new([]));
         Self { inputs, choices: None, base, weights, sources, results, scores }

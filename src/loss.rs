@@ -1,11 +1,11 @@
-//! What a logit promises, and what an error costs.
+//! The expected result of a logit, and the loss of an error.
 
 use std::fmt::{self, Display, Formatter};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a position costs whose expected result `p` should be its target `t`.
+/// The loss of a position with expected result `p` and target `t`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     pub shape: LossShape,
@@ -30,7 +30,7 @@ impl Display for Loss {
     }
 }
 
-/// How the cost grows with the error.
+/// The loss as a function of the error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LossShape {
@@ -90,7 +90,7 @@ impl Loss {
         slope * self.weight(error)
     }
 
-    /// What an error counts.
+    /// Weight of an error.
     fn weight(self, error: f64) -> f64 {
         if error > 0.0 { 1.0 + self.asymmetry } else { 1.0 }
     }

@@ -27,7 +27,7 @@ pub struct Array {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights(pub BTreeMap<String, Array>);
 
-/// What a file of weights holds.
+/// A file of weights.
 #[derive(Clone, Debug, Default)]
 pub struct WeightsFile {
     pub weights: Weights,

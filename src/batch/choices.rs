@@ -71,7 +71,7 @@ impl Choices {
         self.ends.iter().map(|end| *end as usize - 1)
     }
 
-    /// What losses are divided by: the number of differences, or of positions.
+    /// The divisor of losses: the number of differences, or of positions.
     pub fn count(&self) -> f64 {
         let of = |rows: Range<usize>| if self.force.is_some() { rows.len() - 1 } else { 1 };
         self.iter().filter(Self::teaches).map(|rows| of(rows) as f64).sum()

@@ -601,7 +601,7 @@ fn check_scale(target: &Target, scale: f64, score_scale: f64) -> Checked {
 }
 
 fn check_net(net: &NetModel, file: &ConfigFile, direct: bool, batch: BatchSize) -> Checked {
-    let name = file.optimizer.name.map_or("", Name::text);
+    let name = file.optimizer.name.map_or(String::new(), Name::text);
     require!(!direct, "optimizer.name", "{name} is for handcrafted terms");
     require!(batch != BatchSize::All, "schedule.batch", "\"all\" is for handcrafted terms");
     let values = file.target.learn == Learn::Values;

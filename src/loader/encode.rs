@@ -27,8 +27,7 @@ pub enum Encoder {
     Sum(Arc<Architecture>, Arc<TermsEncoder>),
 }
 
-/// How positions become handcrafted terms: those of the model, with an entry for each that
-/// training moves.
+/// Encoder of handcrafted terms, with an entry for each term that training moves.
 #[derive(Debug)]
 pub struct TermsEncoder {
     pub coding: Coding,
@@ -46,7 +45,7 @@ pub struct RecordSlice<'a> {
     pub bases: &'a [f32],
     /// Places in `records`.
     pub order: &'a [u32],
-    /// Of the records chunk by chunk, where the processor works on them.
+    /// Plans of the records chunk by chunk, where the CPU trains.
     pub plans: Option<&'a Plans>,
     /// Where mirror images are shown as well, the pass over the data that this is: half of the
     /// positions are turned in it, and the others in the next.
@@ -126,7 +125,7 @@ const PIECE: usize = 256;
 /// Positions a piece of [`Terms`]. Within a piece the fused operations sum in single precision.
 pub const TERMS_PIECE: usize = 4096;
 
-/// The same beside a net, whose batches are small: so that all threads have work.
+/// Positions a piece beside a net, whose batches are small: so that all threads have work.
 const SUM_PIECE: usize = 512;
 
 impl Encoder {
@@ -135,7 +134,7 @@ impl Encoder {
         Encoder::Net(Arc::new(net.clone()), None)
     }
 
-    /// The same for a net with a base.
+    /// Adds a base to a net.
     pub fn on(self, base: Option<Base>) -> Self {
         match self {
             Encoder::Net(net, _) => Encoder::Net(net, base.map(Arc::new)),
@@ -389,7 +388,7 @@ impl Base {
         }
     }
 
-    /// The same as a logit.
+    /// The value as a logit.
     pub fn logit(&self, position: &Position) -> f32 {
         (f64::from(self.value(position)) / self.scale) as f32
     }
@@ -416,8 +415,8 @@ pub struct Plans {
     chunk: usize,
     /// The pairs that the lists name.
     pairs: Arc<Pairs>,
-    /// Of each chunk: as it is, and where mirror images are shown as well the other half mirrored.
-    /// None of streamed data.
+    /// The plans of each chunk as it is, and with the other half mirrored where mirror images are
+    /// shown as well. Empty for streamed data.
     plans: Vec<[OnceLock<Planned>; 2]>,
     /// Bytes that are left.
     budget: AtomicUsize,

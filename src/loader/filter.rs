@@ -208,7 +208,7 @@ impl Weighing {
         self.lines().into_iter().zip(facts).map(factor).product::<f64>() * of_source
     }
 
-    /// The same in a byte, as positions in memory keep it.
+    /// The weight in a byte, as positions in memory keep it.
     pub(super) fn code(&self, sample: &Sample) -> u8 {
         (255.0 * self.of(sample)).round() as u8
     }

@@ -40,7 +40,7 @@ use crate::sample::Sample;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub files: Vec<PathBuf>,
-    /// How files are read that are of no source.
+    /// Reading of files of no source.
     pub reading: Reading,
     /// Sources, if there are several: each file is of one of them.
     pub sources: Vec<DataSource>,

@@ -17,7 +17,7 @@ pub trait Prepare: Send + Sync {
     /// stands for the sample itself.
     fn rows(&self, samples: &[Sample]) -> Vec<Vec<(Position, f64)>>;
 
-    /// How several rows of a sample are judged; none where each sample has one, and a target.
+    /// The loss of several rows of a sample; none where each sample has one, and a target.
     fn choices(&self) -> Option<Choices>;
 }
 

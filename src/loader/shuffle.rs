@@ -108,7 +108,7 @@ fn arrange(records: &mut [Packed], order: &[u32]) {
     }
 }
 
-/// How positions in memory are cut into batches.
+/// Order and batches of positions in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOrder {
     /// Positions a batch; None: all of them, in the order of the files.

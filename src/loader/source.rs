@@ -9,7 +9,7 @@ use crate::format::{Format, Holds, Source};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Sample, mix};
 
-/// How files are read.
+/// Format, point of view and filter of files.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// None: each file's content tells.

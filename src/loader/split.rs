@@ -97,7 +97,7 @@ impl Sketch {
         }
     }
 
-    /// How many games are in both: few of those that the data share, or none.
+    /// The number of games in both: few of those that the data share, or none.
     pub fn shared(&self, other: &Sketch) -> usize {
         self.0.intersection(&other.0).count()
     }
@@ -137,7 +137,7 @@ impl FromIterator<u64> for Sketch {
 pub struct HeldOut {
     /// At most [`HeldOut::MOST`] of them: games drawn from all files.
     pub samples: Vec<Sample>,
-    /// How many there are.
+    /// The number of all of them.
     pub total: u64,
 }
 

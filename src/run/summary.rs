@@ -154,7 +154,7 @@ impl Opening<'_> {
         let name = settings.optimizer.name.text();
         if settings.optimizer.name.is_direct() {
             let (all, steps) = (short(*positions as f64), span.steps);
-            table.row(["optimiser", name]);
+            table.row(["optimiser", &name]);
             table.row([
                 "length",
                 &format!("{all} positions, until the loss falls no more, at most {steps} steps"),

@@ -496,7 +496,7 @@ fn is_of_values(error: &Error) -> bool {
     error.chain().any(|cause| {
         let train = cause.downcast_ref::<TrainError>();
         let export = cause.downcast_ref::<ExportError>();
-        matches!(train, Some(TrainError::Diverged { .. } | TrainError::NotFinite { .. }))
+        matches!(train, Some(TrainError::Diverged { .. }))
             || matches!(export, Some(ExportError::Overflow(_) | ExportError::Quantise(_)))
             || cause.is::<QuantiseError>()
             || cause.is::<NothingLearnt>()

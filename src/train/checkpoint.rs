@@ -52,7 +52,7 @@ pub struct Checkpoint {
     /// Burn's record; empty before the first step.
     pub optimizer: Vec<u8>,
     pub state: State,
-    /// What the weights are: the kind of model, the config, the data.
+    /// Description of the weights: kind of model, config, data.
     pub facts: BTreeMap<String, String>,
 }
 
@@ -89,7 +89,7 @@ impl Checkpoint {
         Self::from_bytes(&bytes, path)
     }
 
-    /// The same of a file's bytes; errors call it by this name.
+    /// Reads the bytes of a file; `path` is for errors.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, CheckpointError> {
         let named = || path.to_path_buf();
         let WeightsFile { weights, mut facts, blob } = Weights::from_bytes(bytes)

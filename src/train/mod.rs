@@ -73,15 +73,10 @@ pub enum End {
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     #[error(
-        "the loss is {loss} at step {step} (learning rate {learning_rate:e}): training diverged; \
-         the last good checkpoint is step {good} in {path}; lower the learning rate"
+        "{what}: training diverged; the last good checkpoint is step {good} in {path}; lower the \
+         learning rate"
     )]
-    Diverged { loss: f64, step: u64, learning_rate: f64, good: u64, path: PathBuf },
-    #[error(
-        "{name}[{place}] became {value} before step {step}: training diverged; the last good \
-         checkpoint is step {good} in {path}; lower the learning rate"
-    )]
-    NotFinite { name: String, place: usize, value: f32, step: u64, good: u64, path: PathBuf },
+    Diverged { what: String, step: u64, good: u64, path: PathBuf },
     #[error("the data ended at step {0}, before the run did")]
     OutOfData(u64),
     #[error(transparent)]
@@ -365,7 +360,9 @@ impl<'a> Trainer<'a> {
         if !loss.is_finite() {
             self.writer.settle()?;
             let (good, path) = self.last_good();
-            return Err(TrainError::Diverged { loss, step, learning_rate, good, path });
+            let what =
+                format!("the loss is {loss} at step {step} (learning rate {learning_rate:e})");
+            return Err(TrainError::Diverged { what, step, good, path });
         }
         self.loss = Some(loss);
         self.state.loss_sum += loss;
@@ -454,9 +451,9 @@ impl<'a> Trainer<'a> {
     fn checkpoint(&self, resumable: bool) -> Result<Checkpoint, TrainError> {
         let weights = self.learner.learnt(self.state.step).weights();
         if let Some((name, place, value)) = weights.non_finite() {
-            let (name, step) = (name.to_string(), self.state.step + 1);
-            let (good, path) = self.last_good();
-            return Err(TrainError::NotFinite { name, place, value, step, good, path });
+            let ((good, path), step) = (self.last_good(), self.state.step + 1);
+            let what = format!("{name}[{place}] became {value} before step {step}");
+            return Err(TrainError::Diverged { what, step, good, path });
         }
         let optimizer = if resumable { self.learner.record()? } else { Vec::new() };
         Ok(Checkpoint { weights, optimizer, state: self.state.clone(), facts: self.facts.clone() })

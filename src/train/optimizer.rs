@@ -33,15 +33,15 @@ pub struct Settings {
     pub weight_decay: f64,
     /// Whether Adam corrects its means for having started at zero.
     pub bias_correction: bool,
-    /// How Ranger looks ahead.
+    /// Lookahead of Ranger.
     pub lookahead: Lookahead,
     /// The norm that all gradients together have at most; 0 = free.
     pub clip_gradients: f64,
-    /// What is learnt instead of the weights that take the steps.
+    /// The mean that is learnt instead of the weights that take the steps.
     pub average: Option<Averaged>,
     /// Parameters are held within `-clip ..= clip`; 0 = free.
     pub clip: f64,
-    /// Which of them have another clip, or another learning rate.
+    /// Parameters with another clip, or another learning rate.
     pub layers: Layers,
     /// Centipawns that a weight is expected to move (Gauss-Newton).
     pub prior: f64,
@@ -82,20 +82,10 @@ pub enum Name {
 }
 
 impl Name {
-    /// As configs write it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Name::AdamW => "adamw",
-            Name::Adam => "adam",
-            Name::RAdam => "radam",
-            Name::Ranger => "ranger",
-            Name::Lion => "lion",
-            Name::ScheduleFree => "schedule-free",
-            Name::AdaGrad => "adagrad",
-            Name::Sgd => "sgd",
-            Name::GaussNewton => "gauss-newton",
-            Name::LocalSearch => "local-search",
-        }
+    /// The name in configs.
+    pub fn text(self) -> String {
+        let name = serde_json::to_value(self).expect("a name is text");
+        name.as_str().unwrap_or_default().to_string()
     }
 
     /// Whether it finds weights from all positions at once and ends by itself, instead of
@@ -111,7 +101,7 @@ impl Name {
     }
 }
 
-/// Which mean of the weights is learnt.
+/// A mean of the weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Averaged {
     /// A running one, which keeps this share of itself at each step, from 0 to below 1.

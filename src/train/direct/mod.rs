@@ -30,11 +30,11 @@ pub struct Direct {
     state: State,
     /// Centipawns.
     prior: f64,
-    /// What a search has prepared for the positions of the run; made anew it would be the same.
+    /// Cache of a local search; made anew it would be the same.
     search: Option<Search>,
 }
 
-/// What must survive between steps.
+/// State between steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
@@ -47,7 +47,7 @@ enum State {
     },
 }
 
-/// What a step did.
+/// Result of a step.
 pub struct Stepped {
     pub weights: Weights,
     /// Before the step.
@@ -129,7 +129,7 @@ impl Direct {
     }
 }
 
-/// What all rows are worth, in centipawns for White.
+/// The values of all rows, in centipawns for White.
 fn values(pieces: &[Arc<Terms>], point: &Point) -> impl ParallelIterator<Item = f64> {
     pieces
         .par_iter()

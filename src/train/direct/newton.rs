@@ -6,8 +6,7 @@ use crate::linear::{Cholesky, Matrix};
 use crate::loss::LossShape;
 use crate::train::ranks::{Alone, Ranks};
 
-/// What is known of the weights before any position is seen: that each lies about so many
-/// centipawns from its start, normally distributed.
+/// The distribution of weights before any position is seen: normal around their start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     pub start: Point,
@@ -44,13 +43,13 @@ pub struct Newton {
     pub prior: Option<Prior>,
 }
 
-/// What a step did.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stepped {
     /// Mean loss of all positions, the prior left out.
     pub loss_before: f64,
     pub loss_after: f64,
-    /// How far the objective, so the loss and the penalty of the prior, has fallen.
+    /// The fall of the objective, which is the loss and the penalty of the prior.
     pub fell: f64,
     /// Whether further steps are idle: the objective fell by less than a part in 10^7, or no step
     /// lowers it.
@@ -83,10 +82,7 @@ impl Newton {
         self.step_of_all(problem, point, &Alone)
     }
 
-    /// The same on the positions of all ranks, each of which has the problem of its share.
-    ///
-    /// # Errors
-    /// As there.
+    /// Takes a step on the positions of all ranks, each of which has the problem of its share.
     pub fn step_of_all(
         &mut self,
         problem: &Problem,
@@ -96,7 +92,12 @@ impl Newton {
         let equations = Equations::of(problem, point)?.of_all(ranks);
         let penalty = penalty(&equations, problem, self.prior.as_ref());
         let system = System::new(&equations, &self.movable, penalty);
-        let gradient = self.gradient(&equations, penalty, point);
+        // Of the objective.
+        let mut gradient = equations.gradient.clone();
+        if let Some(prior) = &self.prior {
+            let moved = point.iter().zip(prior.start.iter()).map(|(now, start)| now - start);
+            gradient.iter_mut().zip(moved).for_each(|(it, moved)| *it += penalty * moved);
+        }
         let downhill: Vec<f64> = gradient.iter().map(|element| -element).collect();
         let before = equations.loss + self.priced(penalty, point);
         // An oracle of forces says where to go, not how low it is there: the source takes each step.
@@ -134,17 +135,7 @@ impl Newton {
         Ok(Stepped { loss_before: loss, loss_after: loss, fell: 0.0, converged: true })
     }
 
-    /// Of the objective.
-    fn gradient(&self, equations: &Equations, penalty: f64, point: &Point) -> Vec<f64> {
-        let mut gradient = equations.gradient.clone();
-        if let Some(prior) = &self.prior {
-            let moved = point.iter().zip(prior.start.iter()).map(|(now, start)| now - start);
-            gradient.iter_mut().zip(moved).for_each(|(it, moved)| *it += penalty * moved);
-        }
-        gradient
-    }
-
-    /// What the prior adds to the objective; only for weights that move.
+    /// The penalty in the objective; only for weights that move.
     fn priced(&self, penalty: f64, point: &Point) -> f64 {
         let Some(prior) = &self.prior else { return 0.0 };
         let pairs = point.iter().zip(prior.start.iter()).zip(&self.movable);
@@ -165,8 +156,7 @@ fn loss(problem: &Problem, point: &Point, ranks: &dyn Ranks) -> f64 {
     sums[0] / sums[1]
 }
 
-/// How sure each weight is, in centipawns: the standard errors of `movable` weights, `None` for
-/// the others, infinite for those that neither data nor prior determine.
+/// Standard errors of `movable` weights in centipawns, `None` for the others, infinite for those that neither data nor prior determine.
 ///
 /// They are the roots of the diagonal of `(J J / s^2 + 1 / prior^2)^-1`, where `J` holds the
 /// derivatives of the errors and `s^2` is the mean squared error (of an absolute loss, the curve of
@@ -185,8 +175,8 @@ pub fn standard_errors(
     inverse.into_iter().map(|it| it.map(|element| (variance * element).sqrt())).collect()
 }
 
-/// What the curvature of the mean loss times the number of positions is divided by to make it that
-/// of minus the logarithm of probability.
+/// Divisor that turns the curvature of the mean loss times the number of positions into that of minus
+/// the logarithm of probability.
 fn noise(equations: &Equations, goal: Goal) -> f64 {
     match goal {
         Goal::Results { loss, .. } if loss.shape == LossShape::Absolute => equations.loss,
@@ -220,7 +210,7 @@ fn moved(point: &Point, step: &[f64], movable: &[bool]) -> Point {
 struct System {
     /// The numbers of the weights.
     free: Vec<usize>,
-    /// What the elements of a row and of a column were divided by.
+    /// Divisors of the elements of a row and of a column.
     scales: Vec<f64>,
     matrix: Matrix,
 }
@@ -228,7 +218,7 @@ struct System {
 /// An inverse diagonal beyond this is that of a direction nothing determines.
 const UNDETERMINED: f64 = 1e9;
 
-/// What is added to the diagonal of 1 before a matrix is inverted.
+/// Added to the diagonal of 1 before a matrix is inverted.
 const RIDGE: f64 = 1e-11;
 
 impl System {

@@ -22,7 +22,7 @@ pub struct Equations {
     /// Second derivatives without the bends of sigmoid, SAFETY and COMPLEXITY (Gauss-Newton), so
     /// it has no negative direction. An absolute loss counts as the parabola that touches it.
     pub hessian: Triangle,
-    /// How many positions there are; of moves what they count.
+    /// The number of positions; with moves their count.
     pub positions: usize,
 }
 
@@ -189,7 +189,7 @@ struct Jacobian {
     terms: Vec<u32>,
     /// By middlegame and endgame weight.
     slopes: Vec<[f64; 2]>,
-    /// Of the cost by the value, a row each.
+    /// Derivatives of the cost by the value, a row each.
     costs: Vec<[f64; 2]>,
     /// The sum over the positions.
     loss: f64,
@@ -197,7 +197,7 @@ struct Jacobian {
     work: Vec<u64>,
     /// Entries of the present row, as they come.
     found: Vec<Entry>,
-    /// Of moves: the entries of the rows of one position, and where each of them ends.
+    /// With moves the entries of the rows of one position, and their ends.
     rows: (Vec<Entry>, Vec<usize>),
 }
 

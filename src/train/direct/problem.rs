@@ -9,7 +9,7 @@ use crate::loss::{Loss, LossShape, sigmoid};
 use crate::sums::Slopes;
 use crate::train::TrainError;
 
-/// What the values of positions are fitted to.
+/// Targets of the values of positions.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
     /// Expected results for White, 0 to 1; `scale` is the number of centipawns a logit. Losses are
@@ -41,11 +41,11 @@ pub struct Chunk {
     pub rows: Range<usize>,
     /// The number of the first row in the whole problem.
     pub first: usize,
-    /// Of moves, the positions that the rows belong to.
+    /// With moves the positions that the rows belong to.
     pub positions: Range<usize>,
 }
 
-/// What a position costs, and the first and second derivative of that by its value.
+/// The loss of a position, and its first and second derivative by the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     pub loss: f64,
@@ -242,7 +242,6 @@ impl Point {
         }
     }
 
-    /// The same for writing.
     pub fn get_mut(&mut self, number: usize) -> Option<&mut f64> {
         let tempo = 2 * self.weights.len();
         match self.weights.get_mut(number / 2) {

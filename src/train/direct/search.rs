@@ -18,7 +18,7 @@ pub struct Search {
     /// By term, where one of its weights moves; then the tempo.
     columns: Vec<Column>,
     states: Vec<State>,
-    /// What the weights add that do not move; empty where that is nothing.
+    /// Sums of the weights that do not move; empty where all are 0.
     still: Vec<Sums>,
     scale: f64,
     loss: Loss,
@@ -37,19 +37,19 @@ struct Column {
 /// A position.
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Of the weights that move. Being whole they are exact, and depend on the weights alone.
+    /// Sums of the weights that move. They are whole, so exact, and depend on the weights alone.
     sums: Sums,
     /// For White.
     tempo: f64,
     shares: [f32; 2],
     target: f32,
-    /// What its loss is multiplied by.
+    /// Factor of its loss.
     counts: f32,
-    /// What the position costs with these sums.
+    /// The loss with these sums.
     loss: f64,
 }
 
-/// What a sweep did.
+/// Result of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Swept {
     /// Weights that were tried.
@@ -172,7 +172,7 @@ impl Search {
         Swept { tried, moved, loss: self.loss() }
     }
 
-    /// How the summed loss would change if the weight went up by `step`, and if it went down.
+    /// The changes of the summed loss if the weight goes up by `step`, and if it goes down.
     fn trial(&self, number: usize, step: f64) -> [f64; 2] {
         let Column { kind, positions, counts } = &self.columns[number / 2];
         let shard = |(positions, counts): (&[u32], &[[i16; 2]])| {
@@ -210,7 +210,7 @@ impl Search {
         *self.point.get_mut(number).expect(MARKS) += by;
     }
 
-    /// What a position costs.
+    /// The loss of a position.
     fn cost(&self, position: usize, state: &State) -> f64 {
         let mut sums = state.sums;
         if let Some(still) = self.still.get(position) {
