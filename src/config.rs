@@ -32,10 +32,6 @@ pub const VERSION: u32 = 3;
 pub const RUN_HEADER: &str =
     "# A run of nnuance, complete; resume it with: nnuance train --resume FOLDER\n";
 
-/// The remedy for a file that is to train and to validate.
-pub(crate) const ONE_LIST: &str =
-    "what validates must not be trained on: take it out of one of the two";
-
 /// The longest run, in positions: up to here floats count exactly.
 pub const MOST_POSITIONS: u64 = 1 << 53;
 

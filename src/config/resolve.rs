@@ -1,10 +1,8 @@
 //! The one place that checks a config and fills in its defaults.
 
-use std::path::{Component, Path};
-
 use super::{
     BatchSize, Config, ConfigError, ConfigFile, Data, Learn, MOST_POSITIONS, Model, Net, NetModel,
-    ONE_LIST, Optimizer, Source, Target, VERSION, WIDE, nearest, weighing,
+    Optimizer, Source, Target, VERSION, WIDE, nearest, weighing,
 };
 use crate::architecture::{Activation, Architecture, Form, Impossible};
 use crate::format::Format;
@@ -91,13 +89,14 @@ impl Config {
             offset: file.target.score_offset.unwrap_or(0.0),
         };
 
+        check_numbers(&file, &optimizer, batch)?;
         check_files(&file, test)?;
-        check_data(&file, is_net)?;
+        check_data(&file.data, is_net)?;
         let format = format("data.format", file.data.format.as_deref())?;
         let sources = file.data.source.iter().map(|it| data_source(it, &file, format));
         let sources = sources.collect::<Checked<Vec<DataSource>>>()?;
         check_sources(&file, batch)?;
-        check_target(&file, promise.scale)?;
+        check_target(&file)?;
         let target = &mut file.target;
         let model = match (&mut file.net, &file.terms, &file.traces) {
             (Some(net), ..) => {
@@ -176,37 +175,9 @@ impl Config {
 
     fn check_schedule(&self) -> Checked {
         let plan = &self.schedule;
-        let batch = self.batch.of(1);
-        for (key, value) in [
-            ("schedule.batch", batch),
-            ("schedule.batches_per_superbatch", plan.batches_per_superbatch),
-            ("schedule.validations", plan.validations),
-            ("schedule.checkpoints", plan.checkpoints),
-            ("schedule.patience", plan.patience.unwrap_or(1)),
-        ] {
-            require!(value != 0, key, "must be at least 1");
-        }
-        require!(
-            batch <= LARGEST_BATCH,
-            "schedule.batch",
-            "must be at most {LARGEST_BATCH}, found {batch}"
-        );
-        let most = MOST_POSITIONS as f64;
-        let superbatch = plan.batches_per_superbatch as f64 * batch as f64;
-        require!(
-            superbatch <= most,
-            "schedule.batches_per_superbatch",
-            "with this batch a superbatch has more than {most} positions"
-        );
-        let given: Vec<(&'static str, f64, f64)> = [
-            ("schedule.epochs", plan.epochs, MOST_EPOCHS),
-            ("schedule.positions", plan.positions.map(|count| count as f64), most),
-            ("schedule.superbatches", plan.superbatches, most / superbatch),
-        ]
-        .into_iter()
-        .filter_map(|(key, length, most)| Some((key, length?, most)))
-        .collect();
-        if given.is_empty() && self.optimizer.name.is_direct() {
+        let given = [plan.epochs.is_some(), plan.positions.is_some(), plan.superbatches.is_some()];
+        let given = given.iter().filter(|given| **given).count();
+        if given == 0 && self.optimizer.name.is_direct() {
             return Ok(());
         }
         if let Some(Length::Share(share)) = plan.keep_every {
@@ -220,16 +191,9 @@ impl Config {
             "the steps must rise, from 1 on, found {steps:?}"
         );
         require!(
-            given.len() == 1,
+            given == 1,
             "schedule",
-            "give one of `epochs`, `positions` and `superbatches`, found {}",
-            given.len()
-        );
-        let (key, length, most) = given[0];
-        require!(
-            length > 0.0 && length <= most,
-            key,
-            "must be above 0 and at most {most}, found {length}"
+            "give one of `epochs`, `positions` and `superbatches`, found {given}"
         );
         require!(
             plan.patience.is_none() || self.validates(),
@@ -265,12 +229,7 @@ impl Net {
             reason,
         };
         let architecture = Architecture::try_from(form).map_err(wrong)?;
-        let (qa, qb, most) = (self.qa, self.qb, i32::from(i16::MAX));
-        for (key, factor) in [("net.qa", qa), ("net.qb", qb)] {
-            let fits = (1..=most).contains(&factor);
-            require!(fits, key, "is a whole number from 1 to {most}, found {factor}");
-        }
-        let scales = Scales { qa, qb, scale, head_format: self.head_format };
+        let scales = Scales { qa: self.qa, qb: self.qb, scale, head_format: self.head_format };
         if let Err(error) = net::Net::check(&architecture.merged(), scales) {
             require!(false, "net.head_format", "{error}");
         }
@@ -278,12 +237,6 @@ impl Net {
             let reason = not_a_share("rounded_last", share, "run");
             require!(share <= 1.0, "net.rounded_last", "{reason}");
         }
-        let size = self.start_size;
-        require!(
-            size > 0.0 && size <= 10.0,
-            "net.start_size",
-            "is a number above 0, and at most 10, found {size}"
-        );
         require!(
             !matches!(self.start.as_deref(), Some("material" | "zero")),
             "net.start",
@@ -354,38 +307,12 @@ impl Optimizer {
     }
 
     fn check(&self, settings: &Settings) -> Checked {
-        let Settings { name, beta1, beta2, epsilon, weight_decay, clip, .. } = *settings;
-        let decay = self.average_decay.unwrap_or(0.0);
-        for (key, value) in [
-            ("optimizer.beta1", beta1),
-            ("optimizer.beta2", beta2),
-            ("optimizer.average_decay", decay),
-        ] {
-            require!((0.0..1.0).contains(&value), key, "lies from 0 to below 1, found {value}");
-        }
+        let Settings { name, beta1, .. } = *settings;
         require!(
             name != Name::ScheduleFree || beta1 >= LEAST_BETA,
             "optimizer.beta1",
             "is at least {LEAST_BETA} with schedule-free, found {beta1}"
         );
-        for (key, value) in [("optimizer.weight_decay", weight_decay), ("optimizer.clip", clip)] {
-            let fits = value.is_finite() && value >= 0.0;
-            require!(fits, key, "must be finite and not negative, found {value}");
-        }
-        // At 0 a weight that never had a gradient would become 0 / 0.
-        let most = self.clip_gradients.unwrap_or(1.0);
-        for (key, value) in [("optimizer.epsilon", epsilon), ("optimizer.clip_gradients", most)] {
-            let fits = value.is_finite() && value as f32 > 0.0;
-            require!(fits, key, "must be finite and above 0, found {value}");
-        }
-        for (key, share) in [
-            ("optimizer.average_last", self.average_last.unwrap_or(1.0)),
-            ("optimizer.lookahead_share", self.lookahead_share.unwrap_or(1.0)),
-        ] {
-            require!(share > 0.0 && share <= 1.0, key, "lies above 0, to 1, found {share}");
-        }
-        let steps = self.lookahead_steps;
-        require!(steps != Some(0), "optimizer.lookahead_steps", "is at least 1");
         require!(
             name == Name::AdamW || self.bias_correction != Some(false),
             "optimizer.bias_correction",
@@ -423,29 +350,111 @@ impl Optimizer {
     }
 }
 
-fn check_data(file: &ConfigFile, is_net: bool) -> Checked {
-    let Data { held_out, test, share, limit, window, chunk, .. } = file.data;
-    let (test, chunk) = (test.unwrap_or(0.0), chunk.unwrap_or(0));
-    let fits = (0.0..1.0).contains(&held_out);
-    require!(fits, "data.held_out", "a share from 0 to below 1, found {held_out}");
-    require!((0.0..=1.0).contains(&test), "data.test", "a share from 0 to 1, found {test}");
-    let fits = share > 0.0 && share <= 1.0;
-    require!(fits, "data.share", "a share above 0, up to 1, found {share}");
-    require!(limit != Some(0), "data.limit", "must be at least 1; leave it out to take all");
-    let fits = window.is_none_or(|window| (1..=1 << 31).contains(&window));
-    require!(fits, "data.window", "must hold 1 to 2147483648 positions");
-    let most = MOST_IN_CHUNK;
-    require!(chunk <= most, "data.chunk", "at most {most} positions stay together");
+/// A bound of a number, and whether the bound itself is allowed.
+type Limit = (f64, bool);
+
+fn from(bound: f64) -> Limit {
+    (bound, true)
+}
+
+fn beyond(bound: f64) -> Limit {
+    (bound, false)
+}
+
+/// Any finite number.
+const FINITE: Limit = (f64::INFINITY, false);
+
+/// The ranges of all numbers.
+fn check_numbers(file: &ConfigFile, settings: &Settings, batch: BatchSize) -> Checked {
+    let ConfigFile { data, target, optimizer, schedule, .. } = file;
+    let whole = |count: Option<u64>| count.map(|count| count as f64);
+    // At 0 a weight that never had a gradient would become 0 / 0.
+    let single = |value: f64| Some(f64::from(value as f32));
+    let (one, most) = (from(1.0), MOST_POSITIONS as f64);
+    let batch = batch.of(1);
+    let superbatch = schedule.batches_per_superbatch as f64 * batch as f64;
+    let longest = most / superbatch.max(1.0);
+    let (wdl, rate) = (target.wdl.range(), schedule.learning_rate.as_ref().map(Stages::range));
+    let scales = |scale: Option<f64>| scale.filter(|_| file.net.is_none());
+    let clip_gradients = optimizer.clip_gradients.and_then(single);
+    let mut rows = vec![
+        ("data.held_out", Some(data.held_out), from(0.0), beyond(1.0)),
+        ("data.test", data.test, from(0.0), one),
+        ("data.share", Some(data.share), beyond(0.0), one),
+        ("data.limit", whole(data.limit), one, FINITE),
+        ("data.window", whole(data.window.map(|it| it as u64)), one, from((1u64 << 31) as f64)),
+        ("data.chunk", data.chunk.map(|it| it as f64), from(0.0), from(MOST_IN_CHUNK as f64)),
+        ("target.scale", scales(target.scale), from(LEAST_SCALE), from(MOST_SCALE)),
+        ("target.score_scale", scales(target.score_scale), from(LEAST_SCALE), from(MOST_SCALE)),
+        ("target.score_offset", target.score_offset, from(0.0), FINITE),
+        ("target.power", target.power, beyond(1.0), FINITE),
+        ("target.asymmetry", target.asymmetry, beyond(-1.0), from(MOST_ASYMMETRY)),
+        ("target.force", target.force, from(0.0), FINITE),
+        ("target.wdl", Some(wdl.0), from(0.0), one),
+        ("target.wdl", Some(wdl.1), from(0.0), one),
+        ("optimizer.beta1", Some(settings.beta1), from(0.0), beyond(1.0)),
+        ("optimizer.beta2", Some(settings.beta2), from(0.0), beyond(1.0)),
+        ("optimizer.average_decay", optimizer.average_decay, from(0.0), beyond(1.0)),
+        ("optimizer.average_last", optimizer.average_last, beyond(0.0), one),
+        ("optimizer.weight_decay", Some(settings.weight_decay), from(0.0), FINITE),
+        ("optimizer.clip", Some(settings.clip), from(0.0), FINITE),
+        ("optimizer.epsilon", single(settings.epsilon), beyond(0.0), FINITE),
+        ("optimizer.clip_gradients", clip_gradients, beyond(0.0), FINITE),
+        ("optimizer.lookahead_share", optimizer.lookahead_share, beyond(0.0), one),
+        ("optimizer.lookahead_steps", whole(optimizer.lookahead_steps), one, FINITE),
+        ("optimizer.prior", optimizer.prior, beyond(0.0), FINITE),
+        ("optimizer.step", optimizer.step.map(f64::from), one, from(1000.0)),
+        ("schedule.learning_rate", rate.map(|it| it.0), from(0.0), FINITE),
+        ("schedule.learning_rate", rate.map(|it| it.1), beyond(0.0), FINITE),
+        ("schedule.batch", Some(batch as f64), one, from(LARGEST_BATCH as f64)),
+        ("schedule.batches_per_superbatch", Some(superbatch), one, from(most)),
+        ("schedule.validations", whole(Some(schedule.validations)), one, FINITE),
+        ("schedule.checkpoints", whole(Some(schedule.checkpoints)), one, FINITE),
+        ("schedule.patience", whole(schedule.patience), one, FINITE),
+        ("schedule.epochs", schedule.epochs, beyond(0.0), from(MOST_EPOCHS)),
+        ("schedule.positions", whole(schedule.positions), beyond(0.0), from(most)),
+        ("schedule.superbatches", schedule.superbatches, beyond(0.0), from(longest)),
+    ];
+    if let Some(net) = &file.net {
+        let most = from(i16::MAX.into());
+        rows.push(("net.start_size", Some(net.start_size), beyond(0.0), from(10.0)));
+        rows.push(("net.qa", Some(net.qa.into()), one, most));
+        rows.push(("net.qb", Some(net.qb.into()), one, most));
+    }
+    for source in &data.source {
+        rows.push(("data.source.batch_share", source.batch_share, beyond(0.0), from(1e6)));
+        rows.push(("data.source.weight", source.weight, beyond(0.0), from(1e6)));
+        rows.push(("data.source.score_scale", source.score_scale, beyond(0.0), from(1e6)));
+        rows.push(("data.source.wdl", source.wdl, from(0.0), one));
+        rows.push(("data.source.limit", whole(source.limit), one, FINITE));
+    }
+    for (key, value, (low, with_low), (high, with_high)) in rows {
+        let Some(value) = value else { continue };
+        let above = value > low || with_low && value == low;
+        let below = value < high || with_high && value == high;
+        let low = format!("{} {low}", if with_low { "from" } else { "above" });
+        let high = match (high.is_finite(), with_high) {
+            (false, _) => String::new(),
+            (true, true) => format!(" to {high}"),
+            (true, false) => format!(" to below {high}"),
+        };
+        require!(above && below, key, "a number {low}{high}, found {value}");
+    }
+    Ok(())
+}
+
+fn check_data(data: &Data, is_net: bool) -> Checked {
+    let chunk = data.chunk.unwrap_or(0);
     require!(is_net || chunk == 0, "data.chunk", "only nets take positions chunk by chunk");
     require!(
-        is_net || !file.data.mirrored_copies,
+        is_net || !data.mirrored_copies,
         "data.mirrored_copies",
         "is for nets that are not mirrored"
     );
     Ok(())
 }
 
-/// Each file is there once, to learn from or to validate with.
+/// Some files are there to learn from.
 fn check_files(file: &ConfigFile, test: Test) -> Checked {
     let (data, files) = (&file.data, file.data.all_files());
     let key = data.key_of_files();
@@ -455,18 +464,6 @@ fn check_files(file: &ConfigFile, test: Test) -> Checked {
         "data.files",
         "stands beside [[data.source]]; make these files a source of their own"
     );
-    for (key, files) in [(key, &files), ("data.validation", &data.validation)] {
-        for (i, path) in files.iter().enumerate() {
-            let twice = files[..i].iter().any(|other| same_path(other, path));
-            require!(!twice, key, "{} is listed twice; remove one", path.display());
-        }
-    }
-    for path in &data.validation {
-        if let Some(other) = files.iter().find(|other| same_path(other, path)) {
-            let (path, other) = (path.display(), other.display());
-            require!(false, "data.validation", "{path} is {other} of `{key}`; {ONE_LIST}");
-        }
-    }
     require!(
         data.validation.is_empty() || test.0 == 1.0,
         "data.test",
@@ -506,23 +503,6 @@ fn check_sources(file: &ConfigFile, batch: BatchSize) -> Checked {
             "data.source.batch_share",
             "all sources have a share of each batch, or none has"
         );
-        for (key, value) in [
-            ("data.source.batch_share", source.batch_share),
-            ("data.source.weight", source.weight),
-            ("data.source.score_scale", source.score_scale),
-        ] {
-            let value = value.unwrap_or(1.0);
-            let fits = value > 0.0 && value <= 1e6;
-            require!(fits, key, "{name}: a number above 0, up to a million, found {value}");
-        }
-        let wdl = source.wdl.unwrap_or(0.0);
-        let fits = (0.0..=1.0).contains(&wdl);
-        require!(fits, "data.source.wdl", "{name}: lies between 0 and 1, found {wdl}");
-        require!(
-            source.limit != Some(0),
-            "data.source.limit",
-            "{name}: must be at least 1; leave it out to take all"
-        );
     }
     if first.batch_share.is_some() {
         let batch = batch.of(u64::MAX);
@@ -537,47 +517,18 @@ fn check_sources(file: &ConfigFile, batch: BatchSize) -> Checked {
     Ok(())
 }
 
-fn check_target(file: &ConfigFile, score_scale: f64) -> Checked {
-    let target = &file.target;
-    for (key, scale) in [
-        ("target.scale", target.scale),
-        ("target.score_scale", target.score_scale.or(Some(score_scale))),
-    ] {
-        // Engines share the scale of a net, and there the bounds are narrower.
-        let fits = scale.is_none_or(|scale| (LEAST_SCALE..=MOST_SCALE).contains(&scale));
-        require!(
-            fits || file.net.is_some(),
-            key,
-            "lies between {LEAST_SCALE} and {MOST_SCALE} centipawns, found {:?}",
-            scale.unwrap_or_default()
-        );
+fn check_target(file: &ConfigFile) -> Checked {
+    let (rate, wdl) = (&file.schedule.learning_rate, &file.target.wdl);
+    for (key, stages) in [("schedule.learning_rate", rate.as_ref()), ("target.wdl", Some(wdl))] {
+        let meant = stages.map_or(Ok(()), Stages::meant);
+        meant.map_err(|reason| ConfigError::Value { key: key.into(), reason })?;
     }
-    let rate = file.schedule.learning_rate.clone().unwrap_or(Stages::constant(1.0));
-    for (key, stages) in [("schedule.learning_rate", &rate), ("target.wdl", &target.wdl)] {
-        stages.meant().map_err(|reason| ConfigError::Value { key: key.into(), reason })?;
-    }
-    let (low, high) = target.wdl.range();
     require!(
-        (0.0..=1.0).contains(&low) && (0.0..=1.0).contains(&high),
-        "target.wdl",
-        "lies between 0 and 1, found {low} to {high}"
-    );
-    require!(
-        target.wdl.end().is_some(),
+        wdl.end().is_some(),
         "target.wdl",
         "losses are measured with its value at the end, which must not depend on the length of the \
          run: give the last stage's `every` as a share"
     );
-    let (low, high) = rate.range();
-    require!(
-        low >= 0.0 && high.is_finite(),
-        "schedule.learning_rate",
-        "must be finite and not negative, found {low} to {high}"
-    );
-    require!(high != 0.0, "schedule.learning_rate", "is 0: nothing would be learnt");
-    let offset = target.score_offset.unwrap_or(0.0);
-    let fits = offset >= 0.0 && offset.is_finite();
-    require!(fits, "target.score_offset", "is a number of centipawns, 0 or more");
     Ok(())
 }
 
@@ -627,10 +578,6 @@ fn check_loss(file: &ConfigFile, model: &Model, name: Name) -> Checked<Loss> {
         "target.power",
         "goes with `loss = \"power\"`"
     );
-    let fits = loss.power > 1.0 && loss.power.is_finite();
-    require!(fits, "target.power", "is an exponent above 1");
-    let fits = asymmetry > -1.0 && asymmetry <= MOST_ASYMMETRY;
-    require!(fits, "target.asymmetry", "is above -1: 0.1 costs a tenth more");
     let sees_as_mover = match model {
         Model::Net(net) => net.architecture.inputs.views.point_of_view() == PointOfView::SideToMove,
         Model::Terms(_) | Model::Traces(_) => false,
@@ -662,8 +609,6 @@ fn check_loss(file: &ConfigFile, model: &Model, name: Name) -> Checked<Loss> {
     );
     let force = target.force;
     require!(force.is_none() || moves, "target.force", "goes with `learn = \"moves\"`");
-    let fits = force.is_none_or(|force| force >= 0.0 && force.is_finite());
-    require!(fits, "target.force", "is a number of centipawns, 0 or more");
     Ok(loss)
 }
 
@@ -733,11 +678,6 @@ fn check_direct(file: &ConfigFile, optimizer: &Settings) -> Checked {
     require!(schedule.learning_rate.is_none(), key, "{name} has none");
     let window = file.data.window;
     require!(window.is_none(), "data.window", "{name} keeps all positions in memory");
-    let Settings { prior, step, .. } = *optimizer;
-    let fits = prior.is_finite() && prior > 0.0;
-    require!(fits, "optimizer.prior", "centipawns above 0, found {prior}");
-    let fits = (1..=1000).contains(&step);
-    require!(fits, "optimizer.step", "1 to 1000 centipawns, found {step}");
     Ok(())
 }
 
@@ -781,10 +721,4 @@ fn format(key: &'static str, name: Option<&str>) -> Checked<Option<&'static Form
     let no_format = format!("no format is named {name:?}");
     require!(found.is_some(), key, "{}", nearest(no_format, name, &names));
     Ok(found)
-}
-
-/// Whether two paths differ by no more than a `./`.
-fn same_path(one: &Path, other: &Path) -> bool {
-    let plain = |part: &Component| *part != Component::CurDir;
-    one.components().filter(plain).eq(other.components().filter(plain))
 }

@@ -21,7 +21,7 @@ use super::place::Place;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
 use super::summary::{self, Opening};
 use super::terms::RunTerms;
-use crate::config::{Config, ONE_LIST};
+use crate::config::Config;
 use crate::model::{Adapter, Compute, Device, Need, Precision};
 use crate::output;
 use crate::progress::Progress;
@@ -32,6 +32,9 @@ use data::Data;
 pub use finish::{Finished, Made, NothingLearnt};
 pub use join::join;
 pub use resume::resume;
+
+/// The remedy for a file that is to train and to validate.
+const ONE_LIST: &str = "what validates must not be trained on: take it out of one of the two";
 
 /// Rows of a position with all that could be played in it, about.
 const ROWS_OF_MOVES: usize = 35;

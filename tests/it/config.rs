@@ -99,7 +99,6 @@ fn values_out_of_bounds() {
         ("data.filter", &["[]"]),
         ("data.test", &["-0.1", "1.1", "nan"]),
         ("data.share", &["0", "0.0", "-0.5", "1.01", "nan"]),
-        ("data.files", &["[\"a.vf\", \"b.vf\", \"./a.vf\"]"]),
         ("seed", &["-1"]),
         ("target", &["[]"]),
     ] {
