@@ -7,6 +7,5 @@ pub mod extract;
 mod record;
 pub mod shuffle;
 pub mod stats;
-pub mod units;
 
 pub use record::{Record, fits, lost};

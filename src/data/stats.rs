@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use serde::Serialize;
 use shakmaty::Color;
 
-use super::units::Borders;
+use super::extract::Borders;
 use crate::sample::Sample;
 
 /// Upper ends of the ranges of |score| that are counted, in centipawns, included.

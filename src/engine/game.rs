@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use shakmaty::{Chess, Color, EnPassantMode, Move, Position as _, zobrist::Zobrist64};
 
-use super::search::Searched;
+use super::player::Searched;
 use super::uci::Line;
 use crate::sample::{GameHash, Played, Position, Sample};
 use crate::score::Score;

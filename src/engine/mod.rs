@@ -10,7 +10,6 @@ pub mod opening;
 pub mod player;
 pub mod pool;
 mod positions;
-pub mod search;
 mod selfplay;
 pub mod uci;
 
@@ -23,9 +22,9 @@ use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
 pub use opening::BookError;
+pub use player::{Clock, Limit};
 pub use player::{Crew, Entrant, Player};
 pub use positions::{Mix, PositionsJob, Task, positions};
-pub use search::{Clock, Limit};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};
 

@@ -1,11 +1,14 @@
 //! Who searches positions: a program that speaks UCI, or a search within this program.
 
+use std::fmt;
 use std::sync::Arc;
+
+use shakmaty::{Chess, Color, Move, Position as _, uci::UciMove};
 
 use super::EngineError;
 use super::pool::Workers;
-use super::search::{Limit, Searched};
 use super::uci::{Fault, Line};
+use crate::score::Score;
 
 /// One at the board, who remembers what was searched before.
 pub trait Player {
@@ -43,4 +46,137 @@ impl Crew {
     ) -> Workers<impl Fn() -> Result<Box<dyn Player + 'a>, EngineError> + Sync + use<'a>> {
         Workers { start: || self.entrant.player(), count: self.players, retries: self.retries }
     }
+}
+
+/// Limits of a search. Nodes and depth on one thread are reproducible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Half-moves.
+    Depth(u32),
+    Nodes(u64),
+    /// No iteration begins beyond `soft` or goes on beyond `hard`; UCI engines take `soft`.
+    SoftNodes {
+        soft: u64,
+        hard: u64,
+    },
+    /// Milliseconds.
+    Movetime(u64),
+    /// White's and Black's clock.
+    Clocks([Clock; 2]),
+}
+
+/// A side's time for the rest of a game, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    pub left: u64,
+    /// Comes back with each move.
+    pub increment: u64,
+}
+
+impl Limit {
+    /// Milliseconds that an answer may take at most, if time counts.
+    pub fn milliseconds(&self, turn: Color) -> Option<u64> {
+        match self {
+            Limit::Movetime(milliseconds) => Some(*milliseconds),
+            Limit::Clocks(clocks) => Some(clocks[turn.fold_wb(0, 1)].left),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    /// As the command `go` of UCI has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Depth(depth) => write!(f, "depth {depth}"),
+            Limit::Nodes(nodes) | Limit::SoftNodes { soft: nodes, .. } => {
+                write!(f, "nodes {nodes}")
+            }
+            Limit::Movetime(milliseconds) => write!(f, "movetime {milliseconds}"),
+            Limit::Clocks([white, black]) => write!(
+                f,
+                "wtime {} btime {} winc {} binc {}",
+                white.left, black.left, white.increment, black.increment
+            ),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searched {
+    pub best: Move,
+    /// Seen by the side to move.
+    pub score: Score,
+    /// The principal variation up to its first illegal move (hash tables).
+    pub pv: Vec<Move>,
+    /// Half-moves of the last finished iteration.
+    pub depth: u32,
+}
+
+/// The last exact score of the `info` lines so far.
+#[derive(Default)]
+pub(super) struct Info {
+    found: Option<Found>,
+    /// Whether any score was only a bound.
+    pub bounds: bool,
+}
+
+#[derive(Clone)]
+struct Found {
+    score: Score,
+    depth: u32,
+    pv: Vec<String>,
+}
+
+impl Info {
+    /// Reads a line behind `info`; only first lines with a score count.
+    pub fn read(&mut self, line: &str) {
+        let (mut depth, mut score, mut pv) = (0, None, Vec::new());
+        let (mut first, mut exact) = (true, true);
+        let mut words = line.split_ascii_whitespace();
+        while let Some(word) = words.next() {
+            match word {
+                "string" => return,
+                "multipv" => first = words.next() == Some("1"),
+                "depth" => depth = number(words.next()).unwrap_or(0),
+                "score" => {
+                    score = match (words.next(), number(words.next())) {
+                        (Some("cp"), Some(value)) => Some(Score::Centipawns(value)),
+                        (Some("mate"), Some(moves)) => Some(Score::Mate(moves)),
+                        _ => return,
+                    }
+                }
+                "lowerbound" | "upperbound" => exact = false,
+                "pv" => pv = words.by_ref().map(str::to_string).collect(),
+                _ => {}
+            }
+        }
+        let (true, Some(score)) = (first, score) else { return };
+        match exact {
+            true => self.found = Some(Found { score, depth, pv }),
+            // Whoever learnt from a bound would take it for the score.
+            false => self.bounds = true,
+        }
+    }
+
+    /// All together, with the best move; none if there was no score but bounds.
+    pub fn searched(self, chess: &Chess, best: Move) -> Option<Searched> {
+        let Found { score, depth, pv, .. } = self.found?;
+        let mut after = chess.clone();
+        let pv = pv.iter().map_while(|word| {
+            let legal = parse_move(word, &after)?;
+            after.play_unchecked(legal);
+            Some(legal)
+        });
+        Some(Searched { best, score, pv: pv.collect(), depth })
+    }
+}
+
+/// A legal move in the notation of UCI.
+pub(super) fn parse_move(word: &str, chess: &Chess) -> Option<Move> {
+    word.parse::<UciMove>().ok()?.to_move(chess).ok()
+}
+
+fn number<T: std::str::FromStr>(word: Option<&str>) -> Option<T> {
+    word?.parse().ok()
 }

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use shakmaty::{Chess, Move, Position as _};
 
 use super::journal::Journal;
+use super::player::Limit;
 use super::player::{Crew, Player};
 use super::pool::{Kept, Obstacle, drive};
-use super::search::Limit;
 use super::uci::Line;
 use super::{EngineError, Report};
 use crate::digest;

@@ -14,7 +14,7 @@ use shakmaty::{
 use super::EngineError;
 use super::clock::Deadline;
 use super::player::{Entrant, Player};
-use super::search::{Info, Limit, Searched, parse_move};
+use super::player::{Info, Limit, Searched, parse_move};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {

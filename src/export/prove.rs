@@ -1,28 +1,19 @@
 //! The proof that engines' integers cannot overflow, for one net and every legal position.
 //!
-//! **Accumulator (i16).** One row is active for each piece: a net has no factoriser, since
-//! [`Net`] is merged. A side has one king and at most 15 other pieces, one to a square. So in a
-//! legal position the rows of one side sum to at most its largest king row plus the sum of the 15
-//! largest of `max(0, largest row of any other piece on the square)` over the 64 squares, pawns on
-//! their 48. Both sides and the bias together bound the accumulator from above; from below in the
-//! same way. The bound lets the two sides share squares and lets all pieces be queens, so it is
-//! above what any game can reach, never below. Where there are king buckets, all rows come from
-//! that of the view's own king, so each bucket is bounded alone, its own king on its squares only.
+//! **Accumulator (i16).** One row is active for each piece. A side has one king and at most 15 other
+//! pieces, one to a square: the rows of one side sum to at most its largest king row plus the 15
+//! largest of `max(0, largest row of any other piece on the square)` over the squares, pawns on
+//! their 48. Both sides and the bias together bound the accumulator; from below likewise. Each king
+//! bucket is bounded alone, its own king on its squares only.
 //!
-//! **On the way.** An engine adds rows one at a time, from the bias or from the position before:
-//! a move adds at most two rows (castling) and removes at most two. Every intermediate set of
-//! pieces is a part of a legal one plus two rows more, so its sum is at most the bias, the same
-//! bound with only positive parts, and twice the largest row. This covers engines that go one
-//! move at a time, in any order of additions and removals, and those that begin anew from the
-//! bias. It does not cover caches that go from one position to another several moves away and
-//! add more rows at once before they remove others: these rely on adds that wrap, as SIMD adds
-//! do. Their result is right all the same, since the last sum is that of a legal position. Where
-//! the king changes its bucket, the view begins anew.
+//! **On the way.** A move adds at most two rows (castling) and removes at most two: every
+//! intermediate sum is at most the bias, the same bound with only positive parts, and twice the
+//! largest row, in any order. Caches that add more rows before they remove others rely on adds that
+//! wrap, as SIMD adds do; their result is right all the same.
 //!
-//! **Sums behind it (i32).** A clamped and activated accumulator is at most its value at the bound
-//! above, so all positive terms sum to at most P, all negative ones to at least M; each partial
-//! sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron of the first
-//! map; what is behind it, and all of a `float` head, has no integers.
+//! **Sums behind it (i32).** All positive terms sum to at most P, all negative ones to at least M:
+//! each partial sum, in any order, lies in `[M, P]`. With an `int8` head that holds for each neuron
+//! of the first map; what is behind it, and all of a `float` head, has no integers.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Role};

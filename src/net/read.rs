@@ -1,7 +1,6 @@
 //! A net's file, read: the hidden size follows from the number of bytes, which must fit.
 
 use std::cmp::Ordering;
-use std::fmt::Write as _;
 
 use super::definition::payload;
 use super::{ALIGNMENT, Hints, Net, PADDING, Padding, Stored, stored};
@@ -40,10 +39,6 @@ pub enum NetError {
     NoHead,
     #[error("not a net: {0}")]
     Other(&'static str),
-    #[error(
-        "{size} bytes are too few for a net: {views} with N = 1 has {smallest}; is the file whole?"
-    )]
-    Small { size: usize, views: String, smallest: usize },
     #[error("{size} bytes fit no net of {views}: {fits}")]
     Size { size: usize, views: String, fits: String },
     #[error(
@@ -69,8 +64,6 @@ pub enum Warning {
     Zeros(usize),
     /// The padding, of this many bytes, is something else.
     Strange(usize),
-    /// The size fits another shape too, and no padding text tells which it is.
-    Also { shape: String, hidden: usize },
 }
 
 impl std::fmt::Display for Warning {
@@ -80,9 +73,6 @@ impl std::fmt::Display for Warning {
                 write!(f, "the file is not padded to a multiple of {ALIGNMENT} bytes")
             }
             Warning::Zeros(count) => write!(f, "the padding is {count} zeros, not `bullet`"),
-            Warning::Also { shape, hidden } => {
-                write!(f, "the size also fits {shape} with N = {hidden}")
-            }
             Warning::Strange(count) => write!(
                 f,
                 "the last {count} bytes are neither `bullet` nor zeros: this may be a net of \
@@ -103,10 +93,6 @@ impl Net {
         }
         let (size, views) = (bytes.len(), net.sizes());
         let Some(hidden) = hidden(size, net, head) else {
-            let smallest = payload(&net.with_hidden(least(net)), head);
-            if size < smallest {
-                return Err(NetError::Small { size, views, smallest });
-            }
             if let Some(other) = packed_positions(bytes) {
                 return Err(NetError::Other(other));
             }
@@ -137,10 +123,6 @@ impl Net {
                 let warning = if zeros { Warning::Zeros } else { Warning::Strange };
                 filled = if zeros { Padding::Zeros } else { Padding::Text };
                 warnings.push(warning(padding.len()));
-                warnings.extend(others.iter().find_map(|other| {
-                    let hidden = self::hidden(size, other, head)?;
-                    Some(Warning::Also { shape: other.sizes(), hidden })
-                }));
             }
         }
         let mut numbers = Vec::new();
@@ -227,45 +209,43 @@ fn fits(size: usize, net: &Architecture, head: HeadFormat) -> String {
     }
     let step = least(net);
     let payload = |hidden| payload(&net.with_hidden(hidden), head);
-    let below = (size.saturating_sub(payload(0)) / (payload(step) - payload(0))).max(1);
-    let mut nearest = String::from("the nearest sizes are");
-    for (hidden, joint) in [(below * step, " and"), ((below + 1) * step, "; is the file whole?")] {
-        let padded = payload(hidden).next_multiple_of(ALIGNMENT);
-        let _ = write!(nearest, " {padded} (N = {hidden}){joint}");
+    if size < payload(step) {
+        return format!("too few, N = {step} has {}; is the file whole?", payload(step));
     }
-    nearest
+    let below = (size - payload(0)) / (payload(step) - payload(0)) * step;
+    let [low, high] =
+        [below, below + step].map(|hidden| payload(hidden).next_multiple_of(ALIGNMENT));
+    format!(
+        "the nearest sizes are {low} (N = {below}) and {high} (N = {}); is the file whole?",
+        below + step
+    )
 }
 
 /// What a file is if its first bytes say that it is no net.
 fn looks_like(bytes: &[u8]) -> Option<&'static str> {
-    const SEEN: usize = 1024;
-    let head = &bytes[..bytes.len().min(SEEN)];
-    let starts = |magic: &[u8]| bytes.starts_with(magic);
+    let head = &bytes[..bytes.len().min(1024)];
+    let starts: [(&[u8], &str); 7] = [
+        (&[0x1f, 0x8b], "it is compressed with gzip; unpack it first"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "it is compressed with zstd; unpack it first"),
+        (b"\xfd7zXZ\0", "it is compressed with xz; unpack it first"),
+        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
+        (b"BINP", "it is a binpack of training positions"),
+        (&[0x20, 0x2f, 0xf3, 0x7a], "it is a net of Stockfish's own format, which is not read"),
+        (b"[Event ", "it is a PGN file of games"),
+    ];
     let is_text = head.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-    let contains = |text: &str| head.windows(text.len()).any(|bytes| bytes == text.as_bytes());
-    Some(match bytes {
-        [] => "the file is empty; export it again",
-        _ if starts(&[0x1f, 0x8b]) => "it is compressed with gzip; unpack it first",
-        _ if starts(&[0x28, 0xb5, 0x2f, 0xfd]) => "it is compressed with zstd; unpack it first",
-        _ if starts(b"PK\x03\x04") => "it is a zip archive; unpack it first",
-        _ if starts(b"\xfd7zXZ\0") => "it is compressed with xz; unpack it first",
-        _ if starts(b"BINP") => "it is a binpack of training positions",
-        _ if starts(&0x7af3_2f20_u32.to_le_bytes()) => {
-            "it is a net of Stockfish's own format, which this program does not read"
+    match starts.iter().find(|(start, _)| bytes.starts_with(start)) {
+        _ if bytes.is_empty() => Some("the file is empty; export it again"),
+        Some((_, looks)) => Some(looks),
+        None if bytes.get(8) == Some(&b'{') && starts_small(bytes)
+            || holds_floats_by_name(bytes) =>
+        {
+            Some(
+                "it is a checkpoint (safetensors, weights.bin); make a net of it with `nnuance export`",
+            )
         }
-        _ if bytes.get(8) == Some(&b'{') && starts_small(bytes) => {
-            "it is a safetensors file of floats; make a net of it with `nnuance export`"
-        }
-        _ if holds_floats_by_name(bytes) => {
-            "it is a checkpoint of floats; make a net of it with `nnuance export`"
-        }
-        _ if is_text && contains("[Event ") => "it is a PGN file of games",
-        _ if is_text && starts(b"version https://git-lfs") => {
-            "it is a Git LFS pointer; fetch the file itself with `git lfs pull`"
-        }
-        _ if is_text => "it is a text file",
-        _ => return None,
-    })
+        None => is_text.then_some("it is a text file"),
+    }
 }
 
 /// Whether a file opens as bullet's checkpoints: an id, a newline, a number of floats.

@@ -12,17 +12,16 @@ pub mod estimate;
 pub mod fit;
 mod fitted;
 pub mod found;
-pub mod games;
 pub mod html;
 pub mod seeds;
 mod table;
 pub mod terms;
 
 pub use compare::{Comparison, compare};
+pub use compare::{Games, Played};
 pub use compare::{Options, Predictions, Truth, Values};
 pub use deep::{Deep, Depth, deep};
 pub use fit::{MatchError, Matched, Pairs, match_scale};
 pub use fitted::{Sums, part, sums};
 pub use found::{Found, found};
-pub use games::{Games, Played};
 pub use table::{Align, Table, board, cut, side_by_side, signed, tenths, wrap};

@@ -12,7 +12,7 @@ use super::Evaluator;
 use super::path::as_engines_load;
 use crate::digest::digest;
 use crate::engine::clock::{Alarm, Stopwatch};
-use crate::engine::search::{Limit, Searched};
+use crate::engine::player::{Limit, Searched};
 use crate::engine::uci::{Fault, Line};
 use crate::engine::{EngineError, Entrant, Player};
 use crate::export::Given;

@@ -8,9 +8,9 @@ use anyhow::{Context as _, Result, ensure};
 use super::io::{Files, Pace, Tally, interrupted, positions_in, share};
 use crate::cli::out;
 use crate::data::draw::Interleave;
+use crate::data::extract::Borders;
 use crate::data::shuffle::{Part, Shuffle};
-use crate::data::units::Borders;
-use crate::data::{Record, units};
+use crate::data::{Record, extract};
 use crate::digits::grouped;
 use crate::format::{BLOCK, Format, Holds, Source, bulletformat, fill, marlinformat, unpack};
 use crate::loader::Split;
@@ -209,7 +209,7 @@ impl Stream {
     /// of positions; none at the end.
     fn game(&mut self, out: &mut Vec<Sample>) -> Result<u64> {
         loop {
-            if let Some(game) = units::games(&self.block[self.at..]).next() {
+            if let Some(game) = extract::games(&self.block[self.at..]).next() {
                 self.at += game.len();
                 out.extend_from_slice(game);
                 return Ok(game.len() as u64);

@@ -10,7 +10,7 @@ use super::io::{Files, count, share};
 use crate::data::dedup::{Averages, Seen};
 use crate::data::draw::Draw;
 use crate::data::extract::Extract;
-use crate::data::{self, units};
+use crate::data::{self, extract};
 use crate::format::Holds;
 use crate::loader::{Filter, Rejected};
 use crate::sample::Sample;
@@ -238,7 +238,7 @@ pub fn sample(args: SampleArgs) -> Result<ExitCode> {
             files.inputs.require_files("an exact count reads twice")?;
             let mut count = 0;
             let tally = files.inputs.each("count", |_, block| {
-                count += units::games(block).count() as u64;
+                count += extract::games(block).count() as u64;
                 Ok(())
             })?;
             let all = if *games { count } else { tally.read };
@@ -256,7 +256,9 @@ pub fn sample(args: SampleArgs) -> Result<ExitCode> {
         );
         let mut drawn = |sample| written.write(sample);
         match games {
-            true => units::games(block).filter(|_| draw.takes()).flatten().try_for_each(&mut drawn),
+            true => {
+                extract::games(block).filter(|_| draw.takes()).flatten().try_for_each(&mut drawn)
+            }
             false => block.iter().filter(|_| draw.takes()).try_for_each(&mut drawn),
         }
     })?;
