@@ -190,7 +190,7 @@ fn run_or_its_net_as_base() {
     // A sum is no base. The last one was of the net.
     assert!(refused(&text).contains("net.start"));
     let [base, start] = [("base", below.join("net.bin")), ("start", sum.clone())]
-        .map(|(key, path)| format!("model.{key} = \"{}\"", path.display()));
+        .map(|(key, path)| format!("net.{key} = \"{}\"", path.display()));
     let mut command = train(&written(&folder, &text), &again);
     said(command.args(["--set", &base, "--set", &start]));
     let first = column(&again, "validation_loss")[0];

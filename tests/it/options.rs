@@ -1,4 +1,4 @@
-//! One spelling of each option, whatever the command; the old ones still work.
+//! One spelling of each option, whatever the command.
 
 use clap::{Command, CommandFactory as _};
 use nnuance::cli::Cli;
@@ -35,24 +35,4 @@ fn options_have_one_spelling() {
             }
         }
     }
-}
-
-/// A config from before the keys had their present names.
-#[test]
-fn old_keys_are_still_understood() {
-    let text = |min: &str, max: &str, often: &str| {
-        format!(
-            "version = 3\n[data]\nfiles = [\"a.vf\"]\n[data.filter]\n{min} = 4\n{max} = 30\n[net]\n\
-             inputs = \"perspective\"\nhidden = 8\n[schedule]\nepochs = 1\nlearning_rate = 0.001\n\
-             {often} = 7\n"
-        )
-    };
-    let config = |text: &str| nnuance::config::Config::parse(text, "a.toml", &[]).unwrap();
-    let [new, old] = [("min_pieces", "max_pieces", "validations"), ("min_men", "max_men", "looks")]
-        .map(|(min, max, often)| config(&text(min, max, often)));
-    assert_eq!(new, old);
-    assert_eq!((new.data.filter.min_pieces, new.schedule.validations), (Some(4), 7));
-    // What is written has the present names.
-    let written = old.to_toml();
-    assert!(written.contains("min_pieces") && !written.contains("min_men"), "{written}");
 }

@@ -25,8 +25,8 @@ fn lines(change: impl Fn(bool, &str, &str) -> (String, String)) -> String {
 fn train(text: &str, more: &str) -> (bool, String) {
     let data = scratch("positions.txt", text.as_bytes());
     let work = Workdir::new(&format!(
-        "version = 3\n[data]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n[target]\nwdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n\
-         [schedule]\nepochs = 1\n",
+        "version = 3\n[data]\nfiles = [{:?}]\n{more}\n[terms]\nuse = [\"material\"]\n[target]\n\
+         wdl = 1.0\n[optimizer]\nname = \"gauss-newton\"\n[schedule]\nepochs = 1\n",
         data.path
     ));
     let output = work.train("run", &[]).output().expect("it runs");

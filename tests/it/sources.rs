@@ -218,7 +218,7 @@ fn plain_sources_equal_files() {
     let sources =
         format!("[[data.source]]\nfiles = [\"{GAMES}\"]\n[[data.source]]\nfiles = [\"{SCORED}\"]");
     for rest in [
-        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 8\n[target]\nwdl = 0.4\nscore_scale = 126\n\
+        "[net]\ninputs = \"perspective\"\nhidden = 8\n[target]\nwdl = 0.4\nscore_scale = 126\n\
          [schedule]\nepochs = 2\nbatch = 256\nlearning_rate = 0.01",
         "[terms]\ntune = [\"material\"]\n[target]\nwdl = 1.0\n[schedule]\nepochs = 2\n\
          batch = 256\nlearning_rate = 1.0",
@@ -307,10 +307,11 @@ fn terms_learn_from_several_sources() {
     let text = TWO
         .replace("batch_share = 3\n", "")
         .replace("batch_share = 1\n", "")
-        .replace("hidden = 8\n", "tune = [\"material\"]\n")
-        .replace("\"perspective\"", "\"hce\"");
-    let start = text.find("[schedule]").unwrap();
-    let text = format!("{}[optimizer]\nname = \"gauss-newton\"\n", &text[..start]);
+        .replace("[target]", "[terms]\ntune = [\"material\"]\n[target]");
+    let [net, terms, schedule] =
+        ["[net]", "[terms]", "[schedule]"].map(|section| text.find(section).unwrap());
+    let method = "[optimizer]\nname = \"gauss-newton\"\n";
+    let text = [&text[..net], &text[terms..schedule], method].concat();
     let learnt = |text: &str| {
         let run = Run::new(text, "2");
         assert!(BySource::parse(&run.text("sources.csv")).unwrap().rows.len() > 2);

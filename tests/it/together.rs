@@ -27,7 +27,8 @@ fn config(base: &str, inputs: &str, epochs: usize) -> String {
     format!(
         "version = 3\nseed = 3\n\
          [data]\nfiles = [\"data/selfplay-sf15.vf\"]\nlimit = 6000\nheld_out = 0.2\n\
-         [net]\ninputs = \"{inputs}\"\nmirror = false\nstart_size = 1.0\nhidden = 8\nbase = \"{base}\"\ntune_base = true\n\
+         [net]\ninputs = \"{inputs}\"\nmirror = false\nstart_size = 1.0\nhidden = 8\n\
+         base = \"{base}\"\ntune_base = true\n\
          [target]\nscore_scale = 126\nwdl = 0.3\n\
          [schedule]\nepochs = {epochs}\nbatch = 512\nlearning_rate = 0.004\n"
     )
@@ -104,7 +105,7 @@ fn terms_take_a_rate_of_their_own() {
 
     let mut on = train(&written(&folder, &config), &second);
     for (key, value) in [("start", first.clone()), ("base", first.join("base.json"))] {
-        on.args(["--set", &format!("model.{key}=\"{}\"", value.display())]);
+        on.args(["--set", &format!("net.{key}=\"{}\"", value.display())]);
     }
     said(&mut on);
     let end = smallest(column(&first, "validation_loss"));

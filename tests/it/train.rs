@@ -61,19 +61,19 @@ fn short() -> String {
 #[test]
 fn killed_and_resumed_with_every_option() {
     let hidden = "hidden = 8\n";
+    let deep = |keys: &str| {
+        short().replace("mirror = false\n", "").replace(hidden, &format!("{keys}{DEEP}"))
+    };
     let chunks = short().replace("window = 8192\n", "chunk = 200\n");
     // Chunks cut by the ends of batches and passes, with their mirror images too, and with pairs.
     let copies = chunks.replace("limit = ", "mirrored_copies = true\nlimit = ");
-    let copies = copies.replace(hidden, "hidden = 8\nmirror = false\n");
+
     let pairs = chunks.replace(hidden, "hidden = 128\n");
     for (text, runs) in [(short(), 30), (chunks, 8), (copies, 5), (pairs, 5)] {
         killed_and_resumed(&text, runs);
     }
     for precision in ["f32", "mixed"] {
-        killed_and_resumed(
-            &short().replace(hidden, &format!("precision = \"{precision}\"{DEEP}")),
-            6,
-        );
+        killed_and_resumed(&deep(&format!("precision = \"{precision}\"")), 6);
     }
     // State other than Adam's means, and means of weights, which checkpoints hold instead.
     for lines in [
@@ -86,13 +86,13 @@ fn killed_and_resumed_with_every_option() {
     }
     // Weights that are rounded in the last part of the run.
     let coarse = "rounded_last = 0.5\nqa = 64\nqb = 16\n";
-    for (model, optimizer) in [
-        ("hidden = 8\n", "[optimizer]\nname = \"schedule-free\"\n"),
-        ("hidden = 8\nprecision = \"mixed\"\n", "[optimizer]\naverage_last = 0.4\n"),
-        (&format!("head_format = \"int8\"{DEEP}"), ""),
-    ] {
-        killed_and_resumed(&(short().replace(hidden, &format!("{coarse}{model}")) + optimizer), 5);
+    for (model, optimizer) in
+        [("", "name = \"schedule-free\"\n"), ("precision = \"mixed\"\n", "average_last = 0.4\n")]
+    {
+        let net = short().replace(hidden, &format!("{hidden}{coarse}{model}"));
+        killed_and_resumed(&format!("{net}[optimizer]\n{optimizer}"), 5);
     }
+    killed_and_resumed(&deep(&format!("{coarse}head_format = \"int8\"")), 5);
 }
 
 /// Every array that a net can have, some with clips and rates of their own.
@@ -165,14 +165,15 @@ fn same_bits_for_any_threads() {
     let start = CONFIG.find("[net]").expect("a section");
     let end = CONFIG.find("[target]").expect("a section");
     // Some 150 steps each. The last keeps its data in memory.
+    let net = "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden";
     for model in [
-        "[terms]",
-        "[net]\ninputs = \"plain\"\nstart_size = 1.0\nhidden = 16",
-        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 40",
-        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 40\nprecision = \"mixed\"",
-        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 40\nrounded_last = 0.7\nqa = 32",
-        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 1024\n[optimizer]\nclip_gradients = 0.0001",
-        "[net]\ninputs = \"perspective\"\nmirror = false\nstart_size = 1.0\nhidden = 136",
+        "[terms]".to_string(),
+        "[net]\ninputs = \"plain\"\nstart_size = 1.0\nhidden = 16".to_string(),
+        format!("{net} = 40"),
+        format!("{net} = 40\nprecision = \"mixed\""),
+        format!("{net} = 40\nrounded_last = 0.7\nqa = 32"),
+        format!("{net} = 1024\n[optimizer]\nclip_gradients = 0.0001"),
+        format!("{net} = 136"),
     ] {
         let text = format!("{}{model}\n{}", &CONFIG[..start], &CONFIG[end..]);
         let text = match model.ends_with("136") {
