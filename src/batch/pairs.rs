@@ -184,8 +184,9 @@ fn learnt(lists: Vec<Vec<u16>>, most: usize) -> Vec<[u16; 2]> {
     let mut learner = Learner::new(most, lists);
     let mut parents = Vec::new();
     while parents.len() < most {
-        let Some([one, other]) = learner.best() else { break };
-        learner.join(one, other, PIECES + parents.len());
+        let next = PIECES + parents.len();
+        let Some([one, other]) = learner.best(next) else { break };
+        learner.join(one, other, next);
         parents.push([one as u16, other as u16]);
     }
     parents
@@ -200,8 +201,6 @@ struct Learner {
     holders: Vec<Vec<u32>>,
     /// `[rows, rows]`
     counts: Vec<u32>,
-    /// The count and the number of each row's best partner; none where it is not known.
-    best: Vec<Option<(u32, usize)>>,
 }
 
 impl Learner {
@@ -216,43 +215,27 @@ impl Learner {
                 }
             }
         }
-        Self { rows, lists, holders, counts, best: vec![None; rows] }
+        Self { rows, lists, holders, counts }
     }
 
-    /// The two that stand together most often, the first of several; none where no two stand together
-    /// more than once.
-    fn best(&mut self) -> Option<[usize; 2]> {
-        let Self { rows, counts, best, .. } = self;
-        let mut found = (1, None);
-        for (one, known) in best.iter_mut().enumerate() {
-            let (count, other) = *known.get_or_insert_with(|| {
-                let row = &counts[one * *rows..][..*rows];
-                let most = row.iter().copied().max().unwrap_or(0);
-                (most, row.iter().position(|count| *count == most).unwrap_or(0))
-            });
-            if count > found.0 {
-                found = (count, Some([one, other]));
-            }
-        }
-        found.1
+    /// The two of the first `next` rows that stand together most often, the first of several; none
+    /// where no two stand together more than once.
+    fn best(&self, next: usize) -> Option<[usize; 2]> {
+        let counts = &self.counts[..next * self.rows];
+        let most = counts.iter().copied().max().filter(|most| *most > 1)?;
+        let place = counts.iter().position(|count| *count == most)?;
+        Some([place / self.rows, place % self.rows])
     }
 
     /// Replaces two rows by their pair.
     fn join(&mut self, one: usize, other: usize, pair: usize) {
-        let Self { rows, lists, holders, counts, best } = self;
+        let Self { rows, lists, holders, counts } = self;
         let mut holding = std::mem::take(&mut holders[one]);
         let mut left = Vec::new();
         let mut change = |row: usize, column: usize, by: i32| {
             for (row, column) in [(row, column), (column, row)] {
                 let count = &mut counts[row * *rows + column];
                 *count = count.wrapping_add_signed(by);
-                best[row] = match best[row] {
-                    Some((_, partner)) if by < 0 && partner == column => None,
-                    Some((most, partner)) if (*count, partner) > (most, column) => {
-                        Some((*count, column))
-                    }
-                    known => known,
-                };
             }
         };
         holding.retain(|&number| {

@@ -72,17 +72,11 @@ impl<const D: usize> Changed<D> {
 }
 
 impl HceModel {
+    /// A model whose parameters have numbers from `first` on.
+    ///
+    /// # Errors
+    /// If an array is missing or has another shape.
     pub fn new(
-        shape: HceShape,
-        weights: &Weights,
-        device: &Device,
-        compute: Compute,
-    ) -> Result<Self, WeightsError> {
-        Self::numbered(1, shape, weights, device, compute)
-    }
-
-    /// The same beside other parameters, whose numbers are below `first`.
-    pub(super) fn numbered(
         first: u64,
         shape: HceShape,
         weights: &Weights,

@@ -98,7 +98,7 @@ impl Model {
     ) -> Result<Self, WeightsError> {
         Ok(match kind {
             Kind::Net(net) => Model::Net(NetModel::new(net, weights, device, compute)?),
-            Kind::Hce(shape) => Model::Hce(HceModel::new(*shape, weights, device, compute)?),
+            Kind::Hce(shape) => Model::Hce(HceModel::new(1, *shape, weights, device, compute)?),
             Kind::Sum(net, shape) => {
                 Model::Sum(SumModel::new(net, *shape, weights, device, compute)?)
             }

@@ -34,7 +34,7 @@ impl SumModel {
     ) -> Result<Self, WeightsError> {
         Ok(Self {
             net: NetModel::new(net, weights, device, compute)?,
-            terms: HceModel::numbered(FIRST, shape, weights, device, compute)?,
+            terms: HceModel::new(FIRST, shape, weights, device, compute)?,
         })
     }
 
