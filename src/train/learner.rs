@@ -164,7 +164,7 @@ impl<'a> Learner<'a> {
     /// The share in the learnt mean of the weights after a step; none where there is no mean yet.
     fn share(&self, step: u64) -> Option<f64> {
         let settings = self.job.settings;
-        let (steps, begun) = (settings.leg(step.checked_sub(1)?).steps, settings.seam_before(step));
-        settings.optimizer.average?.share(step, steps, begun)
+        let steps = settings.phase(step.checked_sub(1)?).0.steps;
+        settings.optimizer.average?.share(step, steps, settings.seam_before(step))
     }
 }

@@ -33,7 +33,7 @@ use checkpoint::{Best, Checkpoint, Files, State, Writer};
 use gradients::{Outcome, together};
 use learner::Learner;
 use ranks::Ranks;
-pub use settings::{Keep, Leg, Rounded, Settings};
+pub use settings::{Keep, Rounded, Settings};
 use target::{losses, targets};
 
 /// The folder in that of a run where checkpoints are kept for good.
@@ -229,13 +229,13 @@ impl<'a> Trainer<'a> {
                 false => rayon::scope(|_| self.step(&batch, stop)),
             }?;
             watch.step(&progress);
-            let leg = settings.leg(progress.step - 1);
+            let (phase, until) = settings.phase(progress.step - 1);
             self.writer.poll()?;
-            let last = progress.step == leg.steps || progress.converged;
+            let last = progress.step == phase.steps || progress.converged;
             let due = |every: u64| last || progress.step.is_multiple_of(every);
-            let best = due(leg.validate_every) && self.validate(watch)?;
-            let kept = leg.keep.and_then(|keep| keep.name(progress.step));
-            let last = due(leg.checkpoint_every) || progress.step == leg.until;
+            let best = due(phase.validate_every) && self.validate(watch)?;
+            let kept = phase.keep.and_then(|keep| keep.name(progress.step));
+            let last = due(phase.checkpoint_every) || progress.step == until;
             self.write(Files { best, kept, last })?;
         };
         self.write(Files { last: true, ..Files::default() })?;
@@ -243,25 +243,24 @@ impl<'a> Trainer<'a> {
         Ok((end, written.map_or_else(|| self.checkpoint(true), Ok)?))
     }
 
-    /// The phase of the schedule, and the progress in it.
-    fn leg(&self) -> (Leg, f64) {
-        let leg = self.job.settings.leg(self.state.step);
-        let done = self.state.step as f64 / leg.steps as f64;
-        (leg, done)
+    /// The settings for the next step, and the progress of the run.
+    fn phase(&self) -> (&'a Settings, f64) {
+        let (phase, _) = self.job.settings.phase(self.state.step);
+        (phase, self.state.step as f64 / phase.steps as f64)
     }
 
     /// Training targets of a batch.
     fn targets<'b>(&self, batch: &'b Batch) -> Cow<'b, [f32]> {
-        let (leg, done) = self.leg();
-        targets(batch, leg.wdl.at(done), &self.job.settings.worths)
+        let (phase, done) = self.phase();
+        targets(batch, phase.wdl.at(done), &self.job.settings.worths)
     }
 
     fn step(&mut self, batch: &Batch, stop: bool) -> Result<TrainStep, TrainError> {
         if self.job.settings.is_seam(self.state.step) {
             self.state.unimproved = 0;
         }
-        let (leg, done) = self.leg();
-        let learning_rate = leg.learning_rate.at(done);
+        let (phase, done) = self.phase();
+        let learning_rate = phase.learning_rate.at(done);
         let step = Step { number: self.state.step + 1, learning_rate };
         let mut positions = batch.len() as u64;
         let mut converged = false;
@@ -390,8 +389,8 @@ impl<'a> Trainer<'a> {
         let settings = self.job.settings;
         let step = self.state.step;
         // The phase that ends here, not the one that begins.
-        let leg = settings.leg(step.saturating_sub(1));
-        let done = step as f64 / leg.steps as f64;
+        let (phase, _) = settings.phase(step.saturating_sub(1));
+        let done = step as f64 / phase.steps as f64;
         let measured = self.learner.measured(step)?;
         let held_out = losses(&measured, self.job.held_out, settings, self.job.ranks);
         self.compare()?;
@@ -404,8 +403,8 @@ impl<'a> Trainer<'a> {
                 .then(|| self.state.loss_sum / self.state.loss_steps as f64),
             held_out_loss: held_out.as_ref().map(|losses| losses.target),
             held_out_result_loss: held_out.as_ref().and_then(|losses| losses.result),
-            learning_rate: self.learner.follows().then(|| leg.learning_rate.at(done)),
-            wdl: leg.wdl.at(done),
+            learning_rate: self.learner.follows().then(|| phase.learning_rate.at(done)),
+            wdl: phase.wdl.at(done),
             positions_per_second: (elapsed > 0.0 && moved > 0).then(|| moved as f64 / elapsed),
         };
         self.state.train_loss = row.train_loss;

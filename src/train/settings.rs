@@ -29,27 +29,8 @@ pub struct Settings {
     pub patience: Option<u64>,
     /// Checkpoints to keep beside those to resume from.
     pub keep: Option<Keep>,
-    /// The schedules from before the run was made longer, in the order of their steps.
-    pub earlier: Vec<Leg>,
-}
-
-/// A phase of a run, up to a step, with the schedule for the length that the run had then.
-#[derive(Clone, Debug)]
-pub struct Leg {
-    /// The last step of the phase.
-    pub until: u64,
-    /// The length of the run that the schedule is made for.
-    pub steps: u64,
-    pub learning_rate: Schedule,
-    /// Weight of the result in the target.
-    pub wdl: Schedule,
-    /// Steps before gradients are those of rounded weights, where the run has such.
-    pub rounded_after: u64,
-    /// Steps between validations.
-    pub validate_every: u64,
-    /// Steps between checkpoints.
-    pub checkpoint_every: u64,
-    pub keep: Option<Keep>,
+    /// The settings from before the run was made longer, with the last step of each.
+    pub earlier: Vec<(u64, Settings)>,
 }
 
 /// Rounding of weights in the last part of a run. Validation is rounded all through it.
@@ -63,34 +44,24 @@ pub struct Rounded {
 impl Settings {
     /// Rounding of weights in the step after `done` steps.
     pub(super) fn rounding(&self, done: u64) -> Option<&Rounding> {
-        let Rounded { rounding, .. } = self.rounded.as_ref()?;
-        (done >= self.leg(done).rounded_after).then_some(rounding)
+        let Rounded { rounding, after } = self.phase(done).0.rounded.as_ref()?;
+        (done >= *after).then_some(rounding)
     }
 
-    /// The phase of the step after `done` steps.
-    pub(super) fn leg(&self, done: u64) -> Leg {
-        let earlier = self.earlier.iter().find(|leg| done < leg.until).cloned();
-        earlier.unwrap_or_else(|| Leg {
-            until: self.steps,
-            steps: self.steps,
-            learning_rate: self.learning_rate.clone(),
-            wdl: self.wdl.clone(),
-            rounded_after: self.rounded.as_ref().map_or(self.steps, |it| it.after),
-            validate_every: self.validate_every,
-            checkpoint_every: self.checkpoint_every,
-            keep: self.keep,
-        })
+    /// The settings for the step after `done` steps, and the last step of their phase.
+    pub(super) fn phase(&self, done: u64) -> (&Self, u64) {
+        let earlier = self.earlier.iter().find(|(until, _)| done < *until);
+        earlier.map_or((self, self.steps), |(until, settings)| (settings, *until))
     }
 
     /// The last step before `step` at which the run once ended; 0 if it was never made longer.
     pub(super) fn seam_before(&self, step: u64) -> u64 {
-        let seams = self.earlier.iter().map(|leg| leg.until);
-        seams.filter(|until| *until < step).max().unwrap_or(0)
+        self.earlier.iter().map(|(until, _)| *until).filter(|it| *it < step).max().unwrap_or(0)
     }
 
     /// Whether the run ended here before it was made longer.
     pub(super) fn is_seam(&self, step: u64) -> bool {
-        self.earlier.iter().any(|leg| leg.until == step)
+        self.earlier.iter().any(|(until, _)| *until == step)
     }
 }
 

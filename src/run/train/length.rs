@@ -5,8 +5,7 @@ use anyhow::{Error, Result};
 use crate::config::{Config, Source};
 use crate::run::rounding;
 use crate::train::schedule::{Length, Span, Stages};
-use crate::train::{Keep, Leg};
-use crate::train::{Rounded, Settings};
+use crate::train::{Keep, Rounded, Settings};
 
 /// The steps of a run before those whose gradients are of rounded weights; all of them where there
 /// are none.
@@ -26,7 +25,8 @@ fn rounded_after(last: Option<Length>, span: &Span) -> Result<u64, String> {
 pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
     let direct = config.optimizer.name.is_direct();
     let rounded_last = config.net().and_then(|net| net.rounded_last);
-    let leg = |span: &Span, until: u64| -> Result<Leg> {
+    let rounded = rounding::of_run(config);
+    let of = |span: &Span| -> Result<Settings> {
         let wrong = |key: &'static str| move |reason| Error::msg(format!("`{key}`: {reason}"));
         let over = |key, stages: &Stages| stages.over(span).map_err(wrong(key));
         let learning_rate = over("schedule.learning_rate", &config.learning_rate)?;
@@ -38,45 +38,25 @@ pub fn settings(config: &Config, positions: u64) -> Result<Settings> {
         }
         let keep = config.schedule.keep_every.map(|every| Keep::new(every, span));
         let every = |times: u64| span.steps.div_ceil(times).max(1);
-        Ok(Leg {
-            until,
+        let after = rounded_after(rounded_last, span).map_err(wrong("net.rounded_last"))?;
+        Ok(Settings {
             steps: span.steps,
             learning_rate,
             wdl,
-            rounded_after: rounded_after(rounded_last, span).map_err(wrong("net.rounded_last"))?,
+            worths: config.worths(),
+            sources: config.data.source.iter().map(Source::name).collect(),
+            loss: config.loss,
+            optimizer: config.optimizer.clone(),
+            rounded: rounded.clone().map(|rounding| Rounded { rounding, after }),
             // A direct method has few steps, and no more than it needs.
             validate_every: if direct { 1 } else { every(config.schedule.validations) },
             checkpoint_every: if direct { 1 } else { every(config.schedule.checkpoints) },
+            patience: config.schedule.patience,
             keep: keep.transpose().map_err(wrong("schedule.keep_every"))?,
+            earlier: Vec::new(),
         })
     };
     let earlier = config.earlier_spans(positions);
-    let earlier = earlier.iter().map(|(span, until)| leg(span, *until)).collect::<Result<_>>()?;
-    let span = config.span(positions);
-    let Leg {
-        steps,
-        learning_rate,
-        wdl,
-        rounded_after,
-        validate_every,
-        checkpoint_every,
-        keep,
-        ..
-    } = leg(&span, span.steps)?;
-    let rounded = rounding::of_run(config);
-    Ok(Settings {
-        steps,
-        learning_rate,
-        wdl,
-        worths: config.worths(),
-        sources: config.data.source.iter().map(Source::name).collect(),
-        loss: config.loss,
-        optimizer: config.optimizer.clone(),
-        rounded: rounded.map(|rounding| Rounded { rounding, after: rounded_after }),
-        validate_every,
-        checkpoint_every,
-        patience: config.schedule.patience,
-        keep,
-        earlier,
-    })
+    let earlier = earlier.iter().map(|(span, until)| Ok((*until, of(span)?)));
+    Ok(Settings { earlier: earlier.collect::<Result<_>>()?, ..of(&config.span(positions))? })
 }
