@@ -10,14 +10,12 @@ pub use inputs::{Inputs, Kings, PIECES, Views};
 
 use serde::{Deserialize, Serialize};
 
-/// A net, apart from its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
 pub struct Architecture {
     pub inputs: Inputs,
     /// Neurons of an accumulator, N.
     pub hidden: usize,
-    /// What is done to the numbers of an accumulator.
     pub activation: Activation,
     /// Whether those of the first half are multiplied by those of the second, one by one.
     pub pairwise: bool,

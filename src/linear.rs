@@ -4,7 +4,6 @@ use std::ops::{Index, IndexMut};
 
 use rayon::prelude::*;
 
-/// A matrix, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     pub rows: usize,

@@ -44,7 +44,6 @@ impl Default for Hints {
     }
 }
 
-/// What fills a file up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
     /// [`PADDING`]
@@ -62,7 +61,6 @@ pub struct Net {
     padding: Padding,
     /// In the order of the file: accumulator weights and biases, then those of each map.
     numbers: Vec<Numbers>,
-    /// Inputs and outputs of each map.
     maps: Vec<[usize; 2]>,
     /// Float weights of each map once more, as `[bucket][input][output]`.
     columns: Vec<Vec<f32>>,

@@ -27,7 +27,6 @@ const ROOK: u8 = 3;
 const KING: u64 = 5;
 const CASTLING_ROOK: u8 = 6;
 const NO_EP: u8 = 64;
-/// The lowest bit of each nibble.
 const LOWEST: u128 = u128::MAX / 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +167,6 @@ impl Position {
         setup
     }
 
-    /// The pieces as bitboards, for attacks.
     pub fn board(&self) -> Board {
         let mut roles = ByRole::<Bitboard>::default();
         let mut colors = ByColor::<Bitboard>::default();
@@ -424,7 +422,6 @@ pub struct Sample {
     pub score: Option<i16>,
     /// Half-moves since the start of the game.
     pub ply: Option<u16>,
-    /// The move played here.
     pub played: Option<Played>,
     /// A hash of the game's start position and moves: equal for all positions of a game.
     pub game: Option<NonZeroU64>,

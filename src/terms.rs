@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::input;
 
-/// How a term enters the evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// White's count minus Black's, times the weight, tapered.
@@ -218,7 +217,6 @@ impl fmt::Display for OwnTerms {
 
 const UNITS: [&str; 3] = ["phase", "scale", TEMPO];
 
-/// The lines read so far.
 #[derive(Default)]
 struct Lines {
     terms: Vec<TermEntry>,

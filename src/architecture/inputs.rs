@@ -16,7 +16,6 @@ pub struct Inputs {
     pub factorised: bool,
 }
 
-/// Which views of a position there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Views {
@@ -43,7 +42,6 @@ pub struct Kings {
 impl Views {
     pub const ALL: [Views; 3] = [Views::Plain, Views::SideToMove, Views::Perspective];
 
-    /// As configs and manifests write it.
     pub fn name(self) -> &'static str {
         match self {
             Views::Plain => "plain",
@@ -102,7 +100,6 @@ impl Inputs {
         self.kings.count() * PIECES
     }
 
-    /// How the inputs are numbered, in words.
     pub fn about(&self) -> String {
         let mut words = self.views.about().to_string();
         let Kings { mirror, .. } = self.kings;
@@ -121,7 +118,6 @@ impl Kings {
     /// The most buckets that there can be.
     pub const MOST: usize = 64;
 
-    /// Nothing hangs on the king.
     pub const NONE: Self = Self { mirror: false, count: 1, table: [0; 64] };
 
     pub const MIRRORED: Self = Self { mirror: true, count: 1, table: [0; 64] };

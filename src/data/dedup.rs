@@ -30,7 +30,6 @@ impl Hasher for AsIs {
 
 type AsIsBuilder = BuildHasherDefault<AsIs>;
 
-/// What is the same for the same positions.
 pub fn key(sample: &Sample) -> u64 {
     // The key of a position is that of its mirror image with colours swapped, too.
     match sample.position.turn() {
@@ -39,7 +38,6 @@ pub fn key(sample: &Sample) -> u64 {
     }
 }
 
-/// The positions seen so far.
 pub struct Seen {
     /// A key stands where its highest bits say, or in the next free place behind that; 0 is no key.
     places: Vec<u64>,

@@ -30,7 +30,6 @@ const MOST_NOISE: f64 = 0.01;
 const MOST_REPEATS: f64 = 0.05;
 /// Fewer positions train only the smallest evaluations.
 const FEW: u64 = 10_000;
-/// Fewer scored positions fit no scale.
 const FEWEST_SCORED: usize = 2000;
 /// Others may have been appended to a file, so parts of it are measured too.
 const PARTS: usize = 8;
@@ -196,7 +195,6 @@ pub struct Reading {
     pub ended: Option<String>,
 }
 
-/// Meaning of a finding for training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
@@ -217,7 +215,6 @@ pub struct Finding {
     pub cure: Option<String>,
 }
 
-/// Figures and findings of an exam.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     pub positions: u64,
@@ -234,7 +231,6 @@ pub struct Diagnosis {
     pub scored: u64,
     /// Scores farther from zero than 20,000.
     pub mates: u64,
-    /// The lowest and the highest score.
     pub scores: Option<[i16; 2]>,
     pub in_check: u64,
     /// Positions whose move played is known; captures and promotions among these moves.
@@ -256,7 +252,6 @@ impl Diagnosis {
     }
 }
 
-/// Counts of a file so far.
 pub struct Exam {
     colours: bool,
     it: Diagnosis,

@@ -24,7 +24,6 @@ impl Draw {
         Draw::Count { random, wanted: wanted.min(all), left: all }
     }
 
-    /// Whether the next item is drawn.
     pub fn takes(&mut self) -> bool {
         match self {
             // 53 bits make an exact number from 0 to below 1.

@@ -12,7 +12,6 @@ pub struct Extract {
     game: Option<NonZeroU64>,
     /// The positions of the game so far.
     positions: Vec<Sample>,
-    /// Positions that were not drawn.
     pub left_out: u64,
 }
 

@@ -68,7 +68,6 @@ pub struct Shuffle<const N: usize> {
     held: usize,
     /// So many records are held at most; then they go to the file.
     most: usize,
-    /// Bytes that the user allows.
     memory: u64,
     folder: PathBuf,
     file: Option<File>,

@@ -6,7 +6,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// When an answer is due.
 #[derive(Clone, Copy)]
 pub struct Deadline {
     at: Instant,

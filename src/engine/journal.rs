@@ -43,7 +43,6 @@ pub enum JournalError {
 pub struct Progress {
     /// Items finished: written, skipped or left out.
     pub items: u64,
-    /// Positions or games in the output.
     pub written: u64,
     pub bytes: u64,
     /// Engines that had to be started anew.

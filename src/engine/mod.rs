@@ -78,7 +78,6 @@ impl FromStr for Part {
 pub struct Report {
     /// Items finished, in all runs together.
     pub done: u64,
-    /// Positions or games in the output.
     pub written: u64,
     /// Items that could not be made, in order.
     pub skipped: Vec<Skip>,

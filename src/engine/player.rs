@@ -30,7 +30,6 @@ pub trait Entrant: Send + Sync {
     fn settings(&self) -> Result<Vec<(&'static str, String)>, EngineError>;
 }
 
-/// Those who work on a job.
 #[derive(Clone)]
 pub struct Crew {
     pub entrant: Arc<dyn Entrant>,
@@ -69,7 +68,6 @@ pub enum Limit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     pub left: u64,
-    /// Comes back with each move.
     pub increment: u64,
 }
 

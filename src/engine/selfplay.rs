@@ -18,7 +18,6 @@ use crate::progress::Progress;
 pub struct SelfplayJob {
     /// Not packed, and not there yet, unless a run before this one began it.
     pub output: PathBuf,
-    /// One that holds the moves played.
     pub format: &'static Format,
     pub games: u64,
     pub range: Range<u64>,

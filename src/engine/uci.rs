@@ -91,7 +91,6 @@ impl Line {
         &self.first
     }
 
-    /// The moves since then.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
@@ -110,7 +109,6 @@ impl Line {
         command
     }
 
-    /// The FEN of the position now.
     pub fn fen(&self) -> String {
         fen(&self.chess)
     }

@@ -65,11 +65,9 @@ impl<'a> Float<'a> {
     }
 }
 
-/// How far the integers are from the floats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FloatError {
     pub positions: u64,
-    /// Mean of the absolute difference.
     pub mean_cp: f64,
     pub max_cp: f64,
     pub worst_fen: String,

@@ -224,7 +224,6 @@ impl Beside {
     }
 }
 
-/// What stands beside a net of these bytes: its manifest, or else its description.
 pub fn beside_net(path: &Path, bytes: &[u8]) -> Result<Beside, LoadError> {
     let Some(manifest) = read_manifest(path)? else {
         return Ok(description(path)?.map_or(Beside::Nothing, Beside::Description));
@@ -367,7 +366,6 @@ pub enum Below {
 }
 
 impl Below {
-    /// What it is, in a sentence about the sum.
     pub fn noun(&self) -> &'static str {
         match self {
             Below::Terms(_) => "these terms",

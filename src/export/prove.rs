@@ -28,7 +28,6 @@ const OTHERS: usize = 15;
 /// Rows that a move adds before it takes others away: king and rook, castling.
 const ADDED: i64 = 2;
 
-/// What has been shown of a net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// Accumulators in legal positions, all neurons.

@@ -22,7 +22,6 @@ pub enum Language {
 impl Language {
     pub const ALL: [Language; 2] = [Language::Rust, Language::C];
 
-    /// As the command line spells it.
     pub fn name(self) -> &'static str {
         match self {
             Language::Rust => "rust",

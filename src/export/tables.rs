@@ -23,7 +23,6 @@ pub struct Tuned<'a> {
     pub tempo: f64,
     /// Centipawns a unit of logit.
     pub scale: f64,
-    /// Where the numbers come from, in a sentence.
     pub source: &'a str,
     pub tapering: Tapering,
 }
@@ -37,16 +36,13 @@ pub enum Tapering {
     Engine(Option<[f64; 2]>),
 }
 
-/// Where a board table begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As a diagram shows the board.
     A8First,
     /// As most programs number squares.
     A1First,
 }
 
-/// The integers of the source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// Engines that keep both phases in one integer of 32 bits need these.
@@ -54,7 +50,6 @@ pub enum Width {
     Bits32,
 }
 
-/// Options of source code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     pub order: Order,
@@ -401,7 +396,6 @@ pub struct FittedScale {
 pub struct MatchedTo {
     /// Of that net's file, hexadecimal.
     pub sha256: String,
-    /// What SCALE was multiplied by.
     pub factor: f64,
 }
 

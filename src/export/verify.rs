@@ -116,7 +116,6 @@ fn worst(source: &Imported, net: &Net, said: &FloatError) -> Result<String, Stri
     }
 }
 
-/// What is wrong with a golden evaluation, by the fast evaluation and by the slow one.
 fn wrong(net: &Net, golden: &Golden) -> Option<String> {
     let Golden { fen, cp } = golden;
     let position = match Position::from_fen(fen) {

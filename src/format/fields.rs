@@ -46,7 +46,6 @@ pub fn byte_result(byte: u8) -> Result<f32, String> {
     }
 }
 
-/// A result as people write it.
 pub fn text_result(text: &str) -> Result<f32, String> {
     match text {
         "1.0" | "1-0" => return Ok(1.0),
@@ -161,7 +160,6 @@ pub fn ply_of(chess: &Chess) -> u16 {
 pub const GAMELESS: &str =
     "its game or the move played is unknown; write bulletformat, text or epd";
 
-/// A game under way.
 pub struct Chain {
     /// After the moves played so far.
     pub chess: Chess,

@@ -8,7 +8,6 @@ use crate::sample::Sample;
 /// No line of ours is longer; binary data read as text would else fill the memory.
 const LONGEST: usize = 4096;
 
-/// The lines of a text file.
 pub struct Text {
     input: Input,
     number: u64,

@@ -102,7 +102,6 @@ impl Record {
         Ok(Self { position, white_score: i16::from_le_bytes(*score), white_result })
     }
 
-    /// Appends the bytes of a record.
     pub fn encode(position: &Position, white_score: i16, white_result: u8, out: &mut Vec<u8>) {
         let ep = position.ep_square().map_or(NO_EP, |square| square as u8);
         let turn_ep = ep | u8::from(position.turn().is_black()) << 7;

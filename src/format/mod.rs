@@ -30,7 +30,6 @@ use std::path::Path;
 
 use crate::sample::Sample;
 
-/// The bytes of a file, unpacked.
 pub type Input = Box<dyn BufRead + Send>;
 
 /// How many samples a reader yields at a time, about: a game is never torn.
@@ -45,7 +44,6 @@ pub enum Holds {
     Always,
 }
 
-/// What the samples of a format carry.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     pub scores: Holds,
@@ -75,7 +73,6 @@ pub struct Format {
 /// Endings of the names of packed files.
 pub const PACKED: [&str; 3] = ["gz", "zst", "xz"];
 
-/// Every format there is.
 pub static ALL: [&Format; 9] = [
     &viriformat::FORMAT,
     &binpack::FORMAT,
@@ -139,7 +136,6 @@ impl fmt::Display for BadRecord {
     }
 }
 
-/// Why a reader stopped.
 #[derive(Debug)]
 pub enum Fault {
     /// The record was skipped; the next call reads on behind it.

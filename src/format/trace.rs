@@ -67,10 +67,8 @@ const LONGEST: u64 = 1 << 20;
 /// Centipawns that an evaluation may be off.
 const TOLERANCE: f64 = 2.0;
 
-/// How often a term applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number in the term list.
     pub term: u16,
     pub white: i16,
     pub black: i16,
@@ -156,7 +154,6 @@ impl Traced {
 pub struct Traces {
     input: Input,
     own: Option<OwnTerms>,
-    /// Whether a header was read.
     begun: bool,
     /// The number of the last game in the file, and its identity.
     game: Option<(NonZeroU64, NonZeroU64)>,

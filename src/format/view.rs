@@ -11,7 +11,6 @@ use crate::sample::{Position, Sample};
 /// Who sees the scores and results of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// The same in every file.
     Fixed(PointOfView),
     /// Tools disagree: this unless the user says otherwise.
     Usual(PointOfView),
@@ -104,7 +103,6 @@ impl Verdict {
 
 /// So many positions count as one: neighbours are of the same game.
 const ALIKE: f64 = 16.0;
-/// Standard deviations that decide.
 const SURE: f64 = 4.0;
 
 /// Measures results or scores against material; without `colours` White to move is both.

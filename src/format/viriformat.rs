@@ -57,7 +57,6 @@ fn opens(record: &[u8; START], moves: &[[u8; MOVE]]) -> bool {
 struct ViriReader {
     input: Input,
     games: u64,
-    /// Bytes read so far.
     at: u64,
 }
 

@@ -7,7 +7,6 @@ use crate::batch::{Held, Rows, Terms};
 use crate::sample::Position;
 use crate::terms::{Chosen, Kind};
 
-/// Which terms are written down.
 #[derive(Clone, Debug)]
 pub struct Coding {
     /// By term.

@@ -35,7 +35,6 @@ impl HceEvaluator {
         position.turn().fold_wb(white, -white) + self.tempo
     }
 
-    /// What the terms add up to.
     pub fn sums(&self, position: &Position) -> Sums {
         self.sums_of(&Board::of(position))
     }

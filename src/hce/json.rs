@@ -221,7 +221,6 @@ fn unknown(value: &Value, at: &str, used: &HashSet<String>) -> Option<String> {
     }
 }
 
-/// The terms below a prefix.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// The term whose name is the prefix itself.

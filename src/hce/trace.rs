@@ -117,7 +117,6 @@ impl<S: Sink> Sink for Only<'_, S> {
     }
 }
 
-/// Counts of many positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
     /// By term: White's counts and Black's, without signs, added up.
@@ -128,7 +127,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing of so many terms.
     pub fn new(terms: usize) -> Self {
         Self { times: vec![0; terms], middlegame: 0.0, positions: 0 }
     }

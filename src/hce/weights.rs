@@ -25,7 +25,6 @@ pub struct HceWeights {
     pub tempo: f64,
     /// Whether endgames that are hard to win are scaled down, see [`Phase`](super::Phase).
     pub scale_factor: bool,
-    /// Where the numbers come from, in words.
     pub source: Option<String>,
     /// What the values belong to: our own terms, or those of some engine.
     pub list: Arc<TermList>,
@@ -41,7 +40,6 @@ impl Default for HceWeights {
 }
 
 impl HceWeights {
-    /// The start values of a list.
     pub fn of_list(list: Arc<TermList>, scale: f64) -> Self {
         let values = list.terms.iter().map(|term| term.start).collect();
         Self { scale, tempo: list.tempo, scale_factor: true, source: None, list, values }
@@ -153,7 +151,6 @@ impl HceWeights {
         }
     }
 
-    /// The same without the changes.
     pub fn started_from(
         weights: &Weights,
         list: Arc<TermList>,
@@ -177,7 +174,6 @@ fn sum(weights: &Weights, names: &[&str], shape: &[usize]) -> Result<Vec<f64>, W
     Ok(sums)
 }
 
-/// What went from a table to its material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub role: Role,
@@ -239,7 +235,6 @@ impl HceWeights {
     }
 }
 
-/// Where a piece can stand.
 fn squares(role: Role) -> impl Iterator<Item = Square> {
     Square::ALL
         .into_iter()

@@ -72,7 +72,6 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Computes the accumulators of a position.
     pub fn see(&self, position: &Position, room: &mut Room) {
         self.net.inputs.write(position, &mut room.lists);
         let hidden = self.net.hidden;

@@ -22,12 +22,10 @@ pub use neurons::{Layer, Map, Mover, Neuron};
 pub use pieces::{BANDS, ROLES, Squares, Value, Values, without, worth};
 pub use terms::Explained;
 
-/// Limits and comparisons of an inspection.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Positions for piece values, and for terms, at most.
     pub positions: usize,
-    /// A handcrafted evaluation to compare with.
     pub hce: Option<HceWeights>,
 }
 

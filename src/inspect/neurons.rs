@@ -48,7 +48,6 @@ pub struct Mover {
     pub weight: f64,
 }
 
-/// Weights of one neuron as boards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Map {
     pub neuron: usize,
@@ -84,14 +83,11 @@ struct Sums {
     out: [f64; 2],
 }
 
-/// Sums of a chunk of positions.
 struct Chunk {
     hidden: Vec<Sums>,
     /// By layer of the head; bucket by bucket.
     head: Vec<Vec<Sums>>,
-    /// Positions by output bucket.
     positions: Vec<u64>,
-    /// Perspectives by active row.
     active: Vec<u64>,
 }
 

@@ -9,7 +9,6 @@ use super::forward::Forward;
 use crate::hce::{HceEvaluator, Phase};
 use crate::sample::{Position, Sample};
 
-/// The pieces that can be removed.
 pub const ROLES: [&str; 5] = ["pawn", "knight", "bishop", "rook", "queen"];
 
 /// Bands of knights + bishops + 2 rooks + 4 queens of both sides, and the least number of each.
@@ -21,7 +20,6 @@ const ENOUGH: u64 = 5;
 /// Value of the pieces of one role in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// Pieces removed, one at a time.
     pub count: u64,
     /// Centipawns for the owner: mean and standard deviation.
     pub mean: f64,
@@ -68,7 +66,6 @@ pub(super) fn of_net(
     })
 }
 
-/// The same of a handcrafted evaluation.
 pub(super) fn of_hce(
     evaluator: &HceEvaluator,
     samples: &[&Sample],
@@ -132,7 +129,6 @@ pub(super) fn values(worths: &[Worth]) -> Values {
     sums.map(|bands| bands.map(value))
 }
 
-/// Means by role and square.
 pub(super) fn squares(worths: &[Worth]) -> Vec<Squares> {
     let mut sums = [[[(0, 0.0); 64]; 2]; 5];
     for it in worths {

@@ -10,7 +10,7 @@ use crate::draw::{
     page::figure,
     sprite::Sprite,
 };
-use crate::report::{Align, Table};
+use crate::report::Table;
 
 const SHOWN: usize = 10;
 
@@ -39,8 +39,8 @@ impl Inspection {
     }
 
     fn layer_table(&self) -> Part {
-        let titles = ["layer", "activation", "neurons", "dead", "saturated", "at 0", "at clip"];
-        let mut table = table(&titles, 2);
+        let titles = ["<layer", "<activation", "neurons", "dead", "saturated", "at 0", "at clip"];
+        let mut table = Table::titled(&titles);
         for layer in &self.layers {
             let count = layer.neurons.len() as f64;
             let mean = |of: fn(&super::Neuron) -> f64| {
@@ -63,16 +63,8 @@ impl Inspection {
     fn neuron_table(&self) -> Part {
         let hidden: &Layer = &self.layers[0];
         let direct = self.layers.len() == 1;
-        let titles = ["neuron", if direct { "use, cp" } else { "use" }, "at 0", "at clip"];
-        let titles: Vec<&str> = titles.into_iter().chain(["moved most by"]).collect();
-        let mut table = Table::new(&[
-            (titles[0], Align::Right),
-            (titles[1], Align::Right),
-            (titles[2], Align::Right),
-            (titles[3], Align::Right),
-            (titles[4], Align::Left),
-        ])
-        .width(80);
+        let used = if direct { "use, cp" } else { "use" };
+        let mut table = Table::titled(&["neuron", used, "at 0", "at clip", "<moved most by"]);
         for (it, map) in hidden.by_use().into_iter().take(SHOWN).zip(&self.maps) {
             let short = |mover: &super::Mover| {
                 let words: Vec<&str> = mover.input.split(' ').filter(|it| *it != "on").collect();
@@ -92,12 +84,12 @@ impl Inspection {
 
     fn piece_table(&self) -> Part {
         let names = BANDS.map(|(name, _)| name);
-        let mut titles: Vec<String> = vec!["piece, cp".into()];
+        let mut titles: Vec<String> = vec!["<piece, cp".into()];
         titles.extend(names.map(str::to_string));
         if self.hce_values.is_some() {
             titles.extend(names.map(|name| format!("HCE {name}")));
         }
-        let mut table = table(&titles.iter().map(|it| &it[..]).collect::<Vec<_>>(), 1);
+        let mut table = Table::titled(&titles.iter().map(|it| &it[..]).collect::<Vec<_>>());
         for (role, name) in ROLES.iter().enumerate() {
             let net = self.values[role].iter();
             let hce = self.hce_values.iter().flat_map(|values| &values[role]);
@@ -114,7 +106,7 @@ impl Inspection {
 
     fn term_table(&self) -> Option<Part> {
         let terms = self.terms.as_ref()?;
-        let mut table = table(&["group", "neurons", "inputs"], 1);
+        let mut table = Table::titled(&["<group", "neurons", "inputs"]);
         for group in &terms.groups {
             let share = |it: f64| format!("{it:.2}");
             table.row([group.name.clone(), share(group.hidden), share(group.inputs)]);
@@ -128,14 +120,6 @@ impl Inspection {
         );
         Some(Part { title: "Terms", about, table })
     }
-}
-
-/// The first columns are aligned left, the others right.
-fn table(titles: &[&str], left: usize) -> Table {
-    let align = |i: usize| if i < left { Align::Left } else { Align::Right };
-    let columns: Vec<(&str, Align)> =
-        titles.iter().enumerate().map(|(i, title)| (*title, align(i))).collect();
-    Table::new(&columns).width(80)
 }
 
 fn percent(share: f64) -> String {

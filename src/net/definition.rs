@@ -403,7 +403,6 @@ impl Number {
         }
     }
 
-    /// Reads as many as there are.
     pub(super) fn read(self, bytes: &[u8]) -> Numbers {
         match self {
             Number::I8 => Numbers::I8(bytes.iter().map(|&byte| byte as i8).collect()),

@@ -11,7 +11,6 @@ use crate::scales::HeadFormat;
 /// Hidden sizes up to this are tried.
 const MOST_HIDDEN: usize = 1 << 16;
 
-/// Why there is no net.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     #[error("there is no such net: {0}")]
@@ -58,9 +57,7 @@ pub enum NetError {
 /// What is odd about a net's file, though it could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// The file ends with the weights.
     Unpadded,
-    /// The padding is this many zeros.
     Zeros(usize),
     /// The padding, of this many bytes, is something else.
     Strange(usize),
@@ -181,7 +178,6 @@ fn names<'a>(nets: impl Iterator<Item = &'a Architecture>) -> String {
     nets.map(|net| net.inputs.views.name()).collect::<Vec<_>>().join(" or ")
 }
 
-/// What a size would fit instead, or the sizes nearest to it.
 fn fits(size: usize, net: &Architecture, head: HeadFormat) -> String {
     let others = others(net);
     let fitting: Vec<_> =

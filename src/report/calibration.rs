@@ -92,7 +92,6 @@ impl Calibration {
         table
     }
 
-    /// Distance, bias and slope.
     pub fn summary(&self) -> String {
         let mut text = format!("{} from the diagonal on average", loss(self.error));
         if let Some(chance) = self.by_chance {

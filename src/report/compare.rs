@@ -26,7 +26,6 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
     /// Results of games between some of them.
     pub games: Option<Games>,
-    /// Conclusions from the losses, in words.
     pub sentences: Vec<String>,
     /// The positions measured on, and open questions about them.
     pub notes: Vec<String>,
@@ -52,7 +51,6 @@ pub struct Measured {
     pub at_border: bool,
     /// Mean squared error against the results.
     pub loss: Estimate,
-    /// The same at the fixed scale.
     pub loss_fixed: Option<Estimate>,
     /// Mean squared error against the targets, with the scale fitted to the results.
     pub loss_target: Option<Estimate>,
@@ -438,7 +436,6 @@ pub enum CompareError {
     Parts { groups: usize, noun: String },
 }
 
-/// Checks values and options.
 pub(super) fn check(
     evaluations: &[Predictions],
     truth: &Truth,
@@ -483,7 +480,6 @@ pub struct Games {
     pub meetings: Vec<Met>,
     /// Facts of how they were played, with their values.
     pub manner: Vec<(String, String)>,
-    /// Verdicts on neighbours of the ranking.
     pub sentences: Vec<String>,
 }
 

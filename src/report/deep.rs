@@ -23,7 +23,6 @@ pub struct Depth<'a> {
     pub fen: &'a dyn Fn(usize) -> String,
     /// The place of the evaluation that others are held against; else the best one.
     pub reference: Option<usize>,
-    /// Positions to show of each disagreement.
     pub most: usize,
 }
 
@@ -200,7 +199,6 @@ impl Phases {
         )
     }
 
-    /// One line an evaluation and phase.
     pub fn table(&self) -> Table {
         let mut table = Table::titled(&[
             "<phase",

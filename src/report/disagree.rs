@@ -18,7 +18,6 @@ pub struct Disagreement {
     pub mean: f64,
     /// Positions that differ by more than [`LARGE`].
     pub large: usize,
-    /// Their share of all positions.
     pub share: f64,
     /// How often the first is nearer to the result there; as near is a half.
     pub first_nearer: Option<Estimate>,

@@ -408,7 +408,6 @@ pub struct Ratings {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rating {
     pub name: String,
-    /// Its place among the names.
     pub place: usize,
     pub pairs: u64,
     /// The mean score of its games, 0 to 1; None without games.
@@ -603,7 +602,6 @@ impl Fit {
         STEP * self.logits[at]
     }
 
-    /// A rating above what is zero.
     fn rating(&self, at: usize) -> Elo {
         let variance = match self.zero {
             Some(zero) => self.between(at, zero),

@@ -17,7 +17,6 @@ pub const FEW_GROUPS: usize = 30;
 /// groups in equal bundles have the same standard error, which so many bundles give to within 1 %.
 const MOST: usize = 16_384;
 
-/// The chance that an interval misses.
 const MISS: f64 = 0.05;
 
 /// A mean, or a number that follows from means, and how sure it is.

@@ -48,7 +48,6 @@ pub(super) struct Fold {
 }
 
 impl Fitted {
-    /// Checks and fits evaluations.
     pub fn all(
         evaluations: &[Predictions],
         truth: &Truth,
@@ -128,7 +127,6 @@ impl Fitted {
         self.folds.iter().any(|fold| fold.at_border)
     }
 
-    /// The geometric mean of the scales.
     pub fn scale(&self) -> Option<f64> {
         let logarithms = self.folds.iter().map(|fold| fold.scale.map(f64::ln));
         Some((logarithms.sum::<Option<f64>>()? / PARTS as f64).exp())

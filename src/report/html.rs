@@ -27,7 +27,6 @@ pub struct Run {
     pub rows: Vec<Row>,
     /// Its validation loss by source; empty where it has no sources.
     pub sources: BySource,
-    /// How it ended, or how far it has come.
     pub state: String,
 }
 
@@ -81,7 +80,6 @@ fn picture(
     figure(title, about, "", &Chart { title, x, y, lines, ..Chart::default() }.markup())
 }
 
-/// Losses by game phase.
 pub fn phases(phases: &Phases) -> Section {
     Section::new("Phases", html! { p.soft { (phases.legend()) } (phases.table().markup()) })
 }
@@ -147,7 +145,6 @@ fn position(apart: &Apart, names: &[String; 2]) -> Markup {
     }
 }
 
-/// Floats against integers.
 pub fn quantising(all: &[Quantising]) -> Section {
     Section::new("Integers", Quantising::table(all).markup())
 }

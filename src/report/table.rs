@@ -25,7 +25,6 @@ pub struct Table {
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// No column is cut below this.
 const NARROWEST: usize = 8;
 
 impl Table {

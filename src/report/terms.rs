@@ -9,9 +9,7 @@ use crate::terms::Kind;
 /// Why a term kept its weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Too few positions have it.
     Rare,
-    /// The config does not tune it.
     NotChosen,
 }
 

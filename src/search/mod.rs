@@ -97,7 +97,6 @@ impl Searched {
     }
 }
 
-/// What remembers from search to search.
 #[derive(Debug)]
 pub struct Searcher {
     table: Table,
@@ -243,7 +242,6 @@ impl Game {
         Self { chess, keys }
     }
 
-    /// Goes on by a legal move.
     pub fn play(&mut self, played: Move) {
         let (after, key) = follow(&self.chess, self.keys[self.keys.len() - 1], played);
         if played.is_zeroing() {

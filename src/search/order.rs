@@ -189,7 +189,6 @@ pub fn exchange(chess: &Chess, played: Move) -> i32 {
     won[0]
 }
 
-/// The least of some pieces.
 fn least(board: &Board, among: Bitboard) -> Option<(Role, Square)> {
     let first = |role: Role| Some((role, (among & board.by_role(role)).first()?));
     if among.is_empty() { None } else { Role::ALL.into_iter().find_map(first) }

@@ -6,7 +6,6 @@ use super::order::Packed;
 use super::{MATES, MOST_PLIES};
 use crate::prefetch::prefetch;
 
-/// How a score stands to the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Bound {

@@ -28,7 +28,6 @@ struct Frame {
     value: Option<i32>,
     /// Quiet moves that cut off here, the last one first.
     killers: [Packed; 2],
-    /// The principal variation from here on.
     pv: Vec<Move>,
 }
 
@@ -311,7 +310,6 @@ impl<'a> Tree<'a> {
         Some(found.and_then(|found| found.value).unwrap_or_else(|| self.value()))
     }
 
-    /// The evaluation, short of mates.
     pub(super) fn value(&mut self) -> i32 {
         self.evaluation.value().clamp(-MATES, MATES)
     }
@@ -386,7 +384,6 @@ pub struct Quiescence {
     scale: f64,
 }
 
-/// The end of a quiescence search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuietEnd {
     /// Centipawns for the side to move at the beginning.

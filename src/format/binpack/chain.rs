@@ -111,7 +111,6 @@ fn stem_bits(played: Played) -> u16 {
     kind | (played.from() as u16) << 8 | (played.to() as u16) << 2
 }
 
-/// A chain under way.
 pub struct Chain {
     bytes: [u8; LEAST],
     text: BitWriter,
@@ -173,7 +172,6 @@ impl Chain {
         Ok(true)
     }
 
-    /// Appends the bytes of the chain.
     pub fn end(mut self, out: &mut Vec<u8>) {
         self.bytes[32..].copy_from_slice(&self.moves.to_be_bytes());
         out.extend_from_slice(&self.bytes);

@@ -132,10 +132,8 @@ fn shown(text: &[u8]) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
 }
 
-/// What the text of a game holds.
 #[derive(Debug, PartialEq, Eq)]
 enum Game {
-    /// Its samples were appended.
     Whole,
     Unfinished,
     /// No game at all: blank lines, or text between games.
@@ -205,7 +203,6 @@ struct Replay<'a> {
     out: &'a mut Vec<Sample>,
     first: usize,
     result: Option<Outcome>,
-    /// The result behind the moves.
     ended: Option<Outcome>,
 }
 
@@ -298,7 +295,6 @@ fn not_a_move(san: &[u8]) -> String {
 /// What tournament programs write behind a move of their book.
 const BOOK: &[u8] = b"book";
 
-/// Who played, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scoresheet {
     /// The number of its first line.
@@ -307,7 +303,6 @@ pub struct Scoresheet {
     pub white_result: Option<f64>,
     /// The first position and the moves of a book, as text; empty for the usual start.
     pub opening: String,
-    /// Names and values, in order.
     tags: Vec<(String, String)>,
 }
 

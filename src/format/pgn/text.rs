@@ -55,7 +55,6 @@ impl Wrong {
 /// The games of a file: one ends before a tag behind its moves, or a second tag `Event`.
 pub struct Frames {
     input: Input,
-    /// The lines read so far.
     lines: u64,
     /// The first line of the next game.
     pending: Vec<u8>,
@@ -295,7 +294,6 @@ fn closing_quote(value: &[u8]) -> Option<usize> {
 pub enum Token<'a> {
     /// A move in SAN, without check signs and marks such as `!?`.
     San(&'a [u8]),
-    /// What stands between braces.
     Comment(&'a [u8]),
     Outcome(Outcome),
 }

@@ -32,6 +32,17 @@ impl Movetext {
         self.column += word.len();
     }
 
+    /// Plays a move and appends it, with its number where White moves or the game begins.
+    fn play(&mut self, chess: &mut Chess, played: Move, begins: bool) {
+        let number = chess.fullmoves();
+        if chess.turn().is_white() {
+            self.word(&format!("{number}."));
+        } else if begins {
+            self.word(&format!("{number}..."));
+        }
+        self.word(&SanPlus::from_move_and_play_unchecked(chess, played).to_string());
+    }
+
     /// Appends all moves and the blank line behind a game, and begins anew.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.text);
@@ -44,6 +55,13 @@ impl Movetext {
 pub fn tag(name: &str, value: &str, out: &mut Vec<u8>) {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
     out.extend_from_slice(format!("[{name} \"{value}\"]\n").as_bytes());
+}
+
+/// Appends the tags that every game has.
+fn seven_tags([event, round, white, black, result]: [&str; 5], out: &mut Vec<u8>) {
+    let names = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
+    let values = [event, "?", "????.??.??", round, white, black, result];
+    names.iter().zip(values).for_each(|(name, value)| tag(name, value, out));
 }
 
 /// Appends the tags of the first position, none if it is the usual one.
@@ -113,14 +131,7 @@ impl Writer for PgnWriter {
             None => (Chain::start(sample)?, sample.position),
         };
         let legal = game.legal(played)?;
-        let number = sample.position.fullmove();
-        if sample.position.turn().is_white() {
-            self.moves.word(&format!("{number}."));
-        } else if !goes_on {
-            self.moves.word(&format!("{number}..."));
-        }
-        let san = SanPlus::from_move_and_play_unchecked(&mut game.chess, legal);
-        self.moves.word(&san.to_string());
+        self.moves.play(&mut game.chess, legal, !goes_on);
         if let Some(comment) = comment {
             self.moves.word(&comment);
         }
@@ -130,21 +141,15 @@ impl Writer for PgnWriter {
 
     fn finish(&mut self, out: &mut Vec<u8>) {
         if let Some((game, start)) = self.game.take() {
-            self.moves.word(outcome(&game).text());
-            for name in ["Event", "Site", "Date", "Round", "White", "Black"] {
-                tag(name, if name == "Date" { "????.??.??" } else { "?" }, out);
-            }
-            tag("Result", outcome(&game).text(), out);
+            let outcome = Outcome::Won(game.white_result).text();
+            self.moves.word(outcome);
+            seven_tags(["?", "?", "?", "?", outcome], out);
             start_tags(&start, out);
             out.push(b'\n');
             self.moves.finish(out);
         }
         self.moves = Movetext::default();
     }
-}
-
-fn outcome(game: &Chain) -> Outcome {
-    Outcome::Won(game.white_result)
 }
 
 /// A move and what its side saw.
@@ -177,30 +182,13 @@ impl Annotated<'_> {
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
         let outcome = Outcome::Won(fields::result_byte(self.white_result)?).text();
         let [white, black] = self.players;
-        for (name, value) in [
-            ("Event", self.event),
-            ("Site", "?"),
-            ("Date", "????.??.??"),
-            ("Round", &self.round),
-            ("White", white),
-            ("Black", black),
-            ("Result", outcome),
-        ] {
-            tag(name, value, out);
-        }
+        seven_tags([self.event, &self.round, white, black, outcome], out);
         self.tags.iter().for_each(|(name, value)| tag(name, value, out));
         start_tags(&Position::from_chess(self.start), out);
         out.push(b'\n');
         let (mut moves, mut chess) = (Movetext::default(), self.start.clone());
         for (i, Ply { played, score, depth }) in self.plies.iter().enumerate() {
-            let number = chess.fullmoves();
-            if chess.turn().is_white() {
-                moves.word(&format!("{number}."));
-            } else if i == 0 {
-                moves.word(&format!("{number}..."));
-            }
-            let san = SanPlus::from_move_and_play_unchecked(&mut chess, *played);
-            moves.word(&san.to_string());
+            moves.play(&mut chess, *played, i == 0);
             if let Some(score) = score {
                 moves.word(&score_text(*score, *depth)?);
             }

@@ -36,7 +36,6 @@ impl<'a> Board<'a> {
         Self { position, pieces, counts }
     }
 
-    /// Pieces of a role, by colour.
     pub fn counts(&self, role: Role) -> [i32; 2] {
         self.counts.map(|counts| counts[role as usize - 1])
     }

@@ -13,7 +13,6 @@ const PHALANX: Row<1> = row("pawns.phalanx");
 const LATER: Row<1> = row("pawns.candidate.later");
 const NOW: Row<1> = row("pawns.candidate.now");
 
-/// How pawns stand to each other.
 pub fn pawns(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (pawns, enemies) = (view.us.pieces[PAWN], view.them.pieces[PAWN]);
     for square in each(pawns) {

@@ -15,7 +15,6 @@ fn area(view: &View) -> u64 {
     !(view.them.attacks[PAWN] | view.us.pieces[KING] | stuck)
 }
 
-/// How far pieces reach.
 pub fn mobility(view: &View, add: &mut impl FnMut(Term, i32)) {
     let area = area(view);
     for piece in view.pieces() {
@@ -29,7 +28,6 @@ const KNIGHT_OUTPOST: Row<2> = row("knights.outpost");
 const KNIGHT_BEHIND: Row<0> = row("knights.behind");
 const KNIGHT_CLOSED: Row<1> = row("knights.closed");
 
-/// Where knights stand well.
 pub fn knights(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let pawns = us.pieces[PAWN] | them.pieces[PAWN];
@@ -92,7 +90,6 @@ const ROOK_SEVENTH: Row<0> = row("rooks.seventh");
 const ROOK_TRAPPED: Row<0> = row("rooks.trapped");
 const ROOK_CLOSED: Row<1> = row("rooks.closed");
 
-/// Where rooks stand well.
 pub fn rooks(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let seventh = RANK_1 << 48;

@@ -61,7 +61,6 @@ const SPACE_CENTRE: Row<0> = row("space.centre");
 /// Files c to f, ranks 2 to 4.
 const SPACE_AREA: u64 = 0x3c3c_3c00;
 
-/// Who owns the board.
 pub fn space(view: &View, add: &mut impl FnMut(Term, i32)) {
     let (us, them) = (&view.us, &view.them);
     let restricted = them.attacked & !them.twice & !them.attacks[PAWN] & us.attacked;
@@ -80,7 +79,6 @@ const COMPLEXITY_CONSTANT: Row<0> = row("complexity.constant");
 
 const COMPLEXITY_QUEENSIDE: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
-/// How hard an endgame is to win.
 pub fn complexity(board: &Board, sink: &mut impl Sink) {
     let [white, black] = &board.pieces;
     let pawns = white[PAWN] | black[PAWN];
