@@ -292,7 +292,4 @@ fn unfit_bases_are_refused() {
     for (base, word) in [("score", "score"), ("nowhere.json", "nowhere"), (&large, "33 MiB")] {
         assert!(refused(&config(base, "wdl = 0.3", 1)).contains(word), "{base}");
     }
-    let terms = config("material", "wdl = 1.0", 1);
-    let terms = terms.replace("\"perspective\"\nhidden = 8", "\"hce\"");
-    assert!(refused(&terms).contains("net.start"));
 }

@@ -223,7 +223,7 @@ fn steps_fall_as_in_bullet() {
 fn one_model_of_this_version() {
     let both = CONFIG.replace("[schedule]", "[terms]\n[schedule]");
     let none = CONFIG.replace("[net]\ninputs = \"perspective\"\nhidden = 8\n", "");
-    let old = CONFIG.replacen("version = 3", "version = 3", 1);
+    let old = CONFIG.replacen("version = 3", "version = 2", 1);
     for (text, word) in [(old, "`version`"), (both, "found 2"), (none, "found 0")] {
         let said = parse(&text, &[]).expect_err(word);
         assert!(said.contains(word), "{said}");

@@ -35,19 +35,10 @@ fn devices_and_pipes_are_refused() {
     let name = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (pipe, out) = (name("pipe"), name("out"));
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let traces = name("traces.toml");
+    let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
+    fs::write(&traces, text).unwrap();
     for path in ["/dev/zero", &pipe] {
-        let traces = name("traces.toml");
-        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
-        fs::write(&traces, text).unwrap();
-        let traces = name("traces.toml");
-        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
-        fs::write(&traces, text).unwrap();
-        let traces = name("traces.toml");
-        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
-        fs::write(&traces, text).unwrap();
-        let traces = name("traces.toml");
-        let text = "version = 3\ndata.files = ['a']\noptimizer.name = 'gauss-newton'\n";
-        fs::write(&traces, text).unwrap();
         let terms = "train configs/hce-pst.toml --out OUT --set";
         let quiet = "data/selfplay_sf151_quiet.epd";
         for command in [
