@@ -161,7 +161,7 @@ where
         let Forward { kernel, packed, selection, chunk, .. } = self;
         let (net, columns, maps) = (&kernel.net, packed.columns, &packed.maps);
         let (blocks, of_view) = (columns.blocks(), columns.blocks_of_view());
-        // Only the code for one list a slot has deep nets.
+        // A constant where slots have more lists: deep nets have no code there.
         let deep = TOGETHER == 1 && net.is_deep();
         let backward = chunk.order(kernel, selection);
         let Chunk { plan, accumulators, partial, sums, head, .. } = &mut *chunk;

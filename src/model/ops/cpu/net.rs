@@ -29,8 +29,7 @@ pub enum Precision {
     /// 16-bit fixed point in the inner loops: the forward pass reads weights and biases rounded to
     /// multiples of 2^-12 and held within ±8, and so for the sums (a ReLU never exceeds 8); the
     /// gradients of accumulator values are rounded to 1/4095 of the largest of their chunk and
-    /// column. Weights, output layer, loss and gradients of weights
-    /// stay 32-bit floats.
+    /// column. Weights, output layer, loss and gradients of weights stay 32-bit floats.
     Mixed,
 }
 

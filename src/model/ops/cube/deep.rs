@@ -6,11 +6,11 @@ use burn::tensor::{Shape, Tensor};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::super::Slope;
+use super::form::Positions;
 use super::gpu::Buffer;
 use super::net::Pass;
 use super::slope::Purpose;
 use super::sums;
-use super::tiles::Part as Positions;
 use crate::architecture::Part;
 use crate::model::head::{self, Map};
 

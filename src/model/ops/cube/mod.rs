@@ -18,7 +18,6 @@ mod pairs;
 mod slope;
 mod steps;
 mod sums;
-mod tiles;
 
 use burn::backend::Cube;
 use burn::backend::tensor::FloatTensor;

@@ -3,8 +3,7 @@
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-use super::form::{ABREAST, Form, Spread, TILE, is_nan};
-use super::tiles::NONE;
+use super::form::{ABREAST, Form, NONE, Spread, TILE, is_nan};
 use crate::architecture::Activation;
 use crate::loss::LossShape;
 use crate::model::Judged;
