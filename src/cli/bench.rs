@@ -27,7 +27,7 @@ use crate::model::{
     initial, is_gpu,
 };
 use crate::progress::Progress;
-use crate::report::{Align, Table};
+use crate::report::Table;
 use crate::run::{RunTerms, recipe, rounding};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
@@ -225,19 +225,14 @@ pub fn run(args: Args) -> Result<()> {
 
 /// The speeds of each net, and the stages of those on a GPU.
 fn table_of_nets(net: &str, nets: &[NetFigures]) -> String {
-    let mut speeds = Table::new(&[
-        (&format!("{net}, N ="), Align::Right),
-        ("batch", Align::Right),
-        ("operations", Align::Left),
-        ("step, positions/s", Align::Right),
-        ("whole run, positions/s", Align::Right),
+    let mut speeds = Table::titled(&[
+        &format!("{net}, N ="),
+        "batch",
+        "<operations",
+        "step, positions/s",
+        "whole run, positions/s",
     ]);
-    let mut stages = Table::new(&[
-        ("N", Align::Right),
-        ("batch", Align::Right),
-        ("stage on the GPU", Align::Left),
-        ("ms, with the wait", Align::Right),
-    ]);
+    let mut stages = Table::titled(&["N", "batch", "<stage on the GPU", "ms, with the wait"]);
     for net in nets {
         let [hidden, batch] = [net.hidden.to_string(), grouped(net.batch as u64)];
         for (stage, milliseconds) in &net.stages {

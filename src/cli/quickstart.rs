@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 
 use super::Cli;
-use crate::{input, output};
+use crate::input;
+use crate::output;
 
 /// Train handcrafted terms, a net and a net on top of the terms on games that come with it, export
 /// the nets, let all of them play, compare them

@@ -8,7 +8,7 @@ use super::estimate::{Estimate, FEW_GROUPS, Groups, Means};
 use super::fit::Conventions;
 use super::fitted::Fitted;
 use super::table::{UNKNOWN, amount, between, interval, loss, wrap};
-use super::{Align, Table, chance};
+use super::{Table, chance};
 use crate::digits::grouped;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -270,15 +270,14 @@ impl Comparison {
     pub fn table(&self) -> Table {
         let fixed = self.fixed_scale.map(|scale| format!("at {scale} cp"));
         let targets = self.evaluations.iter().any(|one| one.loss_target.is_some());
-        let right = |title| (title, Align::Right);
-        let mut columns = vec![("evaluation", Align::Left), right("loss"), right("95 % interval")];
+        let mut columns = vec!["<evaluation", "loss", "95 % interval"];
         if self.games.is_some() {
-            columns.extend(["Elo", "its 95 % interval"].map(right));
+            columns.extend(["Elo", "its 95 % interval"]);
         }
-        columns.push(right("scale, cp"));
-        columns.extend(fixed.as_deref().map(right));
-        columns.extend(targets.then_some(right("to target")));
-        let mut table = Table::new(&columns).width(120);
+        columns.push("scale, cp");
+        columns.extend(fixed.as_deref());
+        columns.extend(targets.then_some("to target"));
+        let mut table = Table::titled(&columns).width(120);
         for one in &self.evaluations {
             let scale = one.scale.map_or("-".to_string(), |scale| format!("{:.0}", scale.s));
             let mark = if one.at_border { " (border)" } else { "" };

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::chance;
-use super::table::{Align, Table};
+use super::table::Table;
 use crate::digits::counted;
 use crate::linear::{Cholesky, Matrix};
 use crate::loss::sigmoid;
@@ -213,11 +213,10 @@ impl Met {
 
     /// Pairs by their score, the mean score of a game, Elo and its interval.
     pub fn table(all: &[Self]) -> Table {
-        let columns = ["pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
-        let columns = columns.map(|title| (title, Align::Right));
-        let names = [("player", Align::Left), ("against", Align::Left)];
+        let columns =
+            ["<player", "<against", "pairs", "0, 0.5, 1, 1.5, 2", "score", "Elo", "95 % interval"];
         // Names that were cut would be those of several players.
-        let mut table = Table::new(&[&names[..], &columns].concat()).width(160);
+        let mut table = Table::titled(&columns).width(160);
         for Self { players: [first, second], pairs, counts, score, elo } in all {
             let counts = counts.0.map(|count| count.to_string()).join(", ");
             let cells = [first.clone(), second.clone(), pairs.to_string(), counts, percent(*score)];

@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
+use super::Table;
 use super::calibration::Calibration;
 use super::compare::{Comparison, Measured};
 use super::deep::{Phases, Quantising};
 use super::disagree::{Apart, Disagreement};
 use super::elo::Met;
 use super::table::loss;
-use super::{Align, Table};
 use crate::digits::grouped;
 use crate::draw::board::{diagram, pieces};
 use crate::draw::page::figure;
@@ -257,9 +257,10 @@ pub fn settings(runs: &[Run]) -> Section {
         |key: &&str| runs.windows(2).any(|two| value(&two[0], key) != value(&two[1], key));
     let (differ, same): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(differs);
     let keyed = |runs: &[Run], keys: &[&str]| {
-        let names = runs.iter().map(|run| (&run.name[..], Align::Left));
-        let mut table =
-            Table::new(&[("key", Align::Left)].into_iter().chain(names).collect::<Vec<_>>());
+        let names: Vec<String> = runs.iter().map(|run| format!("<{}", run.name)).collect();
+        let titles: Vec<&str> =
+            ["<key"].into_iter().chain(names.iter().map(|it| &it[..])).collect();
+        let mut table = Table::titled(&titles);
         for key in keys {
             let values = runs.iter().map(|run| value(run, key));
             table.row(std::iter::once(key.to_string()).chain(values));

@@ -24,4 +24,4 @@ pub use deep::{Deep, Depth, deep};
 pub use fit::{MatchError, Matched, Pairs, match_scale};
 pub use fitted::{Sums, part, sums};
 pub use found::{Found, found};
-pub use table::{Align, Table, board, cut, side_by_side, signed, tenths, wrap};
+pub use table::{Table, board, cut, side_by_side, signed, tenths, wrap};

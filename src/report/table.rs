@@ -9,7 +9,7 @@ use crate::loss::sigmoid;
 
 /// The side of its column on which a cell stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
+enum Align {
     Left,
     Right,
 }
@@ -28,7 +28,7 @@ const GAP: &str = "  ";
 const NARROWEST: usize = 8;
 
 impl Table {
-    /// A table of these columns; titles of columns aligned left begin with `<`.
+    /// A table of these columns, units in their titles; titles of columns aligned left begin with `<`.
     pub fn titled(titles: &[&str]) -> Self {
         let column = |title: &&str| match title.strip_prefix('<') {
             Some(title) => (title.to_string(), Align::Left),
@@ -37,15 +37,9 @@ impl Table {
         Self { header: titles.iter().map(column).collect(), rows: Vec::new(), width: WIDTH }
     }
 
-    /// Titles and alignments of the columns; units belong in the title.
-    pub fn new(columns: &[(&str, Align)]) -> Self {
-        let header = columns.iter().map(|(title, align)| (title.to_string(), *align)).collect();
-        Self { header, rows: Vec::new(), width: WIDTH }
-    }
-
     /// A table of facts, a name and a value a row, without a header.
     pub fn facts() -> Self {
-        Self::new(&[("", Align::Left); 2]).width(usize::MAX)
+        Self::titled(&["<"; 2]).width(usize::MAX)
     }
 
     /// The widest line allowed, in characters; left-aligned cells are cut to keep it.

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::Table;
 use super::table::{signed, tenths};
-use super::{Align, Table};
 use crate::terms::Kind;
 
 /// Why a term kept its weights.
@@ -90,16 +90,9 @@ pub fn largest(results: &[TermResult], most: usize) -> Option<Table> {
     changes.retain(|(.., size)| *size != 0.0 && size.is_finite());
     changes.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     changes.truncate(most);
-    use Align::{Left, Right};
-    let mut columns = vec![
-        ("term", Left),
-        ("phase", Left),
-        ("start", Right),
-        ("tuned", Right),
-        ("change", Right),
-    ];
-    columns.extend(in_errors.then_some(("in errors", Right)));
-    let mut table = Table::new(&columns);
+    let mut columns = vec!["<term", "<phase", "start", "tuned", "change"];
+    columns.extend(in_errors.then_some("in errors"));
+    let mut table = Table::titled(&columns);
     for (result, phase, size) in &changes {
         table.row([
             result.name.clone(),

@@ -30,8 +30,8 @@ use crate::format::viriformat;
 use crate::input;
 use crate::model::{Compute, Device, initial_of_size};
 use crate::output;
+use crate::report::Table;
 use crate::report::elo::{Meeting, Pairs, ratings};
-use crate::report::{Align, Table};
 use crate::sample::mix;
 use crate::train::checkpoint::Checkpoint;
 
@@ -288,7 +288,7 @@ impl<'a> Climb<'a> {
         let rated = ratings(&names, &meetings, Some(0));
         let above = format!("above {}", self.settings.start);
         let right = ["generation", "met", "Elo", "95 % interval", "", &above, "95 % interval"];
-        let mut table = Table::new(&right.map(|title| (title, Align::Right))).width(160);
+        let mut table = Table::titled(&right).width(160);
         for (number, it) in (1..).zip(&self.generations) {
             let [alone, alone_interval] = it.pairs().elo().cells();
             let [elo, interval] = rated.elo(number).cells();

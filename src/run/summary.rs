@@ -18,13 +18,13 @@ const FEW: usize = 60;
 
 /// The positions of each file and their uses, doubts about them, and some of them.
 pub fn data(plan: &Plan, scan: &Scan) -> String {
-    let mut table = Table::titled(&["positions", "<"]).width(usize::MAX);
+    let mut table = Table::titled(&["", "<"]).width(usize::MAX);
     let mut row = |count: u64, what: String| table.row([grouped(count), what]);
     let own = &scan.validating;
     for file in scan.files.iter().chain(&own.files) {
         if let (Some(format), Some(positions)) = (&file.format, file.positions) {
             let (path, digest) = (file.path.display(), &file.sha256[..16]);
-            row(positions, format!("in {path}: {format}, sha256 {digest}"));
+            row(positions, format!("positions in {path}: {format}, sha256 {digest}"));
         }
     }
     scan.rejected.counts().for_each(|(key, count)| row(count, format!("skipped by {key}")));
@@ -73,8 +73,8 @@ pub fn data(plan: &Plan, scan: &Scan) -> String {
         ));
     } else if !own.files.is_empty() && (own.games == 0 || scan.games == 0) {
         lines.push(
-            "whether `data.validation` and `data.files` share games cannot be told: games are \
-             unknown"
+            "whether `data.validation` and `data.files` come from the same games cannot be told: \
+             games are unknown"
                 .into(),
         );
     }

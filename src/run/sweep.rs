@@ -18,7 +18,7 @@ use crate::config::{Config, Target};
 use crate::export::{ExportError, Given, QuantiseError};
 use crate::loader::{Scan, scan};
 use crate::report::seeds::{Measured, Spread, contest};
-use crate::report::{Align, Options, Predictions, Table, Truth, sums};
+use crate::report::{Options, Predictions, Table, Truth, sums};
 use crate::sample::{Sample, games_known};
 use crate::train::TrainError;
 
@@ -394,19 +394,10 @@ pub struct Tried {
 impl Outcome {
     /// A row a member.
     pub fn table(&self) -> Table {
-        let columns = [
-            "validation",
-            "of seeds",
-            "test",
-            "95 % interval",
-            "above first",
-            "games",
-            "seeds",
-            "sure",
-        ];
-        let columns = self.titles.iter().map(String::as_str).chain(columns);
-        let columns: Vec<(&str, Align)> = columns.map(|title| (title, Align::Right)).collect();
-        let mut table = Table::new(&columns).width(usize::MAX);
+        let columns = ["validation", "of seeds", "test", "95 % interval"];
+        let above = ["above first", "games", "seeds", "sure"];
+        let columns = self.titles.iter().map(String::as_str).chain(columns).chain(above);
+        let mut table = Table::titled(&columns.collect::<Vec<_>>()).width(usize::MAX);
         let ends = |ends: Option<[f64; 2]>| {
             ends.map_or("-".to_string(), |[low, high]| format!("{low:.5} to {high:.5}"))
         };

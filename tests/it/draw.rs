@@ -3,7 +3,7 @@
 use maud::html;
 use nnuance::draw::sprite::Sprite;
 use nnuance::draw::{Chart, Line, Section, page};
-use nnuance::report::{Align, Table};
+use nnuance::report::Table;
 
 /// Checks that a page loads nothing, runs nothing and closes its elements.
 pub fn stands_alone(html: &str) {
@@ -26,7 +26,7 @@ fn line(points: &[[f64; 2]]) -> Line {
 
 #[test]
 fn names_are_escaped() {
-    let mut table = Table::new(&[("<i>", Align::Left)]);
+    let mut table = Table::titled(&["<<i>"]);
     table.row(["<b>&\""]);
     let body = table.markup();
     let html = page("<script>alert(1)</script>", &html! {}, &[Section::new("a & b", body)]);

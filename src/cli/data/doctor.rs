@@ -11,7 +11,7 @@ use crate::cli::out;
 use crate::data::doctor::{Diagnosis, Exam, Finding, Grade, Keys, Reading};
 use crate::draw::Section;
 use crate::format::Source;
-use crate::report::{Align, Table, fit};
+use crate::report::{Table, fit};
 use crate::sample::Sample;
 
 /// Check whether files are fit to train on: records, results, scores, point of view, repeats, leaks
@@ -134,8 +134,7 @@ fn read(
 }
 
 fn table(file: &Examined) -> Table {
-    let columns = ["", "check", "finding"].map(|title| (title, Align::Left));
-    let mut table = Table::new(&columns).width(usize::MAX);
+    let mut table = Table::titled(&["<", "<check", "<finding"]).width(usize::MAX);
     for Finding { grade, about, says, cure, .. } in &file.diagnosis.findings {
         let grade = match grade {
             Grade::Ok => "ok",

@@ -8,7 +8,7 @@ use super::io::Inputs;
 use crate::cli::out;
 use crate::data::stats::{SCORES, Stats};
 use crate::digits::grouped;
-use crate::report::{Align, Table};
+use crate::report::Table;
 
 /// Count positions, games, results, scores and pieces
 #[derive(clap::Args)]
@@ -40,13 +40,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 const BAR: f64 = 30.0;
 
 fn table(stats: &Stats) -> Table {
-    let columns = [
-        ("what", Align::Left),
-        ("positions", Align::Right),
-        ("share", Align::Right),
-        ("", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
+    let mut table = Table::titled(&["<what", "positions", "share", "<"]);
     let all = stats.positions.max(1) as f64;
     let mut row = |what: String, count: u64, bar: bool| {
         let share = count as f64 / all;
