@@ -518,13 +518,8 @@ fn check_sources(file: &ConfigFile, batch: BatchSize) -> Checked {
 }
 
 fn check_target(file: &ConfigFile) -> Checked {
-    let (rate, wdl) = (&file.schedule.learning_rate, &file.target.wdl);
-    for (key, stages) in [("schedule.learning_rate", rate.as_ref()), ("target.wdl", Some(wdl))] {
-        let meant = stages.map_or(Ok(()), Stages::meant);
-        meant.map_err(|reason| ConfigError::Value { key: key.into(), reason })?;
-    }
     require!(
-        wdl.end().is_some(),
+        file.target.wdl.end().is_some(),
         "target.wdl",
         "losses are measured with its value at the end, which must not depend on the length of the \
          run: give the last stage's `every` as a share"

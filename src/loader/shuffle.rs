@@ -18,12 +18,8 @@ pub(super) fn random(seed: u64, epoch: u64, subset: u64) -> Xoshiro256PlusPlus {
 }
 
 /// The order of a window; data in memory are one window.
-pub(super) fn shuffled(
-    (seed, shuffle): (u64, bool),
-    epoch: u64,
-    window: u64,
-    positions: usize,
-) -> Vec<u32> {
+pub(super) fn shuffled(how: (u64, bool), epoch: u64, window: u64, positions: usize) -> Vec<u32> {
+    let (seed, shuffle) = how;
     let mut order: Vec<u32> = (0..positions as u32).collect();
     if shuffle {
         order.shuffle(&mut random(seed, epoch, window + 1));

@@ -233,14 +233,6 @@ impl Stages {
         Ok(Self(stages))
     }
 
-    /// Rejects steps after a share of 1 or more of the stage, which never come.
-    pub fn meant(&self) -> Result<(), String> {
-        self.0.iter().try_for_each(|stage| match stage.every {
-            Some(Length::Share(every)) if every >= 1.0 => Err(not_a_share("every", every, "stage")),
-            _ => Ok(()),
-        })
-    }
-
     /// Fits the stages to a run.
     ///
     /// # Errors
@@ -403,8 +395,13 @@ impl Stage {
                  written length = \"{share} superbatches\", for example"
             ));
         }
-        match self.length {
-            Some(Length::Share(share)) if share > 1.0 => Err(not_a_share("length", share, "run")),
+        match (self.length, self.every) {
+            (Some(Length::Share(share)), _) if share > 1.0 => {
+                Err(not_a_share("length", share, "run"))
+            }
+            (_, Some(Length::Share(every))) if every >= 1.0 => {
+                Err(not_a_share("every", every, "stage"))
+            }
             _ if self.every.is_none_or(Length::is_share) => self.alone().check_finite(),
             _ => Ok(()),
         }
