@@ -175,7 +175,7 @@ impl Held {
 }
 
 /// The entries of terms, row by row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows<C> {
     /// Row `i` has the entries `offsets[i]..offsets[i + 1]`; empty where no row has an entry.
     pub offsets: Vec<u32>,
@@ -183,12 +183,6 @@ pub struct Rows<C> {
     pub term: Vec<u16>,
     /// The count of the term, never zero.
     pub count: Vec<C>,
-}
-
-impl<C> Default for Rows<C> {
-    fn default() -> Self {
-        Self { offsets: Vec::new(), term: Vec::new(), count: Vec::new() }
-    }
 }
 
 impl<C: Copy> Rows<C> {

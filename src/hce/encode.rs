@@ -130,7 +130,7 @@ pub fn hold(terms: Terms, chosen: &Chosen, weights: &[[f64; 2]], kinds: &[Kind])
     }
 }
 
-fn kept<C: Copy>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
+fn kept<C: Copy + Default>(entries: Rows<C>, rows: usize, chosen: &Chosen) -> Rows<C> {
     let mut kept = Rows::default();
     for row in 0..rows {
         let entries = entries.row(row).filter(|(term, _)| chosen.terms[*term]);

@@ -355,7 +355,7 @@ pub enum Below {
 /// An evaluation whose centipawns are added to those of a net, and that stays as it is.
 #[derive(Clone, Debug)]
 pub struct Base {
-    below: Below,
+    pub below: Below,
     /// Centipawns a logit: those of the net.
     scale: f64,
 }
@@ -363,10 +363,6 @@ pub struct Base {
 impl Base {
     pub fn new(below: Below, scale: f64) -> Self {
         Self { below, scale }
-    }
-
-    pub fn below(&self) -> &Below {
-        &self.below
     }
 
     /// Whether it needs the colours of the pieces: boards flipped to the side to move will not do.

@@ -122,13 +122,8 @@ impl TryFrom<String> for Sketch {
     type Error = std::num::ParseIntError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.split_whitespace().map(|word| u64::from_str_radix(word, 16)).collect::<Result<_, _>>()
-    }
-}
-
-impl FromIterator<u64> for Sketch {
-    fn from_iter<I: IntoIterator<Item = u64>>(hashes: I) -> Self {
-        Self(hashes.into_iter().collect())
+        let hashes = text.split_whitespace().map(|word| u64::from_str_radix(word, 16));
+        Ok(Self(hashes.collect::<Result<_, _>>()?))
     }
 }
 

@@ -76,7 +76,7 @@ pub fn sum(net: &Net, base: Option<&Base>, position: &Position) -> i32 {
 /// The same, updated along with a search.
 pub fn in_search<'a>(net: &'a Net, base: Option<&'a Base>) -> Box<dyn Evaluate + Send + 'a> {
     let net = search::integers(net);
-    match base.map(Base::below) {
+    match base.map(|base| &base.below) {
         None => net,
         Some(Below::Terms(terms)) => {
             Box::new(search::Sum(vec![net, Box::new(search::Terms::new(terms.clone()))]))
