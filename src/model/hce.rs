@@ -61,8 +61,8 @@ impl<const D: usize> Changed<D> {
             |part: &str| weights.get(&format!("{name}.{part}"), &shape).map(<[f32]>::to_vec);
         let make = if trained { super::param } else { super::constant };
         Ok(Self {
-            start: super::constant(ids[0], values("start")?, shape.into(), device)?,
-            change: make(ids[1], values("change")?, shape.into(), device)?,
+            start: super::constant(ids[0], values("start")?, shape.into(), device),
+            change: make(ids[1], values("change")?, shape.into(), device),
         })
     }
 

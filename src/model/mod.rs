@@ -264,9 +264,9 @@ fn param<const D: usize>(
     values: Vec<f32>,
     shape: Vec<usize>,
     device: &Device,
-) -> Result<Param<Tensor<D>>, WeightsError> {
-    let tensor = constant(id, values, shape, device)?;
-    Ok(if device.is_autodiff() { tensor.map(Tensor::require_grad) } else { tensor })
+) -> Param<Tensor<D>> {
+    let tensor = constant(id, values, shape, device);
+    if device.is_autodiff() { tensor.map(Tensor::require_grad) } else { tensor }
 }
 
 /// A tensor of the model that is never trained.
@@ -275,8 +275,8 @@ fn constant<const D: usize>(
     values: Vec<f32>,
     shape: Vec<usize>,
     device: &Device,
-) -> Result<Param<Tensor<D>>, WeightsError> {
-    Ok(Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device)))
+) -> Param<Tensor<D>> {
+    Param::initialized(id.into(), Tensor::from_data(TensorData::new(values, shape), device))
 }
 
 /// One view of one-hot inputs as a dense matrix, for the plain tensor operations.

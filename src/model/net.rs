@@ -74,7 +74,7 @@ impl NetModel {
                 1 => vec![values.len()],
                 _ => array.shape.clone(),
             };
-            super::param(id(array.part), values.to_vec(), shape, device)
+            Ok(super::param(id(array.part), values.to_vec(), shape, device))
         }
         let array = |part| net.array(part).expect("every net has it");
         let affine = |weight, bias| {
