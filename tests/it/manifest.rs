@@ -10,7 +10,7 @@ use crate::games;
 
 /// The table in the book names every field of a manifest, and no other.
 #[test]
-fn the_book_has_all_fields() {
+fn book_lists_all_fields() {
     let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap();
     let fields = serde_json::to_value(net.manifest.unwrap()).unwrap();
     let mut fields: Vec<String> = fields.as_object().unwrap().keys().cloned().collect();
@@ -26,7 +26,7 @@ fn the_book_has_all_fields() {
 }
 
 #[test]
-fn the_fitted_scale_predicts_the_results_best() {
+fn fitted_scale_minimises_the_loss() {
     let net = export::load(Path::new("nets/quickstart-32.bin"), &Given::default()).unwrap().net;
     let samples = games::recorded(20_000);
     let value = |position: &Position| net.evaluate(position);

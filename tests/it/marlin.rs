@@ -20,7 +20,7 @@ fn golden_bytes() {
     assert_eq!(read_bytes(&bytes).unwrap(), [black]);
 }
 #[test]
-fn rights_that_the_board_contradicts_are_dropped() {
+fn contradicted_castling_rights_are_dropped() {
     // A rook that may castle without its king, one in the middle of the board, two on one side,
     // and en passant without a pawn.
     let plain = samples("4k3/8/8/8/8/8/8/R3K2R w - - 0 1 | 0 | 0.5")[0];
@@ -68,7 +68,7 @@ fn unsound_records_are_refused() {
 }
 
 #[test]
-fn quick_rules_are_the_slow_ones() {
+fn quick_rules_equal_slow_rules() {
     // Nibbles and squares at random, close to sound positions: whatever passes is legal, with the
     // rights that the slow way gives it.
     let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
@@ -100,7 +100,7 @@ fn quick_rules_are_the_slow_ones() {
 }
 
 #[test]
-fn both_kinds_of_records_are_told_apart() {
+fn marlinformat_and_bulletformat_are_distinguished() {
     let real: Vec<_> = real().into_iter().filter(|sample| sample.score.is_some()).collect();
     for count in [1, 3, 1000] {
         for from in (0..20_000).step_by(997) {

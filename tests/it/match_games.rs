@@ -83,7 +83,7 @@ fn written_games_are_read_back() {
 }
 
 #[test]
-fn games_have_the_result_and_are_data() {
+fn games_are_results_and_data() {
     let folder = tempfile::tempdir().unwrap();
     let pgn = folder.path().join("match.pgn");
     let arguments = [NET, "material", "--pairs", "8", "--nodes", "60", "--json"];

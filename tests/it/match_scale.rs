@@ -52,7 +52,7 @@ fn a_multiple_is_divided_out() {
 /// The interval from one Newton step for each game left out, against drawing games and fitting
 /// anew.
 #[test]
-fn the_interval_is_that_of_fitting_every_resample() {
+fn interval_equals_the_bootstrap() {
     let games = 200;
     let data = data(games, 60.0, 5);
     let found = matched(&data);

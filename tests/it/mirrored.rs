@@ -11,7 +11,7 @@ use crate::games;
 
 /// Turned left to right, as FENs say it; twice is once.
 #[test]
-fn mirror_images_are_those_of_the_board() {
+fn mirrored_positions_match_fens() {
     for (fen, turned) in [
         ("4k3/P6p/8/2Q5/8/8/8/R2K4 w - - 3 40", "3k4/p6P/8/5Q2/8/8/8/4K2R w - - 3 40"),
         ("k7/8/8/3pP3/8/8/8/7K w - d6 0 9", "7k/8/8/3Pp3/8/8/8/K7 w - e6 0 9"),
@@ -28,7 +28,7 @@ fn mirror_images_are_those_of_the_board() {
 
 /// In two passes each position is shown once as it is and once as its image, whatever the window.
 #[test]
-fn mirrored_copies_are_shown_in_every_other_pass() {
+fn every_other_epoch_is_mirrored() {
     let samples = collect(
         &Plan::reading(vec!["data/selfplay_sf151_scored.txt".into()]).limited(700),
         Part::All,

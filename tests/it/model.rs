@@ -142,7 +142,7 @@ fn reference_loss(kind: &Kind, weights: &Weights, inputs: &Inputs, judged: Judge
 }
 
 #[test]
-fn logits_equal_the_sparse_sum_in_f64() {
+fn logits_equal_the_definition() {
     for (encoder, kind, weights) in nets().into_iter().chain([hce()]).chain(sums()) {
         let batch = encoder.encode(&games::samples(300, 1));
         let logits = to_host(model(&kind, &weights, Compute::Plain).logits(&batch.inputs));
@@ -217,7 +217,7 @@ fn check_gradients(encoder: Encoder, kind: Kind, weights: Weights, compute: Comp
 }
 
 #[test]
-fn lists_hold_the_index_of_every_piece() {
+fn lists_hold_every_piece() {
     for position in games::positions(500, 6) {
         let turn = position.turn();
         let views: [(Views, &[Color]); 3] = [

@@ -31,7 +31,7 @@ fn choice(before: &[f64], force: Option<f64>) -> Choices {
 const FORCES: [Option<f64>; 2] = [Some(10.0), None];
 
 #[test]
-fn the_force_lifts_the_move_that_was_played() {
+fn force_lifts_the_played_move() {
     // The best of the others is 25 ahead, half of half a pawn.
     let before = [10.0, 35.0, 0.0, -20.0, 5.0];
     let choices = Choices { stretch: 1.0, ..choice(&before, Some(10.0)) };
@@ -45,7 +45,7 @@ fn distance_of(one: &[f64], other: &[f64]) -> f64 {
 }
 
 #[test]
-fn slopes_are_those_of_finite_differences() {
+fn slopes_equal_finite_differences() {
     let mut dice = Dice::new(1);
     for (size, force) in [3, 4, 9, 40].into_iter().flat_map(|it| FORCES.map(|force| (it, force))) {
         let mut values: Vec<f64> = (0..size).map(|_| dice.about(80.0)).collect();
@@ -81,7 +81,7 @@ fn moves(force: Option<f64>) -> Moves {
 
 /// The ends behind moves are those of the quiescence search, that of the played move first.
 #[test]
-fn ends_are_those_of_quiescence() {
+fn rows_are_quiescence_leaves() {
     let samples = samples();
     let (mut taught, mut bounded) = (0, 0);
     for (sample, mut rows) in samples.iter().zip(moves(Some(1.0)).rows(&samples)) {
@@ -135,7 +135,7 @@ fn batch(encoder: &Encoder, force: Option<f64>) -> Batch {
 
 /// A row's sign turns the model's output into that for the side that moved.
 #[test]
-fn rows_are_seen_by_the_side_that_moved() {
+fn row_signs_follow_the_mover() {
     let net = |views| Encoder::net(&Architecture::simple(views, 8, Activation::SCReLU));
     let samples = samples();
     let searched = moves(None).rows(&samples);
@@ -190,7 +190,7 @@ fn with<T>(shape: Shape, force: Option<f64>, seed: u64, act: impl FnOnce(&Proble
 }
 
 #[test]
-fn normal_equations_are_those_of_finite_differences() {
+fn normal_equations_equal_finite_differences() {
     for (shape, force) in [LINEAR, ALL].into_iter().flat_map(|it| FORCES.map(|force| (it, force))) {
         with(shape, force, 3, |problem| {
             let start = point(shape, 30.0, 9);
@@ -225,7 +225,7 @@ fn normal_equations_are_those_of_finite_differences() {
 
 /// Nowatzyk's check: an evaluation that is its own oracle, with no force, gives its own weights.
 #[test]
-fn an_evaluation_as_its_own_oracle_returns_its_weights() {
+fn own_oracle_returns_the_weights() {
     let pieces = pieces(LINEAR, 3000, 11);
     let truth = point(LINEAR, 60.0, 12);
     let choices = played(&pieces, &values(&pieces, &truth), Some(0.0), 11);

@@ -76,7 +76,7 @@ fn last(out: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_run_on_several_ranks_speaks_with_one_voice() {
+fn ranks_print_once() {
     let Some(_turn) = turn() else { return };
     let run = Run::new(&config("", NET, STEPS));
     let mut alone = nnuance();
@@ -162,7 +162,7 @@ fn long() -> Run {
 /// In ten places, any rank: the others end, the last checkpoint is whole, and the run goes on:
 /// with as many ranks to the same bits, and with others to nearly the same losses.
 #[test]
-fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
+fn killed_rank_leaves_a_checkpoint() {
     let Some(_turn) = turn() else { return };
     if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
@@ -213,7 +213,7 @@ fn a_rank_that_is_killed_ends_the_run_and_loses_no_checkpoint() {
 }
 
 #[test]
-fn a_rank_that_hangs_is_named() {
+fn hanging_rank_is_named() {
     let Some(_turn) = turn() else { return };
     if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
@@ -239,7 +239,7 @@ fn a_rank_that_hangs_is_named() {
 
 /// The signals of Ctrl-C and of schedulers, at mpirun or at one rank, stop all at the same step.
 #[test]
-fn a_signal_stops_all_ranks_with_a_checkpoint() {
+fn signal_stops_all_ranks() {
     let Some(_turn) = turn() else { return };
     if !need::found("proc", "/proc", Path::new("/proc/self/environ").exists()) {
         return;
@@ -265,7 +265,7 @@ fn a_signal_stops_all_ranks_with_a_checkpoint() {
 }
 
 #[test]
-fn a_rank_that_differs_or_fails_is_named() {
+fn differing_rank_is_named() {
     let Some(_turn) = turn() else { return };
     let run = Run::new(&config("", NET, STEPS));
     let out = run.out("run").to_string_lossy().into_owned();
@@ -277,10 +277,11 @@ fn a_rank_that_differs_or_fails_is_named() {
     assert!(!output.status.success());
     assert!(stderr.contains("error: rank 1 on "), "{stderr}");
     // An error of all ranks is printed once.
-    for (arguments, line) in
-        [(["train", "absent.toml"], "absent.toml"), (["match", "material"], "train")]
-    {
-        let output = mpirun(2, &arguments).output().unwrap();
+    for (arguments, line) in [
+        (&["train", "absent.toml"][..], "absent.toml"),
+        (&["match", "material", "absent.bin"], "train"),
+    ] {
+        let output = mpirun(2, arguments).output().unwrap();
         let [_, stderr] = said(&output);
         assert!(!output.status.success());
         let errors = stderr.lines().filter(|it| it.starts_with("error: ") && it.contains(line));

@@ -78,7 +78,7 @@ fn tcheran_agrees() {
 }
 
 #[test]
-fn fast_is_slow_at_integer_limits() {
+fn fast_equals_slow_at_integer_limits() {
     for views in Views::ALL {
         for activation in Activation::ALL {
             for (qa, weight, output) in
@@ -114,7 +114,7 @@ fn perspective_nets_are_colour_symmetric() {
 }
 
 #[test]
-fn every_shape_reads_back_padded_or_not() {
+fn every_shape_round_trips() {
     for views in Views::ALL {
         for hidden in 1..130 {
             let net = random(views, hidden, Activation::CReLU);

@@ -66,7 +66,7 @@ fn integers_match_the_definition() {
 }
 
 #[test]
-fn accumulators_follow_a_thousand_games() {
+fn accumulators_follow_games() {
     for net in drawn::nets() {
         GAMES.iter().for_each(|game| follow(net, game));
     }
@@ -93,7 +93,7 @@ fn follow(net: &Net, game: &Game) {
 }
 
 #[test]
-fn files_are_read_as_they_were_written() {
+fn files_round_trip() {
     for net in drawn::nets() {
         let name = net.architecture().to_string();
         let bytes = net.to_bytes();
@@ -171,7 +171,7 @@ fn golden(path: &Path) -> Vec<(Position, i32)> {
 
 /// Nets and their evaluations by a program of its own, which shares no code with this one.
 #[test]
-fn nets_of_others_are_read_by_their_description() {
+fn foreign_nets_match_their_goldens() {
     for (name, shape, padding) in [
         ("buckets", "(768 -> 6)x2 -> 1x8 crelu", 36),
         ("deep", "(768x3hm -> 8)x2, pairwise, -> (4+1 -> 3 -> 1)x2 crelu, dual, screlu", 0),

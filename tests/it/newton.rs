@@ -65,7 +65,7 @@ fn assert_close(one: f64, other: f64, tolerance: f64) {
 }
 
 #[test]
-fn equations_are_those_of_a_dense_jacobian() {
+fn equations_equal_a_dense_jacobian() {
     for loss in [Loss::SQUARED, Loss::ABSOLUTE] {
         let pieces = pieces(ALL, 1500, 1);
         let (truth, here) = (point(ALL, 40.0, 2), point(ALL, 30.0, 3));
@@ -101,7 +101,7 @@ fn equations_are_those_of_a_dense_jacobian() {
 /// Positions that count three times, once or not at all; and where those that count do so alike, as
 /// strong a pull against the prior.
 #[test]
-fn positions_count_as_often_as_they_stand_there() {
+fn weights_equal_repeated_positions() {
     let (once, shape) = (pieces(ALL, 900, 31), ALL);
     let (truth, here) = (point(ALL, 40.0, 32), point(ALL, 30.0, 33));
     let wanted = targets(&once, &truth, SCALE, 0.2, 34);

@@ -132,7 +132,7 @@ pub fn check(device: &Device, compute: Compute) {
 }
 
 #[test]
-fn steps_are_those_that_others_take() {
+fn steps_match_other_trainers() {
     let device = Backend::Flex.device().expect("flex is always there");
     for compute in computes() {
         check(&device, compute);
@@ -141,7 +141,7 @@ fn steps_are_those_that_others_take() {
 
 /// Shares of a mean are those of its definition: weights `d^(t - i)` over their sum, or equal ones.
 #[test]
-fn means_have_the_weights_they_say() {
+fn means_match_their_weights() {
     let values: Vec<f64> = (1..=40).map(|i| f64::from(i * i % 17)).collect();
     let walked = |of: Averaged| {
         let steps = values.len() as u64;

@@ -27,7 +27,7 @@ fn xz_in_several_parts() {
 }
 
 #[test]
-fn a_game_without_an_end_is_refused() {
+fn endless_game_is_refused() {
     let start = "ffff00000000ffff 16422561 00000000 88888888 9ecaade9 40 00 0100 0000 02 00";
     let mut game = hex(start);
     // Both sides move a knight out and back.
@@ -73,7 +73,7 @@ fn standard_input() {
 }
 
 #[test]
-fn bombs_are_read_in_little_memory() {
+fn bombs_take_little_memory() {
     // A gigabyte of spaces in few bytes: a line too long, of which little is held.
     let mut bomb = zstd::Encoder::new(Vec::new(), 1).unwrap();
     bomb.write_all(line().as_bytes()).unwrap();

@@ -56,7 +56,7 @@ fn slowly(lists: &[u16], places: usize, most: usize) -> Vec<[u16; 2]> {
 }
 
 #[test]
-fn pairs_are_those_that_stand_together_most_often() {
+fn pairs_are_the_most_frequent() {
     let (lists, places) = lists(&net(Views::Perspective, 1), 300);
     let pairs = Pairs::learn(ROWS, &lists, places, 60);
     assert_eq!(pairs.parents(), slowly(&lists, places, 60));
@@ -144,7 +144,7 @@ fn shortened_lists_name_the_same_inputs() {
 
 /// Loss and gradients are the same but for rounding, whatever the chunks, formats and instructions.
 #[test]
-fn gradients_of_pairs_are_handed_to_their_inputs() {
+fn gradients_of_pairs_reach_their_inputs() {
     for (views, hidden) in [(Views::Perspective, 40), (Views::SideToMove, 24)] {
         let net = net(views, hidden);
         let (lists, places) = lists(&net, 700);

@@ -139,7 +139,7 @@ fn text_between_moves() {
 }
 
 #[test]
-fn broken_games_are_named_and_passed() {
+fn broken_games_are_skipped() {
     let sound = game("1. e4 e5 {a\ncomment} 2. Nf3");
     let tagged = |tags: &str| format!("{tags}\n{}", &sound[12..]);
     for (bad, place, reason) in [
@@ -195,7 +195,7 @@ fn games_without_a_result_are_counted() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_told() {
+fn cut_files_give_whole_games() {
     let one = game("1. e4 {+0.1/9} e5 (1... c5 {best}) 2. Nf3 Nc6 3. Bb5 Nf6 4. O-O")
         .replace("1-0\n\n", "1-0\n");
     let text = one.repeat(2);
@@ -214,7 +214,7 @@ fn a_file_cut_anywhere_is_told() {
 }
 
 #[test]
-fn a_game_without_end_does_not_fill_the_memory() {
+fn endless_game_takes_little_memory() {
     let mut text = game("1. e4 e5");
     text += "[Event \"?\"]\n\n1. e4 {";
     text += &"pv ".repeat(6 << 20);
@@ -227,7 +227,7 @@ fn a_game_without_end_does_not_fill_the_memory() {
 }
 
 #[test]
-fn games_go_from_viriformat_to_pgn_and_back() {
+fn viriformat_to_pgn_and_back() {
     let bytes = fs::read("data/selfplay-sf15.vf").unwrap();
     let mut reader = (viriformat::FORMAT.reader)(Box::new(std::io::Cursor::new(bytes.clone())));
     let mut samples = Vec::new();
@@ -241,7 +241,7 @@ fn games_go_from_viriformat_to_pgn_and_back() {
 }
 
 #[test]
-fn what_is_written_reads_like_pgn() {
+fn written_pgn_is_exact() {
     let text = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 b - - 0 40\"]\n\n40... Kd7 {-1.00/9} 41. e4 \
                 {+M31/2} Kd6 1/2-1/2\n";
     let samples = read_as(&FORMAT, text.as_bytes()).unwrap();

@@ -57,7 +57,7 @@ fn chess960_castles_by_either_notation() {
 }
 
 #[test]
-fn usual_rooks_with_an_unusual_king_are_told() {
+fn unusual_king_is_written_as_chess960() {
     let text = "[FEN \"rkbqnbnr/pppppppp/8/8/8/8/PPPPPPPP/RKBQNBNR w HAha - 0 1\"]\n\n1. d3 0-1";
     let samples = read_bytes(text.as_bytes()).unwrap();
     let written = String::from_utf8(write(&FORMAT, &samples).unwrap()).unwrap();

@@ -105,7 +105,7 @@ fn read_seen_by(
 }
 
 #[test]
-fn the_user_tells_the_view() {
+fn view_can_be_given() {
     let lines = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 | -120 | 0.0\n\
                  4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 120 | 1.0\n";
     let white = samples(lines);

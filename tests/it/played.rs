@@ -43,7 +43,7 @@ fn read(text: &str) -> Result<Match, String> {
 }
 
 #[test]
-fn rounds_pair_games_in_whatever_order_they_ended() {
+fn rounds_pair_games_in_any_order() {
     let both = ["a", "b"];
     let rounds = [["1-0", "0-1"], ["1/2-1/2", "1-0"], ["0-1", "1/2-1/2"]];
     let rounds = rounds.iter().enumerate().map(|(round, results)| pair(both, round, *results));
@@ -62,7 +62,7 @@ fn rounds_pair_games_in_whatever_order_they_ended() {
 }
 
 #[test]
-fn games_that_follow_each_other_are_pairs_where_rounds_are_none() {
+fn consecutive_games_pair_without_rounds() {
     let tags = |round, fen| [("Round", round), ("FEN", fen), ("SetUp", "1")];
     let other = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
     let one = |players, result, round, fen| game(players, result, &tags(round, fen));
@@ -84,7 +84,7 @@ fn games_that_follow_each_other_are_pairs_where_rounds_are_none() {
 }
 
 #[test]
-fn what_is_no_match_is_one_error_with_its_place() {
+fn wrong_matches_are_refused() {
     let good = pair(["a", "b"], 1, ["1-0", "0-1"]);
     for (text, why) in [
         (good.replacen("\"1-0\"", "\"2-0\"", 1), ", game 1, line 1: the tag Result is `2-0`"),

@@ -36,7 +36,7 @@ fn train(text: &str, more: &str) -> (bool, String) {
 }
 
 #[test]
-fn wrong_point_of_view_stops_the_run() {
+fn wrong_point_of_view_is_refused() {
     let result = |text: &str| format!("{:.1}", 1.0 - text.parse::<f64>().expect("a number"));
     let score = |text: &str| (-text.parse::<i32>().expect("a number")).to_string();
     let turned = |scores: bool, results: bool, white: bool| {

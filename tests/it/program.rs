@@ -148,17 +148,23 @@ pub fn column(folder: &Path, name: &str) -> Vec<f64> {
     rows[1..].iter().filter_map(|row| row.split(',').nth(place)?.parse().ok()).collect()
 }
 
-/// Asserts that two runs left the same bits.
-pub fn assert_same_bits(one: &Path, other: &Path, what: &str) {
+/// Asserts that two runs left the same log, and the same bits in these files where they are.
+pub fn assert_same(one: &Path, other: &Path, files: &[&str], what: &str) {
     let read = |folder: &Path, name: &str| std::fs::read(folder.join(name)).ok();
-    let kept = names(&one.join("checkpoints"));
-    assert_eq!(kept, names(&other.join("checkpoints")), "{what}");
-    let kept = kept.iter().map(|name| format!("checkpoints/{name}"));
-    let files = ["last.safetensors", "best.safetensors", "terms.json", "sources.csv", "net.bin"];
-    for name in files.map(String::from).into_iter().chain(kept) {
-        assert!(read(one, &name) == read(other, &name), "{what}: {name} differs");
+    for name in files {
+        assert!(read(one, name) == read(other, name), "{what}: {name} differs");
     }
     assert_eq!(log(one), log(other), "{what}");
+}
+
+/// Asserts that two runs of one config left the same bits.
+pub fn assert_same_bits(one: &Path, other: &Path, what: &str) {
+    let kept = names(&one.join("checkpoints"));
+    assert_eq!(kept, names(&other.join("checkpoints")), "{what}");
+    let kept: Vec<String> = kept.iter().map(|name| format!("checkpoints/{name}")).collect();
+    let files = ["last.safetensors", "best.safetensors", "terms.json", "sources.csv", "net.bin"];
+    let files: Vec<&str> = files.into_iter().chain(kept.iter().map(|name| &name[..])).collect();
+    assert_same(one, other, &files, what);
 }
 
 /// Kills runs at random moments, often several times each, and resumes them with other numbers of

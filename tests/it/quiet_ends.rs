@@ -83,7 +83,7 @@ fn scores_are_those_of_leaves() {
 }
 
 #[test]
-fn a_search_for_an_end_stays_within_its_bounds() {
+fn capture_explosion_is_bounded() {
     // Queens that can take each other in any order.
     let fen = "qqqk4/qqq5/8/8/8/8/QQQ5/QQQK4 w - - 0 1";
     let chess = Position::from_fen(fen).unwrap().to_chess().unwrap();
@@ -117,7 +117,7 @@ const STEPS: &str = "[schedule]\nepochs = 11\nbatch = 700\nlearning_rate = 0.01\
 
 /// One round is a run on a file of the quiet ends of its positions.
 #[test]
-fn a_round_is_a_run_on_the_quiet_ends_as_given() {
+fn round_equals_a_run_on_leaves() {
     let folder = tempfile::tempdir().unwrap();
     let text = config(TERMS, 1.0, DIRECT).replace("epochs = 6", "epochs = 1");
     let text = text.replace("held_out = 0.2", "held_out = 0");

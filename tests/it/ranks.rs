@@ -107,7 +107,7 @@ fn each<T: Send>(size: usize, work: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
 }
 
 #[test]
-fn first_rank_with_another_number_is_found() {
+fn first_differing_rank_is_found() {
     for size in 1..5 {
         let other = |odd: usize| {
             let number = move |ranks: &dyn Ranks| 7 + u64::from(ranks.rank() == odd);
@@ -257,7 +257,7 @@ fn kinds() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn ranks_learn_what_one_process_learns() {
+fn ranks_equal_one_process() {
     for (name, text) in kinds() {
         let folder = tempfile::tempdir().unwrap();
         let out = |name: &str| -> PathBuf { folder.path().join(name) };
@@ -282,7 +282,7 @@ fn ranks_learn_what_one_process_learns() {
 
 /// Any of them stops a run, which goes on with another number and ends where one process does.
 #[test]
-fn a_run_goes_on_with_another_number_of_ranks() {
+fn resumed_with_other_ranks() {
     for (name, text) in
         kinds().into_iter().filter(|(name, _)| !name.contains("terms") && *name != "gauss-newton")
     {
@@ -301,7 +301,7 @@ fn a_run_goes_on_with_another_number_of_ranks() {
 /// Started together without MPI they would all do the same.
 #[cfg(not(feature = "mpi"))]
 #[test]
-fn a_program_without_mpi_is_started_once() {
+fn refused_without_mpi() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nnuance"));
     command.args(["train", "absent.toml"]).env("OMPI_COMM_WORLD_SIZE", "4");
     let mut said = |rank: &str| {

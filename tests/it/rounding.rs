@@ -115,7 +115,7 @@ fn are_exported(rounded: &Weights, right: &Weights, net: &Architecture) {
 }
 
 #[test]
-fn rounded_weights_are_those_that_an_export_writes() {
+fn rounded_weights_equal_the_export() {
     for case in cases() {
         let Case { net, weights, scales } = &case;
         let (right, rounding) = (exported(&case), rounding(net, *scales));
@@ -182,7 +182,7 @@ fn loss(net: &Architecture, weights: &Weights, samples: &[Sample], targets: &[f3
 /// Loss and gradients are those of the exported weights; what king buckets share has the sum of
 /// theirs. So differences of the loss there are what the unrounded weights follow.
 #[test]
-fn loss_and_gradients_are_those_of_the_exported_weights() {
+fn gradients_equal_those_of_exported_weights() {
     for (i, case) in cases().into_iter().enumerate() {
         let Case { net, weights, scales } = &case;
         let right = exported(&case);
@@ -294,7 +294,7 @@ fn descent() -> optimizer::Settings {
 /// The unrounded weights go down the gradients of the rounded ones, and what validates is the loss
 /// of what would be exported.
 #[test]
-fn a_step_goes_straight_through() {
+fn straight_through_step() {
     for (i, case) in cases().iter().enumerate().step_by(3) {
         let Case { net, weights, scales } = case;
         let place = &places()[i % places().len()];
@@ -326,7 +326,7 @@ fn a_step_goes_straight_through() {
 /// Before its last part a run takes the steps of one that knows of no rounding, whatever its
 /// optimiser learns; and then it goes its own way.
 #[test]
-fn rounding_begins_where_it_is_told() {
+fn rounding_begins_at_its_step() {
     let usual = optimizer::Settings::usual;
     let averaged = |average| optimizer::Settings { average: Some(average), ..usual(Name::AdamW) };
     let optimizers = [
@@ -386,7 +386,7 @@ fn export_takes_the_trained_scales() {
 
 /// So that tests ask for what runs ask for.
 #[test]
-fn arrays_that_stay_floats_are_not_rounded() {
+fn float_arrays_are_not_rounded() {
     for drawn in drawn::TWENTY.iter() {
         for net in &drawn.nets {
             let Rounding(factors) = rounding(&drawn.net, net.scales());

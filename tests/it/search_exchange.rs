@@ -35,7 +35,7 @@ const EXCHANGES: [(&str, &str, i32); 16] = [
 ];
 
 #[test]
-fn exchanges_are_worth_what_they_are_by_hand() {
+fn exchanges_match_hand_counts() {
     for (fen, word, expected) in EXCHANGES {
         let chess = Position::from_fen(fen).unwrap().to_chess().unwrap();
         let played = word.parse::<UciMove>().unwrap().to_move(&chess).unwrap();

@@ -76,7 +76,7 @@ fn mates_are_found_and_counted() {
 }
 
 #[test]
-fn games_that_are_over_have_no_move() {
+fn finished_games_have_no_move() {
     for (fen, score) in [
         ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", Score::Centipawns(0)),
         ("R6k/8/6K1/8/8/8/8/8 b - - 0 1", Score::Mate(0)),
@@ -166,7 +166,7 @@ fn limits_are_kept() {
 }
 
 #[test]
-fn several_lines_are_different_and_in_order() {
+fn lines_differ_and_are_ordered() {
     let (found, said) = ask(&game(KIWIPETE, ""), depth(5), 4);
     assert_eq!((found.lines.len(), said.len()), (4, 20));
     for pair in found.lines.windows(2) {

@@ -49,7 +49,7 @@ fn play(start: Chess, evaluations: &mut [Box<dyn Evaluate + '_>; 2], most: usize
 }
 
 #[test]
-fn a_hundred_games_have_no_illegal_move() {
+fn hundred_games_without_illegal_moves() {
     let net = quickstart();
     let lengths: Vec<usize> = (0..100_u16)
         .into_par_iter()

@@ -7,7 +7,7 @@ use nnuance::format::Format;
 use crate::formats::exhaust;
 
 #[test]
-fn the_examples_of_formats_are_read() {
+fn examples_of_formats_are_read() {
     let page = fs::read_to_string("docs/formats.md").unwrap();
     let mut shown = Vec::new();
     for section in page.split("\n## ").skip(1) {

@@ -69,7 +69,7 @@ fn batches_are_cut_by_shares() {
 
 /// As many of each source in every batch, and all positions of a source before any comes again.
 #[test]
-fn each_batch_has_the_share_of_each_source() {
+fn batches_have_the_shares() {
     for window in [1 << 20, 400] {
         let plan = Plan { window, ..plan([Some(2.0), Some(3.0)]) };
         let encoder = games::lists(Views::Perspective);
@@ -106,7 +106,7 @@ fn each_batch_has_the_share_of_each_source() {
 
 /// From any position on the same batches come, kept or streamed.
 #[test]
-fn streams_of_several_sources_go_on_from_where_they_were() {
+fn streams_resume_anywhere() {
     for (window, shares) in [
         (1 << 20, [Some(1.0), Some(2.5)]),
         (130, [Some(1.0), Some(2.5)]),
@@ -130,7 +130,7 @@ fn streams_of_several_sources_go_on_from_where_they_were() {
 
 /// What the first look at the data has kept comes in the order in which it would be read again.
 #[test]
-fn kept_positions_come_as_if_they_were_read() {
+fn cached_positions_equal_streamed() {
     let folder = tempfile::tempdir().unwrap();
     let format = Format::named("marlinformat").unwrap();
     let all = games::samples(52_000, 2);
@@ -176,7 +176,7 @@ fn results_stand_beside_sources() {
 
 /// The formula, written once more.
 #[test]
-fn each_source_has_a_target_of_its_own() {
+fn sources_have_their_own_targets() {
     let mut samples = games::samples(40, 5);
     for (i, sample) in samples.iter_mut().enumerate() {
         sample.source = (i % 4) as u8;
@@ -266,7 +266,7 @@ learning_rate = 0.01
 "#;
 
 #[test]
-fn a_run_on_two_sources_tells_of_each() {
+fn sources_have_their_own_losses() {
     let run = Run::new(TWO, "2");
     let by_source = BySource::parse(&run.text("sources.csv")).unwrap();
     assert_eq!(by_source.names, ["strong", "played"]);

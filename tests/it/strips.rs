@@ -12,7 +12,7 @@ fn places(strips: &Strips, lists: usize) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn strips_are_of_one_king_bucket_and_hold_each_list_once() {
+fn strips_of_several_king_buckets() {
     let (lists, places_each, kings) = (10_000, 2, 4);
     let rows = 768 * kings;
     // None of the third bucket; some lists are empty.
@@ -44,7 +44,7 @@ fn strips_are_of_one_king_bucket_and_hold_each_list_once() {
 }
 
 #[test]
-fn lists_of_one_king_bucket_stand_as_they_come_in_strips_that_are_few() {
+fn strips_of_one_king_bucket() {
     for (lists, length, count) in
         [(1, 1024, 1), (1024, 1024, 1), (1025, 1024, 2), (65_536, 1024, 64), (131_072, 2048, 64)]
     {

@@ -40,7 +40,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn values_may_have_commas() {
+fn values_with_commas() {
     let of = |text: &str| Axis::parse(text).map(|it| (it.key, it.values.join(" | ")));
     for (text, key, values) in [
         ("net.hidden = 16, 32", "net.hidden", "16 | 32"),
@@ -146,7 +146,7 @@ fn differences_stand_against_games_and_seeds() {
 
 /// Against the formula, its integral done by Simpson's rule.
 #[test]
-fn the_interval_over_seeds_is_that_of_welch() {
+fn interval_over_seeds_is_welch() {
     let [one, two] =
         [&[1.0, 2.0, 4.0][..], &[3.0, 5.0, 8.0, 9.0]].map(|it| Spread::of(it).unwrap());
     let found = one.less(&two).expect("an interval");
@@ -205,7 +205,7 @@ fn killed_and_resumed() {
 }
 
 #[test]
-fn targets_shares_and_members_that_diverge() {
+fn diverged_members_come_last() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = written(&folder, CONFIG);
     let axes = ["target.wdl=0,1", "data.share=0.5,1", "schedule.learning_rate.from=1e38,0.005"];

@@ -220,7 +220,7 @@ fn compiled_code_gives_every_weight_back() {
 }
 
 #[test]
-fn weights_that_do_not_fit_are_named() {
+fn overflowing_weights_are_named() {
     let list = list([("a.b", Kind::Normal), ("c", Kind::Complexity)]);
     let with = |weights: &[[f64; 2]], width| {
         let style = Style { order: Order::A1First, width };

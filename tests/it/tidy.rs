@@ -186,7 +186,7 @@ fn tests() -> Vec<(PathBuf, String)> {
 
 /// `f64::max` leaves out what is not a number, and a bound on the result would hold.
 #[test]
-fn no_test_loses_what_is_not_a_number() {
+fn no_test_loses_nan() {
     for (path, code) in tests() {
         for line in code.lines() {
             let of = |word: &str| line.contains(&format!("f64::{word}"));
@@ -201,7 +201,7 @@ fn no_test_loses_what_is_not_a_number() {
 
 /// What is skipped silently looks like what holds.
 #[test]
-fn no_test_skips_without_a_word() {
+fn no_test_skips_silently() {
     for (path, code) in tests() {
         let path = path.display();
         let cure = "ask `need`, which counts what is skipped";

@@ -93,7 +93,7 @@ fn both_parts_learn_and_are_exported() {
 
 /// The terms' learning rate is one of its own, and going on from a run takes both parts.
 #[test]
-fn terms_take_a_rate_of_their_own() {
+fn terms_have_their_own_rate() {
     let folder = tempfile::tempdir().unwrap();
     let (path, before) = terms_in(&folder);
     let (first, second) = (folder.path().join("first"), folder.path().join("second"));
@@ -114,7 +114,7 @@ fn terms_take_a_rate_of_their_own() {
 }
 
 #[test]
-fn a_killed_run_goes_on_with_its_terms() {
+fn killed_and_resumed_with_terms() {
     let folder = tempfile::tempdir().unwrap();
     killed_and_resumed(&config(&terms_in(&folder).0, "perspective", 8), 2);
 }

@@ -172,7 +172,7 @@ proptest! {
 }
 
 #[test]
-fn wrong_lines_are_skipped_with_their_number() {
+fn wrong_lines_are_skipped() {
     let good = format!("0.5 b 1 1 | | {FEN}\n");
     for head in [
         "1.0 b 24",
@@ -204,7 +204,7 @@ fn wrong_lines_are_skipped_with_their_number() {
 
 /// Four pawns more at phase 12 of 24: 4 * (82 / 2 + 94 / 2) = 352, and 12 for the tempo.
 #[test]
-fn evaluations_are_what_the_counts_give() {
+fn evaluations_are_checked() {
     let faults = |turn: &str, eval: &str| {
         let fen = FEN.replace(" b ", &format!(" {turn} "));
         let lines = format!("{HEADER}\n1.0 {turn} 12 128 eval={eval} | 0:5:1 | {fen}\n");
@@ -221,7 +221,7 @@ fn evaluations_are_what_the_counts_give() {
 
 /// Stores hold the positions that the ordinary scan has counted, each on its side.
 #[test]
-fn rows_are_on_the_sides_of_their_games() {
+fn rows_follow_the_split() {
     let own = own();
     let positions = games::positions(1500, 8);
     let lines = |positions: &[nnuance::sample::Position], from: usize| {

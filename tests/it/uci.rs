@@ -41,7 +41,7 @@ fn timeless(said: &[String]) -> Vec<[String; 2]> {
 const NET: &str = "nets/quickstart-32.bin";
 
 #[test]
-fn it_introduces_itself() {
+fn identification() {
     let said = talk(NET, &["uci", "isready", "quit"]);
     assert!(said[0].starts_with("id name nnuance "), "{said:?}");
     assert_eq!(said[said.len() - 2..], ["uciok", "readyok"]);
@@ -96,7 +96,7 @@ fn sums_add_their_parts() {
 
 /// Wherever a search is stopped, its last line begins with the move that is played.
 #[test]
-fn what_is_played_was_told() {
+fn best_move_is_last_pv() {
     let position = "position fen r1bq1rk1/pp2bppp/2n1pn2/3p4/2PP4/2N2N2/PP2BPPP/R1BQ1RK1 w - - 0 9";
     let mut changed = 0;
     for nodes in (50..3000).step_by(61) {
@@ -110,7 +110,7 @@ fn what_is_played_was_told() {
 }
 
 #[test]
-fn castling_is_told_as_the_interface_has_it() {
+fn castling_in_both_notations() {
     let fen = "position fen 4k3/8/8/8/8/8/8/4K2R w K - 0 1 moves";
     let said = talk("material", &[&format!("{fen} e1g1"), "d"]);
     assert!(said[0].starts_with("4k3/8/8/8/8/8/8/5RK1 b"), "{said:?}");
@@ -133,7 +133,7 @@ fn clocks_and_stops_end_a_search() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_changes_nothing() {
+fn wrong_commands_change_nothing() {
     let lines = [
         "position startpos moves e2e4",
         "position startpos moves e2e5",
@@ -150,7 +150,7 @@ fn what_is_wrong_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn no_budget_is_more_than_the_clock_has() {
+fn budgets_stay_within_the_clock() {
     for time in [0, 1, 10, 100, 1_000, 60_000, 3_600_000] {
         for increment in [0, 10, 1_000, 30_000] {
             for moves_to_go in [None, Some(1), Some(2), Some(40)] {

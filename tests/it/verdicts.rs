@@ -148,7 +148,7 @@ fn few_chains_of_one_position() {
 }
 
 #[test]
-fn formats_of_one_net_are_no_rivals() {
+fn formats_of_one_net_undecided() {
     let mut world = world(200, &[0.0, 1.0, 6.0]);
     let apart = world.compare(&world.truth());
     assert!(apart.pairs.iter().all(|pair| pair.decided && !pair.rounding));

@@ -89,7 +89,7 @@ fn tools_keep_games_whole_or_refuse() {
 }
 
 #[test]
-fn positions_of_unknown_games_make_no_games() {
+fn unknown_games_stay_unknown() {
     let all = games();
     let text = write(&plain::FORMAT, &all).unwrap();
     let blind = read_bytes(&text).unwrap();
