@@ -1,15 +1,12 @@
 //! Training from a config to an evaluation in a folder.
 
-mod base;
 mod data;
 mod finish;
 pub mod grow;
 mod join;
 mod length;
-mod open;
 mod resume;
 mod start;
-mod tuning;
 
 use std::path::PathBuf;
 
@@ -57,13 +54,13 @@ pub fn begin(mut config: Config, folder: &RunFolder, means: &Means) -> Result<Op
     let term_list = recipe::term_list(&config)?;
     refuse_twins(&config)?;
     let began = start::open(&config, listener)?;
-    let added = base::open(&config, &place, listener)?;
+    let added = start::open_base(&config, &place, listener)?;
     if let Some(added) = &added {
         config = config.with(|file| file.target.scale = Some(added.base.scale))?;
     }
     let (list, below) = (term_list.as_deref(), added.as_ref().map(|added| &added.base));
     join::invite(means.ranks, &config, &folder.path, list, below, &place.1, None)?;
-    let (data, mut weights) = open::open(&mut config, list, None, below, &place, listener)?;
+    let (data, mut weights) = data::open(&mut config, list, None, below, &place, listener)?;
     if config.data.window.is_none()
         && let Some(window) = data.window(&config)
     {
@@ -120,7 +117,7 @@ pub fn check(config: &Config, positions: u64, means: &Means) -> Result<Settings>
     RunTerms::of(config, recipe::term_list(config)?.as_deref())?;
     refuse_twins(config)?;
     start::open(config, means.listener)?;
-    base::open(config, &place, means.listener)?;
+    start::open_base(config, &place, means.listener)?;
     length::settings(config, positions)
 }
 

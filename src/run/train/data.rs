@@ -1,25 +1,32 @@
-//! The data of a run: read, described, encoded.
+//! The data of a run, read, described and encoded, and the weights that it starts with.
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
+use crate::architecture::{Architecture, Part as ArrayPart};
 use crate::batch::{Batch, Choices, OfRank};
-use crate::config::{BatchSize, Config, Learn};
+use crate::config::{BatchSize, Config, LEAST_SCALE, Learn, MOST_SCALE, Model as Section};
 use crate::data_file::DataFile;
+use crate::digits::grouped;
+use crate::export;
 use crate::hce::{HceWeights, Tally};
 use crate::loader::{
     BatchOrder, Encoder, KeptRecords, LoadError, Part, Plan, Preparation, Prepare, Scan, Sketch,
-    Store, Stream, TermsEncoder, Validating, Weighing, scan_terms,
+    Store, Stream, TERMS_PIECE, TermsEncoder, Validating, Weighing, read_traces, scan_terms,
+};
+use crate::model::{
+    Compute, Device, Evaluation as _, HceShape, Kind, Model, initial_of_size, try_to_host,
 };
 use crate::progress::Progress;
-use crate::run::objective;
+use crate::report::fit::{Conventions, fit};
 use crate::run::recipe::{self, Recipe};
-use crate::run::summary;
 use crate::run::terms::RunTerms;
+use crate::run::{objective, summary};
 use crate::sample::{Sample, mix};
 use crate::train::checkpoint::Checkpoint;
+use crate::weights::Weights;
 
 /// Where the batches of a run come from, and those that validate.
 pub struct Data {
@@ -177,14 +184,27 @@ pub fn sameness(config: &Config, some: &[Sample]) -> Option<String> {
     })
 }
 
-impl Summary {
-    pub fn of(scan: Scan) -> Self {
-        let Scan { files, validating, sketch, train, .. } = scan;
-        Self { files, validating, sketch, train }
-    }
-}
-
 impl Data {
+    fn of(
+        scan: Scan,
+        validation: Vec<Batch>,
+        source: BatchSource,
+        encoder: Option<Encoder>,
+        terms: Option<Tuned>,
+    ) -> Self {
+        let Scan { files, validating, sketch, train, some, test, validation: held, .. } = scan;
+        Self {
+            summary: Summary { files, validating, sketch, train },
+            validation,
+            encoder,
+            validating: held.samples,
+            test: test.samples,
+            some,
+            source,
+            terms,
+        }
+    }
+
     /// The window to write into the config of the run.
     pub fn window(&self, config: &Config) -> Option<usize> {
         match &self.source {
@@ -316,4 +336,251 @@ fn cut(config: &Config, of_rank: OfRank) -> BatchOrder {
         BatchSize::All => None,
     };
     BatchOrder { batch, shuffle: config.data.shuffle, seed: config.seed, of_rank }
+}
+
+/// Opens the data of a run, and gives the weights that training starts with. `begun` are the
+/// weights of a run that goes on, `base` is what a net is added to. The config gets its scale, where it has none.
+pub fn open(
+    config: &mut Config,
+    term_list: Option<&str>,
+    begun: Option<&Weights>,
+    base: Option<&export::Base>,
+    place: &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<(Data, Weights)> {
+    let Some(terms) = RunTerms::of(config, term_list)? else {
+        return net(config, base, begun, place, listener);
+    };
+    let start = match begun {
+        Some(weights) => HceWeights::started_from(weights, terms.list.clone(), config.scale)?,
+        None => terms.start(config.start(), listener)?,
+    };
+    match terms.own {
+        Some(_) => traces(config, terms, start, place, listener),
+        None => positions(config, terms, start, place, listener),
+    }
+}
+
+fn net(
+    config: &Config,
+    base: Option<&export::Base>,
+    begun: Option<&Weights>,
+    (_, compute): &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<(Data, Weights)> {
+    let section = config.net().context("no terms, so a net")?;
+    let net = &section.architecture;
+    let joins = base.filter(|_| section.tune_base);
+    let terms = joins.map(|base| beside_net(base, begun)).transpose()?;
+    let encoder = match (&terms, base) {
+        (Some(terms), _) => Encoder::sum(net, RunTerms::of_base(terms).encoder(terms)),
+        (None, base) => Encoder::net(net).on(base.map(recipe::added).transpose()?),
+    };
+    let mut plan = Plan { colours: encoder.needs_colours(), ..recipe::plan(config) };
+    let mut scan = read(&plan, keep_records(config), None, listener)?;
+    let rounds = config.target.learn != Learn::Values;
+    let samples = rounds.then(|| to_prepare(&plan, config, listener)).transpose()?;
+    plan.expect(&scan);
+    plan.window = config.window(scan.train);
+    recipe::plan_chunks(&mut plan, config, *compute, scan.train, &scan.some);
+    let mut weights = initial_of_size(net, config.seed, section.start_size);
+    if base.is_some() {
+        // So the sum begins as what is there already.
+        zero(&mut weights, net);
+    }
+    weights.0.extend(terms.into_iter().flat_map(|terms| terms.to_weights().0));
+    let source = match samples {
+        Some(samples) => {
+            scan.train = samples.len() as u64;
+            BatchSource::Prepared { samples, weighing: plan.weighing, by: None }
+        }
+        None => {
+            let fits = scan.train <= plan.window as u64;
+            let kept = scan.kept.take().filter(|_| fits);
+            BatchSource::Files { plan: Box::new(plan), encoder: encoder.clone(), kept }
+        }
+    };
+    let weights_of = config.weighing().weights(&scan.validation.samples);
+    let validation = validation(&encoder, &scan.validation.samples, &weights_of);
+    Ok((Data::of(scan, validation, source, Some(encoder), None), weights))
+}
+
+/// The terms that learn with a net, as they were when this began.
+fn beside_net(base: &export::Base, begun: Option<&Weights>) -> Result<HceWeights> {
+    let terms = recipe::terms_of(base)?;
+    let Some(begun) = begun else { return Ok(terms) };
+    let HceWeights { scale_factor, source, .. } = terms;
+    let began = HceWeights::started_from(begun, terms.list, terms.scale)?;
+    Ok(HceWeights { scale_factor, source, ..began })
+}
+
+/// The output of a net becomes nothing.
+pub fn zero(weights: &mut Weights, net: &Architecture) {
+    for part in [ArrayPart::Output, ArrayPart::OutputBias] {
+        let name = net.array(part).expect("every net has it").name;
+        weights.0.get_mut(&name).expect("a net has its arrays").values.fill(0.0);
+    }
+}
+
+/// Positions that are enough to fit a scale on.
+const FIT_ON: usize = 200_000;
+
+/// Terms of the built-in evaluation, on positions.
+fn positions(
+    config: &mut Config,
+    mut terms: RunTerms,
+    start: HceWeights,
+    place: &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<(Data, Weights)> {
+    let mut plan = recipe::plan(config);
+    let rounds = config.target.learn != Learn::Values;
+    let keep = if rounds { 0 } else { keep(config) };
+    // Where more positions might come than are kept, what was found would be found in vain.
+    let encoder = (keep == u64::MAX).then(|| terms.encoder(&start));
+    let mut scan = read(&plan, keep, encoder.as_ref(), listener)?;
+    plan.expect(&scan);
+    plan.window = config.window(scan.train);
+    let kept = scan.kept.take();
+    let (source, counts, weights);
+    match (kept, rounds) {
+        (_, true) => {
+            let samples = to_prepare(&plan, config, listener)?;
+            let seen = terms.encoder(&start).counts(&samples);
+            hold_rare(&mut terms, &seen, rare(config), listener);
+            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+            let some = match config.learns_moves() {
+                true => scan.some.clone(),
+                false => {
+                    let every = (samples.len() / FIT_ON).max(1);
+                    samples.chunks(TERMS_PIECE).step_by(every).flatten().copied().collect()
+                }
+            };
+            weights = begin(config, &terms, &start, &encoder.encode(&some), place, listener)?;
+            counts = Some(seen);
+            scan.train = samples.len() as u64;
+            source = BatchSource::Prepared { samples, weighing: plan.weighing, by: None };
+        }
+        (Some(records), false) => {
+            let mut store = Store::encode(records, &terms.encoder(&start));
+            let seen = store.counts.clone();
+            if hold_rare(&mut terms, &seen, rare(config), listener) {
+                store.hold(&terms.encoder(&start));
+            }
+            weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+            if passes(config, place) {
+                store.by_term();
+            }
+            counts = Some(seen);
+            source = BatchSource::Store(Arc::new(store));
+        }
+        (None, false) => {
+            listener.remark(
+                "the positions stream by and nobody counts their terms: none is held as rare",
+            );
+            let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+            weights = begin(config, &terms, &start, &encoder.encode(&scan.some), place, listener)?;
+            counts = None;
+            source = BatchSource::Files { plan: Box::new(plan), encoder, kept: None };
+        }
+    }
+    let encoder = Encoder::Hce(Arc::new(terms.encoder(&start)));
+    let tally = Tally::of(&scan.some);
+    let weights_of = config.weighing().weights(&scan.validation.samples);
+    let validation = validation(&encoder, &scan.validation.samples, &weights_of);
+    let tuned = Tuned { terms, start, counts, tally };
+    Ok((Data::of(scan, validation, source, Some(encoder), Some(tuned)), weights))
+}
+
+/// Terms of another engine, on the traces that it printed.
+fn traces(
+    config: &mut Config,
+    mut terms: RunTerms,
+    start: HceWeights,
+    place: &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<(Data, Weights)> {
+    let own = terms.own.clone().context("an engine's terms")?;
+    let plan = recipe::plan(config);
+    let mut scan = read(&plan, 0, None, listener)?;
+    let ([mut store, mut validation], tally) = read_traces(&plan, &own, &terms.encoder(&start))?;
+    let seen = store.counts.clone();
+    if hold_rare(&mut terms, &seen, rare(config), listener) {
+        let encoder = terms.encoder(&start);
+        store.hold(&encoder);
+        validation.hold(&encoder);
+    }
+    let weights = begin(config, &terms, &start, &store.some(FIT_ON), place, listener)?;
+    if passes(config, place) {
+        store.by_term();
+    }
+    scan.train = store.len() as u64;
+    let validation = if validation.is_empty() { Vec::new() } else { vec![validation.all()] };
+    let tuned = Tuned { terms, start, counts: Some(seen), tally };
+    let source = BatchSource::Store(Arc::new(store));
+    Ok((Data::of(scan, validation, source, None, Some(tuned)), weights))
+}
+
+/// Whether gradients over all positions are taken again and again, by the processor.
+fn passes(config: &Config, (_, compute): &(Device, Compute)) -> bool {
+    let all = config.batch == BatchSize::All && !config.optimizer.name.is_direct();
+    all && matches!(compute, Compute::Fused { .. })
+}
+
+/// Positions in which a term must occur to be trained.
+fn rare(config: &Config) -> u64 {
+    match &config.model {
+        Section::Terms(terms) => terms.rare,
+        Section::Traces(traces) => traces.rare,
+        Section::Net(_) => 0,
+    }
+}
+
+/// Holds the terms that too few positions have, and says so; whether there are any.
+fn hold_rare(terms: &mut RunTerms, seen: &[u64], rare: u64, listener: &dyn Progress) -> bool {
+    let mut held = Vec::new();
+    for (i, chosen) in terms.chosen.terms.iter_mut().enumerate() {
+        if *chosen && seen[i] < rare {
+            *chosen = false;
+            held.push(i);
+        }
+    }
+    if !held.is_empty() {
+        let moving = terms.chosen.terms.iter().filter(|chosen| **chosen).count();
+        listener.remark(&format!(
+            "{:>13} terms are held, seen in fewer than {rare} positions; {moving} move",
+            grouped(held.len() as u64)
+        ));
+    }
+    !held.is_empty()
+}
+
+/// The starting weights. A config without a scale gets the one that fits the start best.
+fn begin(
+    config: &mut Config,
+    terms: &RunTerms,
+    start: &HceWeights,
+    batch: &Batch,
+    (device, compute): &(Device, Compute),
+    listener: &dyn Progress,
+) -> Result<Weights> {
+    let weights = start.to_weights();
+    if config.target.scale.is_none() {
+        // With one centipawn a logit the logits are centipawns.
+        let shape = HceShape { scale: 1.0, ..terms.shape(config) };
+        let model = Model::new(&Kind::Hce(shape), &weights, device, *compute)?;
+        let cp: Vec<f64> =
+            try_to_host(model.logits(&batch.inputs))?.iter().map(|cp| (*cp).into()).collect();
+        let results: Vec<f64> = batch.results.iter().map(|result| (*result).into()).collect();
+        let scale = fit(&cp, &results).scale.unwrap_or(config.scale);
+        // Three digits are far finer than the data can tell.
+        let scale = ((scale * 10.0).round() / 10.0).clamp(LEAST_SCALE, MOST_SCALE);
+        let Conventions { k10, ke, k, .. } = Conventions::of(scale);
+        listener.remark(&format!(
+            "scale {scale}: with it sigmoid(cp / scale) of the start weights fits the results best \
+             (K {k10:.4} with 1/(1+10^(-K E/400)), {ke:.4} with 1/(1+e^(-K E/400)), {k:.6} with 1/(1+e^(-K E)))"
+        ));
+        *config = config.with(|file| file.target.scale = Some(scale))?;
+    }
+    Ok(weights)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Means, how, length, open};
+use super::{Means, data, how, length};
 use crate::config::{BatchSize, Config, Learn};
 use crate::export;
 use crate::model::Compute;
@@ -106,7 +106,7 @@ pub fn join(means: &Means) -> Result<End> {
     );
     let begun = begun.as_ref().map(|begun| &begun.weights);
     let list = term_list.as_deref();
-    let (mut data, _) = open::open(&mut config, list, begun, base.as_ref(), &place, listener)?;
+    let (mut data, _) = data::open(&mut config, list, begun, base.as_ref(), &place, listener)?;
     let checkpoint = read(&received())?;
     let recipe = Recipe::read(&checkpoint.facts)?.context("rank 0 sends a config")?;
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {

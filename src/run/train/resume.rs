@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Finished, Means, how, join, length, open, train};
+use super::{Finished, Means, data, how, join, length, train};
 use crate::config::{Config, Difference, Earlier};
 use crate::input;
 use crate::output;
@@ -49,7 +49,7 @@ pub fn resume(path: &Path, overrides: &[String], means: &Means) -> Result<Option
     let base = recipe.base.as_ref();
     let last = Some(&checkpoint);
     join::invite(means.ranks, &config, &folder.path, term_list, base, &place.1, last)?;
-    let (data, _) = open::open(&mut config, term_list, begun, base, &place, listener)?;
+    let (data, _) = data::open(&mut config, term_list, begun, base, &place, listener)?;
     if let Some(path) = recipe.changed([&data.summary.files, &data.summary.validating.files]) {
         let path = path.display();
         bail!("{path} has changed since the run began; restore it, or begin anew");
