@@ -183,7 +183,7 @@ fn dash_is_standard_output() {
     let net = absolute("nets/quickstart-32.bin");
     for words in [
         "data split a.txt --to epd -o - --held-out b.epd",
-        "data label a.txt --format epd --nodes 9 --engine absent -o -",
+        "data label a.txt --to epd --nodes 9 --engine absent -o -",
         &format!("export {net} -o -"),
     ] {
         fails(at, words);
