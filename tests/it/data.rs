@@ -231,15 +231,6 @@ fn temporary_records_drop_the_game_alone() {
 }
 
 #[test]
-fn converts_there_and_back() {
-    let folder = Folder::new();
-    let (binpack, back) = (folder.name("a.binpack.zst"), folder.name("b.pgn"));
-    fine(&["convert", GAMES, "-o", &binpack]);
-    fine(&["convert", &binpack, "-o", &back]);
-    assert!(folder.samples("b.pgn") == read(GAMES).unwrap());
-}
-
-#[test]
 fn unfit_samples_of_convert() {
     let folder = Folder::new();
     let told = data(&["convert", TEXT, "-o", &folder.name("a.bf")]).stderr;

@@ -39,32 +39,27 @@ fn counts_of_python_chess() {
 fn draws_spread_over_the_game() {
     let games = read(GAMES).unwrap();
     let drawn = extract(8, 1, &games);
+    let (mut sum, mut count, mut equal, mut first) = ([0.0; 8], 0.0, 0.0, 0.0);
     for (all, drawn) in
         games.chunk_by(|a, b| a.game == b.game).zip(drawn.chunk_by(|a, b| a.game == b.game))
     {
         assert_eq!((all[0].game, drawn.len()), (drawn[0].game, all.len().min(8)));
-        // One from each eighth of the game.
+        count += f64::from(u8::from(drawn.len() == 8));
+        // One from each eighth of the game, anywhere within it.
         for (i, sample) in drawn.iter().enumerate() {
             let at = all.iter().position(|other| other.ply == sample.ply).unwrap();
             assert!((i * all.len() / 8..(i + 1) * all.len() / 8).contains(&at));
+            let part = (at - i * all.len() / 8) as f64 / (all.len() as f64 / 8.0);
+            if drawn.len() == 8 {
+                sum[i] += part;
+                first = if i == 0 { part } else { first };
+                equal += f64::from(u8::from(i > 0 && (part - first).abs() < 0.05));
+            }
         }
     }
-    // Drawn anew for each part of each game.
-    let mut places = [const { Vec::new() }; 8];
-    for game in drawn.chunk_by(|a, b| a.game == b.game).filter(|game| game.len() == 8) {
-        let length = games.iter().filter(|sample| sample.game == game[0].game).count();
-        for (i, sample) in game.iter().enumerate() {
-            let first = games.iter().find(|first| first.game == sample.game).unwrap();
-            let at = usize::from(sample.ply.unwrap() - first.ply.unwrap());
-            places[i].push((at - i * length / 8) as f64 / (length as f64 / 8.0));
-        }
-    }
-    for (i, place) in places.iter().enumerate() {
-        let mean = place.iter().sum::<f64>() / place.len() as f64;
-        assert!(place.len() > 100 && (0.4..0.6).contains(&mean), "part {i}: {mean}");
-        let equal = place.iter().zip(&places[0]).filter(|(a, b)| (*a - *b).abs() < 0.05).count();
-        assert!(i == 0 || equal < place.len() / 4, "part {i}: {equal} of {}", place.len());
-    }
+    assert!(count > 100.0 && sum.iter().all(|it| (0.4..0.6).contains(&(it / count))), "{sum:?}");
+    // Drawn anew for each part.
+    assert!(equal < 7.0 * count / 4.0, "{equal} of {count} games");
 }
 
 #[test]
