@@ -66,7 +66,7 @@ impl Preparation {
         };
         let pieces: Vec<Prepared> = samples.chunks(PIECE).map(piece).collect();
         let mut all = self.none();
-        pieces.into_iter().for_each(|piece| all.join(piece));
+        pieces.into_iter().for_each(|piece| all.take(&piece, 0..piece.len()));
         all
     }
 
@@ -109,20 +109,9 @@ impl Prepared {
         }
     }
 
-    fn join(&mut self, other: Self) {
-        let before = self.records.len() as u32;
-        self.records.extend(other.records);
-        self.bases.extend(other.bases);
-        if let Some((choices, more)) = self.choices.as_mut().zip(other.choices) {
-            choices.ends.extend(more.ends.iter().map(|end| before + end));
-            choices.signs.extend(more.signs);
-            choices.before.extend(more.before);
-        }
-    }
-
     /// Adds some positions of others.
-    fn take(&mut self, from: &Self, positions: &[u32]) {
-        for position in positions.iter().map(|position| *position as usize) {
+    fn take(&mut self, from: &Self, positions: impl IntoIterator<Item = usize>) {
+        for position in positions {
             let rows = match &from.choices {
                 Some(choices) => choices.rows(position),
                 None => position..position + 1,
@@ -139,13 +128,13 @@ impl Prepared {
 
     /// In batches of some thousand rows.
     pub fn batches(&self, by: &Preparation) -> Vec<Batch> {
-        let positions: Vec<u32> = (0..self.len() as u32).collect();
-        let batch = |positions: &[u32]| {
+        let size = if self.choices.is_some() { 256 } else { 4096 };
+        let batch = |first: usize| {
             let mut some = by.none();
-            some.take(self, positions);
+            some.take(self, first..self.len().min(first + size));
             some.encode(&by.encoder)
         };
-        positions.chunks(if self.choices.is_some() { 256 } else { 4096 }).map(batch).collect()
+        (0..self.len()).step_by(size).map(batch).collect()
     }
 
     /// All of them as a batch. A position's rows of handcrafted terms lie in one piece.
@@ -229,9 +218,9 @@ impl Place {
         while taken.len() < size {
             let window = if by.whole.is_some() { usize::MAX } else { by.window };
             let (epoch, passed) = walk.on(size - taken.len(), window);
-            let (order, number) = (walk.order(), passed.start / window);
+            let (order, number) = (&walk.order, passed.start / window);
             if let Some(whole) = &by.whole {
-                taken.take(whole, &order[passed]);
+                taken.take(whole, order[passed].iter().map(|place| *place as usize));
                 continue;
             }
             let wanted = [epoch, number as u64];
@@ -243,8 +232,7 @@ impl Place {
                 *found = Some((wanted, by.of(here, &|_| {})));
             }
             let (_, rows) = found.as_ref().expect("it was searched");
-            let places = passed.map(|place| (place - number * window) as u32);
-            taken.take(rows, &places.collect::<Vec<u32>>());
+            taken.take(rows, passed.map(|place| place - number * window));
         }
         taken
     }

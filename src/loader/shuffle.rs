@@ -27,11 +27,9 @@ pub(super) fn shuffled(how: (u64, bool), epoch: u64, window: u64, positions: usi
     order
 }
 
-/// Data that come chunk by chunk, in the same chunks in each pass.
-pub(super) struct Chunks {
-    /// Sorts of chunks, which come by turns; 1 where all are alike.
-    sorts: usize,
-}
+/// Data that come chunk by chunk, in the same chunks in each pass: the number of sorts of chunks,
+/// which come by turns; 1 where all are alike.
+pub(super) struct Chunks(usize);
 
 impl Chunks {
     /// Shuffles records, as the first pass goes over them. The remainder of less than a chunk comes
@@ -54,7 +52,7 @@ impl Chunks {
             batches.for_each(|batch| batch.sort_by_key(|place| kings[*place as usize]));
         }
         arrange(records, &order);
-        Self { sorts }
+        Self(sorts)
     }
 
     /// The order of a pass over so many positions: as they are in the first, and then the chunks of
@@ -67,11 +65,11 @@ impl Chunks {
         let mut order: Vec<usize> = (0..chunks).collect();
         if epoch > 0 {
             let mut random = random(plan.seed, epoch, 1);
-            let whole = chunks / self.sorts * self.sorts;
-            for sort in 0..self.sorts {
-                let mut of_sort: Vec<usize> = (sort..whole).step_by(self.sorts).collect();
+            let whole = chunks / self.0 * self.0;
+            for sort in 0..self.0 {
+                let mut of_sort: Vec<usize> = (sort..whole).step_by(self.0).collect();
                 of_sort.shuffle(&mut random);
-                let places = (sort..whole).step_by(self.sorts);
+                let places = (sort..whole).step_by(self.0);
                 places.zip(of_sort).for_each(|(place, number)| order[place] = number);
             }
         }
@@ -124,7 +122,8 @@ pub(super) struct Walk {
     passed: u64,
     /// The epoch of `order`; none before the first step.
     epoch: Option<u64>,
-    order: Vec<u32>,
+    /// The positions in the order of that epoch.
+    pub order: Vec<u32>,
 }
 
 impl Walk {
@@ -138,7 +137,7 @@ impl Walk {
     }
 
     /// Goes on by so many positions at most, not beyond the end of the epoch, nor of a window of so
-    /// many: the epoch, and the places in its [order](Walk::order) that were passed.
+    /// many: the epoch, and the places in its `order` that were passed.
     pub fn on(&mut self, most: usize, window: usize) -> (u64, Range<usize>) {
         let (epoch, begin) = (self.passed / self.length, (self.passed % self.length) as usize);
         let positions = self.length as usize;
@@ -150,10 +149,5 @@ impl Walk {
         let end = positions.min(border).min(begin.saturating_add(most));
         self.passed += (end - begin) as u64;
         (epoch, begin..end)
-    }
-
-    /// The positions in the order of the epoch in which it went on last.
-    pub fn order(&self) -> &[u32] {
-        &self.order
     }
 }

@@ -142,7 +142,7 @@ impl Stream {
             let mut places = Vec::with_capacity(size);
             while places.len() < size {
                 let (_, passed) = walk.on(size - places.len(), usize::MAX);
-                places.extend_from_slice(&walk.order()[passed]);
+                places.extend_from_slice(&walk.order[passed]);
             }
             Ok(Some(store.batch(&places[cut.of_rank.range(size)])))
         })
