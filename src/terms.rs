@@ -276,7 +276,10 @@ impl Lines {
         if name == TEMPO {
             return Err(format!("no term can be named {TEMPO}; write `{TEMPO} {mg}` alone"));
         }
-        let kind = Kind::named(kind).ok_or_else(|| unknown(kind))?;
+        let kind = Kind::named(kind).ok_or_else(|| {
+            let names = Kind::ALL.map(Kind::name).join(", ");
+            format!("no kind is named `{kind}`; the kinds are {names}")
+        })?;
         let start = [finite("middlegame weight", mg)?, finite("endgame weight", eg)?];
         if let Some(first) = self.named.insert(name.to_string(), number) {
             return Err(format!("`{name}` is named in line {first} already; rename one of them"));
@@ -295,16 +298,4 @@ fn finite(what: &str, text: &str) -> Result<f64, String> {
         .ok()
         .filter(|value: &f64| value.is_finite())
         .ok_or_else(|| format!("{what} `{text}`, expected a finite number"))
-}
-
-fn unknown(kind: &str) -> String {
-    let names = Kind::ALL.map(Kind::name);
-    let nearest = names
-        .into_iter()
-        .max_by(|a, b| strsim::jaro(kind, a).total_cmp(&strsim::jaro(kind, b)))
-        .filter(|name| strsim::jaro(kind, name) > 0.7);
-    match nearest {
-        Some(name) => format!("no kind is named `{kind}`; did you mean `{name}`?"),
-        None => format!("no kind is named `{kind}`; the kinds are {}", names.join(", ")),
-    }
 }

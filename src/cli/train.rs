@@ -5,11 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::cluster;
-use super::export;
 use super::options::Place;
-use super::out;
 use super::terminal::Terminal;
+use super::{cluster, export, out};
 use crate::config::Config;
 use crate::report::Table;
 use crate::report::terms::{held, largest};

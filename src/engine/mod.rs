@@ -22,8 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use journal::JournalError;
 pub use opening::BookError;
-pub use player::{Clock, Limit};
-pub use player::{Crew, Entrant, Player};
+pub use player::{Clock, Crew, Entrant, Limit, Player};
 pub use positions::{Mix, PositionsJob, Task, positions};
 pub use selfplay::{SelfplayJob, selfplay};
 pub use uci::{EngineSettings, Fault};

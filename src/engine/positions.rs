@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use shakmaty::{Chess, Move, Position as _};
 
 use super::journal::Journal;
-use super::player::Limit;
-use super::player::{Crew, Player};
+use super::player::{Crew, Limit, Player};
 use super::pool::{Kept, Obstacle, drive};
 use super::uci::Line;
 use super::{EngineError, Report};

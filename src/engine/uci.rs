@@ -13,8 +13,7 @@ use shakmaty::{
 
 use super::EngineError;
 use super::clock::Deadline;
-use super::player::{Entrant, Player};
-use super::player::{Info, Limit, Searched, parse_move};
+use super::player::{Entrant, Info, Limit, Player, Searched, parse_move};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSettings {

@@ -4,9 +4,8 @@ use shakmaty::Square;
 use shakmaty::uci::UciMove;
 
 use super::Holds::{Always, Never, Sometimes};
-use super::fields;
 use super::lines::{self, Text};
-use super::{BLOCK, BadRecord, Facts, Fault, Format, Reader, View, Writer};
+use super::{BLOCK, BadRecord, Facts, Fault, Format, Reader, View, Writer, fields};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Played, Position, Sample};
 

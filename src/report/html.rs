@@ -3,10 +3,8 @@
 use maud::{Markup, html};
 
 use super::Table;
-use super::calibration::Calibration;
 use super::compare::{Comparison, Measured};
-use super::deep::{Phases, Quantising};
-use super::disagree::{Apart, Disagreement};
+use super::deep::{Apart, Calibration, Disagreement, Phases, Quantising};
 use super::elo::Met;
 use super::table::loss;
 use crate::digits::grouped;

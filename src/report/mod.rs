@@ -2,26 +2,21 @@
 //! own scale and measures losses, [`deep()`] adds phases, calibration, disagreements and the cost
 //! of quantising, [`elo`] rates games.
 
-pub mod calibration;
 pub mod chance;
 pub mod compare;
 pub mod deep;
-pub mod disagree;
 pub mod elo;
 pub mod estimate;
 pub mod fit;
 mod fitted;
-pub mod found;
 pub mod html;
 pub mod seeds;
 mod table;
 pub mod terms;
 
-pub use compare::{Comparison, compare};
-pub use compare::{Games, Played};
-pub use compare::{Options, Predictions, Truth, Values};
+pub use compare::{Comparison, Games, Options, Played, Predictions, Truth, Values, compare};
 pub use deep::{Deep, Depth, deep};
+pub use estimate::{Found, found};
 pub use fit::{MatchError, Matched, Pairs, match_scale};
 pub use fitted::{Sums, part, sums};
-pub use found::{Found, found};
 pub use table::{Table, board, cut, side_by_side, signed, tenths, wrap};

@@ -14,17 +14,16 @@ use crate::export::{
     self, Beside, Exported, Given, Imported, Losses, MatchedTo, PieceValues, Provenance,
     fitted_scale,
 };
-use crate::input;
 use crate::inspect::worth;
 use crate::loader::Plan;
 use crate::model::{Compute, Device};
 use crate::net::Hints;
-use crate::output;
 use crate::progress::Progress;
 use crate::report::{Matched, Pairs, Values, match_scale};
 use crate::sample::{Position, Sample};
 use crate::scales::Scales;
 use crate::train::checkpoint::Checkpoint;
+use crate::{input, output};
 
 /// A net that was written.
 pub struct Written {

@@ -6,30 +6,27 @@ use anyhow::{Context, Result, ensure};
 use maud::{Markup, html};
 
 use super::evaluator::{Evaluator, each_once};
-use super::folder;
 use super::honest::{Selection, honest};
-use super::inspect;
 use super::measure::{self, Measurement, nets};
 use super::played::Match;
 use super::recipe::{self, COMPUTE, POSITIONS, Recipe};
-use super::tuned;
+use super::{folder, inspect, tuned};
 use crate::config::Model;
 use crate::data_file::DataFile;
 use crate::digits::grouped;
 use crate::draw::{self, Section};
 use crate::export::Given;
 use crate::hce::HceWeights;
-use crate::input;
 use crate::inspect::Options as Inspect;
 use crate::loader::Plan;
 use crate::log::{self, BySource};
 use crate::model::{Compute, Device};
-use crate::output;
 use crate::progress::Progress;
 use crate::report::Options;
 use crate::report::html::{self as page, Run};
 use crate::sample::Sample;
 use crate::train::checkpoint::Checkpoint;
+use crate::{input, output};
 
 /// Positions to show of each disagreement.
 const BOARDS: usize = 8;

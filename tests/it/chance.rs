@@ -1,8 +1,7 @@
 //! Tails of distributions, corrections for many looks, and statistics of means.
 
 use nnuance::report::chance;
-use nnuance::report::estimate::Groups;
-use nnuance::report::estimate::Means;
+use nnuance::report::estimate::{Groups, Means};
 
 #[test]
 fn tails_and_holm() {

@@ -3,8 +3,7 @@
 use nnuance::draw::page;
 use nnuance::log::Row;
 use nnuance::loss::sigmoid;
-use nnuance::report::calibration::Calibration;
-use nnuance::report::deep::{Quantising, quantising};
+use nnuance::report::deep::{Calibration, Quantising, quantising};
 use nnuance::report::estimate::Groups;
 use nnuance::report::fit::fit;
 use nnuance::report::html::{self, Run};

@@ -2,8 +2,7 @@
 
 use std::process::{Command, Output};
 
-use nnuance::data::doctor::Keys;
-use nnuance::data::doctor::{Draws, fit_draws, sums};
+use nnuance::data::doctor::{Draws, Keys, fit_draws, sums};
 use nnuance::format::{Format, write_all};
 use nnuance::loader::{Plan, scan};
 use nnuance::loss::sigmoid;

@@ -17,8 +17,7 @@ use nnuance::progress::Progress;
 use nnuance::sample::{Sample, mix};
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position as _, fen::Fen, uci::UciMove};
 
-use crate::need;
-use crate::{formats, games};
+use crate::{formats, games, need};
 
 /// A hash of a position without its counters.
 pub fn hash_of(chess: &Chess) -> u64 {

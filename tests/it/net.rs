@@ -9,8 +9,7 @@ use nnuance::scales::Scales;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::games;
-use crate::need;
+use crate::{games, need};
 
 pub const NETS: &str = "../shared/data/nets";
 

@@ -7,8 +7,7 @@ use nnuance::format::trace::{self, Entry};
 use nnuance::format::{self, Source};
 use nnuance::terms::{Kind, OwnTerms};
 
-use crate::games;
-use crate::need;
+use crate::{games, need};
 
 const LIST: &str = "\
 # An engine of four terms.

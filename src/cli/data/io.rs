@@ -11,13 +11,12 @@ use indicatif::ProgressBar;
 
 use crate::cli::out;
 use crate::cli::terminal::{bar, interrupts};
-use crate::data;
 use crate::digits::{grouped, short};
 use crate::format::view::{self, Of};
 use crate::format::{ALL, Format, Holds, Sink, Source, View, WriteError};
-use crate::output;
 use crate::point_of_view::PointOfView;
 use crate::sample::Sample;
+use crate::{data, output};
 
 /// How files of positions are read.
 #[derive(clap::Args)]

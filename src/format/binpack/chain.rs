@@ -3,8 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU64};
 
 use super::super::fields;
-use super::board::Board;
-use super::board::{BitReader, BitWriter, folded, unfolded};
+use super::board::{BitReader, BitWriter, Board, folded, unfolded};
 use crate::sample::{GameHash, Played, Position, Sample};
 
 /// Stem and number of moves.

@@ -1,8 +1,7 @@
 //! Threats against the enemy's pieces, space, and how hard an endgame is to win.
 
-use super::Board;
-use super::View;
 use super::squares::*;
+use super::{Board, View};
 use crate::hce::terms::{Row, row};
 use crate::hce::{Sink, Term};
 

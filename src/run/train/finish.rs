@@ -7,11 +7,9 @@ use anyhow::{Context, Result, ensure};
 use super::data::{BatchSource, Data, Tuned, some_games};
 use crate::batch::{Batch, Inputs};
 use crate::hce::HceWeights;
-use crate::input;
 use crate::log::{self, BySource};
 use crate::loss::Loss;
 use crate::model::{Compute, Device};
-use crate::output;
 use crate::progress::Progress;
 use crate::report::Found;
 use crate::report::terms::{EffectiveValues, TermResult, Why, csv};
@@ -26,6 +24,7 @@ use crate::train::direct;
 use crate::train::optimizer::Name;
 use crate::train::target::targets;
 use crate::weights::Weights;
+use crate::{input, output};
 
 /// Positions of the test, about, that the report measures on.
 const SHOWN: usize = 100_000;

@@ -7,12 +7,11 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::{Finished, Means, data, how, join, length, train};
 use crate::config::{Config, Difference, Earlier};
-use crate::input;
-use crate::output;
 use crate::progress::Progress;
 use crate::run::folder::{self, RunFolder};
 use crate::run::recipe::{self, COMPUTE, Recipe};
 use crate::train::checkpoint::Checkpoint;
+use crate::{input, output};
 
 /// What a run that goes on may have set.
 const SETTABLE: [&str; 4] =

@@ -1,8 +1,7 @@
 //! The king: its cover, the danger it is in, and how hard an endgame is to win.
 
 use super::normal;
-use crate::hce::terms::{Axis, EDGES, FILES, NEAREST, PIECES, RANKS};
-use crate::hce::terms::{Group, Part};
+use crate::hce::terms::{Axis, EDGES, FILES, Group, NEAREST, PIECES, Part, RANKS};
 use crate::terms::Kind;
 
 /// The ranks of enemy pawns that an own pawn right below them blocks.

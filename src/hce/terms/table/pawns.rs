@@ -1,8 +1,7 @@
 //! Pawns, and pawns on their way to promotion.
 
 use super::normal;
-use crate::hce::terms::{Axis, FILES, RANKS};
-use crate::hce::terms::{Group, Part};
+use crate::hce::terms::{Axis, FILES, Group, Part, RANKS};
 
 /// Those where an own pawn can stand a rank further down.
 const UPPER: Axis = Axis::Numbers { first: 3, len: 5 };

@@ -1,8 +1,7 @@
 //! Material, squares, mobility, and what makes a piece good or bad where it stands.
 
 use super::normal;
-use crate::hce::terms::{Axis, ROLES, WITH_PAWNS};
-use crate::hce::terms::{Group, Part};
+use crate::hce::terms::{Axis, Group, Part, ROLES, WITH_PAWNS};
 
 /// Undefended or defended by an own pawn.
 const DEFENDED: Axis = Axis::Words(&["alone", "defended"]);

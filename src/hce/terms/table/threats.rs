@@ -1,8 +1,7 @@
 //! Threats, and who owns the board.
 
 use super::normal;
-use crate::hce::terms::{Group, Part};
-use crate::hce::terms::{PIECES, WITH_PAWNS};
+use crate::hce::terms::{Group, PIECES, Part, WITH_PAWNS};
 
 pub const GROUPS: [Group; 10] = [
     normal(Part::Threats, "threats.pawn", "enemy pieces that pawns attack", &[PIECES], |i| {
