@@ -31,7 +31,7 @@ pub struct Architecture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layer {
     pub size: usize,
-    /// What they do to their values.
+    /// The function of their values.
     pub activation: LayerActivation,
 }
 
@@ -71,12 +71,12 @@ impl Architecture {
         self.inputs.rows()
     }
 
-    /// What one view hands to the layers behind it.
+    /// Inputs that one view gives to the layers behind it.
     pub fn outputs_of_view(&self) -> usize {
         if self.pairwise { self.hidden / 2 } else { self.hidden }
     }
 
-    /// What all views hand on, side by side, the side to move's first.
+    /// Inputs of all views, side by side, the side to move's first.
     pub fn features(&self) -> usize {
         self.views() * self.outputs_of_view()
     }

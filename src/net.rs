@@ -27,7 +27,7 @@ pub const MAX_SCALE: i32 = i16::MAX as i32;
 /// The most that the inputs of an `int8` map may be, as instructions for u8 times i8 want it.
 pub const MOST_INPUT: i32 = 127;
 
-/// What a net's file does not say about itself.
+/// Facts about a net that its file does not contain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hints {
     /// The net; its hidden size follows from the size of the file.
@@ -171,7 +171,7 @@ impl Net {
         definition::top(&self.architecture, self.scales.qa)
     }
 
-    /// What an accumulator counts as at most: QA, or where there is no upper end that of i16.
+    /// Upper end of an accumulator: QA, or that of i16 for ReLU.
     pub fn ceiling(&self) -> i32 {
         match self.architecture.activation.curve().bounded {
             true => self.scales.qa,

@@ -436,7 +436,7 @@ impl Sample {
         Self { position, result: 0.5, score, ply, played, game, source: 0 }
     }
 
-    /// What no split may tear apart: the game where it is known, else the position itself.
+    /// Key of a split: the game where it is known, else the position itself.
     pub fn group(&self) -> u64 {
         self.game.map_or_else(|| self.position.key(), NonZeroU64::get)
     }
@@ -461,7 +461,7 @@ impl GameHash {
     }
 }
 
-/// Of so many positions one may lack its game.
+/// One of so many positions may lack its game.
 const ONE_IN: usize = 1000;
 
 /// Whether the games of samples are known, but for one in a thousand at most.

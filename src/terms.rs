@@ -41,7 +41,7 @@ pub struct TermEntry {
     pub kind: Kind,
     /// Middlegame and endgame weight before training, in centipawns.
     pub start: [f64; 2],
-    /// What a count of one means; may be empty.
+    /// Meaning of a count of one; may be empty.
     pub counts: String,
 }
 

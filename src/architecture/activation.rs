@@ -1,4 +1,4 @@
-//! What neurons do to their values.
+//! Activations of neurons.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a net sees of a position.
+//! Inputs of a net.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

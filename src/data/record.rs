@@ -57,7 +57,7 @@ impl Record {
     }
 }
 
-/// What the positions of `from` may hold and `to` cannot, in words for a sentence.
+/// Facts that positions of `from` may hold and `to` cannot, in words.
 pub fn lost(from: &Format, to: &Format) -> Vec<&'static str> {
     let (before, after) = (from.facts, to.facts);
     let mut lost = Vec::new();

@@ -1,4 +1,4 @@
-//! What is in a file, in numbers.
+//! Contents of a file, in numbers.
 
 use std::collections::HashSet;
 use std::num::NonZeroU64;

@@ -19,7 +19,7 @@ impl Deadline {
         Self { at: Instant::now() + capped, patience_ms }
     }
 
-    /// What is left; nothing once it is over.
+    /// The time left; zero once it is over.
     pub fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }

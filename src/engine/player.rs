@@ -1,4 +1,4 @@
-//! Who searches positions: a program that speaks UCI, or a search within this program.
+//! Players: programs that speak UCI, or a search within this program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub trait Player {
     fn search_anew(&mut self, line: &Line, limit: Limit) -> Result<Searched, Fault>;
 }
 
-/// Who can sit down at several boards at once.
+/// An engine that can be started for several boards.
 pub trait Entrant: Send + Sync {
     fn name(&self) -> String;
 

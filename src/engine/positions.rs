@@ -49,7 +49,7 @@ pub enum Task {
 /// How a position's own score and a new one become one: as expected results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
-    /// Of the new score, above 0 and below 1; the rest is the old one's.
+    /// Share of the new score, above 0 and below 1; the rest is the old one's.
     pub share: f64,
     /// Centipawns that make one logit, of both scores.
     pub scale: f64,

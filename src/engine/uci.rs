@@ -38,7 +38,7 @@ impl EngineSettings {
     }
 }
 
-/// What an engine does when no option says otherwise.
+/// Options that are set unless given.
 const DEFAULTS: [(&str, &str); 2] = [("Threads", "1"), ("Hash", "16")];
 const CHESS960: &str = "UCI_Chess960";
 

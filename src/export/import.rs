@@ -15,9 +15,9 @@ pub struct Imported {
     pub weights: Weights,
     pub architecture: Architecture,
     pub scales: Scales,
-    /// What fills up the file of a quantised net.
+    /// Padding of the file of a quantised net.
     pub padding: Padding,
-    /// What a checkpoint's header says, all of it; empty for other files.
+    /// The header of a checkpoint; empty for other files.
     pub facts: BTreeMap<String, String>,
     /// The kind of file they come from, in words.
     pub kind: &'static str,
@@ -125,7 +125,7 @@ pub fn dequantise(net: &Net) -> Weights {
     weights
 }
 
-/// What a checkpoint's facts say; facts that are missing come from the hints and the shapes.
+/// Architecture and scales of a checkpoint's facts, completed by hints and shapes.
 fn of_facts(
     weights: &Weights,
     facts: &BTreeMap<String, String>,

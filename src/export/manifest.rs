@@ -87,7 +87,7 @@ pub struct StartedFrom {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
     pub train: Option<f64>,
-    /// Of the games that validate, by which the weights were chosen.
+    /// Loss of the games that validate, by which the weights were chosen.
     pub validation: Option<f64>,
 }
 
@@ -119,7 +119,7 @@ impl Manifest {
         }
     }
 
-    /// What the manifest says about the net's file, for reading it.
+    /// The hints for reading the net's file.
     pub fn hints(&self) -> Hints {
         Hints { net: self.architecture.clone(), scales: self.scales }
     }
@@ -205,7 +205,7 @@ impl Given {
     }
 }
 
-/// What stands beside a file of weights and says what it is.
+/// The file beside a file of weights that describes it.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file")]
 pub enum Beside {
@@ -293,7 +293,7 @@ pub(super) fn read_manifest(net: &Path) -> Result<Option<Manifest>, LoadError> {
     serde_json::from_value(value).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// What the description beside a net says; none where there is none.
+/// The description beside a net, if there is one.
 pub fn description(net: &Path) -> Result<Option<Hints>, LoadError> {
     let path = description_path(net);
     if !path.exists() {
@@ -347,7 +347,7 @@ fn of_table<T: DeserializeOwned>(table: &toml::Table) -> Result<T, String> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Base {
     pub name: String,
-    /// Of its file; null for what is built in.
+    /// Hash of its file; null for what is built in.
     pub sha256: Option<String>,
     /// As [`StartedFrom::doubt`](super::StartedFrom::doubt).
     pub doubt: Option<String>,

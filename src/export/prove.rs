@@ -44,7 +44,7 @@ pub struct Proof {
     pub product_fits_i32: bool,
     /// Whether `clamped accumulator * output weight` fits an i16 (SIMD trick of SCReLU).
     pub i16_trick: bool,
-    /// What an engine's author should know.
+    /// Notes for an engine's author.
     pub notes: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ struct Neuron {
 }
 
 impl Neuron {
-    /// What is left to the ends of i16, negative if there may be an overflow.
+    /// Distance to the ends of i16, negative if there may be an overflow.
     fn room(&self) -> i64 {
         (i64::from(i16::MAX) - self.intermediate.most)
             .min(self.intermediate.least - i64::from(i16::MIN))

@@ -394,7 +394,7 @@ pub struct FittedScale {
 /// meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchedTo {
-    /// Of that net's file, hexadecimal.
+    /// Hash of that net's file, hexadecimal.
     pub sha256: String,
     pub factor: f64,
 }

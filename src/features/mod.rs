@@ -151,7 +151,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// What a legal move of one side does, castling in Chess960 included.
+    /// Changes by a legal move of one side, castling in Chess960 included.
     pub fn of(turn: Color, played: &Move) -> Self {
         let piece = |role, square| Piece { square, color: turn, role, castles: false };
         let other = |role, square| Piece { square, color: !turn, role, castles: false };

@@ -50,7 +50,7 @@ pub struct Facts {
     pub plies: Holds,
     pub moves: Holds,
     pub games: Holds,
-    /// Who is White. Where `Never`, White is to move in every sample, without counters.
+    /// Colours. Where `Never`, White is to move in every sample, without counters.
     pub colours: Holds,
 }
 
@@ -61,7 +61,7 @@ pub struct Format {
     /// Usual endings of file names, without the dot.
     pub extensions: &'static [&'static str],
     pub facts: Facts,
-    /// Who sees score and result in the file.
+    /// Point of view of score and result in the file.
     pub view: View,
     /// Whether the first bytes of a file, perhaps cut within a record, look like this format.
     pub recognises: fn(&[u8]) -> bool,

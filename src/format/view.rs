@@ -8,7 +8,7 @@ use shakmaty::{Color, Role};
 use crate::point_of_view::PointOfView;
 use crate::sample::{Position, Sample};
 
-/// Who sees the scores and results of a format.
+/// Point of view of the scores and results of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     Fixed(PointOfView),
@@ -63,7 +63,7 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// What the samples say about the view under which they were read.
+/// Agreement of the samples with the view under which they were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// It holds; the evidence is that of the side to move that decides.

@@ -92,7 +92,7 @@ impl Army {
         self.knights + self.bishops + self.rooks + self.queens
     }
 
-    /// What the pieces are worth in pawns, as beginners learn it.
+    /// Beginner's values of the pieces, in pawns.
     fn value(self) -> i32 {
         3 * (self.knights + self.bishops) + 5 * self.rooks + 9 * self.queens
     }

@@ -131,7 +131,7 @@ impl Tally {
         Self { times: vec![0; terms], middlegame: 0.0, positions: 0 }
     }
 
-    /// Of our own terms in some positions.
+    /// Counts of our own terms in some positions.
     pub fn of(samples: &[Sample]) -> Self {
         let piece = |samples: &[Sample]| {
             let mut tally = Self::new(TERMS);

@@ -26,14 +26,14 @@ pub struct HceWeights {
     /// Whether endgames that are hard to win are scaled down, see [`Phase`](super::Phase).
     pub scale_factor: bool,
     pub source: Option<String>,
-    /// What the values belong to: our own terms, or those of some engine.
+    /// The terms: our own, or those of some engine.
     pub list: Arc<TermList>,
     /// By term of the list: middlegame and endgame.
     pub values: Vec<[f64; 2]>,
 }
 
 impl Default for HceWeights {
-    /// What training starts from: the start values of our own terms.
+    /// The start values of our own terms.
     fn default() -> Self {
         Self::of_list(list(), Scales::default().scale.into())
     }

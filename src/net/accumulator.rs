@@ -21,7 +21,7 @@ struct Level {
     /// `[view][hidden]` by colour, White's first; the plain view has White's only.
     views: Vec<i32>,
     position: Position,
-    /// What led here, until the views are those of the position; a pass moves nothing.
+    /// The move that led here, until the views are updated; a pass moves nothing.
     pending: Option<Option<Moved>>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Accumulator<'a> {
         self.depth = self.depth.checked_sub(1).expect("a move was played");
     }
 
-    /// What [`Net::evaluate`] says of the position.
+    /// The value of [`Net::evaluate`].
     pub fn value(&mut self) -> i32 {
         self.settle();
         let Level { views, position, .. } = &self.levels[self.depth];

@@ -1,4 +1,4 @@
-//! What a net computes, written as it is defined: slow, and what everything faster must equal.
+//! The computation of a net as it is defined, slowly; everything faster must equal it.
 //!
 //! ```text
 //! acc_i  = bias_i + rows of the pieces, of each view
@@ -226,7 +226,7 @@ impl Net {
         self.centipawns_of_output(z[0] + skipped)
     }
 
-    /// Of a net of integers, `[views * hidden]`.
+    /// Output weights of a net of integers, `[views * hidden]`.
     fn output_weights(&self, bucket: usize) -> &[i16] {
         let outputs = self.maps[0][0];
         &self.numbers[2].i16s()[bucket * outputs..][..outputs]
@@ -366,7 +366,7 @@ pub(super) fn payload(net: &Architecture, head: HeadFormat) -> usize {
 }
 
 impl Stored {
-    /// What its integers are multiples of; none for floats.
+    /// The unit of its integers; none for floats.
     pub fn factor(&self, scales: Scales) -> Option<i32> {
         let Scales { qa, qb, .. } = scales;
         (self.number != Number::F32).then_some(match self.array.factor {

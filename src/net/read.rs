@@ -54,7 +54,7 @@ pub enum NetError {
     },
 }
 
-/// What is odd about a net's file, though it could be read.
+/// Oddity of a net's file that could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     Unpadded,
@@ -217,7 +217,7 @@ fn fits(size: usize, net: &Architecture, head: HeadFormat) -> String {
     )
 }
 
-/// What a file is if its first bytes say that it is no net.
+/// The kind of a file whose first bytes are no net's.
 fn looks_like(bytes: &[u8]) -> Option<&'static str> {
     let head = &bytes[..bytes.len().min(1024)];
     let starts: [(&[u8], &str); 7] = [

@@ -1,4 +1,4 @@
-//! What chance alone would give, and what stands among many looks.
+//! Probabilities of Student's t, and Holm's correction.
 
 /// Probability that Student's t lies further from zero than `t`.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {

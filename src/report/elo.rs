@@ -244,7 +244,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of a match of two players whose pairs are seen by the first.
+    /// Verdict on a match of two players whose pairs are seen by the first.
     pub fn of_match(names: [&str; 2], pairs: &Pairs) -> Self {
         let ahead = pairs.score().is_none_or(|score| score >= 0.5);
         let [stronger, weaker] = if ahead { names } else { [names[1], names[0]] };

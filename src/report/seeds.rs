@@ -19,7 +19,7 @@ pub struct Spread {
     pub lowest: f64,
     pub highest: f64,
     pub seeds: usize,
-    /// Of a single seed; None where there is only one.
+    /// Deviation of a single seed; None where there is only one.
     pub deviation: Option<f64>,
 }
 

@@ -4,13 +4,13 @@ use shakmaty::{Color, Square};
 
 use super::{CASTLING_ROOK, Position, ROOK};
 
-/// What a byte of the board field does.
+/// Effect of a byte of the board field.
 #[derive(Clone, Copy)]
 struct Letter {
     /// The nibble of a piece, or [`NO_PIECE`].
     nibble: u8,
     squares: u8,
-    /// What it adds to the squares still free in the rank, modulo 256.
+    /// Change of the squares still free in the rank, modulo 256.
     room: u8,
 }
 

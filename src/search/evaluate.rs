@@ -1,4 +1,4 @@
-//! What a search asks of an evaluation.
+//! The evaluation of a search.
 
 use shakmaty::Chess;
 

@@ -39,7 +39,7 @@ pub struct Limits {
     pub mate: Option<u32>,
 }
 
-/// What is asked of a search, beside the position.
+/// The parameters of a search, beside the position.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     pub limits: Limits,
@@ -91,7 +91,7 @@ impl Searched {
         self.lines[0].pv.first().copied()
     }
 
-    /// Of the best line, seen by the side to move.
+    /// Score of the best line, seen by the side to move.
     pub fn score(&self) -> Score {
         self.lines[0].score
     }

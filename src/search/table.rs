@@ -1,4 +1,4 @@
-//! What was found before, by position: the transposition table.
+//! The transposition table.
 
 use shakmaty::{Chess, Position as _};
 
@@ -17,7 +17,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Of the best score that was found in a window.
+    /// Bound of the best score that was found in a window.
     pub fn of(best: i32, [alpha, beta]: [i32; 2]) -> Self {
         match () {
             () if best >= beta => Bound::Lower,
@@ -34,7 +34,7 @@ pub struct Found {
     pub bound: Bound,
     /// Half-moves that it was searched.
     pub depth: i32,
-    /// What the evaluation says; None in check.
+    /// The evaluation; None in check.
     pub value: Option<i32>,
     pub best: Packed,
 }

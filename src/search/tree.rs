@@ -24,7 +24,7 @@ const TRIED: usize = 32;
 /// What is kept of each node on the way from the root.
 #[derive(Clone, Debug, Default)]
 struct Frame {
-    /// What the evaluation says; None in check.
+    /// The evaluation; None in check.
     value: Option<i32>,
     /// Quiet moves that cut off here, the last one first.
     killers: [Packed; 2],

@@ -8,7 +8,7 @@ use crate::sample::{GameHash, Played, Position, Sample};
 
 /// Stem and number of moves.
 pub const LEAST: usize = 34;
-/// Of the 16 bits of ply and result.
+/// Mask of the ply in the 16 bits of ply and result.
 const PLY: u16 = 0x3fff;
 
 /// Why a chain cannot be read: how many of its positions were, and what is wrong with the next.

@@ -22,9 +22,9 @@ pub const LONGEST_MATE: i16 = 1000;
 /// A score found in a comment, in centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// Of the position before the last move, seen by who moved.
+    /// The position before the last move, seen by the mover.
     Before(i16),
-    /// Of the position on the board, seen by who is to move.
+    /// The position on the board, seen by the side to move.
     Standing(i16),
 }
 
@@ -54,7 +54,7 @@ fn searched(comment: &[u8]) -> Option<i16> {
     (!plain).then(|| value.score(|plies| plies))
 }
 
-/// What follows the name of a value, which must stand at the beginning of a word.
+/// Text behind the name of a value, which must stand at the beginning of a word.
 fn after<'a>(comment: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let first = name[0];
     (0..comment.len())

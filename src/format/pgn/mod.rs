@@ -81,7 +81,7 @@ pub fn scoresheets(input: Input) -> Result<Vec<Scoresheet>, Fault> {
     each(input, Scoresheet::read)
 }
 
-/// What is made of each game, up to the first that is wrong; of some texts nothing is.
+/// Results of `of` for each game, up to the first that is wrong.
 fn each<T>(input: Input, of: impl Fn(&Frame) -> Result<Option<T>, Wrong>) -> Result<Vec<T>, Fault> {
     let (mut reader, mut all) = (PgnReader::new(input), Vec::new());
     while reader.frames.next(&mut reader.frame)? {
@@ -292,7 +292,7 @@ fn not_a_move(san: &[u8]) -> String {
     format!("`{}` is not a move", shown(san))
 }
 
-/// What tournament programs write behind a move of their book.
+/// Comment of tournament programs behind a move of their book.
 const BOOK: &[u8] = b"book";
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -357,7 +357,7 @@ impl Scoresheet {
     }
 }
 
-/// What the moves of a game tell without being replayed.
+/// Facts about the moves of a game that is not replayed.
 #[derive(Default)]
 struct Moves {
     count: u64,

@@ -224,7 +224,7 @@ impl<'a> Tags<'a> {
         self.all.iter().map(|(name, value)| (text(name), plain(value))).collect()
     }
 
-    /// What the tag `Result` says, none if there is none.
+    /// The outcome of the tag `Result`; None without one.
     pub fn outcome(&self) -> Result<Option<Outcome>, String> {
         let Some(result) = self.value("Result") else { return Ok(None) };
         match Outcome::from_text(result.trim_ascii()) {
@@ -289,7 +289,7 @@ fn closing_quote(value: &[u8]) -> Option<usize> {
     })
 }
 
-/// What matters of the moves; their numbers, NAGs and variations are passed over.
+/// A token of the moves; numbers, NAGs and variations are skipped.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Token<'a> {
     /// A move in SAN, without check signs and marks such as `!?`.

@@ -120,7 +120,7 @@ fn shut_in(rook: u32, king: u32) -> bool {
 const QUEEN_EXPOSED: Row<0> = row("queens.exposed");
 const QUEEN_DISTANCE: Row<1> = row("queens.distance");
 
-/// What threatens a queen from behind another piece, and how near she is to the enemy king.
+/// Threats to a queen from behind another piece, and her distance to the enemy king.
 pub fn queens(view: &View, add: &mut impl FnMut(Term, i32)) {
     let them = &view.them;
     for square in each(view.us.pieces[QUEEN]) {
