@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nnuance::architecture::{Activation, Architecture, Views};
-use nnuance::batch::{Batch, Choices, Terms as Rows};
+use nnuance::batch::{Batch, Choices, Terms as Rows, first};
 use nnuance::hce::{self, HceEvaluator, HceWeights};
 use nnuance::loader::{Encoder, Part, Plan, Preparation, Prepare, Weighing, collect};
 use nnuance::run::objective::{Moves, Searcher};
@@ -12,10 +12,11 @@ use nnuance::search::{Quiescence, Terms};
 use nnuance::train::direct::newton::Newton;
 use nnuance::train::direct::normal::Equations;
 use nnuance::train::direct::problem::{Goal, Problem};
+use shakmaty::Position as _;
 
 use crate::largest::largest;
 use crate::problems::{ALL, Dice, LINEAR, Shape, pieces, point, values, with_threads};
-use crate::program::{Run, column, killed_and_resumed, same_for_any_threads};
+use crate::program::{Run, column, json, killed_and_resumed, nnuance, same_for_any_threads};
 
 /// Whole games, with their moves.
 const GAMES: &str = "data/selfplay_sf151_200games.pgn";
@@ -283,4 +284,46 @@ fn killed_and_resumed_with_any_threads() {
     killed_and_resumed(&windows, 2);
     same_for_any_threads(&config(TERMS, STRONG, DIRECT));
     same_for_any_threads(&config(NET, "", STEPS));
+}
+
+#[test]
+fn equal_moves_share_their_places() {
+    assert_eq!(first(&[3.0, 1.0, 2.0]), 1.0);
+    assert_eq!(first(&[3.0, 3.0, 3.0, 2.0]), 1.0 / 3.0);
+    assert_eq!(first(&[3.0, 3.5, 3.0]), 0.0);
+}
+
+/// Against each position searched move by move.
+#[test]
+fn ranks_are_those_of_the_search() {
+    let args = ["compare", "--moves", "--json", "material", "--data", GAMES, "--all"];
+    let told = json(nnuance().args(args));
+    let samples = collect(&Plan::reading(vec![GAMES.into()]), Part::All, &|_| ()).unwrap();
+    let mut material = Terms::new(HceEvaluator::new(&HceWeights::material()));
+    let mut quiescence = Quiescence::new(200.0);
+    let (mut first, mut positions) = (0.0, 0);
+    for sample in &samples {
+        let Sample { position, result, ply, played, .. } = sample;
+        let chess = position.to_chess().unwrap();
+        let moves = chess.legal_moves();
+        if *result != 1.0 || ply.unwrap() < 16 || moves.len() < 2 {
+            continue;
+        }
+        let wanted = played.unwrap().legal_move(&chess).unwrap();
+        let mut score = |played| {
+            let mut after = chess.clone();
+            after.play_unchecked(played);
+            -quiescence.end(&after, &mut material).unwrap().score
+        };
+        let right = score(wanted);
+        let scores: Vec<i32> = moves.iter().map(|&played| score(played)).collect();
+        if scores.iter().all(|&score| score <= right) {
+            first += 1.0 / scores.iter().filter(|&&score| score == right).count() as f64;
+        }
+        positions += 1;
+    }
+    assert!(positions > 500, "{positions}");
+    assert_eq!(told["positions"].as_u64(), Some(positions));
+    let share = told["evaluations"][0]["first"]["mean"].as_f64().unwrap();
+    assert!((share - first / positions as f64).abs() < 1e-9);
 }

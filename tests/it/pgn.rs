@@ -4,8 +4,9 @@ use std::fs;
 
 use nnuance::format::pgn::FORMAT;
 use nnuance::format::{self, Holds, Source, viriformat};
-use nnuance::sample::{Played, Sample};
+use nnuance::sample::{Played, Position, Sample};
 use proptest::prelude::*;
+use shakmaty::Position as _;
 
 use crate::formats::{exhaust, read, read_as, read_bytes, scratch, write};
 use crate::need;
@@ -294,4 +295,149 @@ proptest! {
             prop_assert_eq!(&back, game);
         }
     }
+}
+
+fn scores(moves: &str) -> Vec<Option<i16>> {
+    let samples = read_bytes(game(moves).as_bytes()).unwrap();
+    samples.iter().map(|sample| sample.score).collect()
+}
+
+#[test]
+fn scores_of_tournament_programs() {
+    // The mover's, of the position before the move.
+    for (comment, score) in [
+        ("+0.35/12 0.10s", Some(35)),
+        ("-0.35/12", Some(-35)),
+        ("0.00/29 5.3s, Draw by adjudication", Some(0)),
+        ("12.5/9", Some(1250)),
+        ("+0.3/9", Some(30)),
+        ("-1.005/3", Some(-101)),
+        ("+M5/20 1.0s", Some(31_995)),
+        ("-M4/20", Some(-31_996)),
+        ("+M0/20", Some(31_999)),
+        ("-320.00/20", Some(-31_999)),
+        ("+99999999999999999999.0/20", Some(31_999)),
+        ("-M99999999999/20", Some(-31_000)),
+        ("book", None),
+        ("1/2 was offered", None),
+        ("12/20", None),
+        ("+0.35", None),
+        ("e4 +0.35/12", None),
+    ] {
+        let found = scores(&format!("1. e4 e5 {{{comment}}} 2. Nf3"));
+        assert_eq!(found, [None, score, None], "{comment}");
+        let found = scores(&format!("1. e4 e5 2. Nf3 {{{comment}}} Nc6"));
+        assert_eq!(found, [None, None, score, None], "{comment}");
+    }
+}
+
+#[test]
+fn scores_of_tcec() {
+    // White's, of the position before the move.
+    for (comment, white) in [
+        ("d=26, sd=40, mt=161000, s=21, n=35, pv=Nb3 Be7, tb=0, wv=1.04, R50=49,", Some(104)),
+        ("wv=-0.13", Some(-13)),
+        ("d=9, wv=M12, R50=3", Some(31_988)),
+        ("d=9, wv=-M12,", Some(-31_988)),
+        ("d=9, wv=#-3,", Some(-31_997)),
+        ("d=9, wv=#7,", Some(31_993)),
+        ("d=9,wv=0.00,", Some(0)),
+        ("book, mb=+0+0+0+0+0,", None),
+        ("pwv=1.04", None),
+        ("wv=none", None),
+    ] {
+        let found = scores(&format!("1. e4 {{{comment}}} e5 2. Nf3"));
+        assert_eq!(found, [white, None, None], "{comment}");
+        let found = scores(&format!("1. e4 e5 {{{comment}}} 2. Nf3"));
+        assert_eq!(found, [None, white.map(|white| -white), None], "{comment}");
+    }
+}
+
+#[test]
+fn scores_of_lichess() {
+    // White's, of the position after the move.
+    for (comment, score) in [
+        ("[%eval 0.17]", 17),
+        ("[%eval -1.5,30]", -150),
+        (" [%clk 0:10:00] [%eval 0.2] ", 20),
+        ("[%eval 0.17] [%clk 0:05:00] Better is Nc3.", 17),
+        // White mates with the fifth of its moves, so after nine half-moves.
+        ("[%eval #5]", 31_991),
+        // Black mates, but White moves before each of its moves.
+        ("[%eval #-5]", -31_990),
+    ] {
+        let found = scores(&format!("1. e4 e5 {{{comment}}} 2. Nf3"));
+        assert_eq!(found, [None, None, Some(score)], "{comment}");
+        let found = scores(&format!("{{{comment}}} 1. e4 e5"));
+        assert_eq!(found, [Some(score), None], "{comment}");
+    }
+    for (comment, score) in
+        [("[%eval 0.17]", -17), ("[%eval #5]", -31_990), ("[%eval #-5]", 31_991)]
+    {
+        let found = scores(&format!("1. e4 {{{comment}}} e5 2. Nf3 {{{comment}}}"));
+        assert_eq!(found, [None, Some(score), None], "{comment}");
+    }
+    // Of a position that has both, the search of who moved counts; variations have no say.
+    let found = scores("1. e4 {[%eval 0.3]} e5 {+0.1/9} (1... c5 {[%eval 0.5]} {+9.0/9}) 2. Nf3");
+    assert_eq!(found, [None, Some(10), None]);
+    let found = scores("1. e4 (1. d4 d5) {[%eval 0.3]} e5 $1 {book} 2. Nf3");
+    assert_eq!(found, [None, Some(-30), None]);
+}
+
+/// Start, moves, and the position after them, all by python-chess 1.11.2.
+const CHESS960: [(&str, &str, &str); 3] = [
+    (
+        "bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w KQkq - 0 1",
+        "1. d3 g5 2. Nf3 b6 3. Qf4 f6 4. Ne5 Ne6 5. b3 N8g7 6. Qxf6 a6 7. f3 Be4 8. Nf2 Qd8 9. \
+         O-O-O c5 10. d4 Qe8 11. e3 Bg6 12. Ned3 h5 13. h4 a5 14. Qf7+ Qxf7 15. e4 O-O-O 16. Nb2 \
+         gxh4 17. f4 Qe8 18. c4 d6 19. a4 Ng5 20. e5 d5",
+        "1bkrq2r/4p1n1/1p4b1/p1ppP1np/P1PP1P1p/1P6/1N3NP1/BBKR3R w - - 0 21",
+    ),
+    (
+        "rbbqknnr/pppppppp/8/8/8/8/PPPPPPPP/RBBQKNNR w KQkq - 0 1",
+        "1. e3 Nf6 2. a3 Ne6 3. h3 O-O 4. e4 Ne8 5. b4 Nf6 6. d4 b6 7. Be3 Nh5 8. Bd2 a5 9. Nh2 \
+         Nhf4 10. Ba2 a4 11. Bxe6 Nxe6 12. Nhf3 Nf4 13. Ng5 b5 14. Bc1 d5 15. Ne6 f6 16. Qd3 c5 \
+         17. Bb2 dxe4 18. O-O-O Ba6 19. Qb3 cxd4 20. Qc4 Qd7",
+        "rb3rk1/3qp1pp/b3Np2/1p6/pPQppn2/P6P/1BP2PP1/2KR2NR w - - 2 21",
+    ),
+    (
+        "rkbbnrqn/pppppppp/8/8/8/8/PPPPPPPP/QNRNKRBB w FCfa - 0 1",
+        "1. Ndc3 Nf6 2. O-O-O Ne4 3. b4 e5 4. a3 Nd6 5. e4 Nb5 6. Na4 g6 7. Nb2 Bf6 8. a4 a5 9. \
+         Nc3 Na7 10. d4 Qg7 11. h3 c5 12. dxe5 c4 13. e6 h5 14. exd7 h4 15. e5 Qh7 16. b5 Bxd7 17. \
+         Qa2 O-O-O 18. Qb3 cxb3 19. Na2 Be8 20. Bh2 b6",
+        "2krbr1n/n4p1q/1p3bp1/pP2P3/P6p/1p5P/NNP2PPB/2KR1R1B w - - 0 21",
+    ),
+];
+
+#[test]
+fn chess960_castles_by_either_notation() {
+    for (start, moves, end) in CHESS960 {
+        for variant in ["", "Chess960", "chess 960", "fischerandom", "Fischerandom"] {
+            let tags = format!("[Result \"0-1\"]\n[FEN \"{start}\"]\n[Variant \"{variant}\"]\n");
+            let text = format!("{tags}\n{moves} 0-1\n");
+            let samples = read_bytes(text.as_bytes()).unwrap();
+            assert_eq!(samples.len(), 40);
+            let castles =
+                samples.iter().filter(|sample| sample.played.unwrap().is_castling()).count();
+            assert_eq!(castles, 2);
+            let last = samples.last().unwrap();
+            let mut chess = last.position.to_chess().unwrap();
+            chess.play_unchecked(last.played.unwrap().legal_move(&chess).unwrap());
+            assert_eq!(Position::from_chess(&chess).fen(), end);
+
+            // The start written is one that says where the rooks are.
+            let written = String::from_utf8(write(&FORMAT, &samples).unwrap()).unwrap();
+            assert_eq!(read_as(&FORMAT, written.as_bytes()).unwrap(), samples);
+            let unusual = !start.starts_with("rbbqknnr");
+            assert_eq!(written.contains("[Variant \"Chess960\"]"), unusual, "{written}");
+        }
+    }
+}
+
+#[test]
+fn unusual_king_is_written_as_chess960() {
+    let text = "[FEN \"rkbqnbnr/pppppppp/8/8/8/8/PPPPPPPP/RKBQNBNR w HAha - 0 1\"]\n\n1. d3 0-1";
+    let samples = read_bytes(text.as_bytes()).unwrap();
+    let written = String::from_utf8(write(&FORMAT, &samples).unwrap()).unwrap();
+    assert!(written.contains("[Variant \"Chess960\"]\n[SetUp \"1\"]\n"), "{written}");
 }

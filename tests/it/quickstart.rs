@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use nnuance::model::Level;
 use tempfile::TempDir;
 
 use crate::need;
+use crate::program::{nnuance, said};
 
 /// A folder with the repository's configs and data, for runs of its own.
 fn beside() -> TempDir {
@@ -23,14 +23,6 @@ fn beside() -> TempDir {
     folder
 }
 
-fn nnuance(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nnuance"));
-    let output = command.args(arguments).current_dir(folder).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    output
-}
-
 /// The first block of text behind a heading: where its lines begin and end in the page.
 fn block(page: &str, heading: &str) -> (usize, usize) {
     let fence = "```text\n";
@@ -43,8 +35,7 @@ fn block(page: &str, heading: &str) -> (usize, usize) {
 #[test]
 fn quickstart_prints_the_readme_table() {
     let folder = beside();
-    let output = nnuance(folder.path(), &["quickstart"]);
-    let printed = String::from_utf8(output.stdout).unwrap();
+    let [printed, _] = said(nnuance().arg("quickstart").current_dir(folder.path()));
     assert!(!printed.contains("NaN") && !printed.contains("FAILED"), "{printed}");
     for run in ["hce-pst", "quickstart-hce", "mirrored-net", "net-on-terms"] {
         let report = folder.path().join(format!("runs/quickstart/{run}/report.html"));
@@ -88,7 +79,7 @@ fn every_config_trains() {
             // The terms that it names may not be trained yet.
             args.extend(["--set", "net.base=material"]);
         }
-        nnuance(folder.path(), &args);
+        said(nnuance().args(&args).current_dir(folder.path()));
         let name = Path::new(config).file_stem().unwrap();
         let run = folder.path().join("runs").join(name);
         let log = fs::read_to_string(run.join("log.csv")).unwrap();

@@ -13,9 +13,8 @@ use nnuance::train::checkpoint::Checkpoint;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::largest::smallest;
 use crate::own_engine::{ENGINE, compiled};
-use crate::program::{Run, column, json, killed_and_resumed, nnuance, refused, said};
+use crate::program::{Run, json, killed_and_resumed, nnuance, refused};
 
 const LINES: &str = "data/selfplay_sf151_quiet.epd";
 
@@ -73,30 +72,6 @@ fn printed(program: &Path, what: &str) -> Vec<u8> {
 
 const GAUSS_NEWTON: &str = "name = \"gauss-newton\"";
 const ADAM: &str = "name = \"adam\"";
-const MINIBATCH: &str = "epochs = 12\nbatch = 1024\nlearning_rate = 1.0";
-
-#[test]
-fn training_lowers_the_loss() {
-    let Some(engine) = Engine::new() else { return };
-    for (optimizer, schedule) in [
-        (GAUSS_NEWTON, "epochs = 8"),
-        ("name = \"local-search\"\nstep = 4", "epochs = 6"),
-        (ADAM, MINIBATCH),
-    ] {
-        let run = Run::new(&engine.config(&engine.trace, optimizer, schedule), "2");
-        let train = column(&run.out, "train_loss");
-        assert!(train.last() < train.first(), "{optimizer}: {train:?}");
-        let losses = column(&run.out, "validation_loss");
-        let best = smallest(losses.iter().copied());
-        assert!(best < 0.995 * losses[0], "{optimizer}: {losses:?}");
-        assert_eq!(run.text("terms.csv").lines().count(), 1 + engine.terms().list.len());
-        for name in ["own.h", "own.json"] {
-            let path = engine.folder.path().join(name);
-            said(nnuance().arg("export").arg(&run.out).arg("-o").arg(&path).arg("--overwrite"));
-            assert!(std::fs::read_to_string(path).unwrap().contains("attackers"));
-        }
-    }
-}
 
 /// The engine's values of all lines with these weights in its source, for the side to move.
 fn engine_values(engine: &Engine, weights: &HceWeights, samples: &[Sample]) -> Vec<f64> {
