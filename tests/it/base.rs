@@ -77,7 +77,8 @@ fn sum_learns_evaluates_and_plays() {
     let of_net = |position: &Position| f64::from(base.net.evaluate_slowly(position));
     let scale = f64::from(base.net.scales().scale);
     let [with_terms, with_net] = ["terms", "net"].map(|name| folder.path().join(name));
-    let cases: [(&str, &Path, f64, &dyn Fn(&Position) -> f64); 2] =
+    type Case<'a> = (&'a str, &'a Path, f64, &'a dyn Fn(&Position) -> f64);
+    let cases: [Case; 2] =
         [(&terms, &with_terms, 170.0, &of_terms), (NET, &with_net, scale, &of_net)];
     for (path, out, scale, below) in cases {
         said(&mut train(&written(&folder, &config(path, "wdl = 0.3", 6)), out));
