@@ -43,7 +43,8 @@ const MOST_SOURCES: usize = 255;
 /// Returns an error about a key unless a condition holds.
 macro_rules! require {
     ($condition:expr, $key:expr, $($reason:tt)+) => {
-        if !$condition {
+        let holds: bool = $condition;
+        if !holds {
             let reason = format!($($reason)+);
             return Err(ConfigError::Value { key: $key.into(), reason });
         }
