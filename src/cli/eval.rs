@@ -1,6 +1,6 @@
 //! `nnuance eval`: the values of an evaluation for positions.
 
-use std::io::{self, BufRead as _};
+use std::io::{self, BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, Result, bail, ensure};
@@ -138,9 +138,10 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
         true => "standard input".to_string(),
         false => path.display().to_string(),
     };
-    let input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
+    let mut input = unpack::open(path).with_context(|| format!("cannot read {name}"))?;
     let is_filled = |line: &io::Result<String>| !line.as_ref().is_ok_and(|it| it.trim().is_empty());
-    let lines = (1..).zip(input.lines()).filter(move |(_, line)| is_filled(line));
+    let all = std::iter::from_fn(move || next_line(&mut input));
+    let lines = (1..).zip(all).filter(move |(_, line)| is_filled(line));
     let mut lines = lines.peekable();
     ensure!(lines.peek().is_some(), "{name} holds no positions; give one a line");
     let read = move |(number, line): (u64, io::Result<String>)| {
@@ -148,6 +149,17 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Read>>> {
         position.with_context(|| format!("{name}, line {number}"))
     };
     Ok(lines.map(read))
+}
+
+/// The next line. Binary data read as text must not fill the memory.
+fn next_line(input: &mut impl BufRead) -> Option<io::Result<String>> {
+    const LONGEST: usize = 4096;
+    let mut line = String::new();
+    match input.take(LONGEST as u64).read_line(&mut line) {
+        Ok(0) => None,
+        Ok(LONGEST) => Some(Err(io::Error::other(format!("the line has over {LONGEST} bytes")))),
+        read => Some(read.map(|_| line)),
+    }
 }
 
 /// The FEN at the beginning of a line: four fields, and the two counters if both are numbers. The

@@ -341,7 +341,7 @@ fn layers_by_the_names_of_arrays() {
         ("clip = 1", "clip"),
         ("output = 1", "output"),
         ("output = \"free\"", "output"),
-        ("output.clip = \"free\"", "output"),
+        ("output.clip = \"free\"", "free"),
     ] {
         let said = layers(text).expect_err(text);
         assert!(said.contains("optimizer.layers") && said.contains(word), "{text}: {said}");
