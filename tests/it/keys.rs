@@ -141,7 +141,7 @@ fn schema_has_the_same_keys() {
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["properties"]["data"]["additionalProperties"], false);
     let required = schema["properties"]["net"]["required"].as_array().expect("a list");
-    assert_eq!(required, &["hidden", "inputs"]);
+    assert_eq!(required, &["inputs", "hidden"]);
 }
 
 #[test]
