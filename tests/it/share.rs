@@ -100,7 +100,7 @@ fn same_bits_for_any_threads() {
         same_for_any_threads(&format!(
             "version = 3\nseed = 5\n[data]\nfiles = [\"{GAMES}\"]\nlimit = 300000\nshare = 0.125\n\
              {data}\n{model}\n[schedule]\npositions = 200000\nbatch = 1024\n\
-             learning_rate = 0.01\nlooks = 20\ncheckpoints = 5\n"
+             learning_rate = 0.01\nvalidations = 20\ncheckpoints = 5\n"
         ));
     }
 }
