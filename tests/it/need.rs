@@ -12,7 +12,7 @@ use std::sync::{Mutex, Once};
 use std::{env, thread};
 
 /// What can be required by name.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 11] = [
     "shared",
     "cc",
     "gcc",
@@ -24,7 +24,6 @@ const NAMES: [&str; 12] = [
     "proc",
     "avx512",
     "mpirun",
-    "unshare",
 ];
 
 /// The tests that lacked something, by its name.
