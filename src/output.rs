@@ -133,7 +133,7 @@ fn begin(path: &Path) -> io::Result<Target> {
     }
     let target = if path.is_symlink() { path.canonicalize()? } else { path.to_path_buf() };
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".nnuance-").suffix(".part");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -148,6 +148,15 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let mut output = Output::create(path)?;
     output.write_all(bytes).map_err(|error| output.failed(error))?;
     output.finish()
+}
+
+/// Names of files until they are whole.
+const PREFIX: &str = ".nnuance-";
+const SUFFIX: &str = ".part";
+
+/// Whether a file is one that a killed process left unfinished, or that a running one writes.
+pub fn is_unfinished(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
 /// The name of standard output.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::RUN_HEADER;
 use crate::input;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::train::KEPT;
 
@@ -145,7 +145,11 @@ impl RunFolder {
             Err(TryLockError::Error(error)) => listener
                 .remark(&format!("{folder} cannot be locked ({error}): start no second run")),
         }
-        Ok(Self { path: path.to_path_buf(), _lock: lock })
+        let taken = Self { path: path.to_path_buf(), _lock: lock };
+        // A killed run may have left such files.
+        remove(path, output::is_unfinished)?;
+        remove(&taken.file(KEPT), output::is_unfinished)?;
+        Ok(taken)
     }
 
     /// Removes what an earlier run left.

@@ -124,7 +124,8 @@ const TUNE: &str = "tune = [\"material\", \"mobility\", \"pawns\", \"king.safety
 fn killed_and_resumed_with_every_method() {
     let local = format!("{LOCAL_SEARCH}\nstep = 8");
     let shape = "{ shape = \"cosine\", from = 1.0, to = 0.01 }";
-    let from_memory = format!("epochs = 25.3\nbatch = 700\nlearning_rate = {shape}\nlooks = 12");
+    let from_memory =
+        format!("epochs = 25.3\nbatch = 700\nlearning_rate = {shape}\nvalidations = 12");
     for (limit, optimizer, schedule, runs) in [
         (15_000, GAUSS_NEWTON, "", 4),
         (6000, &local, "epochs = 25", 3),

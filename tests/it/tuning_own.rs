@@ -129,7 +129,7 @@ fn comparison_equals_the_tuned_engine() {
 fn killed_and_resumed_on_traces() {
     let Some(engine) = Engine::new() else { return };
     killed_and_resumed(&engine.config(&engine.trace, GAUSS_NEWTON, ""), 3);
-    let schedule = "epochs = 60.5\nbatch = 700\nlearning_rate = 0.5\nlooks = 9";
+    let schedule = "epochs = 60.5\nbatch = 700\nlearning_rate = 0.5\nvalidations = 9";
     killed_and_resumed(&engine.config(&engine.trace, ADAM, schedule), 3);
 }
 
