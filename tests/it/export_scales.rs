@@ -121,6 +121,6 @@ fn manifest_is_read_with_its_net() {
     let few = folder.path().join("few.txt");
     let line = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 [1.0]\n8/8/8/4k3/8/8/4P3/4K3 b - - 0 1 [0.5]\n";
     std::fs::write(&few, line).unwrap();
-    said(&mut export(&[NET, "--data", few.to_str().unwrap()], &again));
-    assert!(manifest(&again)["fitted_scale"].is_null());
+    said(&mut export(&[NET, "--data", few.to_str().unwrap()], &other));
+    assert!(manifest(&other)["fitted_scale"].is_null());
 }
