@@ -286,8 +286,10 @@ where
     F: Format<H>,
     P: Rho,
 {
-    let [(values, slopes), (others, other_slopes)] =
-        neurons.map(|neurons| F::both::<S, P>(simd, neurons));
+    // Not by a closure: what is not inlined does not use the instructions.
+    let (values, slopes) = F::both::<S, P>(simd, neurons[0]);
+    let (others, other_slopes) =
+        if PAIRS { F::both::<S, P>(simd, neurons[1]) } else { (values, slopes) };
     let mut found = [[simd.splat_f32s(0.0); H]; 2];
     for h in 0..H {
         if PAIRS {
