@@ -180,7 +180,9 @@ impl RunFolder {
 fn remove(folder: &Path, which: impl Fn(&str) -> bool) -> Result<()> {
     let failed = || format!("cannot clear {}", folder.display());
     let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
         entries => entries.with_context(failed)?,
     };
     for entry in entries {
